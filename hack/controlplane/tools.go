@@ -1,0 +1,13 @@
+//go:build tools
+
+// Package controlplane pins the programs of a real Kubernetes control plane, so that the Makefile can build them from
+// their Go modules.
+package controlplane
+
+import (
+	_ "go.etcd.io/etcd/server/v3"
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+)
