@@ -1,0 +1,84 @@
+package v1alpha1
+
+// Conditions of a FederatedQuota. Ready is always present. The others are there only while they are true, and their
+// messages name the clusters concerned; lastTransitionTime says since when.
+const (
+	// ConditionReady is the summary: True while every selected member enforces its target.
+	ConditionReady = "Ready"
+	// ConditionReconciling is True while limits are on their way (kstatus).
+	ConditionReconciling = "Reconciling"
+	// ConditionStalled is True while the object cannot be acted on until somebody changes it (kstatus).
+	ConditionStalled = "Stalled"
+	// ConditionUnreachable is True while a member cannot be read; what it was granted stays granted.
+	ConditionUnreachable = "Unreachable"
+	// ConditionDraining is True while a member uses more than its target; its limit follows its usage down.
+	ConditionDraining = "Draining"
+	// ConditionDebt is True while more is granted than the budget allows; nobody is raised until it is gone.
+	ConditionDebt = "Debt"
+	// ConditionStuckQuotaController is True while the quota controller of a member does not work; that member is frozen.
+	ConditionStuckQuotaController = "StuckQuotaController"
+	// ConditionForeignQuota is True while another ResourceQuota covers the same scope in a member.
+	ConditionForeignQuota = "ForeignQuota"
+	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised until it is known.
+	ConditionRebuilding = "Rebuilding"
+	// ConditionMemberNotReady is True while a member cannot take a share: no agent, no namespace, or an unknown resource.
+	ConditionMemberNotReady = "MemberNotReady"
+	// ConditionBreakGlass is True while somebody has taken a managed ResourceQuota out of the agent's hands.
+	ConditionBreakGlass = "BreakGlass"
+)
+
+// Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as on a
+// FederatedQuota, are there only while they are true.
+const (
+	// ConditionEnforced is True while the ResourceQuota has the share's revision in force.
+	ConditionEnforced = "Enforced"
+)
+
+// Reasons of conditions.
+const (
+	// ReasonSettled: every selected member enforces its target.
+	ReasonSettled = "Settled"
+	// ReasonSettling: a limit is on its way to a member.
+	ReasonSettling = "Settling"
+	// ReasonDegraded: one or more members are held back; the other conditions say which and why.
+	ReasonDegraded = "Degraded"
+	// ReasonInvalidSpec: the spec cannot be acted on; the message names field, value and what would be valid.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonConflict: an older FederatedQuota of the namespace covers the same scope in the same cluster.
+	ReasonConflict = "Conflict"
+	// ReasonNoClusters: the placement selects no Cluster.
+	ReasonNoClusters = "NoClusters"
+	// ReasonRemoving: the object is being deleted and waits for members to confirm.
+	ReasonRemoving = "Removing"
+	// ReasonNotConnected: there is no connection to the member.
+	ReasonNotConnected = "NotConnected"
+	// ReasonUsageAboveTarget: more is in use than the target.
+	ReasonUsageAboveTarget = "UsageAboveTarget"
+	// ReasonGrantedAboveBudget: the sum of what was granted is above the budget.
+	ReasonGrantedAboveBudget = "GrantedAboveBudget"
+	// ReasonUnread: a member that may hold a share was not read yet.
+	ReasonUnread = "Unread"
+	// ReasonReported: a member reports the condition.
+	ReasonReported = "Reported"
+
+	// ReasonEnforced: the share's revision is in force.
+	ReasonEnforced = "Enforced"
+	// ReasonPending: the ResourceQuota was written and is not in force yet.
+	ReasonPending = "Pending"
+	// ReasonStaleShare: the share is older than the revision that the ResourceQuota enforces; it changes nothing.
+	ReasonStaleShare = "StaleShare"
+	// ReasonNameTaken: a ResourceQuota of the share's name exists that the agent does not manage.
+	ReasonNameTaken = "NameTaken"
+	// ReasonNamespaceMissing: the member has no namespace of that name.
+	ReasonNamespaceMissing = "NamespaceMissing"
+	// ReasonNamespaceTerminating: the namespace is being deleted in the member.
+	ReasonNamespaceTerminating = "NamespaceTerminating"
+	// ReasonUnknownResource: the member's API server counts no resource of a name in hard.
+	ReasonUnknownResource = "UnknownResource"
+	// ReasonCanaryNotSynced: the quota controller did not follow a change to the canary ResourceQuota in time.
+	ReasonCanaryNotSynced = "CanaryNotSynced"
+	// ReasonScopeCovered: a ResourceQuota that the agent does not manage covers the same scope.
+	ReasonScopeCovered = "ScopeCovered"
+	// ReasonAnnotated: the break-glass annotation is set.
+	ReasonAnnotated = "Annotated"
+)

@@ -1,0 +1,5 @@
+// Package v1alpha1 is the API of fedquota: the FederatedQuota on the hub and the QuotaShare in each member.
+//
+// +kubebuilder:object:generate=true
+// +groupName=quota.fedquota.io
+package v1alpha1

@@ -1,0 +1,26 @@
+package v1alpha1
+
+const (
+	// ManagedLabel marks the ResourceQuota that the agent of a member manages; its value is "true". The guard policy lets
+	// nobody but the agent set it, remove it, or change an object that has it.
+	ManagedLabel = "quota.fedquota.io/managed"
+
+	// RevisionAnnotation is set on a managed ResourceQuota: the revision of the share that its spec.hard enforces.
+	RevisionAnnotation = "quota.fedquota.io/revision"
+
+	// BreakGlassAnnotation on a managed ResourceQuota lets others than the agent change it. Its value is the reason, which
+	// the agent reports. While it is there, the agent changes nothing and the hub raises nobody on that member's account.
+	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
+
+	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster; its value is "true". A
+	// Cluster without it cannot hold a share.
+	MemberAnnotation = "quota.fedquota.io/member"
+
+	// RemovalAnnotation is set on a QuotaShare by the hub: the RemovalPolicy that the agent follows when the share is
+	// deleted. Without it the agent retains the ResourceQuota.
+	RemovalAnnotation = "quota.fedquota.io/removal"
+
+	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, and on a
+	// QuotaShare until the agent has done it.
+	Finalizer = "quota.fedquota.io/removal"
+)

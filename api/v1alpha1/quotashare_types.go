@@ -1,0 +1,114 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// QuotaShare is the part of a FederatedQuota's budget that this cluster is told to enforce. The hub writes its spec, the
+// agent its status.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=qs,categories=fedquota
+// +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`,description="Whether the revision is in force"
+// +kubebuilder:printcolumn:name="Hard",type=string,JSONPath=`.status.hard`,description="The limits in force"
+// +kubebuilder:printcolumn:name="Used",type=string,JSONPath=`.status.used`,description="What is used"
+// +kubebuilder:printcolumn:name="Demand",type=string,JSONPath=`.status.demand`,description="What could be used beyond that"
+// +kubebuilder:printcolumn:name="Revision",type=integer,priority=1,JSONPath=`.spec.revision`,description="The ledger's revision of this share"
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Enforced")].reason`,description="Why it is enforced or not"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
+type QuotaShare struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what the hub tells this cluster to enforce.
+	// +required
+	Spec QuotaShareSpec `json:"spec,omitzero"`
+
+	// status is what this cluster enforces and uses.
+	// +optional
+	Status QuotaShareStatus `json:"status,omitzero"`
+}
+
+// QuotaShareSpec is what the hub tells a cluster to enforce.
+//
+// +kubebuilder:validation:XValidation:rule="self.revision >= oldSelf.revision",message="revision never goes down: this write was decided on an older ledger"
+// +kubebuilder:validation:XValidation:rule="self.revision > oldSelf.revision || self.hard == oldSelf.hard",message="hard may change only with a higher revision"
+// +kubebuilder:validation:XValidation:rule="has(self.scopes) == has(oldSelf.scopes) && (!has(self.scopes) || self.scopes == oldSelf.scopes)",message="scopes is immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.scopeSelector) == has(oldSelf.scopeSelector) && (!has(self.scopeSelector) || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable"
+type QuotaShareSpec struct {
+	// revision is the fencing token: the ledger's revision of this cluster's entry.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Revision int64 `json:"revision,omitempty"`
+
+	// hard is the limit per resource name.
+	// +required
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
+
+	// scopes restrict what is counted, as in a ResourceQuota.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	Scopes []corev1.ResourceQuotaScope `json:"scopes,omitempty"`
+
+	// scopeSelector restricts what is counted, as in a ResourceQuota.
+	// +optional
+	ScopeSelector *corev1.ScopeSelector `json:"scopeSelector,omitempty"`
+}
+
+// QuotaShareStatus is what a cluster enforces and uses. revision, hard and used come from one version of the
+// ResourceQuota.
+type QuotaShareStatus struct {
+	// conditions of the QuotaShare.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that the agent acted on.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// revision in force. 0 while none is.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Revision int64 `json:"revision,omitempty"`
+
+	// hard is the limit in force, for each resource name whose usage is known.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
+
+	// used is what is used.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
+
+	// demand is what could be used right now beyond what is used.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
+}
+
+// QuotaShareList is a list of QuotaShare.
+//
+// +kubebuilder:object:root=true
+type QuotaShareList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// items is the list of QuotaShare.
+	Items []QuotaShare `json:"items"`
+}
