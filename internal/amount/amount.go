@@ -1,0 +1,165 @@
+// Package amount turns quantities into exact integers, one unit per resource name, and back.
+//
+// The unit is a thousandth for cpu names and 1 for everything else. Amounts are int64; a quantity that does not fit is an
+// error of the caller's input, never a wrapped number.
+package amount
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// List is an amount per resource name, in the unit of that name.
+type List map[corev1.ResourceName]int64
+
+// Rounding says where a quantity between two units goes.
+type Rounding int
+
+const (
+	// Down rounds budgets and upper bounds.
+	Down Rounding = iota
+	// Up rounds usage, demand and lower bounds.
+	Up
+)
+
+// Scale returns the unit of a resource name as a power of ten: milli for cpu names, 0 for the rest.
+func Scale(name corev1.ResourceName) resource.Scale {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceRequestsCPU, corev1.ResourceLimitsCPU:
+		return resource.Milli
+	default:
+		return 0
+	}
+}
+
+// FromQuantity returns q in the unit of name. It fails if the number does not fit an int64 or is negative.
+func FromQuantity(name corev1.ResourceName, q resource.Quantity, rounding Rounding) (int64, error) {
+	scale := Scale(name)
+	if q.Sign() < 0 {
+		return 0, fmt.Errorf("%s is negative: must be 0 or more", q.String())
+	}
+	if limit := resource.NewScaledQuantity(math.MaxInt64, scale); q.Cmp(*limit) > 0 {
+		return 0, fmt.Errorf("%s is too large: must be at most %s", q.String(), limit.String())
+	}
+	up := q.ScaledValue(scale) // rounds up
+	if rounding == Down && resource.NewScaledQuantity(up, scale).Cmp(q) > 0 {
+		return up - 1, nil
+	}
+	return up, nil
+}
+
+// FromList returns the amounts of a list of quantities. A quantity that has no amount is left out and named in the error.
+func FromList(quantities corev1.ResourceList, rounding Rounding) (List, error) {
+	list := make(List, len(quantities))
+	var problems []string
+	for name, q := range quantities {
+		value, err := FromQuantity(name, q, rounding)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", name, err))
+			continue
+		}
+		list[name] = value
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return list, fmt.Errorf("%s", strings.Join(problems, "; "))
+	}
+	return list, nil
+}
+
+// Saturate returns the amounts of a list of quantities that somebody reported: what does not fit counts as the most or
+// the least that does.
+func Saturate(quantities corev1.ResourceList, rounding Rounding) List {
+	list := make(List, len(quantities))
+	for name, q := range quantities {
+		value, err := FromQuantity(name, q, rounding)
+		if err != nil && q.Sign() > 0 {
+			value = math.MaxInt64
+		}
+		list[name] = value
+	}
+	return list
+}
+
+// ToQuantity returns an amount of name as a quantity in the given format.
+func ToQuantity(name corev1.ResourceName, value int64, format resource.Format) resource.Quantity {
+	q := resource.NewScaledQuantity(value, Scale(name))
+	if format != "" {
+		q.Format = format
+	}
+	return *q
+}
+
+// ToList returns the amounts as quantities, each in the format that the same name has in like.
+func (l List) ToList(like corev1.ResourceList) corev1.ResourceList {
+	quantities := make(corev1.ResourceList, len(l))
+	for name, value := range l {
+		quantities[name] = ToQuantity(name, value, like[name].Format)
+	}
+	return quantities
+}
+
+// Clone returns a copy.
+func (l List) Clone() List { return maps.Clone(l) }
+
+// Names returns the resource names, sorted.
+func (l List) Names() []corev1.ResourceName { return slices.Sorted(maps.Keys(l)) }
+
+// Only returns the part of the list whose names are in other.
+func (l List) Only(other List) List {
+	part := make(List, len(l))
+	for name, value := range l {
+		if _, ok := other[name]; ok {
+			part[name] = value
+		}
+	}
+	return part
+}
+
+// Covers says whether every amount of other is at most the one of the same name in l; a missing one is 0.
+func (l List) Covers(other List) bool {
+	for name, value := range other {
+		if value > l[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// Max returns the larger of the two amounts of each name in either list.
+func Max(a, b List) List {
+	result := a.Clone()
+	if result == nil {
+		result = make(List, len(b))
+	}
+	for name, value := range b {
+		result[name] = max(result[name], value)
+	}
+	return result
+}
+
+// Sub returns a − b per name of a, at least 0.
+func Sub(a, b List) List {
+	result := make(List, len(a))
+	for name, value := range a {
+		result[name] = max(0, value-max(0, b[name]))
+	}
+	return result
+}
+
+// Add returns the sum of two amounts of 0 or more, at most math.MaxInt64.
+func Add(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Equal says whether both lists have the same names and amounts.
+func (l List) Equal(other List) bool { return maps.Equal(l, other) }

@@ -1,0 +1,85 @@
+package amount_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+func TestFromQuantity(t *testing.T) {
+	tests := map[string]struct {
+		name     corev1.ResourceName
+		quantity string
+		rounding amount.Rounding
+		want     int64
+		wantErr  string
+	}{
+		"cpu counts in thousandths":             {name: "requests.cpu", quantity: "1500m", want: 1500},
+		"a budget rounds down":                  {name: "cpu", quantity: "1500u", want: 1},
+		"usage rounds up":                       {name: "limits.cpu", quantity: "1500u", rounding: amount.Up, want: 2},
+		"bytes count in ones":                   {name: "requests.memory", quantity: "400Gi", want: 400 << 30},
+		"half a byte rounds down":               {name: "memory", quantity: "500m", want: 0},
+		"half a byte rounds up":                 {name: "memory", quantity: "500m", rounding: amount.Up, want: 1},
+		"bytes beyond what milli can hold":      {name: "requests.storage", quantity: "8000Pi", want: 8000 << 50},
+		"the largest byte count":                {name: "memory", quantity: "9223372036854775807", want: math.MaxInt64},
+		"the largest cpu":                       {name: "cpu", quantity: "9223372036854775807m", want: math.MaxInt64},
+		"too many bytes":                        {name: "memory", quantity: "9223372036854775808", wantErr: "9223372036854775808 is too large: must be at most 9223372036854775807"},
+		"too much cpu":                          {name: "cpu", quantity: "9223372036854775808m", wantErr: "9223372036854775808m is too large: must be at most 9223372036854775807m"},
+		"negative":                              {name: "pods", quantity: "-1", wantErr: "-1 is negative: must be 0 or more"},
+		"a fraction of a gpu is not handed out": {name: "requests.nvidia.com/gpu", quantity: "0.5", want: 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := amount.FromQuantity(tc.name, resource.MustParse(tc.quantity), tc.rounding)
+			message := ""
+			if err != nil {
+				message = err.Error()
+			}
+			if diff := cmp.Diff(tc.wantErr, message); diff != "" {
+				t.Fatalf("error (-want +got):\n%s", diff)
+			}
+			if got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestToListKeepsTheUsersFormat(t *testing.T) {
+	like := corev1.ResourceList{"memory": resource.MustParse("1Gi"), "cpu": resource.MustParse("1"), "pods": resource.MustParse("1e3")}
+	got := amount.List{"memory": 512 << 20, "cpu": 2500, "pods": 2000}.ToList(like)
+	want := map[corev1.ResourceName]string{"memory": "512Mi", "cpu": "2500m", "pods": "2e3"}
+	for name, q := range got {
+		if q.String() != want[name] {
+			t.Errorf("%s: got %s, want %s", name, q.String(), want[name])
+		}
+	}
+}
+
+func TestFromListNamesEveryProblem(t *testing.T) {
+	_, err := amount.FromList(corev1.ResourceList{"pods": resource.MustParse("-1"), "cpu": resource.MustParse("1"), "memory": resource.MustParse("-2")}, amount.Down)
+	if err == nil || err.Error() != "memory: -2 is negative: must be 0 or more; pods: -1 is negative: must be 0 or more" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestQuantityRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]corev1.ResourceName{"cpu", "requests.cpu", "memory", "pods", "requests.nvidia.com/gpu"}).Draw(t, "name")
+		value := rapid.Int64Range(0, math.MaxInt64).Draw(t, "value")
+		format := rapid.SampledFrom([]resource.Format{resource.DecimalSI, resource.BinarySI, resource.DecimalExponent, ""}).Draw(t, "format")
+		q := amount.ToQuantity(name, value, format)
+		parsed := resource.MustParse(q.String())
+		for _, rounding := range []amount.Rounding{amount.Down, amount.Up} {
+			if got, err := amount.FromQuantity(name, parsed, rounding); err != nil || got != value {
+				t.Fatalf("%d became %s became %d (%v)", value, q.String(), got, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+// Package ledger holds the steps of the protocol as functions on a value.
+//
+// A Ledger says for each cluster what it was granted (the most that it may be enforcing or using, as far as the hub can
+// know), what its limit shall become, and under which revision it was told so. Every way to change a Ledger is a step of
+// the protocol, and the only step that can raise anyone takes no more than what is free: whatever a caller asks for, a
+// ledger that raises leaves the sum of what is granted within the budget.
+//
+// The steps are pure: no I/O, no clock. The caller stores the ledger with one compare-and-swap before it delivers any
+// share.
+package ledger
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// Entry is what the ledger knows of one cluster.
+type Entry struct {
+	// Revision is the fencing token of the share that was last decided for the cluster. 0: the cluster was never read.
+	Revision int64
+	// Granted is the upper bound of what the cluster enforces or uses.
+	Granted amount.List
+	// Target is what the cluster's limit shall become; the share carries it.
+	Target amount.List
+}
+
+// Ledger is the budget and the entries of all clusters. Its zero value is not usable; call New.
+type Ledger struct {
+	budget   amount.List
+	revision int64
+	entries  map[string]Entry
+}
+
+// Report is what a cluster says of itself: the revision in force, and limit and usage under it, out of one version of the
+// ResourceQuota. Resource names whose usage is not known are in neither list.
+type Report struct {
+	Revision int64
+	Hard     amount.List
+	Used     amount.List
+}
+
+// inUse returns the most that the cluster may enforce or use of name, and whether the report says so.
+func (r Report) inUse(name corev1.ResourceName) (int64, bool) {
+	hard, limited := r.Hard[name]
+	used, counted := r.Used[name]
+	return max(hard, used), limited && counted
+}
+
+// New returns a ledger over the given budget. It copies the entries. Where the resource names of the budget have changed, a
+// cluster must confirm the change: a new name starts at zero, and one that left stays granted until the cluster has
+// dropped it, so that it is still counted if it comes back meanwhile.
+func New(budget amount.List, revision int64, entries map[string]Entry) *Ledger {
+	l := &Ledger{budget: budget.Clone(), revision: revision, entries: make(map[string]Entry, len(entries))}
+	for cluster, e := range entries {
+		fresh := Entry{Revision: e.Revision, Granted: amount.Max(zero(budget), e.Granted), Target: zero(budget)}
+		for name := range budget {
+			fresh.Target[name] = e.Target[name]
+		}
+		l.entries[cluster] = fresh
+	}
+	for _, cluster := range l.Clusters() {
+		if e := entries[cluster]; e.Revision > 0 && !sameNames(e.Target, budget) {
+			l.Confirm(cluster)
+		}
+	}
+	return l
+}
+
+// zero returns a list with the names of like.
+func zero(like amount.List) amount.List {
+	list := make(amount.List, len(like))
+	for name := range like {
+		list[name] = 0
+	}
+	return list
+}
+
+func sameNames(a, b amount.List) bool { return slices.Equal(a.Names(), b.Names()) }
+
+// Budget returns the budget.
+func (l *Ledger) Budget() amount.List { return l.budget.Clone() }
+
+// Revision returns the counter: the highest revision that any entry ever took.
+func (l *Ledger) Revision() int64 { return l.revision }
+
+// Clusters returns the names of the clusters that have an entry, sorted.
+func (l *Ledger) Clusters() []string { return slices.Sorted(maps.Keys(l.entries)) }
+
+// Entry returns a copy of the entry of a cluster.
+func (l *Ledger) Entry(cluster string) (Entry, bool) {
+	e, ok := l.entries[cluster]
+	return Entry{Revision: e.Revision, Granted: e.Granted.Clone(), Target: e.Target.Clone()}, ok
+}
+
+// Granted returns the sum of what all clusters were granted of name.
+func (l *Ledger) Granted(name corev1.ResourceName) int64 {
+	var sum int64
+	for _, e := range l.entries {
+		sum = amount.Add(sum, e.Granted[name])
+	}
+	return sum
+}
+
+// Free returns what can be granted of name at once, without taking from anyone.
+func (l *Ledger) Free(name corev1.ResourceName) int64 { return max(0, l.budget[name]-l.Granted(name)) }
+
+// Debt returns by how much the sum of what is granted of name is above the budget.
+func (l *Ledger) Debt(name corev1.ResourceName) int64 { return max(0, l.Granted(name)-l.budget[name]) }
+
+// Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target.
+func (l *Ledger) Settled(cluster string, report Report) bool {
+	e, ok := l.entries[cluster]
+	if !ok || !e.confirmedBy(report) {
+		return false
+	}
+	for name, target := range e.Target {
+		held, known := report.inUse(name)
+		if !known || held != target || e.Granted[name] != target {
+			return false
+		}
+	}
+	return true
+}
+
+// confirmedBy says whether the report is of the entry's own revision.
+func (e Entry) confirmedBy(report Report) bool {
+	return e.Revision > 0 && report.Revision == e.Revision
+}
+
+// next gives the entry of cluster the next revision, the fencing token of the write to come.
+func (l *Ledger) next(cluster string, e Entry) {
+	l.revision++
+	e.Revision = l.revision
+	l.entries[cluster] = e
+}
