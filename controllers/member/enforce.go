@@ -1,0 +1,159 @@
+package member
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// newQuota returns the managed ResourceQuota of a share that has none yet.
+func newQuota(share *quotav1alpha1.QuotaShare) *corev1.ResourceQuota {
+	return &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   share.Namespace,
+			Name:        share.Name,
+			Labels:      map[string]string{quotav1alpha1.ManagedLabel: "true"},
+			Annotations: map[string]string{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(share.Spec.Revision, 10)},
+		},
+		Spec: corev1.ResourceQuotaSpec{
+			Hard:          share.Spec.Hard,
+			Scopes:        share.Spec.Scopes,
+			ScopeSelector: share.Spec.ScopeSelector,
+		},
+	}
+}
+
+// enforces says whether the spec of quota is hard at revision.
+func enforces(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) bool {
+	return revisionOf(quota) == revision && quotav1.Equals(quota.Spec.Hard, hard)
+}
+
+// revisionOf returns the revision that a managed ResourceQuota enforces, 0 if it says none.
+func revisionOf(quota *corev1.ResourceQuota) int64 {
+	revision, err := strconv.ParseInt(quota.Annotations[quotav1alpha1.RevisionAnnotation], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return revision
+}
+
+// limits returns what quota shall enforce for the share: the share's limit, or what is used where that is more, so that
+// the limit follows usage down. Within one revision a limit only ever goes down.
+func limits(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) corev1.ResourceList {
+	sameRevision := revisionOf(quota) == share.Spec.Revision
+	hard := make(corev1.ResourceList, len(share.Spec.Hard))
+	for name, limit := range share.Spec.Hard {
+		limit = larger(limit, quota.Status.Used[name])
+		if current, limited := quota.Spec.Hard[name]; sameRevision && limited {
+			limit = smaller(limit, current)
+		}
+		hard[name] = limit
+	}
+	return hard
+}
+
+// yielding returns limits for the attempt-th try after the guard refused to go below what is used, because usage rose
+// meanwhile: each try leaves more room up to the present limit, which the last one keeps.
+func yielding(hard corev1.ResourceList, quota *corev1.ResourceQuota, attempt, attempts int64) corev1.ResourceList {
+	wanted, present := amount.Saturate(hard, amount.Up), amount.Saturate(quota.Spec.Hard, amount.Up)
+	loose := hard.DeepCopy()
+	for name, limit := range hard {
+		used := quota.Status.Used[name]
+		switch gap := present[name] - wanted[name]; {
+		case gap <= 0 || limit.Cmp(used) > 0:
+		case attempt >= attempts:
+			loose[name] = quota.Spec.Hard[name]
+		default:
+			loose[name] = amount.ToQuantity(name, wanted[name]+gap/attempts*attempt, limit.Format)
+		}
+	}
+	return loose
+}
+
+// specPatch returns the merge patch that makes hard and the share's revision the spec of quota, both at once.
+func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
+	return mergePatch(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{
+			quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10),
+		}},
+		"spec": map[string]any{"hard": replacing(quota.Spec.Hard, hard)},
+	})
+}
+
+// statusPatch returns the merge patch that brings the limit in force to spec.hard, or nil if it is there. A name whose
+// usage is not known yet is left to the quota controller: limiting it would refuse every request.
+func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
+	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
+	for name, limit := range quota.Spec.Hard {
+		_, known := quota.Status.Used[name]
+		if _, limited := quota.Status.Hard[name]; known || limited {
+			hard[name] = limit
+		}
+	}
+	if quotav1.Equals(hard, quota.Status.Hard) {
+		return nil, nil
+	}
+	return mergePatch(map[string]any{"status": map[string]any{"hard": replacing(quota.Status.Hard, hard)}})
+}
+
+// releasePatch returns the merge patch that hands a ResourceQuota over to the users of the member, limited to what is
+// used.
+func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
+	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
+	for name, limit := range quota.Spec.Hard {
+		hard[name] = limit
+		if used, known := quota.Status.Used[name]; known {
+			hard[name] = used
+		}
+	}
+	return mergePatch(map[string]any{
+		"metadata": map[string]any{
+			"labels":      map[string]any{quotav1alpha1.ManagedLabel: nil},
+			"annotations": map[string]any{quotav1alpha1.RevisionAnnotation: nil},
+		},
+		"spec": map[string]any{"hard": hard},
+	})
+}
+
+// replacing returns the merge patch of a map that turns old into hard.
+func replacing(old, hard corev1.ResourceList) map[string]any {
+	patch := make(map[string]any, len(hard))
+	for name := range old {
+		patch[string(name)] = nil
+	}
+	for name, limit := range hard {
+		patch[string(name)] = limit
+	}
+	return patch
+}
+
+func mergePatch(content map[string]any) (client.Patch, error) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a merge patch: %w", err)
+	}
+	return client.RawPatch("application/merge-patch+json", data), nil
+}
+
+func larger(a, b resource.Quantity) resource.Quantity {
+	if a.Cmp(b) >= 0 {
+		return a
+	}
+	return b
+}
+
+func smaller(a, b resource.Quantity) resource.Quantity {
+	if a.Cmp(b) <= 0 {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,81 @@
+package member
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+func managed(quota *corev1.ResourceQuota) bool {
+	_, ok := quota.Labels[quotav1alpha1.ManagedLabel]
+	return ok
+}
+
+// brokenGlass returns the reason for which somebody took the ResourceQuota out of the agent's hands, or "".
+func brokenGlass(quota *corev1.ResourceQuota) string {
+	return quota.Annotations[quotav1alpha1.BreakGlassAnnotation]
+}
+
+// uncounted returns the names in spec.hard that the quota controller has taken over but counts nothing under.
+func uncounted(quota *corev1.ResourceQuota) []string {
+	var names []string
+	for name := range quota.Spec.Hard {
+		_, limited := quota.Status.Hard[name]
+		if _, known := quota.Status.Used[name]; limited && !known {
+			names = append(names, string(name))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// foreignQuotas returns the names of the ResourceQuotas that the agent does not manage and that count what the share
+// counts.
+func (r *ShareReconciler) foreignQuotas(ctx context.Context, share *quotav1alpha1.QuotaShare) ([]string, error) {
+	var list corev1.ResourceQuotaList
+	if err := r.List(ctx, &list, client.InNamespace(share.Namespace)); err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		quota := &list.Items[i]
+		if !managed(quota) && quota.Name != share.Name && overlap(scopesOf(share.Spec.Scopes, share.Spec.ScopeSelector), scopesOf(quota.Spec.Scopes, quota.Spec.ScopeSelector)) {
+			names = append(names, quota.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// opposites are the scopes of which an object matches one at the most.
+var opposites = [][2]corev1.ResourceQuotaScope{
+	{corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating},
+	{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
+}
+
+// overlap says whether an object may match both sets of scopes. Scopes with values count as overlapping.
+func overlap(a, b sets.Set[corev1.ResourceQuotaScope]) bool {
+	for _, pair := range opposites {
+		if a.Has(pair[0]) && b.Has(pair[1]) || a.Has(pair[1]) && b.Has(pair[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+func scopesOf(scopes []corev1.ResourceQuotaScope, selector *corev1.ScopeSelector) sets.Set[corev1.ResourceQuotaScope] {
+	set := sets.New(scopes...)
+	if selector != nil {
+		for _, requirement := range selector.MatchExpressions {
+			if requirement.Operator == corev1.ScopeSelectorOpExists {
+				set.Insert(requirement.ScopeName)
+			}
+		}
+	}
+	return set
+}

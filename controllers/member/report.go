@@ -1,0 +1,176 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// observation is all that a report is decided on. quota is nil if there is none.
+type observation struct {
+	share      *quotav1alpha1.QuotaShare
+	quota      *corev1.ResourceQuota
+	foreign    []string
+	enforceErr error
+	stuck      bool
+	now        time.Time
+}
+
+// report writes the share's status if it says something new. A report that differs in usage alone may wait.
+func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Result, error) {
+	status := statusOf(seen)
+	stored := seen.share
+	if equality.Semantic.DeepEqual(stored.Status, status) {
+		return ctrl.Result{}, nil
+	}
+	if wait := r.paced(stored, status); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	share := stored.DeepCopy()
+	share.Status = status
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	if err := r.Status().Patch(ctx, share, patch); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	r.reports.Store(client.ObjectKeyFromObject(share), seen.now)
+	r.announce(share, stored.Status.Conditions, status.Conditions)
+	return ctrl.Result{}, nil
+}
+
+// paced returns how long a report has to wait: one that differs from the stored one in usage alone tells the hub nothing
+// that it must act upon at once.
+func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus) time.Duration {
+	status.Used, status.Demand = share.Status.Used, share.Status.Demand
+	if !equality.Semantic.DeepEqual(share.Status, status) {
+		return 0
+	}
+	last, ok := r.reports.Load(client.ObjectKeyFromObject(share))
+	if !ok {
+		return 0
+	}
+	return reportInterval - r.Clock.Since(last.(time.Time))
+}
+
+// statusOf decides what the share's status says. Only a version of the ResourceQuota whose limit is in force is reported,
+// and only the resource names whose usage is known.
+func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
+	status := *seen.share.Status.DeepCopy()
+	status.ObservedGeneration = seen.share.Generation
+	if settled(seen) {
+		status.Revision = revisionOf(seen.quota)
+		names := quotav1.ResourceNames(seen.quota.Status.Used)
+		status.Hard = quotav1.Mask(seen.quota.Status.Hard, names)
+		status.Used = quotav1.Mask(seen.quota.Status.Used, quotav1.ResourceNames(status.Hard))
+	}
+	conditions := []metav1.Condition{enforced(seen)}
+	conditions = append(conditions, abnormal(seen)...)
+	setConditions(&status.Conditions, conditions, seen.share.Generation, seen.now)
+	return status
+}
+
+// settled says whether the ResourceQuota enforces its spec: what it says of limit and usage may be relied upon.
+func settled(seen observation) bool {
+	quota := seen.quota
+	if seen.stuck || quota == nil || !managed(quota) || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 {
+		return false
+	}
+	for name, used := range quota.Spec.Hard {
+		_, known := quota.Status.Used[name]
+		inForce, limited := quota.Status.Hard[name]
+		if known && (!limited || inForce.Cmp(used) != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// expected says whether an error of enforcing is a state that only somebody else can end.
+func expected(err error) bool {
+	return err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// enforced returns the summary of a share: is its revision in force, and if not, why.
+func enforced(seen observation) metav1.Condition {
+	no := func(reason, format string, args ...any) metav1.Condition {
+		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	}
+	share, quota := seen.share, seen.quota
+	switch {
+	case apierrors.HasStatusCause(seen.enforceErr, corev1.NamespaceTerminatingCause):
+		return no(quotav1alpha1.ReasonNamespaceTerminating, "Namespace %s is being deleted in this cluster", share.Namespace)
+	case seen.enforceErr != nil:
+		return no(quotav1alpha1.ReasonPending, "Writing the ResourceQuota failed: %s", reasonOf(seen.enforceErr))
+	case !managed(quota):
+		return no(quotav1alpha1.ReasonNameTaken,
+			"ResourceQuota %s/%s exists and is not managed by the agent: delete it, or give the FederatedQuota another name", share.Namespace, share.Name)
+	case revisionOf(quota) > share.Spec.Revision:
+		return no(quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already", share.Spec.Revision, revisionOf(quota))
+	case len(uncounted(quota)) > 0:
+		return no(quotav1alpha1.ReasonUnknownResource,
+			"No resource of this cluster is counted under: %s. Use a name that ResourceQuota counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps",
+			strings.Join(uncounted(quota), ", "))
+	case !settled(seen) || revisionOf(quota) != share.Spec.Revision || !counted(quota):
+		return no(quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
+	}
+	return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: quotav1alpha1.ReasonEnforced, Message: "The share is in force"}
+}
+
+// reasonOf returns what an API server said, without the generated parts that would make each message a new one.
+func reasonOf(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Message
+	}
+	return err.Error()
+}
+
+// counted says whether usage is known for every name in spec.hard.
+func counted(quota *corev1.ResourceQuota) bool {
+	return len(quotav1.Mask(quota.Status.Used, quotav1.ResourceNames(quota.Spec.Hard))) == len(quota.Spec.Hard)
+}
+
+// abnormal returns the conditions that are there only while they are true.
+func abnormal(seen observation) []metav1.Condition {
+	var conditions []metav1.Condition
+	yes := func(condition, reason, message string) {
+		conditions = append(conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message})
+	}
+	if seen.stuck {
+		yes(quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonCanaryNotSynced,
+			"The quota controller of this cluster does not follow changes: usage is not recounted, so nothing is reported until it does")
+	}
+	if len(seen.foreign) > 0 {
+		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonScopeCovered, fmt.Sprintf(
+			"Other ResourceQuotas of namespace %s cover the same scope: %s. While they are there the API server may admit what it should refuse (kubernetes/kubernetes#141904): delete them",
+			seen.share.Namespace, strings.Join(seen.foreign, ", ")))
+	}
+	if seen.quota != nil && managed(seen.quota) && brokenGlass(seen.quota) != "" {
+		yes(quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonAnnotated, fmt.Sprintf(
+			"The agent leaves the ResourceQuota alone until annotation %s is removed; its reason: %q", quotav1alpha1.BreakGlassAnnotation, brokenGlass(seen.quota)))
+	}
+	return conditions
+}
+
+// setConditions replaces all conditions; one that is not wanted any longer goes.
+func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
+	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return meta.FindStatusCondition(wanted, c.Type) == nil })
+	for _, c := range wanted {
+		c.ObservedGeneration = generation
+		c.LastTransitionTime = metav1.NewTime(now)
+		meta.SetStatusCondition(into, c)
+	}
+}

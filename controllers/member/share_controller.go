@@ -1,0 +1,196 @@
+// Package member holds the controllers of the agent, which runs in every member.
+package member
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+const (
+	// reportInterval is the least time between two reports of a share that differ in usage alone.
+	reportInterval = time.Second
+	// guardAttempts is how often a lowering is tried that the guard refuses since usage rises meanwhile.
+	guardAttempts = 4
+)
+
+// ShareReconciler keeps one managed ResourceQuota per QuotaShare: it enforces the share's limit, and reports what is in
+// force and used. It needs neither the hub nor any memory of its own.
+type ShareReconciler struct {
+	client.Client
+	// Clock paces reports.
+	Clock clock.PassiveClock
+	// Recorder writes events on QuotaShares.
+	Recorder events.EventRecorder
+	// Canary says whether the cluster's quota controller works.
+	Canary *Canary
+
+	reports sync.Map // of the time of the last report, by share
+}
+
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotashares,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotashares/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=resourcequotas/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the reconciler.
+func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	sharesOfNamespace := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []ctrl.Request {
+		return r.shares(ctx, client.InNamespace(o.GetNamespace()))
+	})
+	allShares := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
+		return r.shares(ctx)
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("share").
+		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&corev1.ResourceQuota{}, sharesOfNamespace).
+		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
+		Complete(r)
+}
+
+func (r *ShareReconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
+	var list quotav1alpha1.QuotaShareList
+	if err := r.List(ctx, &list, opts...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing QuotaShares")
+		return nil
+	}
+	requests := make([]ctrl.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// Reconcile enforces a share and reports what is in force.
+func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	share := &quotav1alpha1.QuotaShare{}
+	if err := r.Get(ctx, req.NamespacedName, share); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	quota, err := r.quotaOf(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !share.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, r.remove(ctx, share, quota)
+	}
+
+	quota, enforceErr := r.enforce(ctx, share, quota)
+	if apierrors.IsConflict(enforceErr) || apierrors.IsAlreadyExists(enforceErr) {
+		return ctrl.Result{}, enforceErr
+	}
+	foreign, err := r.foreignQuotas(ctx, share)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	seen := observation{
+		share: share, quota: quota, foreign: foreign, enforceErr: enforceErr,
+		stuck: r.Canary.Stuck(), now: r.Clock.Now(),
+	}
+	result, err := r.report(ctx, seen)
+	if err == nil && !expected(enforceErr) {
+		err = enforceErr
+	}
+	return result, err
+}
+
+// quotaOf returns the ResourceQuota of a share's name, or nil.
+func (r *ShareReconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*corev1.ResourceQuota, error) {
+	quota := &corev1.ResourceQuota{}
+	if err := r.Get(ctx, key, quota); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return quota, nil
+}
+
+// enforce writes the share into its ResourceQuota where that differs, and returns the ResourceQuota as it is then.
+func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) (*corev1.ResourceQuota, error) {
+	switch {
+	case quota == nil:
+		quota = newQuota(share)
+		return quota, r.Create(ctx, quota)
+	case !managed(quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
+		return quota, nil
+	}
+	quota = quota.DeepCopy()
+	if err := r.enforceSpec(ctx, share, quota); err != nil {
+		return quota, err
+	}
+	patch, err := statusPatch(quota)
+	if patch == nil || err != nil {
+		return quota, err
+	}
+	return quota, r.Status().Patch(ctx, quota, patch)
+}
+
+// enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
+// inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
+func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	for attempt := int64(0); ; attempt++ {
+		hard := yielding(limits(share, quota), quota, attempt, guardAttempts)
+		if enforces(quota, share.Spec.Revision, hard) {
+			return nil
+		}
+		patch, err := specPatch(quota, share.Spec.Revision, hard)
+		if err != nil {
+			return err
+		}
+		ctrl.LoggerFrom(ctx).Info("Enforcing the share", "revision", share.Spec.Revision, "hard", hard)
+		err = r.Patch(ctx, quota, patch)
+		if !apierrors.IsForbidden(err) || attempt == guardAttempts {
+			return err
+		}
+		if err := r.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+			return fmt.Errorf("reading the ResourceQuota after the guard refused %v: %w", hard, err)
+		}
+	}
+}
+
+// remove does what the hub asked for when it deleted the share. A share deleted by anybody else is let go, and its
+// ResourceQuota stays as it is until the hub has written the share again.
+func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	if quota != nil && managed(quota) {
+		if err := r.release(ctx, share, quota); err != nil {
+			return err
+		}
+	}
+	stored := share.DeepCopy()
+	if !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
+		return nil
+	}
+	return r.Patch(ctx, share, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+func (r *ShareReconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	switch quotav1alpha1.RemovalPolicy(share.Annotations[quotav1alpha1.RemovalAnnotation]) {
+	case quotav1alpha1.RemovalDelete:
+		return client.IgnoreNotFound(r.Delete(ctx, quota, client.Preconditions{UID: &quota.UID}))
+	case quotav1alpha1.RemovalRetain:
+		patch, err := releasePatch(quota)
+		if err != nil {
+			return err
+		}
+		return client.IgnoreNotFound(r.Patch(ctx, quota.DeepCopy(), patch))
+	default:
+		return nil
+	}
+}
