@@ -23,6 +23,8 @@ const (
 	ConditionRebuilding = "Rebuilding"
 	// ConditionMemberNotReady is True while a member cannot take a share: no agent, no namespace, or an unknown resource.
 	ConditionMemberNotReady = "MemberNotReady"
+	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
+	ConditionUnknownCluster = "UnknownCluster"
 	// ConditionBreakGlass is True while somebody has taken a managed ResourceQuota out of the agent's hands.
 	ConditionBreakGlass = "BreakGlass"
 )
@@ -58,6 +60,8 @@ const (
 	ReasonGrantedAboveBudget = "GrantedAboveBudget"
 	// ReasonUnread: a member that may hold a share was not read yet.
 	ReasonUnread = "Unread"
+	// ReasonNotFound: the spec names an object that does not exist.
+	ReasonNotFound = "NotFound"
 	// ReasonReported: a member reports the condition.
 	ReasonReported = "Reported"
 

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/fedquota/fedquota/controllers/hub"
+)
+
+// newHubCommand returns the command that runs the hub manager.
+func newHubCommand() *cobra.Command {
+	var options managerOptions
+	var clusterNamespace string
+	var concurrency int
+	command := &cobra.Command{
+		Use:   "hub",
+		Short: "Run the hub manager in a Cluster API management cluster",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			mgr, err := options.newManager("fedquota-hub", hubObjects(clusterNamespace))
+			if err != nil {
+				return err
+			}
+			ctx := command.Context()
+			members, err := clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
+				SecretClient: mgr.GetClient(),
+				Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: 50, Burst: 100},
+				Cache:        clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields()},
+			}, controller.Options{MaxConcurrentReconciles: concurrency})
+			if err != nil {
+				return fmt.Errorf("setting up connections to members: %w", err)
+			}
+			reconciler := &hub.QuotaReconciler{
+				Client:           mgr.GetClient(),
+				Live:             mgr.GetAPIReader(),
+				Members:          members,
+				ClusterNamespace: clusterNamespace,
+				Clock:            clock.RealClock{},
+				Recorder:         mgr.GetEventRecorder("fedquota-hub"),
+			}
+			if err := reconciler.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: concurrency}); err != nil {
+				return fmt.Errorf("setting up the quota controller: %w", err)
+			}
+			return mgr.Start(ctx)
+		},
+	}
+	options.bind(command)
+	command.Flags().StringVar(&clusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets.")
+	command.Flags().IntVar(&concurrency, "concurrency", 10, "How many FederatedQuotas, and how many Clusters, are reconciled at once.")
+	return command
+}
+
+// hubObjects restricts what the hub manager caches to the Clusters and kubeconfig Secrets of one namespace.
+func hubObjects(clusterNamespace string) cache.Options {
+	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
+	utilruntime.Must(err)
+	return cache.Options{ByObject: map[client.Object]cache.ByObject{
+		&clusterv1.Cluster{}: {Namespaces: map[string]cache.Config{clusterNamespace: {}}},
+		&corev1.Secret{}: {Namespaces: map[string]cache.Config{clusterNamespace: {
+			LabelSelector: labels.NewSelector().Add(*ofCluster),
+		}}},
+	}}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"flag"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// systemNamespace is where the hub manager and the agents run.
+const systemNamespace = "fedquota-system"
+
+// managerOptions are the flags that hub and agent share.
+type managerOptions struct {
+	namespace      string
+	metricsAddress string
+	probeAddress   string
+	leaderElection bool
+	logging        zap.Options
+}
+
+// bind registers the flags.
+func (o *managerOptions) bind(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVar(&o.namespace, "namespace", systemNamespace, "Namespace that the manager runs in: of its lease, and of the agent's canary.")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "0", "Address that metrics are served on, by HTTPS with authentication and authorization; 0 for none.")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "0", "Address that health probes are served on; 0 for none.")
+	flags.BoolVar(&o.leaderElection, "leader-elect", true, "Let one of several replicas act. Safety does not rest on it.")
+	goFlags := flag.NewFlagSet("manager", flag.ContinueOnError)
+	o.logging.BindFlags(goFlags)
+	config.RegisterFlags(goFlags)
+	flags.AddGoFlagSet(goFlags)
+}
+
+// newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in.
+func (o *managerOptions) newManager(lease string, objects cache.Options) (ctrl.Manager, error) {
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
+	restConfig, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, err
+	}
+	restConfig.QPS, restConfig.Burst = 100, 200
+	restConfig.UserAgent = lease
+	electionConfig := rest.CopyConfig(restConfig)
+	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
+		Scheme:                        newScheme(),
+		Cache:                         objects,
+		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization},
+		HealthProbeBindAddress:        o.probeAddress,
+		LeaderElection:                o.leaderElection,
+		LeaderElectionID:              lease,
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionConfig:          electionConfig,
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, mgr.AddReadyzCheck("readyz", healthz.Ping)
+}
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(clusterv1.AddToScheme(scheme))
+	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
+	return scheme
+}
+

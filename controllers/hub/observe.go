@@ -1,0 +1,169 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// member is what one round knows of a cluster.
+type member struct {
+	name string
+	// cluster is nil if there is no such Cluster.
+	cluster *clusterv1.Cluster
+	// selected says whether the placement selects the cluster; one that has an entry and is not selected is leaving.
+	selected bool
+	// unreachable says why the cluster could not be read, or is empty.
+	unreachable string
+	// heldBack says why the cluster could not take its share in the last round, or is empty.
+	heldBack string
+	// live says whether share was read from the API server rather than from a cache.
+	live bool
+	// share is nil if there is none.
+	share *quotav1alpha1.QuotaShare
+	// report is what share says is in force.
+	report ledger.Report
+	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
+	outcome string
+}
+
+// reports says whether the member reports the condition as true.
+func (m *member) reports(condition string) bool {
+	return m.share != nil && meta.IsStatusConditionTrue(m.share.Status.Conditions, condition)
+}
+
+// read says whether the member could be read in this round.
+func (m *member) read() bool { return m.unreachable == "" }
+
+// observe reads all that a round is decided on.
+func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*scope, error) {
+	var clusters clusterv1.ClusterList
+	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace)); err != nil {
+		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", r.ClusterNamespace, err)
+	}
+	var siblings quotav1alpha1.FederatedQuotaList
+	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
+	}
+	s := newScope(fq, clusters.Items, siblings.Items, r.Clock.Now())
+	for _, m := range s.members {
+		if reason, ok := r.outcomes.Load(outcomeKey{fq.UID, m.name}); ok {
+			m.heldBack, m.outcome = reason.(string), reason.(string)
+		}
+	}
+	return s, forEach(s.members, func(m *member) error { return r.read(ctx, s, m) })
+}
+
+// placed returns the Clusters that the placement selects, by name, and the names that it gives in vain.
+func placed(placement *quotav1alpha1.Placement, clusters []clusterv1.Cluster) (selected map[string]*clusterv1.Cluster, missing []string) {
+	byName := make(map[string]*clusterv1.Cluster, len(clusters))
+	for i := range clusters {
+		byName[clusters[i].Name] = &clusters[i]
+	}
+	selected = maps.Clone(byName)
+	matches := matcher(placement.ClusterSelector)
+	maps.DeleteFunc(selected, func(name string, c *clusterv1.Cluster) bool {
+		return !matches(c) && !slices.Contains(placement.Clusters, quotav1alpha1.ClusterName(name))
+	})
+	for _, name := range placement.Clusters {
+		if byName[string(name)] == nil {
+			missing = append(missing, string(name))
+		}
+	}
+	return selected, missing
+}
+
+// matcher returns what a label selector says of a Cluster; none matches nothing.
+func matcher(s *metav1.LabelSelector) func(*clusterv1.Cluster) bool {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if s == nil || err != nil {
+		return func(*clusterv1.Cluster) bool { return false }
+	}
+	return func(c *clusterv1.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
+}
+
+// read fills in what the member says. A member that cannot be read is a finding, not an error: the others go on.
+func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
+	if m.cluster == nil {
+		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
+		return nil
+	}
+	key := client.ObjectKeyFromObject(m.cluster)
+	if err := r.Members.Watch(ctx, key, r.shareWatcher()); err != nil {
+		return m.unreadable(err)
+	}
+	reader, err := r.reader(ctx, m, s.needsLive(m.name), key)
+	if err != nil {
+		return m.unreadable(err)
+	}
+	share := &quotav1alpha1.QuotaShare{}
+	switch err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share); {
+	case err == nil:
+		m.share, m.report = share, ledger.ReportOf(share.Status)
+	case !apierrors.IsNotFound(err) || isAbsentKind(err):
+		return m.unreadable(err)
+	}
+	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {
+		m.unreachable = "health probes fail"
+	}
+	return nil
+}
+
+func (r *QuotaReconciler) reader(ctx context.Context, m *member, live bool, key client.ObjectKey) (client.Reader, error) {
+	if live {
+		m.live = true
+		return r.Members.GetUncachedClient(ctx, key)
+	}
+	return r.Members.GetReader(ctx, key)
+}
+
+func (r *QuotaReconciler) shareWatcher() clustercache.Watcher {
+	return clustercache.NewWatcher(clustercache.WatcherOptions{
+		Name:         "quota-watchShares",
+		Watcher:      r.watcher,
+		Kind:         &quotav1alpha1.QuotaShare{},
+		EventHandler: &handler.EnqueueRequestForObject{},
+	})
+}
+
+// unreadable notes why a member cannot be read, in words that stay the same while the reason does.
+func (m *member) unreadable(err error) error {
+	switch {
+	case errors.Is(err, clustercache.ErrClusterNotConnected):
+		m.unreachable = "there is no connection; see the Cluster's kubeconfig Secret " + m.name + "-kubeconfig and the cluster's API server"
+	case isAbsentKind(err):
+		m.unreachable = "the API QuotaShare is not installed there; install the agent's manifests"
+	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+		m.unreachable = "its API server refuses the hub: " + string(apierrors.ReasonForError(err))
+	default:
+		m.unreachable = "reading its share failed"
+	}
+	return nil
+}
+
+// isAbsentKind says whether an API server does not serve the kind at all, rather than not having the object.
+func isAbsentKind(err error) bool {
+	if meta.IsNoMatchError(err) {
+		return true
+	}
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Reason == metav1.StatusReasonNotFound && (status.Status().Details == nil || status.Status().Details.Name == "")
+}
+
+// like returns the formats in which quantities of a FederatedQuota are written.
+func like(fq *quotav1alpha1.FederatedQuota) corev1.ResourceList { return fq.Spec.Hard }

@@ -1,0 +1,126 @@
+// Package hub holds the controllers of the hub manager.
+package hub
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+const (
+	// snapshotInterval is the least time between two status writes that differ in usage alone.
+	snapshotInterval = 5 * time.Second
+	// heldBackInterval is how soon a member that could not take its share is tried again.
+	heldBackInterval = 15 * time.Second
+	// unreachableAfter is how long health probes may fail before a member counts as unreachable.
+	unreachableAfter = 20 * time.Second
+)
+
+// QuotaReconciler is the only writer of the ledger: it reads what members report, decides their targets, stores the ledger
+// with one compare-and-swap, and only then writes shares.
+type QuotaReconciler struct {
+	client.Client
+	// Live reads from the API server: what a raise is decided on does not come from a cache.
+	Live client.Reader
+	// Members connects to members.
+	Members clustercache.ClusterCache
+	// ClusterNamespace is where the Clusters are.
+	ClusterNamespace string
+	// Clock says since when.
+	Clock clock.PassiveClock
+	// Recorder writes events on FederatedQuotas.
+	Recorder events.EventRecorder
+
+	watcher  clustercache.SourceWatcher[ctrl.Request]
+	outcomes sync.Map // of why a share could not be written, by outcomeKey
+	stored   sync.Map // of when the status was written last, by UID
+}
+
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas/status,verbs=update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the reconciler.
+func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
+	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("quota").
+		For(&quotav1alpha1.FederatedQuota{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
+			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
+		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(unreachableAfter))).
+		WithOptions(options).
+		Build(r)
+	r.watcher = c
+	return err
+}
+
+func (r *QuotaReconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
+	var list quotav1alpha1.FederatedQuotaList
+	if err := r.List(ctx, &list); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing FederatedQuotas")
+		return nil
+	}
+	requests := make([]ctrl.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// Reconcile makes one round: observe, decide, store, deliver.
+func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if fq.DeletionTimestamp.IsZero() {
+		if err := r.addFinalizer(ctx, fq); err != nil {
+			return ctrl.Result{}, err
+		}
+	} else if !controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+
+	s, err := r.observe(ctx, fq)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	s.decide()
+	if s.removed() {
+		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
+	}
+	if err := r.store(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.deliver(ctx, s)
+}
+
+func (r *QuotaReconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
+	stored := fq.DeepCopy()
+	if !controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer) {
+		return nil
+	}
+	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+func (r *QuotaReconciler) removeFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
+	stored := fq.DeepCopy()
+	controllerutil.RemoveFinalizer(fq, quotav1alpha1.Finalizer)
+	return client.IgnoreNotFound(r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+}

@@ -1,0 +1,194 @@
+package hub
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/validate"
+)
+
+// scope is one round over one FederatedQuota. newScope fills all but the members' reports, which observe adds; decide
+// changes nothing but the ledger.
+type scope struct {
+	fq  *quotav1alpha1.FederatedQuota
+	now time.Time
+	// members are the selected clusters and those that have an entry, by name.
+	members []*member
+	// byName holds the members again.
+	byName map[string]*member
+	// ledger is over the budget of the spec, or over the last good one if the spec is invalid.
+	ledger *ledger.Ledger
+	// problems are what makes the spec one that cannot be acted on.
+	problems field.ErrorList
+	// conflict says which older FederatedQuota stands in the way, or is empty.
+	conflict string
+	// strangers say where the spec names Clusters that do not exist.
+	strangers []string
+	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
+	snapshotDue time.Duration
+}
+
+func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
+	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec)}
+	selected, missing := placed(&fq.Spec.Placement, clusters)
+	if !fq.DeletionTimestamp.IsZero() {
+		selected = nil
+	}
+	s.strangers = strangers(&fq.Spec, clusters, missing)
+	s.conflict = conflictOf(fq, selected, clusters, siblings)
+	s.problems = append(s.problems, s.destroyed(selected)...)
+	s.ledger = ledger.FromStatus(fq.Status, s.budget())
+	s.byName = s.newMembers(selected, clusters)
+	s.members = slices.SortedFunc(maps.Values(s.byName), func(a, b *member) int { return strings.Compare(a.name, b.name) })
+	if len(s.problems) == 0 {
+		s.problems = s.guarantees()
+	}
+	return s
+}
+
+// budget returns what may be distributed. While the spec is invalid that is what it was before.
+func (s *scope) budget() amount.List {
+	if len(s.problems) > 0 {
+		return amount.Saturate(s.fq.Status.Hard, amount.Down)
+	}
+	return amount.Sub(amount.Saturate(s.fq.Spec.Hard, amount.Down), amount.Saturate(s.fq.Spec.Reserve, amount.Up))
+}
+
+func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster) map[string]*member {
+	byName := make(map[string]*member)
+	for name, cluster := range selected {
+		byName[name] = &member{name: name, cluster: cluster, selected: true}
+	}
+	for _, name := range s.ledger.Clusters() {
+		if byName[name] == nil {
+			byName[name] = &member{name: name}
+		}
+	}
+	for i := range clusters {
+		if m := byName[clusters[i].Name]; m != nil {
+			m.cluster = &clusters[i]
+		}
+	}
+	return byName
+}
+
+// halted says whether the spec cannot be acted on: the ledger goes on following reports, and nothing is decided.
+func (s *scope) halted() bool {
+	return s.fq.DeletionTimestamp.IsZero() && (len(s.problems) > 0 || s.conflict != "")
+}
+
+// removing says whether the FederatedQuota is being deleted.
+func (s *scope) removing() bool { return !s.fq.DeletionTimestamp.IsZero() }
+
+// removed says whether every member has confirmed what removal asks for.
+func (s *scope) removed() bool { return s.removing() && len(s.ledger.Clusters()) == 0 }
+
+// needsLive says whether the share of a cluster is to be read from its API server: what an entry is founded on, or ended
+// by, does not come from a cache.
+func (s *scope) needsLive(cluster string) bool {
+	e, ok := s.ledger.Entry(cluster)
+	return !ok || e.Revision == 0 || !s.byName[cluster].selected
+}
+
+// destroyed checks that no cluster is both selected and said to be destroyed.
+func (s *scope) destroyed(selected map[string]*clusterv1.Cluster) field.ErrorList {
+	var problems field.ErrorList
+	for i, name := range s.fq.Spec.Removal.Destroyed {
+		if selected[string(name)] != nil {
+			problems = append(problems, field.Invalid(field.NewPath("spec", "removal", "destroyed").Index(i), name,
+				"the placement selects this Cluster: a cluster that still runs must not be given up"))
+		}
+	}
+	return problems
+}
+
+// guarantees checks that the min of the selected clusters fit into the budget.
+func (s *scope) guarantees() field.ErrorList {
+	sum, who := amount.List{}, map[corev1.ResourceName][]string{}
+	for _, m := range s.members {
+		if !m.selected {
+			continue
+		}
+		for name, value := range terms(&s.fq.Spec.Distribution, m.cluster).min {
+			if value > 0 {
+				sum[name] = amount.Add(sum[name], value)
+				who[name] = append(who[name], m.name)
+			}
+		}
+	}
+	var problems field.ErrorList
+	budget, formats := s.ledger.Budget(), like(s.fq)
+	for _, name := range sum.Names() {
+		if sum[name] > budget[name] {
+			total, limit := amount.ToQuantity(name, sum[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
+			problems = append(problems, field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), total.String(),
+				fmt.Sprintf("the min of clusters %s add up to more than the budget: must be at most %s in all", strings.Join(who[name], ", "), limit.String())))
+		}
+	}
+	return problems
+}
+
+// strangers returns where the spec names Clusters that do not exist. They are no reason to halt: the others go on.
+func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Cluster, missing []string) []string {
+	var found []string
+	if len(missing) > 0 {
+		found = append(found, "spec.placement.clusters: "+strings.Join(missing, ", "))
+	}
+	for i, rule := range spec.Distribution.Rules {
+		var unknown []string
+		for _, name := range rule.Clusters {
+			if !slices.ContainsFunc(clusters, func(c clusterv1.Cluster) bool { return c.Name == string(name) }) {
+				unknown = append(unknown, string(name))
+			}
+		}
+		if len(unknown) > 0 {
+			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].clusters: %s", i, strings.Join(unknown, ", ")))
+		}
+	}
+	return found
+}
+
+// conflictOf returns which older FederatedQuota of the namespace covers the same scope in one of the selected clusters.
+func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
+	for i := range siblings {
+		other := &siblings[i]
+		if other.Name == fq.Name || !older(other, fq) || !sameScope(&other.Spec, &fq.Spec) {
+			continue
+		}
+		theirs, _ := placed(&other.Spec.Placement, clusters)
+		var shared []string
+		for _, name := range slices.Sorted(maps.Keys(selected)) {
+			if theirs[name] != nil {
+				shared = append(shared, name)
+			}
+		}
+		if len(shared) > 0 {
+			return fmt.Sprintf("FederatedQuota %s/%s is older and covers the same scope in clusters %s: merge spec.hard into it, or make placement or scopes of the two disjoint",
+				other.Namespace, other.Name, abbreviated(shared))
+		}
+	}
+	return ""
+}
+
+func older(a, b *quotav1alpha1.FederatedQuota) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name < b.Name
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+func sameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
+	return equality.Semantic.DeepEqual(slices.Sorted(slices.Values(a.Scopes)), slices.Sorted(slices.Values(b.Scopes))) &&
+		equality.Semantic.DeepEqual(a.ScopeSelector, b.ScopeSelector)
+}

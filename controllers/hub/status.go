@@ -1,0 +1,225 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// messageLimit keeps a member's message within its schema.
+const messageLimit = 512
+
+// store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the round
+// was decided on. A status that differs in usage alone is written calmly.
+func (r *QuotaReconciler) store(ctx context.Context, s *scope) error {
+	stored := s.fq.Status.DeepCopy()
+	s.report()
+	if equality.Semantic.DeepEqual(stored, &s.fq.Status) {
+		return nil
+	}
+	if sameButUsage(stored, &s.fq.Status) && r.Clock.Since(r.lastStored(s.fq)) < snapshotInterval {
+		s.snapshotDue = snapshotInterval
+		return nil
+	}
+	if err := r.Status().Update(ctx, s.fq); err != nil {
+		return err
+	}
+	r.stored.Store(s.fq.UID, r.Clock.Now())
+	r.announce(ctx, s.fq, stored.Conditions)
+	return nil
+}
+
+func (r *QuotaReconciler) lastStored(fq *quotav1alpha1.FederatedQuota) time.Time {
+	if at, ok := r.stored.Load(fq.UID); ok {
+		return at.(time.Time)
+	}
+	return time.Time{}
+}
+
+// sameButUsage says whether two statuses differ in the snapshot of usage alone.
+func sameButUsage(a, b *quotav1alpha1.FederatedQuotaStatus) bool {
+	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b))
+}
+
+func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.FederatedQuotaStatus {
+	bare := status.DeepCopy()
+	bare.Used, bare.Demand, bare.Tightest = nil, nil, ""
+	for i := range bare.Clusters {
+		bare.Clusters[i].Used, bare.Clusters[i].Demand = nil, nil
+	}
+	return bare
+}
+
+// report writes the round into the status.
+func (s *scope) report() {
+	status := &s.fq.Status
+	before := make(map[string]quotav1alpha1.ClusterStatus, len(status.Clusters))
+	for _, c := range status.Clusters {
+		before[string(c.Name)] = c
+	}
+	status.Clusters = nil
+	for _, name := range s.ledger.Clusters() {
+		status.Clusters = append(status.Clusters, s.clusterStatus(s.byName[name], before[name]))
+	}
+	status.ObservedGeneration = s.fq.Generation
+	status.Revision = s.ledger.Revision()
+	s.totals()
+	setConditions(&status.Conditions, s.conditions(), s.fq.Generation, s.now)
+}
+
+func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {
+	c := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(m.name), Used: before.Used, Demand: before.Demand}
+	s.ledger.Store(m.name, &c, like(s.fq))
+	if m.read() && m.share != nil {
+		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
+	}
+	c.State, c.Message = s.stateOf(m)
+	c.Message = truncated(c.Message, messageLimit)
+	c.Since = before.Since
+	if c.State != before.State || c.Since == nil {
+		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
+	}
+	return c
+}
+
+// stateOf sums up what is known of a member, and why it is not settled.
+func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, string) {
+	e, _ := s.ledger.Entry(m.name)
+	switch {
+	case e.Revision == 0:
+		return quotav1alpha1.ClusterUnread, m.unreachable
+	case !m.read():
+		return quotav1alpha1.ClusterUnreachable, m.unreachable
+	case m.reports(quotav1alpha1.ConditionBreakGlass):
+		return quotav1alpha1.ClusterBreakGlass, m.message(quotav1alpha1.ConditionBreakGlass)
+	case m.reports(quotav1alpha1.ConditionStuckQuotaController):
+		return quotav1alpha1.ClusterStuck, m.message(quotav1alpha1.ConditionStuckQuotaController)
+	case m.heldBack != "":
+		return quotav1alpha1.ClusterNotReady, m.heldBack
+	case m.refuses() != "":
+		return quotav1alpha1.ClusterNotReady, m.refuses()
+	case !m.selected:
+		return quotav1alpha1.ClusterLeaving, ""
+	case s.ledger.Settled(m.name, m.report):
+		return quotav1alpha1.ClusterSettled, ""
+	case m.report.Revision == e.Revision && !e.Target.Covers(e.Granted):
+		return quotav1alpha1.ClusterDraining, ""
+	}
+	return quotav1alpha1.ClusterSettling, ""
+}
+
+// message returns what the member says with a condition.
+func (m *member) message(condition string) string {
+	if c := meta.FindStatusCondition(m.share.Status.Conditions, condition); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+// refuses returns why the agent cannot enforce the share, or "" if it can.
+func (m *member) refuses() string {
+	if m.share == nil {
+		return ""
+	}
+	c := meta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+	if c == nil || c.Status == metav1.ConditionTrue {
+		return ""
+	}
+	switch c.Reason {
+	case quotav1alpha1.ReasonUnknownResource, quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating:
+		return c.Message
+	}
+	return ""
+}
+
+// totals writes the sums and the columns that kubectl prints.
+func (s *scope) totals() {
+	status, formats := &s.fq.Status, like(s.fq)
+	budget := s.ledger.Budget()
+	granted, free, used, demand := amount.List{}, amount.List{}, amount.List{}, amount.List{}
+	for name := range budget {
+		granted[name], free[name] = s.ledger.Granted(name), s.ledger.Free(name)
+	}
+	settled, selected := 0, 0
+	for i := range status.Clusters {
+		c := &status.Clusters[i]
+		add(used, c.Used, budget)
+		add(demand, c.Demand, budget)
+		if c.State == quotav1alpha1.ClusterSettled {
+			settled++
+		}
+	}
+	for _, m := range s.members {
+		if m.selected {
+			selected++
+		}
+	}
+	status.Hard, status.Granted, status.Free = budget.ToList(formats), granted.ToList(formats), free.ToList(formats)
+	status.Used, status.Demand = used.ToList(formats), demand.ToList(formats)
+	status.Settled = fmt.Sprintf("%d/%d", settled, selected)
+	status.Tightest = tightest(budget, used, formats)
+}
+
+func add(sum amount.List, part corev1.ResourceList, names amount.List) {
+	for name, value := range amount.Saturate(part, amount.Up).Only(names) {
+		sum[name] = amount.Add(sum[name], value)
+	}
+}
+
+// tightest returns the resource of which the largest part of the budget is used.
+func tightest(budget, used amount.List, formats corev1.ResourceList) string {
+	result, most := "", -1.0
+	for _, name := range budget.Names() {
+		ratio := float64(used[name]) / float64(max(1, budget[name]))
+		if ratio <= most {
+			continue
+		}
+		u, b := amount.ToQuantity(name, used[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
+		most, result = ratio, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String())
+	}
+	return result
+}
+
+// setConditions replaces all conditions; one that is not wanted any longer goes.
+func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
+	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return meta.FindStatusCondition(wanted, c.Type) == nil })
+	for _, c := range wanted {
+		c.ObservedGeneration = generation
+		c.LastTransitionTime = metav1.NewTime(now)
+		meta.SetStatusCondition(into, c)
+	}
+}
+
+func truncated(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-3], "") + "..."
+}
+
+// announce logs and writes an event for each condition that has changed its status or reason.
+func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before []metav1.Condition) {
+	for _, c := range fq.Status.Conditions {
+		was := meta.FindStatusCondition(before, c.Type)
+		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
+			continue
+		}
+		kind := corev1.EventTypeWarning
+		if c.Type == quotav1alpha1.ConditionReconciling || c.Reason == quotav1alpha1.ReasonSettled || c.Reason == quotav1alpha1.ReasonSettling {
+			kind = corev1.EventTypeNormal
+		}
+		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason)
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s: %s", c.Type, c.Message)
+	}
+}
