@@ -38,51 +38,51 @@ const (
 
 // Reasons of conditions.
 const (
-	// ReasonSettled: every selected member enforces its target.
+	// ReasonSettled means that every selected member enforces its target.
 	ReasonSettled = "Settled"
-	// ReasonSettling: a limit is on its way to a member.
+	// ReasonSettling means that a limit is on its way to a member.
 	ReasonSettling = "Settling"
-	// ReasonDegraded: one or more members are held back; the other conditions say which and why.
+	// ReasonDegraded means that one or more members are held back; the other conditions say which and why.
 	ReasonDegraded = "Degraded"
-	// ReasonInvalidSpec: the spec cannot be acted on; the message names field, value and what would be valid.
+	// ReasonInvalidSpec means that the spec cannot be acted on; the message names field, value and what would be valid.
 	ReasonInvalidSpec = "InvalidSpec"
-	// ReasonConflict: an older FederatedQuota of the namespace covers the same scope in the same cluster.
+	// ReasonConflict means that an older FederatedQuota of the namespace covers the same scope in the same cluster.
 	ReasonConflict = "Conflict"
-	// ReasonNoClusters: the placement selects no Cluster.
+	// ReasonNoClusters means that the placement selects no Cluster.
 	ReasonNoClusters = "NoClusters"
-	// ReasonRemoving: the object is being deleted and waits for members to confirm.
+	// ReasonRemoving means that the object is being deleted and waits for members to confirm.
 	ReasonRemoving = "Removing"
-	// ReasonNotConnected: there is no connection to the member.
+	// ReasonNotConnected means that there is no connection to the member.
 	ReasonNotConnected = "NotConnected"
-	// ReasonUsageAboveTarget: more is in use than the target.
+	// ReasonUsageAboveTarget means that more is in use than the target.
 	ReasonUsageAboveTarget = "UsageAboveTarget"
-	// ReasonGrantedAboveBudget: the sum of what was granted is above the budget.
+	// ReasonGrantedAboveBudget means that the sum of what was granted is above the budget.
 	ReasonGrantedAboveBudget = "GrantedAboveBudget"
-	// ReasonUnread: a member that may hold a share was not read yet.
+	// ReasonUnread means that a member that may hold a share was not read yet.
 	ReasonUnread = "Unread"
-	// ReasonNotFound: the spec names an object that does not exist.
+	// ReasonNotFound is used when the spec names an object that does not exist.
 	ReasonNotFound = "NotFound"
-	// ReasonReported: a member reports the condition.
+	// ReasonReported means that a member reports the condition.
 	ReasonReported = "Reported"
 
-	// ReasonEnforced: the share's revision is in force.
+	// ReasonEnforced means that the share's revision is in force.
 	ReasonEnforced = "Enforced"
-	// ReasonPending: the ResourceQuota was written and is not in force yet.
+	// ReasonPending means that the ResourceQuota was written and is not in force yet.
 	ReasonPending = "Pending"
-	// ReasonStaleShare: the share is older than the revision that the ResourceQuota enforces; it changes nothing.
+	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes nothing.
 	ReasonStaleShare = "StaleShare"
-	// ReasonNameTaken: a ResourceQuota of the share's name exists that the agent does not manage.
+	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage.
 	ReasonNameTaken = "NameTaken"
-	// ReasonNamespaceMissing: the member has no namespace of that name.
+	// ReasonNamespaceMissing means that the member has no namespace of that name.
 	ReasonNamespaceMissing = "NamespaceMissing"
-	// ReasonNamespaceTerminating: the namespace is being deleted in the member.
+	// ReasonNamespaceTerminating means that the namespace is being deleted in the member.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonUnknownResource: the member's API server counts no resource of a name in hard.
+	// ReasonUnknownResource means that the member's API server counts no resource of a name in hard.
 	ReasonUnknownResource = "UnknownResource"
-	// ReasonCanaryNotSynced: the quota controller did not follow a change to the canary ResourceQuota in time.
+	// ReasonCanaryNotSynced means that the quota controller did not follow a change to the canary ResourceQuota in time.
 	ReasonCanaryNotSynced = "CanaryNotSynced"
-	// ReasonScopeCovered: a ResourceQuota that the agent does not manage covers the same scope.
+	// ReasonScopeCovered means that a ResourceQuota that the agent does not manage covers the same scope.
 	ReasonScopeCovered = "ScopeCovered"
-	// ReasonAnnotated: the break-glass annotation is set.
+	// ReasonAnnotated means that the break-glass annotation is set.
 	ReasonAnnotated = "Annotated"
 )

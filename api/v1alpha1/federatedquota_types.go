@@ -49,6 +49,7 @@ type FederatedQuotaSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Enum=Terminating;NotTerminating;BestEffort;NotBestEffort;PriorityClass;CrossNamespacePodAffinity;VolumeAttributesClass
 	Scopes []corev1.ResourceQuotaScope `json:"scopes,omitempty"`
 
 	// scopeSelector restricts what is counted, as in a ResourceQuota.
@@ -290,23 +291,23 @@ type FederatedQuotaStatus struct {
 type ClusterState string
 
 const (
-	// ClusterUnread: the cluster may hold a share and was not read yet; granted is an assumption.
+	// ClusterUnread means that the cluster may hold a share and was not read yet; granted is an assumption.
 	ClusterUnread ClusterState = "Unread"
-	// ClusterSettled: the cluster enforces its target.
+	// ClusterSettled means that the cluster enforces its target.
 	ClusterSettled ClusterState = "Settled"
-	// ClusterSettling: the target is on its way.
+	// ClusterSettling means that the target is on its way.
 	ClusterSettling ClusterState = "Settling"
-	// ClusterDraining: the cluster uses more than its target; its limit follows its usage down.
+	// ClusterDraining means that the cluster uses more than its target; its limit follows its usage down.
 	ClusterDraining ClusterState = "Draining"
-	// ClusterLeaving: the cluster is no longer selected and gives back what it was granted as its usage falls.
+	// ClusterLeaving means that the cluster is no longer selected and gives back what it was granted as its usage falls.
 	ClusterLeaving ClusterState = "Leaving"
-	// ClusterUnreachable: the cluster cannot be read.
+	// ClusterUnreachable means that the cluster cannot be read.
 	ClusterUnreachable ClusterState = "Unreachable"
-	// ClusterNotReady: the cluster cannot take a share: no agent, no namespace, or an unknown resource.
+	// ClusterNotReady means that the cluster cannot take a share: no agent, no namespace, or an unknown resource.
 	ClusterNotReady ClusterState = "NotReady"
-	// ClusterStuck: the quota controller of the cluster does not work.
+	// ClusterStuck means that the quota controller of the cluster does not work.
 	ClusterStuck ClusterState = "Stuck"
-	// ClusterBreakGlass: somebody has taken the cluster's ResourceQuota out of the agent's hands.
+	// ClusterBreakGlass means that somebody has taken the cluster's ResourceQuota out of the agent's hands.
 	ClusterBreakGlass ClusterState = "BreakGlass"
 )
 

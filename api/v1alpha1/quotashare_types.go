@@ -57,6 +57,7 @@ type QuotaShareSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:Enum=Terminating;NotTerminating;BestEffort;NotBestEffort;PriorityClass;CrossNamespacePodAffinity;VolumeAttributesClass
 	Scopes []corev1.ResourceQuotaScope `json:"scopes,omitempty"`
 
 	// scopeSelector restricts what is counted, as in a ResourceQuota.

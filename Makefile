@@ -1,0 +1,85 @@
+# A bare machine needs Go, make and git. Everything else is built from the modules that hack/tools and hack/controlplane
+# pin, into bin/.
+
+SHELL := /bin/sh
+.SHELLFLAGS := -ec
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := $(CURDIR)/bin
+GO ?= go
+
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
+
+include hack/make/tools.mk
+include hack/make/controlplane.mk
+include hack/make/generate.mk
+
+##@ General
+
+.PHONY: help
+help: ## Print this list.
+	@cat $(MAKEFILE_LIST) | while IFS= read -r line; do \
+		case $$line in \
+		'##@ '*) printf '\n%s\n' "$${line#'##@ '}" ;; \
+		[a-z]*:*'## '*) printf '  %-14s %s\n' "$${line%%:*}" "$${line#*'## '}" ;; \
+		esac; \
+	done
+
+.PHONY: clean
+clean: ## Remove all that was built, control plane and tools included.
+	rm -rf $(BIN)
+
+##@ Build
+
+# Only what exists is built.
+PROGRAMS := $(notdir $(wildcard cmd/manager cmd/kubectl-fedquota))
+
+.PHONY: build
+build: $(PROGRAMS:%=build-%) ## Build the programs into bin/.
+
+build-%:
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/$* ./cmd/$*
+
+##@ Check
+
+.PHONY: lint
+lint: $(TOOLS) ## Run the linters.
+	$(GOLANGCI_LINT) run
+
+.PHONY: verify
+verify: $(TOOLS) ## Generate and format everything; fail if that changes a file or if a linter complains.
+	hack/verify.sh $(MAKE) --no-print-directory generated
+	$(MAKE) --no-print-directory lint
+
+.PHONY: test
+test: controlplane build ## Run the tests, and the smoke test of the end-to-end fleet.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) ./...
+
+# One package at a time: two fleets at once would measure each other.
+.PHONY: e2e
+e2e: controlplane build $(TOOLS) ## Run the end-to-end scenarios on fleets of real control planes.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -p 1 -count=1 -tags e2e -timeout 60m ./e2e/...
+
+.PHONY: bench
+bench: ## Run the benchmarks.
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+
+.PHONY: model
+model: ## Check the model of the protocol with Spin.
+	hack/model/run.sh
+
+##@ Demo
+
+.PHONY: demo
+demo: controlplane build $(TOOLS) ## Start a hub and members on this machine.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/demo up
+
+.PHONY: demo-status
+demo-status: ## Show what the demo's hub and members do.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/demo status
+
+.PHONY: demo-down
+demo-down: ## Stop the demo.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/demo down

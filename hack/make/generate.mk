@@ -1,0 +1,38 @@
+# What is generated from the sources, and kept in the tree.
+
+##@ Generate
+
+.PHONY: generate
+generate: $(TOOLS) ## Generate the deep copies of the API types.
+	$(CONTROLLER_GEN) object paths=./api/...
+
+.PHONY: manifests
+manifests: $(TOOLS) ## Generate the CRDs, and the roles of the hub manager and of the agent.
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
+ifneq ($(wildcard controllers/hub),)
+	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... output:rbac:dir=config/rbac/hub
+endif
+ifneq ($(wildcard controllers/member),)
+	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent $(patsubst %,paths=./%/...,$(wildcard controllers/member webhooks/member)) \
+		output:rbac:dir=config/rbac/agent
+endif
+
+.PHONY: docs
+docs: $(TOOLS) ## Generate the API reference.
+	mkdir -p docs/reference
+	$(CRD_REF_DOCS) --source-path=api --config=hack/docs/config.yaml --renderer=markdown --output-path=docs/reference/api.md
+
+.PHONY: fmt
+fmt: $(TOOLS) ## Format the Go code.
+	$(GOLANGCI_LINT) fmt
+
+.PHONY: tidy
+tidy: ## Tidy the go.mod of the project, of its tools and of its control planes.
+	$(GO) mod tidy
+	$(GO) -C hack/tools mod tidy
+	$(GO) -C hack/controlplane mod tidy
+
+# One after the other: each of them reads what another one writes.
+.PHONY: generated
+generated:
+	$(MAKE) --no-print-directory -j1 tidy generate manifests docs fmt
