@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,7 +18,11 @@ func (c *ControlPlane) startNodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.startProcess(ctx, c.kwok())
+	kwok, err := c.kwok()
+	if err != nil {
+		return err
+	}
+	p, err := c.startProcess(ctx, kwok)
 	if err != nil {
 		return err
 	}
@@ -31,18 +36,19 @@ func (c *ControlPlane) startNodes(ctx context.Context) error {
 		return nodesReady(ctx, client)
 	})
 	if err != nil {
-		return fmt.Errorf("nodes are not ready: %w; log %s ends with:\n%s", err, p.LogPath, p.tail())
+		return fmt.Errorf("nodes are not ready: %w; %s's log %s ends with:\n%s", err, p.Name, p.LogPath, p.tail())
 	}
 	return nil
 }
 
 // kwok is the command of KWOK.
-func (c *ControlPlane) kwok() command {
+func (c *ControlPlane) kwok() (command, error) {
+	path, err := filepath.Abs(c.options.Nodes.KWOK)
 	args := []string{"--kubeconfig=" + c.Kubeconfig, "--manage-all-nodes", "--node-lease-duration-seconds=40"}
 	for _, stage := range c.options.Nodes.Stages {
 		args = append(args, "--config="+stage)
 	}
-	return command{name: KWOK, path: c.options.Nodes.KWOK, args: args, dir: c.Dir}
+	return command{name: KWOK, path: path, args: args, dir: c.Dir}, err
 }
 
 // node is a node as a kubelet registers it.

@@ -68,7 +68,7 @@ type ControlPlaneOptions struct {
 type Nodes struct {
 	// KWOK is the path of the program kwok.
 	KWOK string
-	// Stages are the files that tell KWOK what happens to nodes and pods (see KWOKStages).
+	// Stages are the files, with their whole paths, that tell KWOK what happens to nodes and pods (see KWOKStages).
 	Stages []string
 	// Count is the number of nodes.
 	Count int
