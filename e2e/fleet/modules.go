@@ -1,0 +1,50 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ClusterAPICRDs returns the folder of Cluster API's CRDs, in the version that this module requires. It needs the go
+// command.
+func ClusterAPICRDs(ctx context.Context) ([]string, error) {
+	dir, err := moduleDir(ctx, ".", "sigs.k8s.io/cluster-api")
+	return []string{filepath.Join(dir, "config", "crd", "bases")}, err
+}
+
+// KWOKStages returns the files by which KWOK makes nodes ready, keeps them so, and runs pods. The folder is that of
+// the module that requires KWOK (hack/tools). It needs the go command.
+func KWOKStages(ctx context.Context, module string) ([]string, error) {
+	dir, err := moduleDir(ctx, module, "sigs.k8s.io/kwok")
+	if err != nil {
+		return nil, err
+	}
+	var stages []string
+	for _, folder := range []string{"node/fast", "node/heartbeat-with-lease", "pod/fast"} {
+		files, err := filepath.Glob(filepath.Join(dir, "kustomize", "stage", folder, "*-*.yaml"))
+		if err != nil {
+			return nil, err
+		}
+		stages = append(stages, files...)
+	}
+	return stages, nil
+}
+
+// moduleDir returns the folder of a module's source, as the module in another folder requires it.
+func moduleDir(ctx context.Context, from, module string) (string, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	list.Dir = from
+	output, err := list.Output()
+	if failed := new(exec.ExitError); errors.As(err, &failed) {
+		return "", fmt.Errorf("find module %s: %s", module, failed.Stderr)
+	}
+	dir := strings.TrimSpace(string(output))
+	if err == nil && dir == "" {
+		err = fmt.Errorf("module %s is not downloaded", module)
+	}
+	return dir, err
+}

@@ -1,0 +1,56 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+)
+
+const (
+	loopback = "127.0.0.1"
+
+	// Linux gives outgoing connections ports from 32768 up, unless told otherwise: a port below is still free when
+	// a process that had it comes back.
+	firstPort = 20000
+	lastPort  = 32767
+
+	portTries = 5
+)
+
+// freePort returns a loopback port that nobody listens on now.
+func freePort(ctx context.Context) (int, error) {
+	var err error
+	for range portTries {
+		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		var listener net.Listener
+		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+		if err == nil {
+			return port, listener.Close()
+		}
+	}
+	return 0, fmt.Errorf("find a free port: %w", err)
+}
+
+// startOnFreePort starts the command that build makes for a port, on another port if somebody was faster.
+func (c *ControlPlane) startOnFreePort(ctx context.Context, build func(port int) (command, error)) (int, error) {
+	for try := 1; ; try++ {
+		port, err := freePort(ctx)
+		if err != nil {
+			return 0, err
+		}
+		command, err := build(port)
+		if err != nil {
+			return 0, err
+		}
+		p, err := c.startProcess(ctx, command)
+		if err == nil || try == portTries || !strings.Contains(p.tail(), "address already in use") {
+			return port, err
+		}
+	}
+}
+
+// localURL is the address of a server at a port.
+func localURL(port int) string { return "https://" + net.JoinHostPort(loopback, strconv.Itoa(port)) }

@@ -1,0 +1,192 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+const (
+	pollInterval = 50 * time.Millisecond
+	readyTimeout = 2 * time.Minute
+	stopGrace    = 5 * time.Second
+	tailLines    = 12
+	tailBytes    = 8 << 10
+)
+
+var errExited = errors.New("it has exited")
+
+// command says how to run a process and when it is ready.
+type command struct {
+	name  string
+	path  string
+	args  []string
+	env   []string
+	dir   string
+	ready func(context.Context) error
+}
+
+// Process is one process of a fleet. Its methods may be called from several goroutines.
+type Process struct {
+	// Name is the program's name within its control plane, or the one given to Fleet.Run.
+	Name string
+	// LogPath is the file with all that the process has printed, over all its restarts.
+	LogPath string
+
+	command command
+	record  string
+	detach  bool
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// newProcess describes a process, not started yet, that keeps its log and its record under a folder.
+func newProcess(c command, folder string, detach bool) *Process {
+	return &Process{
+		Name:    c.name,
+		LogPath: filepath.Join(folder, logsFolder, c.name+".log"),
+		command: c,
+		record:  filepath.Join(folder, recordsFolder, c.name),
+		detach:  detach,
+	}
+}
+
+// PID is the id of the process.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
+}
+
+// Done is closed once the process has ended. A restart opens a new one.
+func (p *Process) Done() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.done
+}
+
+// Pause stops the process as it stands (SIGSTOP), until Resume.
+func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
+
+// Resume continues a paused process.
+func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
+
+// Kill ends the process at once (SIGKILL) and returns when it is gone.
+func (p *Process) Kill() error {
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-p.Done()
+	return nil
+}
+
+// Stop asks the process to end, makes it end after a few seconds, and returns when it is gone.
+func (p *Process) Stop() error {
+	if err := errors.Join(p.signal(syscall.SIGTERM), p.signal(syscall.SIGCONT)); err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+		return nil
+	case <-time.After(stopGrace):
+		return p.Kill()
+	}
+}
+
+// Restart kills the process if it runs, starts it with the same arguments, and waits until it is ready.
+func (p *Process) Restart(ctx context.Context) error {
+	if err := p.Kill(); err != nil {
+		return err
+	}
+	return p.start(ctx)
+}
+
+// start runs the process and waits until it is ready. One that does not get there is ended.
+func (p *Process) start(ctx context.Context) error {
+	if err := p.launch(); err != nil {
+		return fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	if p.command.ready == nil {
+		return nil
+	}
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		select {
+		case <-p.Done():
+			return false, errExited
+		default:
+			last = p.command.ready(ctx)
+			return last == nil, nil
+		}
+	})
+	if err != nil {
+		err = fmt.Errorf("%s is not ready: %w (%v); its log %s ends with:\n%s", p.Name, err, last, p.LogPath, p.tail())
+		return errors.Join(err, p.Kill())
+	}
+	return nil
+}
+
+// launch starts the process and a goroutine that reaps it.
+func (p *Process) launch() error {
+	for _, file := range []string{p.LogPath, p.record} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+	}
+	output, err := os.OpenFile(p.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = output.Close() }()
+
+	cmd, err := spawn(p.command, p.record, output, p.detach)
+	if err != nil {
+		return err
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		_ = os.Remove(p.record)
+		close(done)
+	}()
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cmd, p.done = cmd, done
+	return nil
+}
+
+// signal sends a signal to the process; one that has ended, or never started, takes it in silence.
+func (p *Process) signal(s os.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return nil
+	}
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("send %s to %s: %w", s, p.Name, err)
+	}
+	return nil
+}
+
+// tail returns the last lines of the log.
+func (p *Process) tail() string {
+	data, err := os.ReadFile(p.LogPath)
+	if err != nil {
+		return err.Error()
+	}
+	text := strings.TrimSpace(string(data[max(0, len(data)-tailBytes):]))
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
+}
