@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -8,12 +9,15 @@ import (
 	"time"
 )
 
-// shownUnconfirmed is how many unconfirmed excesses per resource name the table shows; the report has more.
-const shownUnconfirmed = 3
+// How many unconfirmed excesses per resource name, and how many violations, the table shows; the report has more.
+const (
+	shownUnconfirmed = 3
+	shownViolations  = 20
+)
 
 // WriteTable writes the report for people.
 func (r Report) WriteTable(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := &bytes.Buffer{}
 	fmt.Fprintf(w, "ResourceQuota %s/%s in %d members, watched for %s\n\n",
 		r.Namespace, r.Name, len(r.Members), r.End.Sub(r.Start).Round(time.Millisecond))
 	r.writeResources(w)
@@ -21,10 +25,14 @@ func (r Report) WriteTable(out io.Writer) error {
 	r.writeRecounts(w)
 	r.writeNotes(w)
 	r.writeVerdict(w)
-	return w.Flush()
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if _, err := w.WriteTo(table); err != nil {
+		return err
+	}
+	return table.Flush()
 }
 
-func (r Report) writeResources(w io.Writer) {
+func (r Report) writeResources(w *bytes.Buffer) {
 	fmt.Fprintln(w, "RESOURCE\tBUDGET\tCEILING\tLAST\tLARGEST\tABOVE BUDGET\tBY\tNATIVE\tEXCESSES SEEN\tCONFIRMED\tLONGEST UNCONFIRMED\tGROWTHS")
 	for _, res := range r.Resources {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\n", res.Name, res.Budget.String(), res.Ceiling.String(),
@@ -33,7 +41,7 @@ func (r Report) writeResources(w io.Writer) {
 	}
 }
 
-func (r Report) writeMembers(w io.Writer) {
+func (r Report) writeMembers(w *bytes.Buffer) {
 	fmt.Fprintln(w, "\nMEMBER\tREVISION\tVERSIONS\tWRITES\tRESUMED\tGAPS\tLONGEST LAG")
 	for _, m := range r.Members {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", m.Name, m.Revision, m.Versions, m.Writes, m.Resumed, len(m.Gaps),
@@ -42,7 +50,7 @@ func (r Report) writeMembers(w io.Writer) {
 	fmt.Fprintf(w, "\n%d probes, %d of them could not tell every member\n", r.Probes.Started, r.Probes.Incomplete)
 }
 
-func (r Report) writeRecounts(w io.Writer) {
+func (r Report) writeRecounts(w *bytes.Buffer) {
 	for _, c := range r.Recounts {
 		fmt.Fprintf(w, "\nRECOUNT at +%s\tEXISTS\tRECORDED\tBUDGET\tOVER\n", since(r.Start, c.At))
 		for _, res := range c.Resources {
@@ -55,7 +63,7 @@ func (r Report) writeRecounts(w io.Writer) {
 }
 
 // writeNotes writes what is remarkable and no violation.
-func (r Report) writeNotes(w io.Writer) {
+func (r Report) writeNotes(w *bytes.Buffer) {
 	for _, kind := range sortedKeys(r.Counts) {
 		if !kind.Violation() {
 			i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Kind == kind })
@@ -73,10 +81,13 @@ func (r Report) writeNotes(w io.Writer) {
 	}
 }
 
-func (r Report) writeVerdict(w io.Writer) {
+func (r Report) writeVerdict(w *bytes.Buffer) {
 	violations := r.Violations()
 	fmt.Fprintf(w, "\n%d violations\n", len(violations))
-	for _, line := range violations {
+	for _, line := range violations[:min(shownViolations, len(violations))] {
 		fmt.Fprintln(w, "  "+line)
+	}
+	if more := len(violations) - shownViolations; more > 0 {
+		fmt.Fprintf(w, "  and %d more\n", more)
 	}
 }

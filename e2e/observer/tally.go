@@ -30,23 +30,22 @@ func (t *tally) measure(now time.Time, sum total, current epoch, j *judge) bool 
 	if sum.recorded.Cmp(t.report.Largest) > 0 {
 		t.report.Largest, t.report.LargestAt = sum.recorded, now
 	}
-	drains := t.measureBudget(now, sum, current.budget[t.name])
+	budget := current.budget[t.name]
+	t.measureBudget(now, sum, budget)
 	t.measureNative(sum, current.ceiling[t.name])
 	exceeds := t.measureCeiling(now, sum, current.ceiling[t.name], j)
-	return exceeds || drains && (moved || t.floor == nil)
+	drains := sum.held.Cmp(budget) > 0 && (moved || t.floor == nil)
+	return exceeds || drains
 }
 
-// measureBudget keeps account of the time above the budget and reports whether the sum is above it.
-func (t *tally) measureBudget(now time.Time, sum total, budget resource.Quantity) bool {
+// measureBudget keeps account of the time above the budget.
+func (t *tally) measureBudget(now time.Time, sum total, budget resource.Quantity) {
 	t.report.AboveBudget.Duration += t.aboveFor(now)
 	t.aboveSince = time.Time{}
-	excess, isAbove := above(sum.recorded, budget)
-	if !isAbove {
-		return false
+	if excess, isAbove := above(sum.recorded, budget); isAbove {
+		t.aboveSince = now
+		t.report.LargestAboveBudget = larger(t.report.LargestAboveBudget, excess)
 	}
-	t.aboveSince = now
-	t.report.LargestAboveBudget = larger(t.report.LargestAboveBudget, excess)
-	return true
 }
 
 func (t *tally) aboveFor(now time.Time) time.Duration {

@@ -122,10 +122,10 @@ func chargedAbove(before, after, hard resource.Quantity) resource.Quantity {
 	return resource.Quantity{}
 }
 
-// memory is what a member has shown before its last version, across deletions and gaps.
+// memory is what the last managed version of a member has shown, across deletions and gaps.
 type memory struct {
-	highest int64
-	uid     types.UID
+	revision int64
+	uid      types.UID
 }
 
 // after returns the memory once v was seen.
@@ -133,7 +133,7 @@ func (m memory) after(v version) memory {
 	if !v.managed {
 		return m
 	}
-	return memory{highest: max(m.highest, v.revision), uid: v.uid}
+	return memory{revision: v.revision, uid: v.uid}
 }
 
 // compare returns what is remarkable about the step from previous to next.
@@ -157,8 +157,8 @@ func compareIdentity(past memory, previous, next version) []Finding {
 	if previous.managed && !next.exists() {
 		add(Deleted, "deleted at revision %d", previous.revision)
 	}
-	if next.managed && next.revision < past.highest {
-		add(RevisionDown, "revision went from %d to %d", past.highest, next.revision)
+	if next.managed && next.revision < past.revision {
+		add(RevisionDown, "revision went from %d to %d", past.revision, next.revision)
 	}
 	if next.managed && past.uid != "" && past.uid != next.uid {
 		add(Recreated, "UID went from %s to %s", past.uid, next.uid)

@@ -108,19 +108,19 @@ func (f flags) options() (observer.Options, error) {
 				e.FirstCertain.Format(time.RFC3339Nano), e.Resource, e.Certain.String(), e.Allowed.String())
 		},
 	}
-	for name, path := range f.kubeconfigs {
-		config, err := clientcmd.BuildConfigFromFlags("", path)
-		if err != nil {
-			return options, fmt.Errorf("--kubeconfig %s: %w", name, err)
-		}
-		options.Members[name] = config
-	}
 	for name, text := range f.budget {
 		amount, err := resource.ParseQuantity(text)
 		if err != nil {
 			return options, fmt.Errorf("--budget %s: %w", name, err)
 		}
 		options.Budget[corev1.ResourceName(name)] = amount
+	}
+	for name, path := range f.kubeconfigs {
+		config, err := clientcmd.BuildConfigFromFlags("", path)
+		if err != nil {
+			return options, fmt.Errorf("--kubeconfig %s: %w", name, err)
+		}
+		options.Members[name] = config
 	}
 	return options, nil
 }
