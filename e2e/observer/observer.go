@@ -1,0 +1,230 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Options says what to watch.
+type Options struct {
+	// Members is how to reach each member cluster, by name. Rate limits in them are ignored.
+	Members map[string]*rest.Config
+	// Namespace and Name are those of the FederatedQuota, and so of the ResourceQuota in every member.
+	Namespace, Name string
+	// Budget is what may be in force over all members, per resource name. Other names are not added up.
+	Budget corev1.ResourceList
+	// StrictCuts makes every proved growth of a sum that is above its budget a violation. Without it a sum may grow up
+	// to the ceiling; the package comment says why.
+	StrictCuts bool
+	// OnExcess, if set, is called when an excess has been proved. It must not call the Observer.
+	OnExcess func(Excess)
+}
+
+// Observer watches the members until it is stopped. All methods may be called at any time from any goroutine.
+type Observer struct {
+	options Options
+	start   time.Time
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	wanted  chan struct{}
+	syncs   chan chan error
+	done    <-chan struct{}
+
+	mu       sync.Mutex
+	judge    *judge
+	clients  map[string]*connection
+	resolved chan struct{}
+	recounts []Recount
+	stop     sync.Once
+	final    Report
+}
+
+// connection is how one member is reached; cancel ends its watch.
+type connection struct {
+	config *rest.Config
+	client kubernetes.Interface
+	cancel context.CancelFunc
+}
+
+// Watch begins to watch. When it returns, what was in force in every member has been read, and every later version
+// will be seen. The context bounds the whole run.
+func Watch(ctx context.Context, options Options) (*Observer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	now := time.Now()
+	o := &Observer{
+		options: options,
+		start:   now,
+		cancel:  cancel,
+		wanted:  make(chan struct{}, 1),
+		syncs:   make(chan chan error),
+		done:    ctx.Done(),
+		judge:   newJudge(slices.Collect(maps.Keys(options.Members)), options.Budget, now),
+		clients: map[string]*connection{},
+	}
+	for _, name := range sortedKeys(options.Members) {
+		if err := o.connect(ctx, name); err != nil {
+			cancel()
+			o.running.Wait()
+			return nil, fmt.Errorf("member %s: %w", name, err)
+		}
+	}
+	o.running.Go(func() { o.probes(ctx) })
+	return o, nil
+}
+
+func (o *Observer) connect(ctx context.Context, name string) error {
+	config := rest.CopyConfig(o.options.Members[name])
+	config.QPS, config.UserAgent = -1, "fedquota-observer"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{
+		client:  client.CoreV1().ResourceQuotas(o.options.Namespace),
+		name:    o.options.Name,
+		observe: func(rq *corev1.ResourceQuota, how step) { o.observe(name, rq, how) },
+		resumed: func() { o.with(func(j *judge, _ time.Time) bool { j.resumed(name); return false }) },
+	}
+	o.mu.Lock()
+	o.clients[name] = &connection{config: config, client: client, cancel: cancel}
+	o.mu.Unlock()
+	from, err := w.list(ctx, stepFirst)
+	if err != nil {
+		return err
+	}
+	o.running.Go(func() { w.run(ctx, from) })
+	return nil
+}
+
+func (o *Observer) observe(name string, rq *corev1.ResourceQuota, how step) {
+	o.with(func(j *judge, now time.Time) bool { return j.observe(name, rq, now, how) })
+}
+
+// with lets the judge work, tells what came out of it, and asks for a probe if f returns true.
+func (o *Observer) with(f func(j *judge, now time.Time) bool) {
+	o.mu.Lock()
+	wanted := f(o.judge, time.Now())
+	if o.judge.probe == nil && o.resolved != nil {
+		close(o.resolved)
+		o.resolved = nil
+	}
+	news := o.judge.news
+	o.judge.news = nil
+	o.mu.Unlock()
+	if wanted {
+		select {
+		case o.wanted <- struct{}{}:
+		default:
+		}
+	}
+	if o.options.OnExcess != nil {
+		for _, e := range news {
+			o.options.OnExcess(e)
+		}
+	}
+}
+
+// SetBudget changes the budget from an instant on. To raise it, give an instant before the write of the FederatedQuota;
+// to cut it, one after that write has returned. ChangeBudget does both.
+func (o *Observer) SetBudget(hard corev1.ResourceList, when time.Time) {
+	o.with(func(j *judge, now time.Time) bool { return j.setBudget(hard, when, now) })
+}
+
+// ChangeBudget changes the budget around the write that does so: until write has returned, the larger of both budgets
+// is allowed for each name. When write fails, nobody knows which budget holds, and the larger stays.
+func (o *Observer) ChangeBudget(ctx context.Context, hard corev1.ResourceList, write func(context.Context) error) error {
+	o.with(func(j *judge, now time.Time) bool {
+		return j.setBudget(raisedTo(j.epochs.last().budget, hard), now, now)
+	})
+	if err := write(ctx); err != nil {
+		return err
+	}
+	o.SetBudget(hard, time.Now())
+	return nil
+}
+
+// SetGranted states, after a cut, what the ledger granted over all members at an instant: the ceiling comes down to
+// that, or to the budget where that is larger. Names that are left out keep their ceiling.
+func (o *Observer) SetGranted(granted corev1.ResourceList, when time.Time) {
+	o.with(func(j *judge, now time.Time) bool { return j.setGranted(granted, when, now) })
+}
+
+// Forget takes a member out of the sum: its cluster is destroyed and holds nothing any more.
+func (o *Observer) Forget(name string) {
+	o.with(func(j *judge, now time.Time) bool {
+		if c, ok := o.clients[name]; ok {
+			c.cancel()
+			delete(o.clients, name)
+		}
+		j.forget(name, now)
+		return false
+	})
+}
+
+// Sync returns when every version that was written in any member before the call has been judged. It fails when a
+// member cannot be read.
+func (o *Observer) Sync(ctx context.Context) error {
+	reply := make(chan error, 1)
+	select {
+	case o.syncs <- reply:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-o.done:
+		return errors.New("the observer has stopped")
+	}
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Report returns what was concluded until now.
+func (o *Observer) Report() Report {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	r := o.judge.report(time.Now())
+	r.Namespace, r.Name, r.Start, r.StrictCuts = o.options.Namespace, o.options.Name, o.start, o.options.StrictCuts
+	r.Recounts = slices.Clone(o.recounts)
+	return r
+}
+
+// Stop judges what was written until now, as far as members can be read, ends all watches and returns the report.
+func (o *Observer) Stop() Report {
+	o.stop.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*probeTimeout)
+		defer cancel()
+		_ = o.Sync(ctx) // a member that cannot be read shows as an incomplete probe
+		o.cancel()
+		o.running.Wait()
+		o.final = o.Report()
+	})
+	return o.final
+}
+
+// read reads the object in one member and takes the answer for the current probe.
+func (o *Observer) read(ctx context.Context, name string, c *connection) {
+	rq, err := c.client.CoreV1().ResourceQuotas(o.options.Namespace).Get(ctx, o.options.Name, metav1.GetOptions{})
+	o.with(func(j *judge, now time.Time) bool {
+		r := reading{at: now, absent: apierrors.IsNotFound(err)}
+		r.failed = err != nil && !r.absent
+		if err == nil {
+			r.resourceVersion = rq.ResourceVersion
+		}
+		j.read(name, r)
+		return false
+	})
+}

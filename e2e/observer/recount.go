@@ -1,0 +1,239 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/pager"
+)
+
+// Recount is what exists, counted object by object, against the budget. Each member is counted consistently, but the
+// members one after another: it is exact when nothing is created or deleted meanwhile.
+type Recount struct {
+	At        time.Time         `json:"at"`
+	Resources []RecountResource `json:"resources"`
+	// Uncounted is the names of the budget for which this package does not know, or some member does not serve, what
+	// is charged.
+	Uncounted []corev1.ResourceName `json:"uncounted,omitempty"`
+}
+
+// RecountResource is what exists of one resource name, in its unit.
+type RecountResource struct {
+	Name corev1.ResourceName `json:"name"`
+	// Exists is the sum over members of what exists; Members are its parts.
+	Exists  resource.Quantity            `json:"exists"`
+	Members map[string]resource.Quantity `json:"members"`
+	// Recorded is the sum over members of status.used in the last version seen.
+	Recorded resource.Quantity `json:"recorded"`
+	Budget   resource.Quantity `json:"budget"`
+	// Over is by how much what exists is above the budget.
+	Over resource.Quantity `json:"over"`
+}
+
+// Over returns the names of which more exists than the budget allows, with the amount.
+func (r Recount) Over() corev1.ResourceList {
+	over := corev1.ResourceList{}
+	for _, res := range r.Resources {
+		if res.Over.Sign() > 0 {
+			over[res.Name] = res.Over
+		}
+	}
+	return over
+}
+
+// Recount lists what exists in every member, consistently (no cache of ours or of an API server is older than the
+// call), costs it as native quota does, and puts the result into the report. It does not know scopes: a quota with
+// scopes is an error.
+func (o *Observer) Recount(ctx context.Context) (Recount, error) {
+	o.mu.Lock()
+	clients := maps.Clone(o.clients)
+	budget := o.judge.epochs.at(time.Now()).budget
+	o.mu.Unlock()
+	result := newRecount(budget)
+	for _, name := range sortedKeys(clients) {
+		counted, err := o.count(ctx, clients[name], namesOf(budget))
+		if err != nil {
+			return Recount{}, fmt.Errorf("recounting member %s: %w", name, err)
+		}
+		result.add(name, counted)
+	}
+	result.finish(time.Now())
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, res := range result.Resources {
+		for _, m := range o.judge.members {
+			result.Resources[i].Recorded = plus(result.Resources[i].Recorded, m.last.used[res.Name])
+		}
+	}
+	o.recounts = append(o.recounts, result)
+	return result, nil
+}
+
+func newRecount(budget corev1.ResourceList) Recount {
+	var r Recount
+	for _, name := range namesOf(budget) {
+		r.Resources = append(r.Resources, RecountResource{Name: name, Budget: budget[name], Members: map[string]resource.Quantity{}})
+	}
+	return r
+}
+
+func (r *Recount) add(member string, counted corev1.ResourceList) {
+	for i, res := range r.Resources {
+		if amount, ok := counted[res.Name]; ok {
+			r.Resources[i].Exists = plus(res.Exists, amount)
+			res.Members[member] = amount
+		}
+	}
+}
+
+// finish compares with the budget, and takes out what no member could count.
+func (r *Recount) finish(now time.Time) {
+	var counted []RecountResource
+	for _, res := range r.Resources {
+		if len(res.Members) == 0 {
+			r.Uncounted = append(r.Uncounted, res.Name)
+			continue
+		}
+		if over, isOver := above(res.Exists, res.Budget); isOver {
+			res.Over = over
+		}
+		counted = append(counted, res)
+	}
+	r.At, r.Resources = now, counted
+}
+
+// count returns what exists in one member, without the names that it cannot count.
+func (o *Observer) count(ctx context.Context, c *connection, names []corev1.ResourceName) (corev1.ResourceList, error) {
+	namespace, core := o.options.Namespace, c.client.CoreV1()
+	quotas, err := core.ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, quota := range quotas.Items {
+		if quota.Name == o.options.Name && (len(quota.Spec.Scopes) > 0 || quota.Spec.ScopeSelector != nil) {
+			return nil, errors.New("the ResourceQuota has scopes, which a recount does not know")
+		}
+	}
+	total := corev1.ResourceList{}
+	err = errors.Join(
+		charge(ctx, total, keep(names, chargesPods), podCost(time.Now()), listing(core.Pods(namespace).List)),
+		charge(ctx, total, keep(names, chargesServices), serviceCost, listing(core.Services(namespace).List)),
+		charge(ctx, total, keep(names, chargesClaims), claimCost, listing(core.PersistentVolumeClaims(namespace).List)),
+		countObjects(ctx, c, namespace, total, names),
+	)
+	return total, err
+}
+
+func keep(names []corev1.ResourceName, charges func(corev1.ResourceName) bool) []corev1.ResourceName {
+	var kept []corev1.ResourceName
+	for _, name := range names {
+		if charges(name) {
+			kept = append(kept, name)
+		}
+	}
+	return kept
+}
+
+// listing makes a typed list function fit for a pager.
+func listing[L runtime.Object](list func(context.Context, metav1.ListOptions) (L, error)) pager.ListPageFunc {
+	return func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		return list(ctx, options)
+	}
+}
+
+// charge adds what all listed objects cost to total. The list leaves resourceVersion unset, so it is consistent.
+func charge[T any](ctx context.Context, total corev1.ResourceList, names []corev1.ResourceName, cost cost[T], list pager.ListPageFunc) error {
+	if len(names) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		total[name] = resource.Quantity{Format: resource.DecimalSI}
+	}
+	return pager.New(list).EachListItem(ctx, metav1.ListOptions{}, func(object runtime.Object) error {
+		item, ok := object.(T)
+		if !ok {
+			return fmt.Errorf("listed a %T", object)
+		}
+		for _, name := range names {
+			total[name] = plus(total[name], cost(item, name))
+		}
+		return nil
+	})
+}
+
+// counted are the names that native quota counts without the prefix count/.
+var counted = map[corev1.ResourceName]schema.GroupResource{
+	corev1.ResourceServices:               {Resource: "services"},
+	corev1.ResourceSecrets:                {Resource: "secrets"},
+	corev1.ResourceConfigMaps:             {Resource: "configmaps"},
+	corev1.ResourceReplicationControllers: {Resource: "replicationcontrollers"},
+	corev1.ResourceQuotas:                 {Resource: "resourcequotas"},
+	corev1.ResourcePersistentVolumeClaims: {Resource: "persistentvolumeclaims"},
+}
+
+// countedBy returns the objects whose number a name charges; pods are costed, not counted.
+func countedBy(name corev1.ResourceName) (schema.GroupResource, bool) {
+	if group, ok := counted[name]; ok {
+		return group, true
+	}
+	bare, ok := strings.CutPrefix(string(name), countPrefix)
+	return schema.ParseGroupResource(bare), ok && bare != "pods"
+}
+
+// countObjects adds the number of objects to total for every name that stands for one, and that the member serves.
+func countObjects(ctx context.Context, c *connection, namespace string, total corev1.ResourceList, names []corev1.ResourceName) error {
+	client, err := metadata.NewForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		group, ok := countedBy(name)
+		if !ok {
+			continue
+		}
+		served, found, err := serving(c.client.Discovery(), group)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		list := listing(client.Resource(served).Namespace(namespace).List)
+		number := func(*metav1.PartialObjectMetadata, corev1.ResourceName) resource.Quantity { return one }
+		if err := charge(ctx, total, []corev1.ResourceName{name}, number, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serving finds the version under which a member serves a resource.
+func serving(client discovery.DiscoveryInterface, group schema.GroupResource) (schema.GroupVersionResource, bool, error) {
+	lists, err := client.ServerPreferredNamespacedResources()
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return schema.GroupVersionResource{}, false, err
+	}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil || version.Group != group.Group {
+			continue
+		}
+		for _, served := range list.APIResources {
+			if served.Name == group.Resource {
+				return version.WithResource(served.Name), true, nil
+			}
+		}
+	}
+	return schema.GroupVersionResource{}, false, nil
+}
