@@ -75,7 +75,7 @@ func (c *credentials) path(file string) string { return filepath.Join(c.folder, 
 
 // write puts files into the folder.
 func (c *credentials) write(files map[string][]byte) error {
-	if err := os.MkdirAll(c.folder, 0o755); err != nil {
+	if err := os.MkdirAll(c.folder, 0o700); err != nil {
 		return err
 	}
 	for name, data := range files {

@@ -7,7 +7,7 @@ kube-scheduler and nodes that KWOK plays. It has a folder of its own with its da
 admin's kubeconfig. The hub holds the Cluster API objects that lead to the members: a Cluster that reports itself
 provisioned, and its kubeconfig Secret.
 
-	crds, err := fleet.ClusterAPICRDs(ctx)
+	crds, err := fleet.ClusterAPICRDs(ctx, "clusters")
 	...
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir:      dir,
@@ -16,7 +16,7 @@ provisioned, and its kubeconfig Secret.
 	})
 	...
 	defer f.Stop()
-	err = f.Member("east").Process(fleet.ControllerManager).Pause()
+	err = f.Member("east").Process(fleet.ControllerManager).Pause(ctx)
 
 A fleet dies with the process that started it, however that one ends. With Options.Detach it lives on instead, until
 Down ends it. Both signal only processes that the fleet started, told apart from later ones with the same id by their

@@ -25,12 +25,19 @@ type state struct {
 	BootID string `json:"bootID"`
 }
 
-// record is what tells a process from any other.
+// record is what tells a process from any other, and what it is doing.
 type record struct {
 	pid   int
 	start uint64
-	ended bool
+	state string
 }
+
+// States of a process as /proc shows them.
+const (
+	stateStopped = "T"
+	stateZombie  = "Z"
+	stateDead    = "X"
+)
 
 // Down ends all processes of the fleet in a folder, whoever started them and however far that came. Programs are asked
 // to end and given a few seconds, control planes are killed. The files stay. A folder without a fleet is no error.
@@ -95,11 +102,11 @@ func writeState(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, stateFile)
-	if err := os.WriteFile(path+".new", data, 0o644); err != nil {
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)
@@ -161,12 +168,17 @@ func (r record) end(ctx context.Context, signal syscall.Signal) error {
 
 // gone tells whether the process has ended; its id may be another's by now.
 func (r record) gone() bool {
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.pid))
+	now, err := readStat(r.pid)
+	return err != nil || now.start != r.start || now.state == stateZombie || now.state == stateDead
+}
+
+// readStat returns what a process's id stands for now.
+func readStat(pid int) (record, error) {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return true
+		return record{}, err
 	}
-	now, err := parseStat(string(line))
-	return err != nil || now.ended || now.start != r.start
+	return parseStat(string(line))
 }
 
 // parseStat reads a line of /proc/<pid>/stat: the id, the name in parentheses, the state, …, and as the 22nd field
@@ -183,7 +195,7 @@ func parseStat(line string) (record, error) {
 		return record{}, err
 	}
 	start, err := strconv.ParseUint(fields[startField], 10, 64)
-	return record{pid: pid, start: start, ended: strings.Contains("ZX", fields[0])}, err
+	return record{pid: pid, start: start, state: fields[0]}, err
 }
 
 // ignoreNotExist drops the error that says that a file is gone.

@@ -5,8 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
+
+// startsPerCPU is how many control planes start at a time: a start is half work and half waiting.
+const startsPerCPU = 2
 
 // Fleet is a hub and its members.
 type Fleet struct {
@@ -69,26 +76,40 @@ func (f *Fleet) newControlPlane(options ControlPlaneOptions) *ControlPlane {
 	}
 }
 
-// start brings up all control planes at once and tells the hub of its members.
+// start brings up all control planes, a few at a time, and tells the hub of its members.
 func (f *Fleet) start(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
+	slots := make(chan struct{}, startsPerCPU*runtime.NumCPU())
 	err := f.forEach(func(c *ControlPlane) error {
-		f.progress("%s: starting", c.Name)
-		if err := c.start(ctx); err != nil {
+		slots <- struct{}{}
+		defer func() { <-slots }()
+		err := f.startControlPlane(starting, c)
+		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+			return nil // Another one has failed, and says why.
+		}
+		if err != nil {
 			cancel()
-			return err
 		}
-		f.progress("%s: ready", c.Name)
-		if c == f.Hub {
-			return f.installCRDs()
-		}
-		return nil
+		return err
 	})
 	if err != nil || len(f.options.CRDPaths) == 0 {
 		return err
 	}
 	return f.register(ctx)
+}
+
+// startControlPlane brings up one control plane; on the hub it installs the CRDs.
+func (f *Fleet) startControlPlane(ctx context.Context, c *ControlPlane) error {
+	f.progress("%s: starting", c.Name)
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	f.progress("%s: ready", c.Name)
+	if c != f.Hub {
+		return nil
+	}
+	return f.installCRDs()
 }
 
 // Member returns the member of the given name, or nil.
@@ -114,13 +135,13 @@ type Program struct {
 }
 
 // Run starts a program that lives no longer than the fleet, and waits until it is ready. Its log and its working
-// folder are in the fleet's folder.
+// folder are in the fleet's folder. Its name is its own among all that the fleet has run. A program that does not get
+// ready is ended and returned with the error, to be restarted or not.
 func (f *Fleet) Run(ctx context.Context, program Program) (*Process, error) {
 	path, err := filepath.Abs(program.Path)
 	if err != nil {
 		return nil, err
 	}
-	f.progress("%s: starting", program.Name)
 	p := newProcess(command{
 		name:  program.Name,
 		path:  path,
@@ -129,13 +150,27 @@ func (f *Fleet) Run(ctx context.Context, program Program) (*Process, error) {
 		dir:   f.Dir,
 		ready: program.Ready,
 	}, filepath.Join(f.Dir, programsName), f.options.Detach)
-	if err := p.start(ctx); err != nil {
+	if err := f.addProgram(p); err != nil {
 		return nil, err
+	}
+	f.progress("%s: starting", p.Name)
+	return p, p.start(ctx)
+}
+
+// addProgram puts a program under its name, which also names its files.
+func (f *Fleet) addProgram(p *Process) error {
+	if problems := validation.IsDNS1123Subdomain(p.Name); len(problems) > 0 {
+		return fmt.Errorf("program %q: %s", p.Name, strings.Join(problems, ", "))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, other := range f.programs {
+		if other.Name == p.Name {
+			return fmt.Errorf("program %q: the name is taken", p.Name)
+		}
+	}
 	f.programs = append(f.programs, p)
-	return p, nil
+	return nil
 }
 
 // Stop ends all processes of the fleet: the programs first, then the control planes. Its files stay.

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,10 +37,8 @@ func (f *Fleet) installCRDs() error {
 // register makes the objects on the hub that lead to the members.
 func (f *Fleet) register(ctx context.Context) error {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return err
-		}
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
+		return err
 	}
 	hub, err := client.New(f.Hub.Config, client.Options{Scheme: scheme})
 	if err != nil {

@@ -23,10 +23,8 @@ import (
 // testClusterCache sees Cluster API's own cluster cache connect to the members by what the hub has on them.
 func testClusterCache(t *testing.T, f *fleet.Fleet) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
 	}
 	ctrl.SetLogger(logr.Discard())
 	manager, err := ctrl.NewManager(f.Hub.Config, ctrl.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
@@ -51,17 +49,7 @@ func testClusterCache(t *testing.T, f *fleet.Fleet) {
 	}()
 
 	for _, member := range f.Members {
-		key := client.ObjectKey{Namespace: "clusters", Name: member.Name}
-		eventually(t, "connection to "+member.Name, func(ctx context.Context) (bool, error) {
-			remote, err := cache.GetClient(ctx, key)
-			if errors.Is(err, clustercache.ErrClusterNotConnected) {
-				return false, nil
-			}
-			if err != nil {
-				return false, err
-			}
-			return true, remote.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
-		})
+		waitConnected(t, cache, client.ObjectKey{Namespace: "clusters", Name: member.Name})
 	}
 	clusters := &clusterv1.ClusterList{}
 	if err := manager.GetClient().List(ctx, clusters, client.MatchingLabels{"tier": "prod"}); err != nil {
@@ -70,4 +58,19 @@ func testClusterCache(t *testing.T, f *fleet.Fleet) {
 	if len(clusters.Items) != 1 || clusters.Items[0].Name != "east" {
 		t.Errorf("got clusters %v with the label of east", clusters.Items)
 	}
+}
+
+// waitConnected waits until the cluster cache can read something in a member.
+func waitConnected(t *testing.T, cache clustercache.ClusterCache, cluster client.ObjectKey) {
+	t.Helper()
+	eventually(t, "connection to "+cluster.Name, func(ctx context.Context) (bool, error) {
+		remote, err := cache.GetClient(ctx, cluster)
+		if errors.Is(err, clustercache.ErrClusterNotConnected) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return true, remote.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, &corev1.Namespace{})
+	})
 }

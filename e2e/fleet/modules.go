@@ -7,13 +7,20 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// ClusterAPICRDs returns the folder of Cluster API's CRDs, in the version that this module requires. It needs the go
+// ClusterAPICRDs returns the files of Cluster API's CRDs of the given resources ("clusters", …), in the version that this
+// module requires. The fleet itself needs the clusters; each more costs the hub time and memory. It needs the go
 // command.
-func ClusterAPICRDs(ctx context.Context) ([]string, error) {
+func ClusterAPICRDs(ctx context.Context, resources ...string) ([]string, error) {
 	dir, err := moduleDir(ctx, ".", "sigs.k8s.io/cluster-api")
-	return []string{filepath.Join(dir, "config", "crd", "bases")}, err
+	var paths []string
+	for _, resource := range resources {
+		paths = append(paths, filepath.Join(dir, "config", "crd", "bases", clusterv1.GroupVersion.Group+"_"+resource+".yaml"))
+	}
+	return paths, err
 }
 
 // KWOKStages returns the files by which KWOK makes nodes ready, keeps them so, and runs pods. The folder is that of

@@ -23,7 +23,10 @@ const (
 	tailBytes    = 8 << 10
 )
 
-var errExited = errors.New("it has exited")
+var (
+	errExited  = errors.New("it has exited")
+	errRunning = errors.New("it runs already")
+)
 
 // command says how to run a process and when it is ready.
 type command struct {
@@ -53,19 +56,25 @@ type Process struct {
 
 // newProcess describes a process, not started yet, that keeps its log and its record under a folder.
 func newProcess(c command, folder string, detach bool) *Process {
+	ended := make(chan struct{})
+	close(ended)
 	return &Process{
 		Name:    c.name,
 		LogPath: filepath.Join(folder, logsFolder, c.name+".log"),
 		command: c,
 		record:  filepath.Join(folder, recordsFolder, c.name),
 		detach:  detach,
+		done:    ended,
 	}
 }
 
-// PID is the id of the process.
+// PID is the id of the process, or 0 if it never ran.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return 0
+	}
 	return p.cmd.Process.Pid
 }
 
@@ -76,8 +85,16 @@ func (p *Process) Done() <-chan struct{} {
 	return p.done
 }
 
-// Pause stops the process as it stands (SIGSTOP), until Resume.
-func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
+// Pause stops the process as it stands (SIGSTOP), until Resume, and returns when it has stopped.
+func (p *Process) Pause(ctx context.Context) error {
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, pollInterval, true, func(context.Context) (bool, error) {
+		now, err := readStat(p.PID())
+		return now.state == stateStopped, err
+	})
+}
 
 // Resume continues a paused process.
 func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
@@ -122,29 +139,35 @@ func (p *Process) start(ctx context.Context) error {
 	}
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, pollInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
-		select {
-		case <-p.Done():
+		if isClosed(p.Done()) {
 			return false, errExited
-		default:
-			last = p.command.ready(ctx)
-			return last == nil, nil
 		}
+		last = p.command.ready(ctx)
+		return last == nil, nil
 	})
-	if err != nil {
-		err = fmt.Errorf("%s is not ready: %w (%v); its log %s ends with:\n%s", p.Name, err, last, p.LogPath, p.tail())
-		return errors.Join(err, p.Kill())
+	if err == nil {
+		return nil
 	}
-	return nil
+	if last != nil {
+		err = fmt.Errorf("%w, and before: %w", err, last)
+	}
+	err = fmt.Errorf("%s is not ready: %w; its log %s ends with:\n%s", p.Name, err, p.LogPath, p.tail())
+	return errors.Join(err, p.Kill())
 }
 
-// launch starts the process and a goroutine that reaps it.
+// launch starts the process, unless it runs, and a goroutine that reaps it.
 func (p *Process) launch() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !isClosed(p.done) {
+		return errRunning
+	}
 	for _, file := range []string{p.LogPath, p.record} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			return err
 		}
 	}
-	output, err := os.OpenFile(p.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	output, err := os.OpenFile(p.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -160,11 +183,18 @@ func (p *Process) launch() error {
 		_ = os.Remove(p.record)
 		close(done)
 	}()
-
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.cmd, p.done = cmd, done
 	return nil
+}
+
+// isClosed tells whether a channel is closed.
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
 }
 
 // signal sends a signal to the process; one that has ended, or never started, takes it in silence.
