@@ -1,29 +1,34 @@
 package observer
 
 import (
-	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// createPod creates a pod of half a CPU that is in the given phase, and named after it.
+func (m *realMember) createPod(t *testing.T, namespace string, phase corev1.PodPhase) {
+	t.Helper()
+	pod := podWith("500m", "")
+	pod.Name = strings.ToLower(string(phase))
+	pod, err := m.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Status.Phase = phase
+	if _, err := m.client.CoreV1().Pods(namespace).UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func testRecount(t *testing.T, members map[string]*realMember) {
 	const namespace = "recount"
 	namespaces(t, members, namespace)
 	for _, m := range members {
-		for i, phase := range []corev1.PodPhase{corev1.PodRunning, corev1.PodSucceeded} {
-			pod := podWith("500m", "")
-			pod.Name = fmt.Sprintf("pod-%d", i)
-			made, err := m.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			made.Status.Phase = phase
-			if _, err := m.client.CoreV1().Pods(namespace).UpdateStatus(t.Context(), made, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		m.createPod(t, namespace, corev1.PodRunning)
+		m.createPod(t, namespace, corev1.PodSucceeded)
 	}
 	o := watchMembers(t, members, namespace,
 		"requests.cpu=700m,pods=2,count/pods=9,count/deployments.apps=1,services.nodeports=1,count/nothing.example.com=1")
