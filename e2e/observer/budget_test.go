@@ -73,7 +73,30 @@ func TestCut(t *testing.T) {
 		"cut and raised again": {func(r *run) { r.cut("pods=5"); lower(r, 2); r.cut("pods=10"); r.settled(); raise(r, 8) }, 0, 0},
 		"raised, then used":    {func(r *run) { r.cut("pods=12"); raise(r, 6) }, 0, 0},
 		"raised too little":    {func(r *run) { r.cut("pods=11"); raise(r, 6) }, 1, 0},
-		"no longer judged":     {func(r *run) { r.cut("secrets=11"); raise(r, 60) }, 0, 0},
+		"a probe from before the cut tells nothing": {func(r *run) {
+			lower(r, 1)
+			r.probe()
+			r.reads("a", 8)
+			r.see("b", stepNext, pods(9, 0, 9).Revision("9"))
+			r.cut("pods=6")
+			r.reads("b", 1)
+			r.settled()
+		}, 0, 0},
+		"an unreadable member bounds nothing": {func(r *run) {
+			r.cut("pods=5")
+			r.probe()
+			r.reads("b", 1)
+			r.read("a", reading{failed: true})
+			r.settled()
+		}, 0, 0},
+		"a probe is judged by what was allowed at its instant": {func(r *run) {
+			r.probe()
+			r.reads("a", 1)
+			r.cut("pods=5")
+			r.setGranted(amounts("pods=5"), r.tick(), r.now)
+			r.reads("b", 1)
+		}, 0, 0},
+		"no longer judged": {func(r *run) { r.cut("secrets=11"); raise(r, 60) }, 0, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

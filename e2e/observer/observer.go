@@ -205,7 +205,7 @@ func (o *Observer) Report() Report {
 // Stop judges what was written until now, as far as members can be read, ends all watches and returns the report.
 func (o *Observer) Stop() Report {
 	o.stop.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*probeTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*probeTimeout)
 		defer cancel()
 		_ = o.Sync(ctx) // a member that cannot be read shows as an incomplete probe
 		o.cancel()

@@ -35,7 +35,7 @@ func startMembers(t *testing.T) map[string]*realMember {
 	var starting sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
 		starting.Go(func() {
-			env := &envtest.Environment{}
+			env := &envtest.Environment{ControlPlaneStartTimeout: time.Minute}
 			config, err := env.Start()
 			if err != nil {
 				t.Errorf("member %s: %v", name, err)
@@ -266,47 +266,5 @@ func testSync(t *testing.T, members map[string]*realMember) {
 	o.Stop()
 	if err := o.Sync(ctx); err == nil {
 		t.Error("Sync of a stopped observer did not fail")
-	}
-}
-
-func testRecount(t *testing.T, members map[string]*realMember) {
-	const namespace = "recount"
-	namespaces(t, members, namespace)
-	for _, m := range members {
-		for i, phase := range []corev1.PodPhase{corev1.PodRunning, corev1.PodSucceeded} {
-			pod := podWith("500m", "")
-			pod.Name = fmt.Sprintf("pod-%d", i)
-			made, err := m.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			made.Status.Phase = phase
-			if _, err := m.client.CoreV1().Pods(namespace).UpdateStatus(t.Context(), made, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	o := watchMembers(t, members, namespace,
-		"requests.cpu=700m,pods=2,count/pods=9,count/deployments.apps=1,services.nodeports=1,count/nothing.example.com=1")
-	counted, err := o.Recount(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := amounts("requests.cpu=1,pods=2,count/pods=4,count/deployments.apps=0,services.nodeports=0")
-	got := corev1.ResourceList{}
-	for _, res := range counted.Resources {
-		got[res.Name] = res.Exists
-	}
-	if !sameLimits(want, got) {
-		t.Errorf("exists %v, want %v", got, want)
-	}
-	if over := counted.Over(); !sameLimits(over, amounts("requests.cpu=300m")) {
-		t.Errorf("over %v", over)
-	}
-	if len(counted.Uncounted) != 1 || counted.Uncounted[0] != "count/nothing.example.com" {
-		t.Errorf("uncounted %v", counted.Uncounted)
-	}
-	if recounts := o.Stop().Recounts; len(recounts) != 1 {
-		t.Errorf("%d recounts in the report, want 1", len(recounts))
 	}
 }

@@ -2,6 +2,7 @@ package observer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -35,7 +36,8 @@ func (o *Observer) probes(ctx context.Context) {
 		}
 		err := o.probe(ctx)
 		if reply != nil {
-			reply <- err
+			// The first probe made every watch come to what was written; only one that begins then judges it.
+			reply <- errors.Join(err, o.probe(ctx))
 		}
 	}
 }

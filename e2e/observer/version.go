@@ -94,7 +94,8 @@ func (v version) held(name corev1.ResourceName) resource.Quantity {
 }
 
 // overcharge returns, per resource name, how much of the usage of next rose above the limit in force by charges: what
-// previous carried plus what this step added, as far as usage is still above the limit.
+// previous carried plus what this step added, as far as usage is still above the limit. Across a gap a charge is
+// assumed wherever there can have been one, so that a gap accuses nobody.
 func overcharge(previous, next version) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for name, used := range next.used {
@@ -104,7 +105,7 @@ func overcharge(previous, next version) corev1.ResourceList {
 			continue
 		}
 		carried := previous.overcharged[name]
-		if _, known := previous.used[name]; known && next.step == stepNext {
+		if _, known := previous.used[name]; known {
 			carried = plus(carried, chargedAbove(previous.used[name], used, hard))
 		}
 		if part := smaller(carried, over); !part.IsZero() {
