@@ -52,7 +52,8 @@ type QuotaReconciler struct {
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas/status,verbs=update
-// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",namespace=default,resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the reconciler.
