@@ -87,7 +87,6 @@ type ClusterName string
 
 // Placement selects Clusters: those that the selector matches and those that are named.
 //
-// +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || has(self.clusters)",message="placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"
 type Placement struct {
 	// clusterSelector selects Clusters by their labels. An empty selector selects every Cluster.
