@@ -41,14 +41,13 @@ const (
 	ruleDuration    = "a duration is an integer and its name says the unit"
 	ruleDefault     = "no default is in the schema"
 	ruleNullable    = "nothing is nullable"
-	ruleStruct      = "a struct without required fields has minProperties"
+	ruleStruct      = "an optional struct, or one in a list, is not empty: it has required fields or minProperties"
 	ruleConditions  = "conditions are a map by type"
 )
 
 var exclusions = []exclusion{
 	{regexp.MustCompile(`\{\}$`), ruleString, "a Quantity is parsed by its pattern; its type is imported and takes no bounds"},
 	{regexp.MustCompile(`(^|\.)([rR]evision|observedGeneration)$`), ruleMaximum, "a counter goes up for as long as the object lives"},
-	{regexp.MustCompile(`^status$`), ruleStruct, "a patch may leave a status empty"},
 	{regexp.MustCompile(`[sS]elector$`), ruleStruct, "an empty selector selects everything"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleDescription, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleList, "corev1.ScopeSelector is imported"},
@@ -107,7 +106,13 @@ func (v *visitor) visitList(path string, s *apiextensionsv1.JSONSchemaProps) {
 		byType := s.XListType != nil && *s.XListType == "map" && slices.Equal(s.XListMapKeys, []string{"type"})
 		v.demand(byType, path, ruleConditions)
 	}
+	v.demand(!mayBeEmpty(s.Items.Schema), path+"[]", ruleStruct)
 	v.visit(path+"[]", s.Items.Schema)
+}
+
+// mayBeEmpty says whether s is a struct that may be present and say nothing.
+func mayBeEmpty(s *apiextensionsv1.JSONSchemaProps) bool {
+	return s.Type == "object" && s.AdditionalProperties == nil && len(s.Required) == 0 && s.MinProperties == nil
 }
 
 func (v *visitor) visitObject(path string, s *apiextensionsv1.JSONSchemaProps) {
@@ -116,12 +121,12 @@ func (v *visitor) visitObject(path string, s *apiextensionsv1.JSONSchemaProps) {
 		v.visit(path+"{}", s.AdditionalProperties.Schema)
 		return
 	}
-	v.demand(len(s.Required) > 0 || s.MinProperties != nil, path, ruleStruct)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
 		below := path + "." + name
 		v.demand(strings.HasPrefix(field.Description, name+" "), below, ruleDescription)
 		named := durationUnit.MatchString(name) && field.Type == "integer"
+		v.demand(slices.Contains(s.Required, name) || !mayBeEmpty(&field), below, ruleStruct)
 		v.demand(named || !durationUnit.MatchString(name) && !durationName.MatchString(name), below, ruleDuration)
 		v.visit(below, &field)
 	}

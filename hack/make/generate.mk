@@ -20,7 +20,7 @@ endif
 .PHONY: docs
 docs: $(TOOLS) ## Generate the API reference.
 	mkdir -p docs/reference
-	$(CRD_REF_DOCS) --source-path=api --config=hack/docs/config.yaml --renderer=markdown --output-path=docs/reference/api.md
+	$(CRD_REF_DOCS) --source-path=api --config=hack/docs/config.yaml --log-level=ERROR --renderer=markdown --output-path=docs/reference/api.md
 
 .PHONY: fmt
 fmt: $(TOOLS) ## Format the Go code.
