@@ -1,0 +1,227 @@
+package allocate
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// slowFill is Fill as its contract says it: unit by unit, with fractions of any size.
+func slowFill(budget int64, bounds []Bound) []int64 {
+	x := make([]int64, len(bounds))
+	for i := range bounds {
+		x[i] = max(bounds[i].Lo, 0)
+		budget -= x[i]
+	}
+	for ; budget > 0; budget-- {
+		var open []int
+		for i := range bounds {
+			if x[i] < bounds[i].Hi {
+				open = append(open, i)
+			}
+		}
+		if len(open) == 0 {
+			return x
+		}
+		x[slices.MinFunc(open, func(i, j int) int {
+			return cmp.Or(
+				slowLevel(bounds[i].Weight, x[i]).Cmp(slowLevel(bounds[j].Weight, x[j])),
+				cmp.Compare(bounds[i].Rank, bounds[j].Rank),
+			)
+		})]++
+	}
+	return x
+}
+
+// slowLevel is (2x+1)/weight; without a weight it is beyond every level that a weighted member reaches.
+func slowLevel(weight, x int64) *big.Rat {
+	seat := new(big.Int).Add(new(big.Int).Lsh(big.NewInt(x), 1), big.NewInt(1))
+	if weight <= 0 {
+		seat.Add(seat, new(big.Int).Lsh(big.NewInt(1), 80))
+	}
+	return new(big.Rat).SetFrac(seat, big.NewInt(max(weight, 1)))
+}
+
+func TestFillAgreesWithSlowTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget := rapid.Int64Range(-1, 120).Draw(t, "budget")
+		bounds := rapid.SliceOfN(smallBound(), 0, 7).Draw(t, "bounds")
+		if diff := gocmp.Diff(slowFill(budget, bounds), Fill(budget, bounds)); diff != "" {
+			t.Fatalf("Fill differs from its twin (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// smallBound draws members with few units, equal and unequal weights, and ties in everything.
+func smallBound() *rapid.Generator[Bound] {
+	return rapid.Custom(func(t *rapid.T) Bound {
+		weight := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(1, 50), rapid.Int64Range(1, 1e6))
+		return Bound{
+			Weight: weight.Draw(t, "weight"),
+			Lo:     rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(-1, 30)).Draw(t, "lo"),
+			Hi:     rapid.OneOf(rapid.Int64Range(-1, 60), rapid.Just[int64](Unlimited)).Draw(t, "hi"),
+			Rank:   rapid.Uint64Range(0, 2).Draw(t, "rank"),
+		}
+	})
+}
+
+// amounts draws from zero to the largest int64, and often something near a power of two, an edge or zero.
+func amounts() *rapid.Generator[int64] {
+	return rapid.OneOf(
+		rapid.Int64Range(0, 20),
+		rapid.Int64Range(0, 1e6),
+		rapid.Int64Range(0, math.MaxInt64),
+		rapid.Int64Range(math.MaxInt64-20, math.MaxInt64),
+	)
+}
+
+// weights draws what users write, and now and then bytes.
+func weights() *rapid.Generator[int64] {
+	return rapid.OneOf(
+		rapid.Int64Range(0, 3),
+		rapid.Int64Range(1, 1e6),
+		rapid.Int64Range(1, 1<<52),
+	)
+}
+
+// anyBound draws members of every size. Ranks are distinct only by chance.
+func anyBound() *rapid.Generator[Bound] {
+	return rapid.Custom(func(t *rapid.T) Bound {
+		return Bound{
+			Weight: weights().Draw(t, "weight"),
+			Lo:     rapid.OneOf(rapid.Just[int64](0), amounts()).Draw(t, "lo"),
+			Hi:     rapid.OneOf(rapid.Just[int64](Unlimited), amounts()).Draw(t, "hi"),
+			Rank:   rapid.Uint64().Draw(t, "rank"),
+		}
+	})
+}
+
+// anyFill draws a budget that more often than not lies between the sum of lo and the sum of hi.
+func anyFill(t *rapid.T) (int64, []Bound) {
+	bounds := rapid.SliceOfN(anyBound(), 1, 12).Draw(t, "bounds")
+	if rapid.Bool().Draw(t, "small lo") {
+		for i := range bounds {
+			bounds[i].Lo %= 1e6
+		}
+	}
+	return amounts().Draw(t, "budget"), bounds
+}
+
+func TestFillConservesWithinBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget, bounds := anyFill(t)
+		lows, highs, sum := new(big.Int), new(big.Int), new(big.Int)
+		for i, x := range Fill(budget, bounds) {
+			lo, hi := bounds[i].limits()
+			if x < lo || x > hi {
+				t.Fatalf("x[%d] = %d is outside [%d, %d]", i, x, lo, hi)
+			}
+			lows.Add(lows, big.NewInt(lo))
+			highs.Add(highs, big.NewInt(hi))
+			sum.Add(sum, big.NewInt(x))
+		}
+		want := big.NewInt(budget)
+		if lows.Cmp(want) > 0 {
+			want = lows
+		} else if highs.Cmp(want) < 0 {
+			want = highs
+		}
+		if sum.Cmp(want) != 0 {
+			t.Fatalf("sum is %d, want %d", sum, want)
+		}
+	})
+}
+
+// TestFillIsWebster checks the certificate of the apportionment in full size: the last seat that anybody holds above
+// its lo comes before the next seat of everybody below its hi.
+func TestFillIsWebster(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget, bounds := anyFill(t)
+		x := Fill(budget, bounds)
+		for i := range bounds {
+			for j := range bounds {
+				lo, _ := bounds[i].limits()
+				_, hi := bounds[j].limits()
+				if i == j || x[i] == lo || x[j] == hi {
+					continue
+				}
+				last, next := slowLevel(bounds[i].Weight, x[i]-1), slowLevel(bounds[j].Weight, x[j])
+				if c := last.Cmp(next); c > 0 || c == 0 && bounds[i].Rank > bounds[j].Rank {
+					t.Fatalf("%d holds %d and %d only %d", i, x[i], j, x[j])
+				}
+			}
+		}
+	})
+}
+
+func TestFillIsMonotone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		budget, bounds := anyFill(t)
+		before := Fill(budget, bounds)
+
+		t.Logf("more budget lowers nobody")
+		more := budget + rapid.Int64Range(0, math.MaxInt64-budget).Draw(t, "more")
+		for i, x := range Fill(more, bounds) {
+			if x < before[i] {
+				t.Fatalf("budget %d to %d lowers %d from %d to %d", budget, more, i, before[i], x)
+			}
+		}
+
+		t.Logf("a heavier member does not lose, and its bystanders do not win")
+		heavy := rapid.IntRange(0, len(bounds)-1).Draw(t, "heavy")
+		heavier := slices.Clone(bounds)
+		heavier[heavy].Weight += rapid.Int64Range(1, 1<<50).Draw(t, "heavier")
+		for i, x := range Fill(budget, heavier) {
+			if i == heavy && x < before[i] || i != heavy && x > before[i] {
+				t.Fatalf("weight %d to %d of %d moves %d from %d to %d",
+					bounds[heavy].Weight, heavier[heavy].Weight, heavy, i, before[i], x)
+			}
+		}
+
+		t.Logf("when a member leaves, nobody loses")
+		leaver := rapid.IntRange(0, len(bounds)-1).Draw(t, "leaver")
+		after := Fill(budget, slices.Delete(slices.Clone(bounds), leaver, leaver+1))
+		for i, x := range after {
+			if old := slices.Delete(slices.Clone(before), leaver, leaver+1)[i]; x < old {
+				t.Fatalf("%d leaves and a bystander goes from %d to %d", leaver, old, x)
+			}
+		}
+	})
+}
+
+func FuzzFill(f *testing.F) {
+	f.Add(int64(15), int64(1), int64(0), int64(9), int64(1), int64(0), int64(9), int64(1), int64(3), int64(9))
+	f.Add(int64(math.MaxInt64), int64(math.MaxInt64), int64(0), int64(math.MaxInt64), int64(1), int64(1), int64(5),
+		int64(0), int64(math.MinInt64), int64(math.MaxInt64))
+	f.Fuzz(func(t *testing.T, budget, w0, lo0, hi0, w1, lo1, hi1, w2, lo2, hi2 int64) {
+		bounds := []Bound{
+			{Weight: w0, Lo: lo0, Hi: hi0},
+			{Weight: w1, Lo: lo1, Hi: hi1, Rank: 1},
+			{Weight: w2, Lo: lo2, Hi: hi2, Rank: 2},
+		}
+		lows, highs, sum := new(big.Int), new(big.Int), new(big.Int)
+		for i, x := range Fill(budget, bounds) {
+			lo, hi := bounds[i].limits()
+			if x < lo || x > hi {
+				t.Errorf("x[%d] = %d is outside [%d, %d]", i, x, lo, hi)
+			}
+			lows.Add(lows, big.NewInt(lo))
+			highs.Add(highs, big.NewInt(hi))
+			sum.Add(sum, big.NewInt(x))
+		}
+		want := big.NewInt(max(budget, 0))
+		if lows.Cmp(want) > 0 {
+			want = lows
+		} else if highs.Cmp(want) < 0 {
+			want = highs
+		}
+		if sum.Cmp(want) != 0 {
+			t.Errorf("sum is %d, want %d", sum, want)
+		}
+	})
+}

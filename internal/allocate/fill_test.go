@@ -1,0 +1,108 @@
+package allocate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFill(t *testing.T) {
+	cases := map[string]struct {
+		budget int64
+		bounds []Bound
+		want   []int64
+	}{
+		"nobody": {budget: 5, bounds: nil, want: []int64{}},
+		"15 over 10 equals: the ties go by rank": {
+			budget: 15,
+			bounds: equals(10),
+			want:   []int64{2, 2, 2, 2, 2, 1, 1, 1, 1, 1},
+		},
+		"the rank and not the place decides": {
+			budget: 1,
+			bounds: []Bound{{Weight: 1, Hi: 9, Rank: 7}, {Weight: 1, Hi: 9, Rank: 3}, {Weight: 1, Hi: 9, Rank: 5}},
+			want:   []int64{0, 1, 0},
+		},
+		"a tie that rounding up handed out is taken back from the last rank": {
+			// 3, 3 and 1 at level 1 would be 7; the level of 4 is 4/7, so 12/7, 12/7 and 4/7 round to 2, 2 and 1.
+			budget: 4,
+			bounds: []Bound{{Weight: 3, Hi: 9}, {Weight: 3, Hi: 9, Rank: 1}, {Weight: 1, Hi: 9, Rank: 2}},
+			want:   []int64{2, 2, 0},
+		},
+		"by weight": {
+			budget: 100,
+			bounds: []Bound{{Weight: 5, Hi: Unlimited}, {Weight: 3, Hi: Unlimited}, {Weight: 2, Hi: Unlimited}},
+			want:   []int64{50, 30, 20},
+		},
+		"what a bound takes or leaves goes to the others": {
+			budget: 100,
+			bounds: []Bound{{Weight: 1, Hi: 10}, {Weight: 1, Lo: 50, Hi: 60}, {Weight: 1, Hi: 90}, {Weight: 3, Hi: 90}},
+			want:   []int64{10, 50, 10, 30},
+		},
+		"lo alone reaches the budget": {
+			budget: 10,
+			bounds: []Bound{{Weight: 1, Lo: 6, Hi: 9}, {Weight: 1, Lo: 7, Hi: 9}},
+			want:   []int64{6, 7},
+		},
+		"hi does not reach the budget": {
+			budget: 100,
+			bounds: []Bound{{Weight: 1, Hi: 9}, {Weight: 0, Hi: 8}},
+			want:   []int64{9, 8},
+		},
+		"weight zero gets its lo while others can take the rest": {
+			budget: 100,
+			bounds: []Bound{{Weight: 0, Lo: 3, Hi: 50}, {Weight: 1, Hi: 97}},
+			want:   []int64{3, 97},
+		},
+		"weight zero shares equally what the weighted cannot take": {
+			budget: 100,
+			bounds: []Bound{{Weight: 0, Lo: 3, Hi: 50}, {Weight: 1, Hi: 60}, {Weight: 0, Hi: 50, Rank: 1}},
+			want:   []int64{20, 60, 20},
+		},
+		"amounts below zero count as zero, hi below lo as lo": {
+			budget: 10,
+			bounds: []Bound{{Weight: 1, Lo: -5, Hi: 20}, {Weight: 1, Lo: 4, Hi: 2}, {Weight: -3, Hi: 20}},
+			want:   []int64{6, 4, 0},
+		},
+		"budget below zero": {
+			budget: -1,
+			bounds: []Bound{{Weight: 1, Hi: 5}},
+			want:   []int64{0},
+		},
+		"the largest of everything": {
+			budget: math.MaxInt64,
+			bounds: []Bound{
+				{Weight: math.MaxInt64, Hi: Unlimited},
+				{Weight: math.MaxInt64, Hi: Unlimited, Rank: 1},
+			},
+			want: []int64{math.MaxInt64/2 + 1, math.MaxInt64 / 2},
+		},
+		"the sum of lo is beyond int64": {
+			budget: math.MaxInt64,
+			bounds: []Bound{{Weight: 1, Lo: math.MaxInt64}, {Weight: 1, Lo: math.MaxInt64}, {Weight: 1, Lo: math.MaxInt64}},
+			want:   []int64{math.MaxInt64, math.MaxInt64, math.MaxInt64},
+		},
+		"a weight far below the others": {
+			budget: math.MaxInt64,
+			bounds: []Bound{{Weight: math.MaxInt64, Hi: Unlimited}, {Weight: 1, Hi: Unlimited}},
+			want:   []int64{math.MaxInt64 - 1, 1},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Fill(tc.budget, tc.bounds)); diff != "" {
+				t.Errorf("Fill (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// equals are n members of weight one without a max, ranked as listed.
+func equals(n int) []Bound {
+	bounds := make([]Bound, n)
+	for i := range bounds {
+		bounds[i] = Bound{Weight: 1, Hi: Unlimited, Rank: uint64(i)}
+	}
+	return bounds
+}

@@ -1,0 +1,108 @@
+package allocate
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+)
+
+// Input is all that an allocation depends on.
+type Input struct {
+	// Quota identifies the quota, by its UID. Together with Member.ID it decides ties, so that no cluster is the
+	// favourite of all quotas.
+	Quota string
+	// Budgets holds what may be distributed, one entry per resource, each in the unit of its resource.
+	Budgets []int64
+	// Members are the clusters that share the budgets, in any order.
+	Members []Member
+}
+
+// Member is one cluster.
+type Member struct {
+	// ID identifies the cluster, by its UID. No two members have the same.
+	ID string
+	// Weight is the member's part relative to the others. Zero stands last in line, as in Bound.
+	Weight int64
+	// Pinned members cannot be changed now (unreachable, draining): what they were granted stays theirs and is taken
+	// off the budget before anybody else is looked at.
+	Pinned bool
+	// Claims holds the member's state, one entry per resource, parallel to Input.Budgets.
+	Claims []Claim
+}
+
+// Claim is one member's state for one resource, in the unit of that resource.
+type Claim struct {
+	// Min is what the member is guaranteed, Max what it may get at most. A Max below Min counts as Min.
+	Min, Max int64
+	// Used is what is in use.
+	Used int64
+	// Peak is the most that was in use of late, at least as far back as a rolling update goes.
+	Peak int64
+	// Demand is what the member could use right now beyond Used.
+	Demand int64
+	// Granted is the most that the member may be enforcing or using.
+	Granted int64
+}
+
+// held is what a member that cannot be changed may be holding.
+func (c *Claim) held() int64 {
+	return max(c.Granted, c.Used, 0)
+}
+
+// Verdict is the outcome for one member and one resource.
+type Verdict struct {
+	// Target is what the member's limit should be, in the unit of the resource.
+	Target int64
+	// Reason says why.
+	Reason Reason
+}
+
+// Result holds the verdicts, [member][resource], in the order of the input.
+type Result struct {
+	Verdicts [][]Verdict
+}
+
+// newResult makes room for one verdict per member and resource.
+func newResult(in *Input) Result {
+	all := make([]Verdict, len(in.Members)*len(in.Budgets))
+	rows := make([][]Verdict, len(in.Members))
+	for i := range rows {
+		rows[i], all = all[:len(in.Budgets):len(in.Budgets)], all[len(in.Budgets):]
+	}
+	return Result{Verdicts: rows}
+}
+
+// ranks returns the rank of every member: its place in the order of hash(quota, member). It depends on nothing that
+// changes from round to round, because a rank by current grant would hand the same unit back and forth.
+func (in *Input) ranks() []uint64 {
+	hashes := make([]uint64, len(in.Members))
+	order := make([]int, len(in.Members))
+	for i := range in.Members {
+		order[i] = i
+		hash := fnv.New64a()
+		hash.Write([]byte(in.Quota))
+		hash.Write([]byte{0})
+		hash.Write([]byte(in.Members[i].ID))
+		hashes[i] = hash.Sum64()
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(hashes[a], hashes[b]), cmp.Compare(in.Members[a].ID, in.Members[b].ID))
+	})
+	ranks := make([]uint64, len(order))
+	for place, i := range order {
+		ranks[i] = uint64(place)
+	}
+	return ranks
+}
+
+// open is what is left of the budget of a resource when what the pinned members hold is taken off, and never below
+// zero.
+func (in *Input) open(resource int) int64 {
+	var pinned total
+	for i := range in.Members {
+		if m := &in.Members[i]; m.Pinned {
+			pinned.add(m.Claims[resource].held())
+		}
+	}
+	return pinned.minusFrom(max(in.Budgets[resource], 0))
+}

@@ -1,0 +1,66 @@
+package allocate
+
+// Static splits every budget by weight, whatever is in use: pinned members keep what they were granted, and the others
+// share what is left, each between its min and its max.
+//
+// Usage is no floor: a target may lie below it, and the member then gives back what its usage releases. Taking usage
+// as a floor would let a member keep for ever what it should give back.
+//
+// Never more than the budget is handed out, apart from what pinned members hold. When the min of the others do not fit
+// into what is left, they share it by weight, none getting more than its min.
+func Static(in Input) Result {
+	result := newResult(&in)
+	bounds := make([]Bound, len(in.Members))
+	targets := make([]int64, len(in.Members))
+	ranks := in.ranks()
+	var f filler
+	for r := range in.Budgets {
+		budget := in.open(r)
+		scarce := in.staticBounds(r, budget, ranks, bounds)
+		f.fill(budget, bounds, targets)
+		for i := range in.Members {
+			result.Verdicts[i][r] = staticVerdict(&in.Members[i], r, targets[i], scarce)
+		}
+	}
+	return result
+}
+
+// staticBounds fills in the bounds of the members for one resource: from min to max, or from zero to min if the min do
+// not fit. Pinned members get nothing here.
+func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []Bound) (scarce bool) {
+	var guaranteed total
+	for i := range in.Members {
+		m := &in.Members[i]
+		bounds[i] = Bound{Weight: m.Weight, Rank: ranks[i]}
+		if m.Pinned {
+			continue
+		}
+		bounds[i].Lo = max(m.Claims[resource].Min, 0)
+		bounds[i].Hi = m.Claims[resource].Max
+		guaranteed.add(bounds[i].Lo)
+	}
+	if !guaranteed.exceeds(budget) {
+		return false
+	}
+	for i := range bounds {
+		bounds[i].Lo, bounds[i].Hi = 0, bounds[i].Lo
+	}
+	return true
+}
+
+// staticVerdict explains the target of one member for one resource.
+func staticVerdict(m *Member, resource int, target int64, scarce bool) Verdict {
+	c := &m.Claims[resource]
+	switch {
+	case m.Pinned:
+		return Verdict{Target: c.held(), Reason: Pinned}
+	case scarce && target < c.Min:
+		return Verdict{Target: target, Reason: Short}
+	case target == max(c.Min, 0) && target > 0:
+		return Verdict{Target: target, Reason: Guaranteed}
+	case target == c.Max:
+		return Verdict{Target: target, Reason: Capped}
+	default:
+		return Verdict{Target: target, Reason: Weight}
+	}
+}
