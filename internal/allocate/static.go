@@ -51,16 +51,17 @@ func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds
 // staticVerdict explains the target of one member for one resource.
 func staticVerdict(m *Member, resource int, target int64, scarce bool) Verdict {
 	c := &m.Claims[resource]
-	switch {
-	case m.Pinned:
-		return Verdict{Target: c.held(), Reason: Pinned}
-	case scarce && target < c.Min:
-		return Verdict{Target: target, Reason: Short}
-	case target == max(c.Min, 0) && target > 0:
-		return Verdict{Target: target, Reason: Guaranteed}
-	case target == c.Max:
-		return Verdict{Target: target, Reason: Capped}
-	default:
-		return Verdict{Target: target, Reason: Weight}
+	if m.Pinned {
+		return Verdict{Target: c.held(), Fair: c.held(), Reason: Pinned}
 	}
+	v := Verdict{Target: target, Fair: target, Reason: Weight}
+	switch {
+	case scarce && target < c.Min:
+		v.Reason = Short
+	case target == c.Min && target > 0:
+		v.Reason = Guaranteed
+	case target == c.Max:
+		v.Reason = Capped
+	}
+	return v
 }
