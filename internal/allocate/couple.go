@@ -1,17 +1,20 @@
 package allocate
 
+// couplingRounds bounds the rounds of couple.
+const couplingRounds = 4
+
 // couple sets the need of every resource, so that no member is given what its pods cannot use for want of another
 // resource: where a member gets only a part of its demand, no more than that part is served in the other resources, and
 // others can have the difference.
 //
 // One resource after the other is laid, each with what the others left of the demands. What that frees may serve a
-// member better in one resource and make it ask for more in the next: this is followed for at most as many rounds as
-// there are resources.
+// member better in one resource and make it ask for more in the next: this is followed for a few rounds. Two mostly do; a
+// fleet in which every resource is short at once may go on for many, each for less.
 func (a *auto) couple() {
 	for r := range a.plans {
 		a.plans[r].expectAll()
 	}
-	for round := range a.plans {
+	for round := range min(len(a.plans), couplingRounds) {
 		settled := true
 		for r := range a.plans {
 			if changed := a.plans[r].trim(); changed || round == 0 {
