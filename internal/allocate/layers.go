@@ -9,7 +9,7 @@ type layer struct {
 // needLayers are what a member needs, the most urgent first. A lack in any of them is remedied at once.
 var needLayers = [...]layer{
 	{Usage, func(c *Claim, _ int64) int64 { return c.Used }},
-	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - min(c.Lendable, c.Min) }},
+	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
 	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, plus(c.Used, ask)) }},
 	{Peak, func(c *Claim, _ int64) int64 { return min(c.Max, c.Peak) }},
 	{Demand, func(c *Claim, ask int64) int64 { return min(c.Max, plus(c.Used, ask)) }},

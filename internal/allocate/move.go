@@ -16,7 +16,7 @@ func (p *plan) move() {
 func (p *plan) moveForNeed() (free int64) {
 	var kept, surplus total
 	for i := range p.claims {
-		present := min(p.claims[i].Target, max(p.claims[i].Max, p.claims[i].Used))
+		present := min(p.claims[i].Target, p.claims[i].Max)
 		p.targets[i] = max(min(present, p.fair[i]), p.need[i])
 		p.setSurplus(i, present-p.targets[i])
 		kept.add(p.targets[i])
@@ -53,7 +53,7 @@ func (p *plan) moveForHeadroom(free int64) {
 		p.targets[i] += p.parts[i]
 	}
 	taken := max(lifted-spare, 0)
-	free -= lifted - taken
+	// What is taken out of the free above leaves the reserve whole, so that its lack is the same as before.
 	if missing := p.reserve - free; missing > free {
 		taken = min(taken+missing, surplus)
 	}

@@ -96,6 +96,19 @@ func TestStatic(t *testing.T) {
 			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Min: 20, Max: 10}}}},
 			want:    []Verdict{{20, 20, Guaranteed}},
 		},
+		"a min below zero counts as zero": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Min: -5, Max: Unlimited}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Min: 60, Max: Unlimited}}},
+			},
+			want: []Verdict{{40, 40, Weight}, {60, 60, Guaranteed}},
+		},
+		"a budget below zero counts as zero": {
+			budget:  -5,
+			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Min: 3, Max: Unlimited}}}},
+			want:    []Verdict{{0, 0, Short}},
+		},
 		"nobody may have what is left": {
 			budget:  100,
 			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Max: 10}}}},
