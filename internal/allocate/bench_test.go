@@ -64,16 +64,33 @@ func BenchmarkAuto1000x10(b *testing.B) {
 	}
 }
 
-// BenchmarkFill shows that neither the budget nor ties cost anything much.
+// BenchmarkFill1000 hands out ties, the most that there is to correct.
 func BenchmarkFill1000(b *testing.B) {
-	for name, bounds := range map[string][]Bound{"ties": equals(1000)} {
-		for _, budget := range []int64{1500, 1e6 + 500, 1<<62 + 500} {
-			b.Run(fmt.Sprintf("%s/budget=%d", name, budget), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					Fill(budget, bounds)
-				}
-			})
+	bounds := equals(1000)
+	for _, budget := range []int64{1500, 1e6 + 500, 1<<62 + 500} {
+		b.Run(fmt.Sprint("budget=", budget), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Fill(budget, bounds)
+			}
+		})
+	}
+}
+
+func TestAllocationsDoNotGrowWithTheBudget(t *testing.T) {
+	in := fleet(50, 3, 105)
+	count := func(by int64) float64 {
+		scaled := in.clone()
+		for r := range scaled.Budgets {
+			scaled.Budgets[r] *= by
+			for i := range scaled.Members {
+				c := &scaled.Members[i].Claims[r]
+				c.Used, c.Demand, c.Target, c.Peak = c.Used*by, c.Demand*by, c.Target*by, c.Peak*by
+			}
 		}
+		return testing.AllocsPerRun(10, func() { Auto(scaled, Options{ReservePercent: 25}) })
+	}
+	if small, large := count(1), count(10_000); large > small+3 {
+		t.Errorf("%v allocations become %v with a budget 10,000 times as large", small, large)
 	}
 }

@@ -197,8 +197,7 @@ func TestFillIsMonotone(t *testing.T) {
 // TestFillCorrectsFewUnits checks that the level is exact: then rounding misses the budget by half a unit per member at
 // most, and the correction does not grow with the budget.
 func TestFillCorrectsFewUnits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		budget, bounds := anyFill(t)
+	check := func(t rapid.TB, budget int64, bounds []Bound) {
 		for i := range bounds {
 			budget -= min(budget, max(bounds[i].Lo, 0))
 		}
@@ -210,7 +209,14 @@ func TestFillCorrectsFewUnits(t *testing.T) {
 		if 2*max(missing, -missing) > int64(len(f.parts)) {
 			t.Fatalf("%d units are to be corrected for %d members", missing, len(f.parts))
 		}
+	}
+	t.Run("a heavy member with little room", func(t *testing.T) {
+		check(t, 1110, []Bound{{Weight: 100, Lo: 1000, Hi: 1001}, {Weight: 1, Lo: 10, Hi: Unlimited}})
 	})
+	t.Run("any", rapid.MakeCheck(func(t *rapid.T) {
+		budget, bounds := anyFill(t)
+		check(t, budget, bounds)
+	}))
 }
 
 func FuzzFill(f *testing.F) {

@@ -31,9 +31,12 @@ func TestFill(t *testing.T) {
 			want:   []int64{2, 2, 0},
 		},
 		"members of one rank go in their order": {
-			budget: 7,
-			bounds: []Bound{{Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}},
-			want:   []int64{2, 2, 1, 1, 1},
+			budget: 4,
+			bounds: []Bound{
+				{Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9},
+				{Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9},
+			},
+			want: []int64{1, 1, 1, 1, 0, 0, 0, 0},
 		},
 		"by weight": {
 			budget: 100,
