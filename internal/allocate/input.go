@@ -71,7 +71,8 @@ type Verdict struct {
 	// Target is what the member's limit should be, in the unit of the resource.
 	Target int64
 	// Fair is what the member would get if everything were distributed anew. Under Static it is the target. Under Auto
-	// the target may lie above it while nobody needs the difference, and below it by up to half of the headroom.
+	// the target may lie above it while nobody needs the difference, and below it by up to half of the headroom, or more
+	// while the member is damped.
 	Fair int64
 	// Reason says why.
 	Reason Reason
