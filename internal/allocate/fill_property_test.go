@@ -194,6 +194,31 @@ func TestFillIsMonotone(t *testing.T) {
 	})
 }
 
+// TestFillCorrectsFewUnits checks that the level is exact: then rounding misses the budget by half a unit per member at
+// most, and the correction does not grow with the budget.
+func TestFillCorrectsFewUnits(t *testing.T) {
+	check := func(t rapid.TB, budget int64, bounds []Bound) {
+		for i := range bounds {
+			budget -= min(budget, max(bounds[i].Lo, 0))
+		}
+		var f filler
+		if room := f.open(bounds, true); budget == 0 || !room.exceeds(budget) {
+			return
+		}
+		missing := f.round(f.level(uint64(budget)), uint64(budget))
+		if 2*max(missing, -missing) > int64(len(f.parts)) {
+			t.Fatalf("%d units are to be corrected for %d members", missing, len(f.parts))
+		}
+	}
+	t.Run("a heavy member with little room", func(t *testing.T) {
+		check(t, 1110, []Bound{{Weight: 100, Lo: 1000, Hi: 1001}, {Weight: 1, Lo: 10, Hi: Unlimited}})
+	})
+	t.Run("any", rapid.MakeCheck(func(t *rapid.T) {
+		budget, bounds := anyFill(t)
+		check(t, budget, bounds)
+	}))
+}
+
 func FuzzFill(f *testing.F) {
 	f.Add(int64(15), int64(1), int64(0), int64(9), int64(1), int64(0), int64(9), int64(1), int64(3), int64(9))
 	f.Add(int64(math.MaxInt64), int64(math.MaxInt64), int64(0), int64(math.MaxInt64), int64(1), int64(1), int64(5),

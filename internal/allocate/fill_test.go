@@ -30,6 +30,14 @@ func TestFill(t *testing.T) {
 			bounds: []Bound{{Weight: 3, Hi: 9}, {Weight: 3, Hi: 9, Rank: 1}, {Weight: 1, Hi: 9, Rank: 2}},
 			want:   []int64{2, 2, 0},
 		},
+		"members of one rank go in their order": {
+			budget: 4,
+			bounds: []Bound{
+				{Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9},
+				{Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9}, {Weight: 1, Hi: 9},
+			},
+			want: []int64{1, 1, 1, 1, 0, 0, 0, 0},
+		},
 		"by weight": {
 			budget: 100,
 			bounds: []Bound{{Weight: 5, Hi: Unlimited}, {Weight: 3, Hi: Unlimited}, {Weight: 2, Hi: Unlimited}},
@@ -83,6 +91,16 @@ func TestFill(t *testing.T) {
 			bounds: []Bound{{Weight: 1, Lo: math.MaxInt64}, {Weight: 1, Lo: math.MaxInt64}, {Weight: 1, Lo: math.MaxInt64}},
 			want:   []int64{math.MaxInt64, math.MaxInt64, math.MaxInt64},
 		},
+		"weights beyond 64 bits together": {
+			budget: math.MaxInt64,
+			bounds: []Bound{
+				{Weight: math.MaxInt64, Hi: Unlimited},
+				{Weight: math.MaxInt64, Hi: Unlimited, Rank: 1},
+				{Weight: 1, Hi: Unlimited, Rank: 2},
+				{Weight: math.MaxInt64, Hi: Unlimited, Rank: 3},
+			},
+			want: []int64{math.MaxInt64 / 3, math.MaxInt64 / 3, 1, math.MaxInt64 / 3},
+		},
 		"a weight far below the others": {
 			budget: math.MaxInt64,
 			bounds: []Bound{{Weight: math.MaxInt64, Hi: Unlimited}, {Weight: 1, Hi: Unlimited}},
@@ -95,6 +113,25 @@ func TestFill(t *testing.T) {
 				t.Errorf("Fill (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestFillCorrectsRoundingWithinBounds has many light members whose rounding leaves units to hand out or take back one
+// by one, and a heavy one that is first in line for all of them until it reaches its bound.
+func TestFillCorrectsRoundingWithinBounds(t *testing.T) {
+	// At the level 4/200 the heavy one has 2 and each of 100 light ones has 0.02; 2 units are left.
+	up := append(equals(100), Bound{Weight: 100, Hi: 3, Rank: 100})
+	got := Fill(4, up)
+	want := make([]int64, 101)
+	want[0], want[100] = 1, 3
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("handing out (-want +got):\n%s", diff)
+	}
+
+	// At the level 0.6 the heavy one has 60 and each of 10 light ones 0.6; rounded that is 4 too many.
+	down := append(equals(10), Bound{Weight: 100, Lo: 59, Hi: Unlimited, Rank: 10})
+	if diff := cmp.Diff([]int64{1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 59}, Fill(66, down)); diff != "" {
+		t.Errorf("taking back (-want +got):\n%s", diff)
 	}
 }
 

@@ -26,6 +26,9 @@ type Member struct {
 	// Pinned members cannot be changed now (unreachable, draining): what they were granted stays theirs and is taken
 	// off the budget before anybody else is looked at.
 	Pinned bool
+	// Damped members were moved for headroom a moment ago: Auto neither raises nor lowers them for headroom now. What
+	// somebody needs is not damped.
+	Damped bool
 	// Claims holds the member's state, one entry per resource, parallel to Input.Budgets.
 	Claims []Claim
 }
@@ -34,14 +37,28 @@ type Member struct {
 type Claim struct {
 	// Min is what the member is guaranteed, Max what it may get at most. A Max below Min counts as Min.
 	Min, Max int64
+	// Lendable is the part of Min that others may use while the member does not. It comes back as they release it.
+	Lendable int64
 	// Used is what is in use.
 	Used int64
 	// Peak is the most that was in use of late, at least as far back as a rolling update goes.
 	Peak int64
 	// Demand is what the member could use right now beyond Used.
 	Demand int64
-	// Granted is the most that the member may be enforcing or using.
+	// Granted is the most that the member may be enforcing or using. It counts while the member is pinned.
 	Granted int64
+	// Target is what the member was last told to enforce, at most Granted. Auto starts from it and not from Granted:
+	// otherwise a lowering that is still under way would look as if it had to be asked for again, of others too.
+	Target int64
+}
+
+// normalized is the claim as it counts: no amount below zero, and Max not below Min.
+func (c Claim) normalized() Claim {
+	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Peak, &c.Demand, &c.Granted, &c.Target} {
+		*amount = max(*amount, 0)
+	}
+	c.Max = max(c.Max, c.Min)
+	return c
 }
 
 // held is what a member that cannot be changed may be holding.
@@ -53,6 +70,10 @@ func (c *Claim) held() int64 {
 type Verdict struct {
 	// Target is what the member's limit should be, in the unit of the resource.
 	Target int64
+	// Fair is what the member would get if everything were distributed anew. Under Static it is the target. Under Auto
+	// the target may lie above it while nobody needs the difference, and below it by up to half of the headroom, or more
+	// while the member is damped.
+	Fair int64
 	// Reason says why.
 	Reason Reason
 }

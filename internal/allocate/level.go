@@ -29,7 +29,7 @@ func compareProducts(a, b, c, d uint64) int {
 // event is a level at which a member leaves its lo and begins to grow with the level, or reaches its hi and stops.
 type event struct {
 	at   fraction
-	part *part
+	part int // its index; no pointer, which would slow down the sort
 	stop bool
 }
 
@@ -58,12 +58,13 @@ func (f *filler) level(rest uint64) fraction {
 		if compareProducts(weight, e.at.num, gap, e.at.den) >= 0 {
 			break
 		}
+		p := &f.parts[e.part]
 		if e.stop {
-			weight -= e.part.weight
-			gap -= e.part.hi
+			weight -= p.weight
+			gap -= p.hi
 		} else {
-			weight += e.part.weight
-			gap += e.part.lo
+			weight += p.weight
+			gap += p.lo
 		}
 	}
 	return fraction{num: gap, den: weight}
@@ -79,11 +80,11 @@ func (f *filler) corners(rest uint64) (weight, gap uint64) {
 		if p.lo == 0 {
 			weight += p.weight
 		} else {
-			f.events = append(f.events, event{at: fraction{p.lo, p.weight}, part: p})
+			f.events = append(f.events, event{at: fraction{p.lo, p.weight}, part: i})
 		}
 		// Who can take all of the rest never stops before the sum is reached.
 		if p.hi-p.lo < rest {
-			f.events = append(f.events, event{at: fraction{p.hi, p.weight}, part: p, stop: true})
+			f.events = append(f.events, event{at: fraction{p.hi, p.weight}, part: i, stop: true})
 		}
 	}
 	slices.SortFunc(f.events, func(a, b event) int { return a.at.compare(b.at) })

@@ -16,10 +16,10 @@ func Static(in Input) Result {
 	var f filler
 	for r := range in.Budgets {
 		budget := in.open(r)
-		scarce := in.staticBounds(r, budget, ranks, bounds)
+		in.staticBounds(r, budget, ranks, bounds)
 		f.fill(budget, bounds, targets)
 		for i := range in.Members {
-			result.Verdicts[i][r] = staticVerdict(&in.Members[i], r, targets[i], scarce)
+			result.Verdicts[i][r] = staticVerdict(&in.Members[i], r, targets[i])
 		}
 	}
 	return result
@@ -27,7 +27,7 @@ func Static(in Input) Result {
 
 // staticBounds fills in the bounds of the members for one resource: from min to max, or from zero to min if the min do
 // not fit. Pinned members get nothing here.
-func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []Bound) (scarce bool) {
+func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []Bound) {
 	var guaranteed total
 	for i := range in.Members {
 		m := &in.Members[i]
@@ -40,27 +40,27 @@ func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds
 		guaranteed.add(bounds[i].Lo)
 	}
 	if !guaranteed.exceeds(budget) {
-		return false
+		return
 	}
 	for i := range bounds {
 		bounds[i].Lo, bounds[i].Hi = 0, bounds[i].Lo
 	}
-	return true
 }
 
 // staticVerdict explains the target of one member for one resource.
-func staticVerdict(m *Member, resource int, target int64, scarce bool) Verdict {
+func staticVerdict(m *Member, resource int, target int64) Verdict {
 	c := &m.Claims[resource]
-	switch {
-	case m.Pinned:
-		return Verdict{Target: c.held(), Reason: Pinned}
-	case scarce && target < c.Min:
-		return Verdict{Target: target, Reason: Short}
-	case target == max(c.Min, 0) && target > 0:
-		return Verdict{Target: target, Reason: Guaranteed}
-	case target == c.Max:
-		return Verdict{Target: target, Reason: Capped}
-	default:
-		return Verdict{Target: target, Reason: Weight}
+	if m.Pinned {
+		return Verdict{Target: c.held(), Fair: c.held(), Reason: Pinned}
 	}
+	v := Verdict{Target: target, Fair: target, Reason: Weight}
+	switch {
+	case target < c.Min:
+		v.Reason = Short
+	case target == c.Min && target > 0:
+		v.Reason = Guaranteed
+	case target == c.Max:
+		v.Reason = Capped
+	}
+	return v
 }

@@ -1,0 +1,112 @@
+package allocate
+
+// Options are what Auto allows for beyond the needs of now.
+type Options struct {
+	// HeadroomPercent is the room that a member should have above what it uses and asks for, in percent of that.
+	HeadroomPercent int64
+	// ReservePercent is the part of the slack that the hub keeps, from 0 to 100: 25 where admission may wait for a
+	// raise, which can then come from the hub without a donor, and 0 where it may not. Slack is the budget that nobody
+	// needs now.
+	ReservePercent int64
+}
+
+// Auto distributes every budget by demand and moves as little as possible.
+//
+// Pinned members keep what they were granted. For the others, the fair distribution is laid in layers, each on top of
+// the one before, until the budget is spent: what is in use (even if the budget does not hold it), the part of min that
+// is not lent, demand up to min, the recent peak, demand up to max: that is the need. The rest, without what the hub
+// keeps, is for headroom and then for all by weight.
+//
+// Then every target stays as it is, except that a member below its need is raised to it; a member that is nearer to its
+// need than to its fair share is raised to its fair share, unless it is damped; what a budget cut takes is taken; and
+// the hub refills its reserve when it is below half. All of it comes out of what is free first, and then from those
+// above their fair share, in proportion to what they have above it.
+//
+// The demand of a member is for pods of one shape: when one resource cannot give all of its part, the others need to
+// give no more of theirs.
+func Auto(in Input, options Options) Result {
+	a := newAuto(&in, options)
+	a.couple()
+	result := newResult(&in)
+	for r := range a.plans {
+		p := &a.plans[r]
+		p.layRest()
+		p.move()
+		for i := range in.Members {
+			result.Verdicts[i][r] = p.verdict(i)
+		}
+	}
+	return result
+}
+
+// auto is the work of one Auto.
+type auto struct {
+	in      *Input
+	options Options
+	plans   []plan // one per resource
+	filler  filler
+	bounds  []Bound // the weights and ranks of the members; lo and hi are set for each fill
+	surplus []Bound // the same, with the surplus as weight and hi
+	parts   []int64 // the result of a fill of the moves
+}
+
+// plan is the distribution of one resource. Its slices are parallel to Input.Members; pinned members have no part in it,
+// and their entries are zero.
+type plan struct {
+	*auto
+	resource int
+	budget   int64   // what is left when pinned members are taken off
+	claims   []Claim // as they count
+	asks     []int64 // demand, as far as the other resources of the same pods have room for it
+	need     []int64 // what the layers of need give
+	headroom []int64 // what is given for headroom on top
+	fair     []int64 // need, headroom, and the rest by weight
+	reserve  int64   // what the hub should keep
+	targets  []int64
+}
+
+// newAuto prepares a plan per resource.
+func newAuto(in *Input, options Options) *auto {
+	options.ReservePercent = min(options.ReservePercent, 100)
+	members, ranks := len(in.Members), in.ranks()
+	a := &auto{
+		in:      in,
+		options: options,
+		plans:   make([]plan, len(in.Budgets)),
+		bounds:  make([]Bound, members),
+		surplus: make([]Bound, members),
+		parts:   make([]int64, members),
+	}
+	for i := range in.Members {
+		a.bounds[i] = Bound{Weight: in.Members[i].Weight, Rank: ranks[i]}
+		a.surplus[i] = Bound{Rank: ranks[i]}
+	}
+	for r := range a.plans {
+		a.plans[r] = a.newPlan(r, make([]int64, 5*members))
+	}
+	return a
+}
+
+// newPlan prepares the plan of one resource; memory is for five numbers per member.
+func (a *auto) newPlan(resource int, memory []int64) plan {
+	members := len(a.in.Members)
+	slice := func(n int) []int64 { return memory[n*members : (n+1)*members] }
+	p := plan{
+		auto:     a,
+		resource: resource,
+		budget:   a.in.open(resource),
+		claims:   make([]Claim, members),
+		asks:     slice(0),
+		need:     slice(1),
+		headroom: slice(2),
+		fair:     slice(3),
+		targets:  slice(4),
+	}
+	for i := range a.in.Members {
+		if m := &a.in.Members[i]; !m.Pinned {
+			p.claims[i] = m.Claims[resource].normalized()
+			p.asks[i] = p.claims[i].Demand
+		}
+	}
+	return p
+}

@@ -1,0 +1,272 @@
+package allocate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAuto(t *testing.T) {
+	cases := map[string]struct {
+		budget  int64
+		options Options
+		members []Member
+		want    []Verdict
+	}{
+		"the first round shares by weight": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 3, Claims: []Claim{{Max: Unlimited}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
+			},
+			want: []Verdict{{75, 75, Weight}, {25, 25, Weight}},
+		},
+		"nobody is short, so nothing moves": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Target: 40}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 60}}},
+			},
+			want: []Verdict{{40, 35, Kept}, {60, 65, Kept}},
+		},
+		"demand is served from what is free": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 10, Target: 40}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 50}}},
+			},
+			want: []Verdict{{50, 55, Demand}, {50, 45, Kept}},
+		},
+		"and then from the surplus of others, in proportion, and no more than is missing": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 9, Target: 10}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: 15, Used: 15, Target: 15}}},
+				{ID: "c", Weight: 0, Claims: []Claim{{Max: Unlimited, Target: 50}}},
+				{ID: "d", Weight: 0, Claims: []Claim{{Max: Unlimited, Target: 25}}},
+			},
+			want: []Verdict{{19, 85, Demand}, {15, 15, Kept}, {44, 0, Surplus}, {22, 0, Surplus}},
+		},
+		"who lacks headroom is raised to the fair share": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 39}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 61}}},
+			},
+			want: []Verdict{{50, 50, Weight}, {50, 50, Surplus}},
+		},
+		"but not at half of the headroom": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 40}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 60}}},
+			},
+			want: []Verdict{{40, 50, Kept}, {60, 50, Kept}},
+		},
+		"and not while damped": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 35}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 65}}},
+			},
+			want: []Verdict{{35, 50, Kept}, {65, 50, Kept}},
+		},
+		"nor from those who are damped": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 30}}},
+				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Target: 60}}},
+				{ID: "c", Weight: 1, Claims: []Claim{{Max: 6, Target: 10}}},
+			},
+			want: []Verdict{{34, 57, Weight}, {60, 37, Kept}, {6, 6, Capped}},
+		},
+		"need is not damped": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 5, Target: 40}}},
+				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Target: 60}}},
+			},
+			want: []Verdict{{45, 68, Demand}, {55, 32, Surplus}},
+		},
+		"scarcity is max-min by weight, and floors are usage": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 2, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 90, Target: 10}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 90, Target: 40}}},
+				{ID: "c", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 5, Demand: 5, Target: 50}}},
+			},
+			want: []Verdict{{50, 50, Short}, {40, 40, Short}, {10, 10, Surplus}},
+		},
+		"the part of min that is not lent stays": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Min: 50, Lendable: 20, Max: Unlimited}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 60, Demand: 50, Target: 80}}},
+			},
+			want: []Verdict{{30, 30, Guaranteed}, {70, 70, Short}},
+		},
+		"a lender reclaims before others get more": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Min: 50, Lendable: 50, Max: Unlimited, Used: 10, Demand: 60, Target: 20}}},
+				{ID: "b", Weight: 9, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 50, Target: 80}}},
+			},
+			want: []Verdict{{50, 50, Short}, {50, 50, Short}},
+		},
+		"min is reclaimed no further than it is asked for": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{
+					{Min: 50, Lendable: 50, Max: Unlimited, Used: 10, Demand: 20, Target: 20},
+				}},
+				{ID: "b", Weight: 9, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 50, Target: 80}}},
+			},
+			want: []Verdict{{30, 30, Reclaim}, {70, 70, Short}},
+		},
+		"the recent peak comes before the demand of others": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Peak: 40, Target: 20}}},
+				{ID: "b", Weight: 9, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 70, Target: 80}}},
+			},
+			want: []Verdict{{40, 40, Peak}, {60, 60, Short}},
+		},
+		"a max bounds the headroom": {
+			budget:  100,
+			options: Options{HeadroomPercent: 20},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 50, Target: 50}}},
+				{ID: "b", Weight: 9, Claims: []Claim{{Max: 44, Used: 40, Target: 50}}},
+			},
+			want: []Verdict{{56, 56, Headroom}, {44, 44, Capped}},
+		},
+		"headroom comes before the rest by weight": {
+			budget:  100,
+			options: Options{HeadroomPercent: 50},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 40}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 50, Target: 60}}},
+			},
+			want: []Verdict{{45, 45, Headroom}, {55, 55, Surplus}},
+		},
+		"the hub keeps its reserve": {
+			budget:  100,
+			options: Options{ReservePercent: 25},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Target: 20}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
+			},
+			want: []Verdict{{50, 50, Weight}, {30, 30, Weight}},
+		},
+		"the hub gives its reserve for need": {
+			budget:  100,
+			options: Options{ReservePercent: 25},
+			members: []Member{
+				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 50, Demand: 5, Target: 50}}},
+				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Target: 30}}},
+			},
+			want: []Verdict{{55, 72, Demand}, {30, 17, Kept}},
+		},
+		"the hub refills its reserve when it is below half": {
+			budget:  100,
+			options: Options{ReservePercent: 20},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 46}}},
+			},
+			want: []Verdict{{40, 40, Surplus}, {40, 40, Surplus}},
+		},
+		"the hub leaves it at half": {
+			budget:  100,
+			options: Options{ReservePercent: 20},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
+			},
+			want: []Verdict{{45, 40, Kept}, {45, 40, Kept}},
+		},
+		"the hub keeps its reserve from headroom": {
+			budget:  100,
+			options: Options{ReservePercent: 50},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Target: 28}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 32}}},
+			},
+			want: []Verdict{{40, 40, Weight}, {20, 20, Surplus}},
+		},
+		"the hub refills its reserve, but not from those who are damped": {
+			budget:  100,
+			options: Options{ReservePercent: 20},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
+				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Target: 55}}},
+			},
+			want: []Verdict{{40, 40, Surplus}, {55, 40, Kept}},
+		},
+		"a reserve beyond 100 percent is all of the slack": {
+			budget:  100,
+			options: Options{ReservePercent: 300},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 10, Target: 50}}},
+			},
+			want: []Verdict{{50, 20, Kept}},
+		},
+		"percentages below zero count as zero": {
+			budget:  100,
+			options: Options{ReservePercent: -5, HeadroomPercent: -5},
+			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 10}}}},
+			want:    []Verdict{{100, 100, Weight}},
+		},
+		"headroom beyond int64": {
+			budget:  math.MaxInt64,
+			options: Options{HeadroomPercent: 300},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: math.MaxInt64 - 10, Target: math.MaxInt64 - 10}}},
+			},
+			want: []Verdict{{math.MaxInt64, math.MaxInt64, Headroom}},
+		},
+		"a budget below zero leaves usage": {
+			budget: -5,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 5, Peak: 12, Target: 30}}},
+			},
+			want: []Verdict{{10, 10, Short}},
+		},
+		"a budget cut takes the surplus and stops at usage": {
+			budget: 50,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 60}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Demand: 5, Target: 40}}},
+			},
+			want: []Verdict{{40, 40, Surplus}, {20, 20, Short}},
+		},
+		"pinned members are taken off first": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Pinned: true, Claims: []Claim{{Max: 10, Granted: 60, Used: 30, Demand: 9, Target: 30}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 30, Target: 50}}},
+			},
+			want: []Verdict{{60, 60, Pinned}, {40, 40, Short}},
+		},
+		"max lowers what nobody else needs, but not below usage": {
+			budget: 100,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: 20, Used: 30, Demand: 5, Target: 50}}},
+			},
+			want: []Verdict{{30, 30, Capped}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Auto(Input{Quota: "q", Budgets: []int64{tc.budget}, Members: tc.members}, tc.options)
+			var want [][]Verdict
+			for _, v := range tc.want {
+				want = append(want, []Verdict{v})
+			}
+			if diff := cmp.Diff(want, got.Verdicts); diff != "" {
+				t.Errorf("Auto (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

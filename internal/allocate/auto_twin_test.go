@@ -1,0 +1,78 @@
+package allocate
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestAutoFairAgreesWithSlowTwin lays the layers unit by unit.
+func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := Input{Quota: "q", Budgets: []int64{rapid.Int64Range(0, 120).Draw(t, "budget")}}
+		small := rapid.Int64Range(0, 30)
+		for i := range rapid.IntRange(1, 5).Draw(t, "members") {
+			in.Members = append(in.Members, Member{
+				ID:     string(rune('a' + i)),
+				Weight: rapid.Int64Range(0, 5).Draw(t, "weight"),
+				Claims: []Claim{{
+					Min:      small.Draw(t, "min"),
+					Lendable: small.Draw(t, "lendable"),
+					Max:      rapid.OneOf(small, rapid.Just[int64](60)).Draw(t, "max"),
+					Used:     small.Draw(t, "used"),
+					Peak:     small.Draw(t, "peak"),
+					Demand:   small.Draw(t, "demand"),
+				}},
+			})
+		}
+		options := Options{
+			HeadroomPercent: rapid.Int64Range(0, 50).Draw(t, "headroom"),
+			ReservePercent:  rapid.Int64Range(0, 100).Draw(t, "reserve"),
+		}
+		want := slowFair(in, options)
+		for i, row := range Auto(in, options).Verdicts {
+			if row[0].Fair != want[i] {
+				t.Fatalf("fair share of %d is %d, want %d of %v", i, row[0].Fair, want[i], want)
+			}
+		}
+	})
+}
+
+// slowFair is the fair share of one resource in small numbers.
+func slowFair(in Input, options Options) []int64 {
+	ranks := in.ranks()
+	var need []int64
+	for _, reason := range []Reason{Usage, Guaranteed, Reclaim, Peak, Demand} {
+		bounds := make([]Bound, len(in.Members))
+		for i, m := range in.Members {
+			bounds[i] = Bound{Weight: m.Weight, Hi: in.upTo(i, reason), Rank: ranks[i]}
+			bounds[i].Lo = in.upTo(i, Usage)
+			if need != nil {
+				bounds[i].Lo = need[i]
+			}
+		}
+		need = slowFill(in.Budgets[0], bounds)
+	}
+	slack := in.Budgets[0]
+	for _, x := range need {
+		slack = max(slack-x, 0)
+	}
+	slack -= slack * options.ReservePercent / 100
+	extra := make([]int64, len(need))
+	for _, headroom := range []bool{true, false} {
+		bounds := make([]Bound, len(in.Members))
+		for i, m := range in.Members {
+			hi := max(m.Claims[0].Max, m.Claims[0].Min)
+			if headroom {
+				busy := m.Claims[0].Used + m.Claims[0].Demand
+				hi = min(hi, (busy*(100+options.HeadroomPercent)+99)/100)
+			}
+			bounds[i] = Bound{Weight: m.Weight, Lo: extra[i], Hi: hi - need[i], Rank: ranks[i]}
+		}
+		extra = slowFill(slack, bounds)
+	}
+	for i := range extra {
+		extra[i] += need[i]
+	}
+	return extra
+}

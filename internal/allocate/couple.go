@@ -1,0 +1,70 @@
+package allocate
+
+// couplingRounds bounds the rounds of couple.
+const couplingRounds = 4
+
+// couple sets the need of every resource, so that no member is given what its pods cannot use for want of another
+// resource: where a member gets only a part of its demand, no more than that part is served in the other resources, and
+// others can have the difference.
+//
+// One resource after the other is laid, each with what the others left of the demands. What that frees may serve a
+// member better in one resource and make it ask for more in the next: this is followed for a few rounds. Two mostly do; a
+// fleet in which every resource is short at once may go on for many, each for less.
+func (a *auto) couple() {
+	for r := range a.plans {
+		a.plans[r].expectAll()
+	}
+	for round := range min(len(a.plans), couplingRounds) {
+		settled := true
+		for r := range a.plans {
+			if changed := a.plans[r].trim(); changed || round == 0 {
+				a.plans[r].layNeed()
+				settled = false
+			}
+		}
+		if settled {
+			return
+		}
+	}
+}
+
+// expectAll makes the need that of a resource which serves everybody, before anything is known of it.
+func (p *plan) expectAll() {
+	for i := range p.claims {
+		p.asks[i] = p.claims[i].Demand
+		p.need[i] = plus(p.claims[i].Used, p.asks[i])
+	}
+}
+
+// trim sets what everybody asks for: the part of its demand that the tightest of the other resources serves. The
+// resource itself does not limit the ask, so that a member gets more of it as soon as others leave it more.
+func (p *plan) trim() (changed bool) {
+	for i := range p.claims {
+		if p.claims[i].Demand == 0 {
+			continue
+		}
+		part := fraction{1, 1}
+		for r := range p.plans {
+			if r == p.resource {
+				continue
+			}
+			if served := p.plans[r].servedPart(i); served.compare(part) < 0 {
+				part = served
+			}
+		}
+		if ask := timesUp(p.claims[i].Demand, part); ask != p.asks[i] {
+			p.asks[i], changed = ask, true
+		}
+	}
+	return changed
+}
+
+// servedPart is the part of its demand that the member i gets. It is 1 if the member gets all that it asks for, even if
+// it asks for less than its demand: then another resource is tighter than this one.
+func (p *plan) servedPart(i int) fraction {
+	c := &p.claims[i]
+	if p.need[i] >= plus(c.Used, p.asks[i]) {
+		return fraction{1, 1}
+	}
+	return fraction{num: uint64(p.need[i] - c.Used), den: uint64(c.Demand)}
+}

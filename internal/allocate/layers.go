@@ -1,0 +1,75 @@
+package allocate
+
+// layer is a step of the distribution: everybody is brought up to its level before the next layer gets anything.
+type layer struct {
+	reason Reason
+	level  func(c *Claim, ask int64) int64
+}
+
+// needLayers are what a member needs, the most urgent first. A lack in any of them is remedied at once.
+var needLayers = [...]layer{
+	{Usage, func(c *Claim, _ int64) int64 { return c.Used }},
+	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
+	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, plus(c.Used, ask)) }},
+	{Peak, func(c *Claim, _ int64) int64 { return min(c.Max, c.Peak) }},
+	{Demand, func(c *Claim, ask int64) int64 { return min(c.Max, plus(c.Used, ask)) }},
+}
+
+// fullNeed is the need of a member if the budget holds it.
+func fullNeed(c *Claim, ask int64) int64 {
+	var need int64
+	for _, l := range needLayers {
+		need = max(need, l.level(c, ask))
+	}
+	return need
+}
+
+// layNeed sets need: what is in use, whether the budget holds it or not, and then layer by layer what the budget holds.
+func (p *plan) layNeed() {
+	for i := range p.claims {
+		p.need[i] = p.claims[i].Used
+	}
+	for _, l := range needLayers[1:] {
+		var together total
+		for i := range p.claims {
+			level := max(p.need[i], l.level(&p.claims[i], p.asks[i]))
+			p.bounds[i].Lo, p.bounds[i].Hi = p.need[i], level
+			together.add(level)
+		}
+		if together.exceeds(p.budget) {
+			p.filler.fill(p.budget, p.bounds, p.need)
+			return
+		}
+		for i := range p.bounds {
+			p.need[i] = p.bounds[i].Hi
+		}
+	}
+}
+
+// layRest sets reserve, headroom and fair: what the need leaves, without what the hub keeps of it, is shared for
+// headroom first and then among all up to their max. It is shared as an addition to the need, so that a busy member
+// gets as much room for its next request as an idle one of the same weight.
+func (p *plan) layRest() {
+	var needed total
+	for _, need := range p.need {
+		needed.add(need)
+	}
+	slack := needed.minusFrom(p.budget)
+	p.reserve = times(slack, percent(p.options.ReservePercent))
+
+	more := percent(p.options.HeadroomPercent)
+	for i := range p.claims {
+		busy := plus(p.claims[i].Used, p.asks[i])
+		wish := plus(busy, timesUp(busy, more))
+		p.bounds[i].Lo, p.bounds[i].Hi = 0, min(wish, p.claims[i].Max)-p.need[i]
+	}
+	p.filler.fill(slack-p.reserve, p.bounds, p.headroom)
+
+	for i := range p.claims {
+		p.bounds[i].Lo, p.bounds[i].Hi = p.headroom[i], p.claims[i].Max-p.need[i]
+	}
+	p.filler.fill(slack-p.reserve, p.bounds, p.fair)
+	for i := range p.fair {
+		p.fair[i] += p.need[i]
+	}
+}

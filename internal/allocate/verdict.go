@@ -1,0 +1,43 @@
+package allocate
+
+// verdict explains the target of the member i. What the member lacks comes first, because that is what is asked about;
+// then what was changed; and Kept if there is nothing to say.
+func (p *plan) verdict(i int) Verdict {
+	if m := &p.in.Members[i]; m.Pinned {
+		held := m.Claims[p.resource].held()
+		return Verdict{Target: held, Fair: held, Reason: Pinned}
+	}
+	v := Verdict{Target: p.targets[i], Fair: p.fair[i], Reason: Kept}
+	c := &p.claims[i]
+	switch {
+	case v.Target < fullNeed(c, p.asks[i]):
+		v.Reason = Short
+	case v.Target >= c.Max && (c.Target > v.Target || plus(c.Used, c.Demand) > v.Target):
+		v.Reason = Capped
+	case plus(c.Used, c.Demand) > v.Target:
+		v.Reason = Coupled
+	case c.Target > v.Target:
+		v.Reason = Surplus
+	case c.Target < v.Target:
+		v.Reason = p.raisedFor(i)
+	}
+	return v
+}
+
+// raisedFor is the layer in which the target of the member i lies.
+func (p *plan) raisedFor(i int) Reason {
+	target := p.targets[i]
+	switch {
+	case target > p.need[i]+p.headroom[i]:
+		return Weight
+	case target > p.need[i]:
+		return Headroom
+	}
+	last := len(needLayers) - 1
+	for _, l := range needLayers[:last] {
+		if l.level(&p.claims[i], p.asks[i]) >= target {
+			return l.reason
+		}
+	}
+	return needLayers[last].reason
+}
