@@ -1,0 +1,184 @@
+// Package system puts fedquota on a fleet of real control planes: the manifests of config/hub and config/member on the API
+// servers, the hub manager and the agents as processes of this machine, each under its own service account.
+package system
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+)
+
+const (
+	namespace = "fedquota-system"
+	// HubManager is the name of the hub manager's process.
+	HubManager = "hub-manager"
+)
+
+// Options says which system to start.
+type Options struct {
+	// Fleet says on which control planes.
+	Fleet fleet.Options
+	// Root is the folder of the project: of config/ and bin/.
+	Root string
+	// Bare leaves out hub manager and agents: the manifests alone are installed.
+	Bare bool
+}
+
+// System is fedquota on a running fleet.
+type System struct {
+	*fleet.Fleet
+	// HubManager is the process of the hub manager, Agents those of the agents by member.
+	HubManager *fleet.Process
+	Agents     map[string]*fleet.Process
+
+	root   string
+	dir    string
+	assets string
+}
+
+// Agent returns the name of the process of a member's agent.
+func Agent(member string) string { return "agent-" + member }
+
+// Start starts a fleet and puts fedquota on it. The caller ends it with Stop.
+func Start(ctx context.Context, options Options) (*System, error) {
+	crds, err := fleet.ClusterAPICRDs(ctx, "clusters")
+	if err != nil {
+		return nil, err
+	}
+	options.Fleet.CRDPaths = append(options.Fleet.CRDPaths, crds...)
+	f, err := fleet.Start(ctx, options.Fleet)
+	if err != nil {
+		return nil, err
+	}
+	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets}
+	progress := options.Fleet.Progress
+	if progress == nil {
+		progress = func(string) {}
+	}
+	progress("installing CRDs, roles and policies on the hub and in the members")
+	if err = s.install(ctx); err == nil && !options.Bare {
+		progress("starting the hub manager and the agents")
+		err = s.run(ctx)
+	}
+	if err != nil {
+		_ = f.Stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// install applies the manifests everywhere.
+func (s *System) install(ctx context.Context) error {
+	var group errgroup.Group
+	group.Go(func() error { return s.apply(ctx, s.Hub, "config/hub") })
+	for _, m := range s.Members {
+		group.Go(func() error {
+			if err := s.apply(ctx, m, "config/member"); err != nil {
+				return err
+			}
+			return guarded(ctx, m)
+		})
+	}
+	return group.Wait()
+}
+
+// apply applies the objects of a kustomization by server-side apply, but for the workloads: they run as processes here.
+func (s *System) apply(ctx context.Context, c *fleet.ControlPlane, kustomization string) error {
+	objects, err := render(ctx, filepath.Join(s.assetsDir(), "kubectl"), filepath.Join(s.root, kustomization))
+	if err != nil {
+		return err
+	}
+	cl, err := Client(c)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if object.GetKind() == "Deployment" {
+			continue
+		}
+		if err := cl.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("fedquota-install"), client.ForceOwnership); err != nil {
+			return fmt.Errorf("applying %s %s to %s: %w", object.GetKind(), object.GetName(), c.Name, err)
+		}
+	}
+	return established(ctx, cl, objects)
+}
+
+// run starts the hub manager and the agents.
+func (s *System) run(ctx context.Context) error {
+	var err error
+	if s.HubManager, err = s.StartHubManager(ctx, HubManager); err != nil {
+		return err
+	}
+	for _, m := range s.Members {
+		if s.Agents[m.Name], err = s.StartAgent(ctx, m, Agent(m.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StartHubManager starts a hub manager under the given name, without leader election: several may run at once.
+func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Process, error) {
+	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub")
+}
+
+// StartAgent starts an agent of a member under the given name, without leader election.
+func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name string) (*fleet.Process, error) {
+	return s.start(ctx, m, name, "agent", "fedquota-agent")
+}
+
+func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, account string) (*fleet.Process, error) {
+	kubeconfig := filepath.Join(c.Dir, name+".kubeconfig")
+	if err := c.ServiceAccountKubeconfig(ctx, namespace, account, kubeconfig); err != nil {
+		return nil, err
+	}
+	return s.Run(ctx, fleet.Program{
+		Name: name,
+		Path: filepath.Join(s.root, "bin", "manager"),
+		Args: []string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano"},
+	})
+}
+
+// Client returns an administrator's client of a control plane.
+func Client(c *fleet.ControlPlane) (client.Client, error) {
+	return client.New(c.Config, client.Options{Scheme: Scheme()})
+}
+
+// Scheme returns the kinds that tests and the demo use.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(clusterv1.AddToScheme(scheme))
+	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
+	return scheme
+}
+
+// guarded waits until the guard refuses an administrator in a member, as it does once its API server has read it.
+func guarded(ctx context.Context, m *fleet.ControlPlane) error {
+	cl, err := Client(m)
+	if err != nil {
+		return err
+	}
+	probe := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ResourceQuota",
+		"metadata": map[string]any{"name": "probe", "namespace": namespace, "labels": map[string]any{quotav1alpha1.ManagedLabel: "true"}},
+	}}
+	return poll(ctx, 100*time.Millisecond, time.Minute, "the guard in "+m.Name, func(ctx context.Context) (bool, error) {
+		err := cl.Create(ctx, probe.DeepCopy(), client.DryRunAll)
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "fedquota-guard"), nil
+	})
+}

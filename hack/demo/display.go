@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+const (
+	interval = 50 * time.Millisecond
+	patience = 2 * time.Minute
+)
+
+var (
+	quotaKey = types.NamespacedName{Namespace: "team-a", Name: "compute"}
+	columns  = []corev1.ResourceName{corev1.ResourceRequestsCPU, corev1.ResourcePods}
+)
+
+// display changes the demo and prints what becomes of it.
+type display struct {
+	clients map[string]client.Client
+	say     func(string)
+	last    string
+}
+
+func newDisplay(dir string) (*display, error) {
+	d := &display{clients: map[string]client.Client{}, say: func(string) {}}
+	for _, name := range append([]string{"hub"}, members...) {
+		config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, name+".kubeconfig"))
+		if err != nil {
+			return nil, fmt.Errorf("%w: run make demo first", err)
+		}
+		if d.clients[name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
+			return nil, fmt.Errorf("cluster %s does not answer: %w: run make demo first", name, err)
+		}
+	}
+	return d, nil
+}
+
+// status prints the table of a demo that is up.
+func status(ctx context.Context, dir string) error {
+	d, err := newDisplay(dir)
+	if err != nil {
+		return err
+	}
+	t, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Print(t)
+	return nil
+}
+
+// table is what hub and members say at one time.
+type table struct {
+	fq   quotav1alpha1.FederatedQuota
+	rows []row
+}
+
+// row is one member: what its own API server enforces and counts, and what the hub's ledger says of it.
+type row struct {
+	cluster, state string
+	hard, used     map[corev1.ResourceName]string
+	granted        map[corev1.ResourceName]string
+}
+
+func (t table) row(cluster string) row {
+	for _, r := range t.rows {
+		if r.cluster == cluster {
+			return r
+		}
+	}
+	return row{}
+}
+
+// settled says whether the hub has seen the whole spec in force.
+func (t table) settled() bool {
+	ready := meta.FindStatusCondition(t.fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == t.fq.Generation
+}
+
+// look reads the members first and the hub last, so that what the hub granted is no older than what members enforce.
+func (d *display) look(ctx context.Context) (table, error) {
+	t := table{}
+	for _, name := range members {
+		quota := &corev1.ResourceQuota{}
+		if err := d.clients[name].Get(ctx, quotaKey, quota); client.IgnoreNotFound(err) != nil {
+			return t, fmt.Errorf("reading the ResourceQuota in %s: %w", name, err)
+		}
+		t.rows = append(t.rows, row{cluster: name, state: "-", hard: texts(quota.Status.Hard), used: texts(quota.Status.Used)})
+	}
+	if err := d.clients["hub"].Get(ctx, quotaKey, &t.fq); err != nil {
+		return t, fmt.Errorf("reading the FederatedQuota: %w", err)
+	}
+	for _, c := range t.fq.Status.Clusters {
+		for i := range t.rows {
+			if t.rows[i].cluster == string(c.Name) {
+				t.rows[i].state, t.rows[i].granted = string(c.State), texts(c.Granted)
+			}
+		}
+	}
+	return t, nil
+}
+
+func texts(list corev1.ResourceList) map[corev1.ResourceName]string {
+	result := map[corev1.ResourceName]string{}
+	for name, q := range list {
+		result[name] = q.String()
+	}
+	return result
+}
+
+// String is the table as it is printed.
+func (t table) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	head := []string{"         CLUSTER"}
+	for _, name := range columns {
+		head = append(head, string(name)+" HARD", "USED", "GRANTED")
+	}
+	fmt.Fprintln(w, strings.Join(append(head, "STATE"), "\t"))
+	for _, r := range t.rows {
+		line := []string{"         " + r.cluster}
+		for _, name := range columns {
+			line = append(line, r.hard[name], r.used[name], r.granted[name])
+		}
+		fmt.Fprintln(w, strings.Join(append(line, r.state), "\t"))
+	}
+	line := []string{"         budget"}
+	for _, name := range columns {
+		budget, granted := t.fq.Spec.Hard[name], t.fq.Status.Granted[name]
+		line = append(line, budget.String(), t.sumUsed(name), granted.String())
+	}
+	ready := "not ready"
+	if t.settled() {
+		ready = "ready"
+	}
+	fmt.Fprintln(w, strings.Join(append(line, ready), "\t"))
+	_ = w.Flush()
+	return b.String()
+}
+
+func (t table) sumUsed(name corev1.ResourceName) string {
+	sum := resource.Quantity{Format: resource.DecimalSI}
+	for _, r := range t.rows {
+		if q, err := resource.ParseQuantity(r.used[name]); err == nil {
+			sum.Add(q)
+		}
+	}
+	return sum.String()
+}
+
+// follow prints the table each time it changes, until the spec is in force everywhere.
+func (d *display) follow(ctx context.Context) error {
+	return d.until(ctx, "every cluster to settle", table.settled)
+}
+
+func (d *display) until(ctx context.Context, what string, done func(table) bool) error {
+	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
+		t, err := d.look(ctx)
+		if err != nil {
+			return false, err
+		}
+		if text := t.String(); text != d.last {
+			d.last = text
+			fmt.Fprint(os.Stdout, text, "\n")
+		}
+		return done(t), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for %s: %w", what, err)
+	}
+	return nil
+}
+
+func (d *display) create(ctx context.Context, cluster string, object client.Object) error {
+	return client.IgnoreAlreadyExists(d.clients[cluster].Create(ctx, object))
+}
+
+func (d *display) delete(ctx context.Context, cluster string, object client.Object) error {
+	return client.IgnoreNotFound(d.clients[cluster].Delete(ctx, object, client.PropagationPolicy("Foreground")))
+}
+
+func (d *display) scale(ctx context.Context, cluster, namespace string, replicas int32) error {
+	object := &appsv1.Deployment{}
+	if err := d.clients[cluster].Get(ctx, types.NamespacedName{Namespace: namespace, Name: "web"}, object); err != nil {
+		return err
+	}
+	stored := object.DeepCopy()
+	object.Spec.Replicas = &replicas
+	return d.clients[cluster].Patch(ctx, object, client.MergeFrom(stored))
+}
+
+// change changes the FederatedQuota.
+func (d *display) change(ctx context.Context, mutate func(*quotav1alpha1.FederatedQuota)) error {
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := d.clients["hub"].Get(ctx, quotaKey, fq); err != nil {
+		return err
+	}
+	stored := fq.DeepCopy()
+	mutate(fq)
+	return d.clients["hub"].Patch(ctx, fq, client.MergeFrom(stored))
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+var members = []string{"east", "west", "north"}
+
+// up starts the demo, shows it, and leaves it running.
+func up(ctx context.Context, root string) error {
+	began := time.Now()
+	say := func(step string) { fmt.Printf("%6.1fs  %s\n", time.Since(began).Seconds(), step) }
+	options := system.Options{Root: root, Fleet: fleet.Options{Dir: filepath.Join(root, folder), Detach: true, Progress: say}}
+	for _, name := range members {
+		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}})
+	}
+	s, err := system.Start(ctx, options)
+	if err != nil {
+		return err
+	}
+	if err := linkKubeconfigs(s, filepath.Join(root, dir)); err != nil {
+		return err
+	}
+	d, err := newDisplay(filepath.Join(root, dir))
+	if err != nil {
+		return err
+	}
+	d.say = say
+	if err := d.acts(ctx, root); err != nil {
+		return fmt.Errorf("%w\nThe control planes are still up: look at them, then run make demo-down", err)
+	}
+	fmt.Printf(`
+It stays up. Look around, each with kubectl:
+  export KUBECONFIG=%s/hub.kubeconfig      # or east, west, north
+  bin/controlplane/*/kubectl get fq -A     # on the hub
+  bin/controlplane/*/kubectl get qs,resourcequota -n team-a    # in a member
+make demo-status prints the table again, make demo-down ends it.
+`, dir)
+	return nil
+}
+
+// linkKubeconfigs puts the kubeconfigs of administrators where the README says.
+func linkKubeconfigs(s *system.System, dir string) error {
+	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
+		content, err := os.ReadFile(c.Kubeconfig)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, c.Name+".kubeconfig"), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// acts are what the demo shows, in order.
+func (d *display) acts(ctx context.Context, root string) error {
+	fq, err := sample(root)
+	if err != nil {
+		return err
+	}
+	d.say("act 1: one budget of 30 requests.cpu and 60 pods, split 3:2:1 (config/samples)")
+	if err := d.create(ctx, "hub", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fq.Namespace}}); err != nil {
+		return err
+	}
+	if err := d.create(ctx, "hub", fq); err != nil {
+		return err
+	}
+	if err := d.follow(ctx); err != nil {
+		return err
+	}
+
+	d.say("act 2: 20 replicas of 1 cpu in east, where 15 cpu fit, and 4 in west")
+	for cluster, replicas := range map[string]int32{"east": 20, "west": 4} {
+		if err := d.create(ctx, cluster, deployment(fq.Namespace, replicas)); err != nil {
+			return err
+		}
+	}
+	if err := d.until(ctx, "east to use its limit, west 4 cpu", func(t table) bool {
+		return t.row("east").used["requests.cpu"] == "15" && t.row("west").used["requests.cpu"] == "4"
+	}); err != nil {
+		return err
+	}
+	if err := d.showRefusal(ctx, fq.Namespace); err != nil {
+		return err
+	}
+
+	d.say("act 3: weights 1:1:4. east gives back only what it does not use; nothing that runs is touched")
+	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		for i, weight := range []int32{1, 1, 4} {
+			fq.Spec.Distribution.Rules[i].Weight = ptr.To(weight)
+		}
+	}); err != nil {
+		return err
+	}
+	if err := d.until(ctx, "north to be raised by what west gave back", func(t table) bool { return t.row("north").hard["requests.cpu"] == "10" }); err != nil {
+		return err
+	}
+	d.say("       east scales down to 3 replicas, and the limit follows")
+	if err := d.scale(ctx, "east", fq.Namespace, 3); err != nil {
+		return err
+	}
+	if err := d.follow(ctx); err != nil {
+		return err
+	}
+
+	d.say("act 4: the budget is cut to 24 cpu")
+	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("24")
+	}); err != nil {
+		return err
+	}
+	if err := d.follow(ctx); err != nil {
+		return err
+	}
+	return d.restore(ctx, root)
+}
+
+// restore brings the demo back to the sample.
+func (d *display) restore(ctx context.Context, root string) error {
+	d.say("act 5: back to the sample: 30 cpu, 3:2:1")
+	for _, cluster := range []string{"east", "west"} {
+		if err := d.delete(ctx, cluster, deployment("team-a", 0)); err != nil {
+			return err
+		}
+	}
+	wanted, err := sample(root)
+	if err != nil {
+		return err
+	}
+	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec = wanted.Spec }); err != nil {
+		return err
+	}
+	return d.follow(ctx)
+}
+
+// sample reads the sample that the README shows.
+func sample(root string) (*quotav1alpha1.FederatedQuota, error) {
+	content, err := os.ReadFile(filepath.Join(root, "config/samples/quota_v1alpha1_federatedquota.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	fq := &quotav1alpha1.FederatedQuota{}
+	return fq, yaml.UnmarshalStrict(content, fq)
+}
+
+// deployment returns one of pods that ask for one cpu.
+func deployment(namespace string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": "web"}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					TerminationGracePeriodSeconds: ptr.To[int64](0),
+					Containers: []corev1.Container{{
+						Name: "web", Image: "registry.k8s.io/pause:3.10",
+						Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+					}},
+				},
+			},
+		},
+	}
+}
+
+// showRefusal shows the answer of the native plug-in in a member at its limit.
+func (d *display) showRefusal(ctx context.Context, namespace string) error {
+	template := deployment(namespace, 1).Spec.Template
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "one-more"}, Spec: template.Spec}
+	err := d.clients["east"].Create(ctx, pod, client.DryRunAll)
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("one more pod in east was not refused: %w", err)
+	}
+	fmt.Println("         one more pod in east: 403 " + err.Error())
+	return nil
+}
