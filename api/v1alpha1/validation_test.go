@@ -162,7 +162,7 @@ removal: {policy: Delete, destroyed: [b]}
 		"too large a max":       {spec: valid + "distribution: {rules: [{max: " + amounts(33) + "}]}", want: "spec.distribution.rules[0].max: Too many: 33: must have at most 32 items"},
 
 		"empty rebalance":    {spec: valid + "rebalance: {}", want: "spec.rebalance: Invalid value: 0: spec.rebalance in body should have at least 1 properties"},
-		"unknown mode":       {spec: valid + "rebalance: {mode: Never}", want: `spec.rebalance.mode: Unsupported value: "Never": supported values: "Static"`},
+		"unknown mode":       {spec: valid + "rebalance: {mode: Never}", want: `spec.rebalance.mode: Unsupported value: "Never": supported values: "Auto", "Static"`},
 		"empty removal":      {spec: valid + "removal: {}", want: "spec.removal: Invalid value: 0: spec.removal in body should have at least 1 properties"},
 		"retain":             {spec: valid + "removal: {policy: Retain}"},
 		"unknown policy":     {spec: valid + "removal: {policy: Orphan}", want: `spec.removal.policy: Unsupported value: "Orphan": supported values: "Retain", "Delete"`},
