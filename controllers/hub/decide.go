@@ -1,14 +1,12 @@
 package hub
 
 import (
-	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -27,7 +25,7 @@ func (s *scope) decide() {
 			s.ledger.Gone(m.name)
 		}
 	}
-	s.ledger.Steer(s.targets(), s.mayRaise)
+	s.ledger.Steer(s.plan(), s.mayRaise)
 }
 
 // rebuild makes the ledger unread if a member has seen a higher revision than the ledger knows.
@@ -121,56 +119,10 @@ func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
 		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass)
 }
 
-// targets returns what the limits of all clusters in the ledger shall become. A leaving cluster gives all back, but for
-// the deletion of the FederatedQuota itself, which leaves limits as they are.
-func (s *scope) targets() []ledger.Target {
-	if s.removing() {
-		return nil
-	}
-	budget := s.ledger.Budget()
-	names := budget.Names()
-	input := allocate.Input{Quota: string(s.fq.UID), Budgets: make([]int64, len(names))}
-	for i, name := range names {
-		input.Budgets[i] = budget[name]
-	}
-	var targets []ledger.Target
-	for _, m := range s.members {
-		if _, ok := s.ledger.Entry(m.name); !ok {
-			continue
-		}
-		targets = append(targets, ledger.Target{Cluster: m.name, Amounts: amount.List{}})
-		input.Members = append(input.Members, s.claimant(m, names))
-	}
-	for i, verdicts := range allocate.Static(input).Verdicts {
-		for j, name := range names {
-			targets[i].Amounts[name] = verdicts[j].Target
-		}
-	}
-	return targets
-}
-
-// claimant returns how a member takes part in the split.
-func (s *scope) claimant(m *member, names []corev1.ResourceName) allocate.Member {
-	claimant := allocate.Member{ID: m.name, Claims: make([]allocate.Claim, len(names))}
-	if !m.selected {
-		return claimant
-	}
-	t := terms(&s.fq.Spec.Distribution, m.cluster)
-	claimant.ID, claimant.Weight = string(m.cluster.UID), t.weight
-	for i, name := range names {
-		most, bounded := t.max[name]
-		if !bounded {
-			most = math.MaxInt64
-		}
-		claimant.Claims[i] = allocate.Claim{Min: t.min[name], Max: most}
-	}
-	return claimant
-}
-
 // distributionTerms are a cluster's weight and bounds, as the rules of the distribution give it.
 type distributionTerms struct {
-	weight   int64
-	min, max amount.List
+	weight             int64
+	min, lendable, max amount.List
 }
 
 // terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it.
@@ -186,6 +138,9 @@ func terms(d *quotav1alpha1.Distribution, cluster *clusterv1.Cluster) distributi
 		}
 		if rule.Min != nil {
 			t.min = amount.Saturate(rule.Min, amount.Up)
+		}
+		if rule.Lendable != nil {
+			t.lendable = amount.Saturate(rule.Lendable, amount.Down)
 		}
 		if rule.Max != nil {
 			t.max = amount.Saturate(rule.Max, amount.Down)

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/ledger"
 )
 
 const (
@@ -51,13 +53,24 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 // nextRound returns when to look again although nothing may happen, 0 for never.
 func (s *scope) nextRound() time.Duration {
 	next := s.snapshotDue
+	sooner := func(d time.Duration) {
+		if d > 0 && (next == 0 || d < next) {
+			next = d
+		}
+	}
+	if !s.static() {
+		sooner(wait.Jitter(roundInterval, jitter))
+	}
 	for _, m := range s.members {
 		e, ok := s.ledger.Entry(m.name)
-		switch {
-		case s.changed(m), ok && e.Revision == 0 && m.read():
+		if s.changed(m) || ok && e.Revision == 0 && m.read() {
 			return time.Millisecond
-		case m.outcome != "" && (next == 0 || next > heldBackInterval):
-			next = wait.Jitter(heldBackInterval, jitter)
+		}
+		if m.outcome != "" {
+			sooner(wait.Jitter(heldBackInterval, jitter))
+		}
+		if !s.static() {
+			sooner(m.dampedFor)
 		}
 	}
 	return next
@@ -74,7 +87,7 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		return nil
 	case s.leaves(m):
 		return r.remove(ctx, s, m)
-	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || m.share.Spec.Revision >= e.Revision):
+	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, "")
 		return nil
 	case m.share == nil && s.removing():
@@ -93,6 +106,15 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		err = r.update(ctx, c, s, m)
 	}
 	return r.judge(s, m, err)
+}
+
+// upToDate says whether the share of a member says what it should. A share of a higher revision is none of ours to write.
+func (s *scope) upToDate(m *member, e ledger.Entry) bool {
+	spec := &m.share.Spec
+	if spec.Revision != e.Revision {
+		return spec.Revision > e.Revision
+	}
+	return equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
 }
 
 // judge remembers why a share could not be written. What only somebody else can change is no error to retry at once.
@@ -141,7 +163,9 @@ func (r *QuotaReconciler) mark(ctx context.Context, m *member) error {
 func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope, m *member) error {
 	share := &quotav1alpha1.QuotaShare{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.fq.Namespace, Name: s.fq.Name, Finalizers: []string{quotav1alpha1.Finalizer}},
-		Spec:       quotav1alpha1.QuotaShareSpec{Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector},
+		Spec: quotav1alpha1.QuotaShareSpec{
+			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admission(), Fleet: s.fleet(),
+		},
 	}
 	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
 	err := c.Create(ctx, share)
@@ -158,18 +182,44 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 // a lower revision, and another limit at the same one.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
-	limits := make(map[string]any, len(hard))
-	for name := range m.share.Spec.Hard {
-		limits[string(name)] = nil
-	}
-	for name, limit := range hard {
-		limits[string(name)] = limit
-	}
-	patch, err := mergePatch(map[string]any{"spec": map[string]any{"revision": revision, "hard": limits}})
+	old, admission, fleet := m.share.Spec, s.admission(), s.fleet()
+	patch, err := mergePatch(map[string]any{"spec": map[string]any{
+		"revision": revision,
+		"hard":     replacing(old.Hard, hard),
+		"admission": map[string]any{
+			"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke),
+		},
+		"fleet": map[string]any{
+			"budget": replacing(old.Fleet.Budget, fleet.Budget), "used": replacing(old.Fleet.Used, fleet.Used), "waiting": fleet.Waiting,
+		},
+	}})
 	if err != nil {
 		return err
 	}
 	return c.Patch(ctx, m.share.DeepCopy(), patch)
+}
+
+// orNil returns nil for an empty string, which a merge patch takes as removal.
+func orNil[T ~string](value T) any {
+	if value == "" {
+		return nil
+	}
+	return value
+}
+
+// replacing returns the merge patch of a map that turns old into list, or nil if nothing is left of it.
+func replacing(old, list corev1.ResourceList) map[string]any {
+	if len(list) == 0 {
+		return nil
+	}
+	patch := make(map[string]any, len(list))
+	for name := range old {
+		patch[string(name)] = nil
+	}
+	for name, limit := range list {
+		patch[string(name)] = limit
+	}
+	return patch
 }
 
 // remove deletes the share of a member that leaves, after it was told what shall become of its ResourceQuota.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
@@ -38,6 +40,10 @@ type member struct {
 	share *quotav1alpha1.QuotaShare
 	// report is what share says is in force.
 	report ledger.Report
+	// demand is what share says that the member could use beyond what it uses, and peak the most that it used of late.
+	demand, peak amount.List
+	// dampedFor is how long the limit must not move for headroom.
+	dampedFor time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome string
 }
@@ -66,7 +72,9 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 			m.heldBack, m.outcome = reason.(string), reason.(string)
 		}
 	}
-	return s, forEach(s.members, func(m *member) error { return r.read(ctx, s, m) })
+	err := forEach(s.members, func(m *member) error { return r.read(ctx, s, m) })
+	r.recall(s)
+	return s, err
 }
 
 // placed returns the Clusters that the placement selects, by name, and the names that it gives in vain.
@@ -115,6 +123,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 	switch err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share); {
 	case err == nil:
 		m.share, m.report = share, ledger.ReportOf(share.Status)
+		m.demand = amount.Saturate(share.Status.Demand, amount.Up)
 	case !apierrors.IsNotFound(err) || isAbsentKind(err):
 		return m.unreadable(err)
 	}

@@ -28,6 +28,8 @@ const (
 	heldBackInterval = 15 * time.Second
 	// unreachableAfter is how long health probes may fail before a member counts as unreachable.
 	unreachableAfter = 20 * time.Second
+	// roundInterval is how often limits that follow demand are looked at although nothing was reported.
+	roundInterval = 30 * time.Second
 )
 
 // QuotaReconciler is the only writer of the ledger: it reads what members report, decides their targets, stores the ledger
@@ -45,9 +47,10 @@ type QuotaReconciler struct {
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
 
-	watcher  clustercache.SourceWatcher[ctrl.Request]
-	outcomes sync.Map // of why a share could not be written, by outcomeKey
-	stored   sync.Map // of when the status was written last, by UID
+	watcher   clustercache.SourceWatcher[ctrl.Request]
+	outcomes  sync.Map // of why a share could not be written, by outcomeKey
+	histories sync.Map // of *history, by outcomeKey
+	stored    sync.Map // of when the status was written last, by UID
 }
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch

@@ -35,6 +35,8 @@ type scope struct {
 	conflict string
 	// strangers say where the spec names Clusters that do not exist.
 	strangers []string
+	// known are the revisions of the entries before the round.
+	known map[string]int64
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
 }
@@ -49,6 +51,10 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 	s.conflict = conflictOf(fq, selected, clusters, siblings)
 	s.problems = append(s.problems, s.destroyed(selected)...)
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
+	s.known = make(map[string]int64, len(fq.Status.Clusters))
+	for i := range fq.Status.Clusters {
+		s.known[string(fq.Status.Clusters[i].Name)] = fq.Status.Clusters[i].Revision
+	}
 	s.byName = s.newMembers(selected, clusters)
 	s.members = slices.SortedFunc(maps.Values(s.byName), func(a, b *member) int { return strings.Compare(a.name, b.name) })
 	if len(s.problems) == 0 {
