@@ -182,21 +182,32 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 // a lower revision, and another limit at the same one.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
-	old, admission, fleet := m.share.Spec, s.admission(), s.fleet()
 	patch, err := mergePatch(map[string]any{"spec": map[string]any{
-		"revision": revision,
-		"hard":     replacing(old.Hard, hard),
-		"admission": map[string]any{
-			"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke),
-		},
-		"fleet": map[string]any{
-			"budget": replacing(old.Fleet.Budget, fleet.Budget), "used": replacing(old.Fleet.Used, fleet.Used), "waiting": fleet.Waiting,
-		},
+		"revision":  revision,
+		"hard":      replacing(m.share.Spec.Hard, hard),
+		"admission": admissionPatch(s.admission()),
+		"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
 	}})
 	if err != nil {
 		return err
 	}
 	return c.Patch(ctx, m.share.DeepCopy(), patch)
+}
+
+// admissionPatch returns the merge patch that leaves nothing but admission.
+func admissionPatch(admission quotav1alpha1.Admission) any {
+	if admission == (quotav1alpha1.Admission{}) {
+		return nil
+	}
+	return map[string]any{"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke)}
+}
+
+// fleetPatch returns the merge patch that turns old into fleet.
+func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
+	if len(fleet.Budget) == 0 {
+		return nil
+	}
+	return map[string]any{"budget": replacing(old.Budget, fleet.Budget), "used": replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
 }
 
 // orNil returns nil for an empty string, which a merge patch takes as removal.
@@ -207,11 +218,8 @@ func orNil[T ~string](value T) any {
 	return value
 }
 
-// replacing returns the merge patch of a map that turns old into list, or nil if nothing is left of it.
+// replacing returns the merge patch of a map that turns old into list.
 func replacing(old, list corev1.ResourceList) map[string]any {
-	if len(list) == 0 {
-		return nil
-	}
 	patch := make(map[string]any, len(list))
 	for name := range old {
 		patch[string(name)] = nil
