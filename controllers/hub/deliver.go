@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	kerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -93,6 +94,11 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 	case m.share == nil && s.removing():
 		return nil
 	}
+	return r.write(ctx, s, m)
+}
+
+// write creates or updates a share, once the Cluster is marked.
+func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error {
 	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
 	if err != nil {
 		return err
@@ -144,8 +150,8 @@ func (r *QuotaReconciler) remember(s *scope, m *member, outcome string) {
 }
 
 func missingNamespace(err error) bool {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // what the API server answered, as it is
-	return ok && apierrors.IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
 // mark leaves a marker on the Cluster before anything is written into it: from now on it may hold a share.
@@ -274,5 +280,5 @@ func forEach(members []*member, do func(*member) error) error {
 		})
 	}
 	_ = group.Wait()
-	return utilerrors.NewAggregate(errs)
+	return kerrors.NewAggregate(errs)
 }

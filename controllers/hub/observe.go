@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -50,7 +50,7 @@ type member struct {
 
 // reports says whether the member reports the condition as true.
 func (m *member) reports(condition string) bool {
-	return m.share != nil && meta.IsStatusConditionTrue(m.share.Status.Conditions, condition)
+	return m.share != nil && apimeta.IsStatusConditionTrue(m.share.Status.Conditions, condition)
 }
 
 // read says whether the member could be read in this round.
@@ -167,7 +167,7 @@ func (m *member) unreadable(err error) error {
 
 // isAbsentKind says whether an API server does not serve the kind at all, rather than not having the object.
 func isAbsentKind(err error) bool {
-	if meta.IsNoMatchError(err) {
+	if apimeta.IsNoMatchError(err) {
 		return true
 	}
 	var status apierrors.APIStatus

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -122,7 +122,7 @@ func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, string) {
 
 // message returns what the member says with a condition.
 func (m *member) message(condition string) string {
-	if c := meta.FindStatusCondition(m.share.Status.Conditions, condition); c != nil {
+	if c := apimeta.FindStatusCondition(m.share.Status.Conditions, condition); c != nil {
 		return c.Message
 	}
 	return ""
@@ -133,7 +133,7 @@ func (m *member) refuses() string {
 	if m.share == nil {
 		return ""
 	}
-	c := meta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+	c := apimeta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return ""
 	}
@@ -194,11 +194,11 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 
 // setConditions replaces all conditions; one that is not wanted any longer goes.
 func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
-	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return meta.FindStatusCondition(wanted, c.Type) == nil })
+	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
 	for _, c := range wanted {
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = metav1.NewTime(now)
-		meta.SetStatusCondition(into, c)
+		apimeta.SetStatusCondition(into, c)
 	}
 }
 
@@ -212,7 +212,7 @@ func truncated(s string, limit int) string {
 // announce logs and writes an event for each condition that has changed its status or reason.
 func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before []metav1.Condition) {
 	for _, c := range fq.Status.Conditions {
-		was := meta.FindStatusCondition(before, c.Type)
+		was := apimeta.FindStatusCondition(before, c.Type)
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
 			continue
 		}
