@@ -69,18 +69,7 @@ func (w *world) enforce(m int, a *agent) {
 	if a.share.revision < a.quota.revision && w.without != fencedMemberWrites {
 		return
 	}
-	spec := a.share.hard
-	for n, limit := range spec {
-		if limit == absent {
-			continue
-		}
-		if a.quota.status[n] != absent { // else nobody has counted what is used
-			spec[n] = max(limit, a.quota.used[n])
-		}
-		if a.quota.exists && a.share.revision == a.quota.revision && a.quota.spec[n] != absent {
-			spec[n] = min(spec[n], a.quota.spec[n])
-		}
-	}
+	spec := a.limits()
 	c := &w.members[m]
 	if a.quota.exists && c.quota.revision == a.share.revision && c.quota.spec == spec {
 		return
@@ -88,6 +77,24 @@ func (w *world) enforce(m int, a *agent) {
 	if w.writeSpec(c, a.share.revision, spec) {
 		w.note("%s enforces %d%v, using %v", clusterNames[m], a.share.revision, spec, c.quota.used)
 	}
+}
+
+// limits returns the limits to write, by what the agent read.
+func (a *agent) limits() amounts {
+	spec := a.share.hard
+	within := a.quota.exists && a.share.revision == a.quota.revision
+	for n, limit := range spec {
+		if limit == absent {
+			continue
+		}
+		if a.quota.status[n] != absent { // else nobody has counted what is used
+			spec[n] = max(limit, a.quota.used[n])
+		}
+		if within && a.quota.spec[n] != absent {
+			spec[n] = min(spec[n], a.quota.spec[n])
+		}
+	}
+	return spec
 }
 
 // publish puts what was written in force, at the resourceVersion that was read: nobody waits for the quota controller.

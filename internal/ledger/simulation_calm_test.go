@@ -4,7 +4,7 @@ import "github.com/fedquota/fedquota/internal/ledger"
 
 // calmRounds is I5: after the last fault, so many rounds settle any number of clusters. A round is one pass of the hub
 // and one of every member.
-const calmRounds = 12
+const calmRounds = 6
 
 // calmDown ends all faults, lets everything arrive that is under way, and expects that the ledger settles.
 func (w *world) calmDown() {

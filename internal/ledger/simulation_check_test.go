@@ -100,31 +100,45 @@ func (w *world) foreign(m int) bool {
 
 // check checks the invariants.
 func (w *world) check() {
-	now := w.hub.now
-	for m := range clusters {
-		counted := now.in[m] || now.selected[m]
-		if counted && !w.ghost.counted[m] {
-			w.ghost.owed(w, m)
-		}
-		w.ghost.counted[m] = counted
-	}
-	for n, budget := range now.budget {
-		var sum int64
-		calm := budget != absent
+	w.ghost.count(w)
+	for n, budget := range w.hub.now.budget {
+		known := true
 		for m := range clusters {
 			w.ghost.learn(w, m, n)
-			calm = calm && w.ghost.excess[m][n] == 0 && now.in[m] == now.selected[m]
-			if w.ghost.counted[m] {
-				sum += w.members[m].held(n)
-			}
+			known = known && w.ghost.excess[m][n] == 0 && w.hub.now.in[m] == w.hub.now.selected[m]
 			w.checkGranted(m, n)
 		}
-		if calm && now.sum(n) <= budget {
-			w.ghost.ceiling[n], w.ghost.slack[n] = budget, 0
+		if budget != absent {
+			w.checkSum(n, budget, known)
 		}
-		if budget != absent && sum > max(0, w.ghost.ceiling[n])+w.ghost.slack[n] {
-			w.fail("S1: %d of %s are held, budget %d, known before %d", sum, resourceNames[n], w.ghost.ceiling[n], w.ghost.slack[n])
+	}
+}
+
+// count charges what clusters hold that were not counted before.
+func (g *ghost) count(w *world) {
+	for m := range clusters {
+		counted := w.hub.now.in[m] || w.hub.now.selected[m]
+		if counted && !g.counted[m] {
+			g.owed(w, m)
 		}
+		g.counted[m] = counted
+	}
+}
+
+// checkSum is S1: all clusters together hold no more than the budget, or than what was known before it was cut.
+func (w *world) checkSum(n int, budget int64, known bool) {
+	g := &w.ghost
+	if known && w.hub.now.sum(n) <= budget {
+		g.ceiling[n], g.slack[n] = budget, 0
+	}
+	var sum int64
+	for m := range clusters {
+		if g.counted[m] {
+			sum += w.members[m].held(n)
+		}
+	}
+	if sum > max(0, g.ceiling[n])+g.slack[n] {
+		w.fail("S1: %d of %s are held, budget %d, found beyond it %d", sum, resourceNames[n], g.ceiling[n], g.slack[n])
 	}
 }
 

@@ -70,7 +70,7 @@ func (w *world) replaceCluster(s step) {
 		return
 	}
 	next := *w.hub.now
-	next.marked[m] = false
+	next.marked[m] = 0
 	w.hub.now = &next
 	old := w.members[m]
 	w.members[m] = member{

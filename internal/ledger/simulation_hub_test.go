@@ -14,7 +14,7 @@ type stored struct {
 	counter  int64
 	entries  map[string]ledger.Entry
 	selected [clusters]bool
-	marked   [clusters]bool
+	marked   [clusters]int64
 	// The entries again, without maps, for the observer.
 	in              [clusters]bool
 	granted, target [clusters]amounts
@@ -120,7 +120,7 @@ func (w *world) deliverAll(l *leader) {
 // decide is the round of the controller, up to the write of the ledger.
 func (w *world) decide(l *leader, s step) *stored {
 	book := ledger.New(l.base.budget.list(), l.base.counter, l.base.entries)
-	w.membership(l, book)
+	w.membership(book)
 	w.adopt(l, book)
 	for m, cluster := range clusterNames {
 		w.settle(l, book, m, cluster)
@@ -134,10 +134,10 @@ func (w *world) decide(l *leader, s step) *stored {
 }
 
 // membership joins who is selected, and drops who is not: somebody said that the cluster is destroyed, true or not.
-func (w *world) membership(l *leader, book *ledger.Ledger) {
+func (w *world) membership(book *ledger.Ledger) {
 	for m, cluster := range clusterNames {
 		if w.hub.now.selected[m] {
-			book.Join(cluster, w.hub.now.marked[m])
+			book.Join(cluster, w.hub.now.marked[m] > 0)
 		} else {
 			book.Gone(cluster)
 		}
@@ -161,20 +161,19 @@ func (w *world) adopt(l *leader, book *ledger.Ledger) {
 		if !ok || e.Revision > 0 || !w.members[m].reachable {
 			continue
 		}
-		w.mark(m)
 		l.cache[m] = w.members[m].share
+		book.Continue(w.hub.now.marked[m])
 		book.Adopt(cluster, l.cache[m].adoptable())
+		w.mark(m, book.Revision())
 	}
 }
 
 // mark leaves the marker on the Cluster object, before anything is installed or delivered.
-func (w *world) mark(m int) {
-	if !w.hub.now.marked[m] {
-		marked := *w.hub.now
-		marked.marked[m] = true
-		w.hub.now = &marked // another object than the FederatedQuota, whose version stays
-		w.hub.past = append(w.hub.past, w.hub.now)
-	}
+func (w *world) mark(m int, revision int64) {
+	marked := *w.hub.now
+	marked.marked[m] = max(marked.marked[m], revision)
+	w.hub.now = &marked // another object than the FederatedQuota, whose version stays
+	w.hub.past = append(w.hub.past, w.hub.now)
 }
 
 // settle takes the report of a cluster, and asks anew where a limit is below what the entry says.

@@ -32,6 +32,10 @@ func unknown(like amount.List) amount.List {
 // of revisions that nobody has seen: all must be older than ours.
 const gap = 1 << 20
 
+// Continue makes the counter go on above a revision that was noted outside of the ledger. The marker of a cluster notes the
+// revision of its adoption: a ledger that is lost again then starts above the last one, also if no share tells of it.
+func (l *Ledger) Continue(above int64) { l.revision = max(l.revision, above) }
+
 // Share is what was read of the share of a cluster.
 type Share struct {
 	// Revision and Hard are what the cluster is told.
@@ -56,7 +60,7 @@ func (l *Ledger) Adopt(cluster string, share *Share) {
 		return
 	}
 	if share != nil {
-		l.revision = max(l.revision, share.highest())
+		l.Continue(share.highest())
 		e.Granted = amount.Max(unknown(l.budget), e.Granted)
 	}
 	if share != nil && share.InForce == share.Revision {
@@ -165,7 +169,7 @@ func (l *Ledger) RolledBack(cluster string, seen Share) bool {
 // Rebuild continues above the highest revision seen after a rollback. Every entry may be out of date, so every cluster
 // counts as unread, and may hold anything: it is to be adopted anew, and until it has confirmed that nobody is raised.
 func (l *Ledger) Rebuild(highest int64) {
-	l.revision = max(l.revision, highest)
+	l.Continue(highest)
 	for cluster, e := range l.entries {
 		l.entries[cluster] = Entry{Granted: amount.Max(unknown(l.budget), e.Granted), Target: zero(l.budget)}
 	}

@@ -95,6 +95,11 @@ func TestSteps(t *testing.T) {
 			},
 			want: state{21 + gap, entries{"a": entry(21+gap, unknown, 0)}},
 		},
+		"adopt: above the marker, where no share tells of the ledger that was lost": {
+			before: entries{"a": entry(0, unknown, 0)},
+			step:   func(l *ledger.Ledger) { l.Continue(50); l.Continue(49); l.Adopt("a", nil) },
+			want:   state{51 + gap, entries{"a": entry(51+gap, unknown, 0)}},
+		},
 		"adopt: once only": {
 			before: entries{"a": entry(7, 5, 4)},
 			step:   func(l *ledger.Ledger) { l.Adopt("a", nil); l.Adopt("nobody", nil) },
