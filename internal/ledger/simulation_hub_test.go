@@ -43,8 +43,6 @@ type leader struct {
 	at      int
 	// cache holds the shares as its watches last showed them.
 	cache [clusters]share
-	// seen is the cache at the time of the decision.
-	seen [clusters]share
 }
 
 const (
@@ -94,7 +92,7 @@ func (w *world) store(i int, l *leader) {
 		l.phase = leaderReads
 		return
 	}
-	w.checkRaise(l, w.hub.now, l.next)
+	w.checkRaise(w.hub.now, l.next)
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
 	w.hub.put(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
@@ -128,7 +126,6 @@ func (w *world) decide(l *leader, s step) *stored {
 	if w.without == grantedAtDecision {
 		book = forgetGranted(book)
 	}
-	l.seen = l.cache
 	book.Steer(w.targets(l, s), func(cluster string, name corev1.ResourceName) bool { return w.mayRaise(l, cluster, name) })
 	return w.freeze(l.base, book)
 }

@@ -88,11 +88,11 @@ func (l *Ledger) Raise(cluster string, name corev1.ResourceName, x int64) int64 
 	return x
 }
 
-// Restore moves the target up within what is granted anyway: it was never released. Where nobody knows what was granted,
-// nothing is restored: others may have what this cluster had.
+// Restore moves the target up within what is granted anyway: it was never released. While there is debt nothing is restored:
+// what is granted may be usage that was found then, or what nobody knows, and was never this cluster's to have again.
 func (l *Ledger) Restore(cluster string, name corev1.ResourceName, target int64) {
 	l.retarget(cluster, name, target, func(e Entry) bool {
-		return e.Granted[name] != Unknown && target > e.Target[name] && target <= e.Granted[name]
+		return target > e.Target[name] && target <= e.Granted[name] && l.Debt(name) == 0
 	})
 }
 

@@ -156,6 +156,11 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Restore("a", pods, 21) },
 			want:   state{10, entries{"a": entry(7, unknown, 20)}},
 		},
+		"restore: not while there is debt": {
+			before: entries{"a": entry(7, 0, 0), "b": entry(8, 90, 90)},
+			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 0, 11)); l.Restore("a", pods, 11) },
+			want:   state{10, entries{"a": entry(7, 11, 0), "b": entry(8, 90, 90)}},
+		},
 		"lower: granted stays": {
 			before: entries{"a": entry(7, 60, 60)},
 			step:   func(l *ledger.Ledger) { l.Lower("a", pods, 20) },
