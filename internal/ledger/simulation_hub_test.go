@@ -153,24 +153,35 @@ func (w *world) adopt(l *leader, book *ledger.Ledger) {
 		w.note("rollback seen: %d", highest)
 		book.Rebuild(highest)
 	}
+	for _, marker := range w.hub.now.marked { // also of clusters that are not selected any more
+		book.Continue(marker)
+	}
+	var adopted [clusters]bool
 	for m, cluster := range clusterNames {
 		e, ok := book.Entry(cluster)
 		if !ok || e.Revision > 0 || !w.members[m].reachable {
 			continue
 		}
 		l.cache[m] = w.members[m].share
-		book.Continue(w.hub.now.marked[m])
 		book.Adopt(cluster, l.cache[m].adoptable())
-		w.mark(m, book.Revision())
+		adopted[m] = true
 	}
+	w.mark(adopted, book.Revision()-l.base.counter >= gap, book.Revision())
 }
 
-// mark leaves the marker on the Cluster object, before anything is installed or delivered.
-func (w *world) mark(m int, revision int64) {
+// mark notes the counter on the Cluster objects that were adopted, before anything is installed or delivered; on all that
+// have a marker, if the counter has jumped: the next ledger that is lost must not count from before the jump.
+func (w *world) mark(adopted [clusters]bool, jumped bool, counter int64) {
 	marked := *w.hub.now
-	marked.marked[m] = max(marked.marked[m], revision)
-	w.hub.now = &marked // another object than the FederatedQuota, whose version stays
-	w.hub.past = append(w.hub.past, w.hub.now)
+	for m := range clusters {
+		if adopted[m] || jumped && marked.marked[m] > 0 {
+			marked.marked[m] = max(marked.marked[m], counter)
+		}
+	}
+	if marked.marked != w.hub.now.marked {
+		w.hub.now = &marked // another object than the FederatedQuota, whose version stays
+		w.hub.past = append(w.hub.past, w.hub.now)
+	}
 }
 
 // settle takes the report of a cluster, and asks anew where a limit is below what the entry says.

@@ -28,13 +28,17 @@ func unknown(like amount.List) amount.List {
 	return list
 }
 
-// gap is what the counter skips where an earlier ledger may have counted on. Decisions of that one may still be on their way,
-// of revisions that nobody has seen: all must be older than ours.
+// gap is what the counter skips after a ledger that was lost: more than any ledger decides before the next one is lost. Its
+// decisions may still be on their way, of revisions that nobody has seen: all must be older than ours.
 const gap = 1 << 20
 
-// Continue makes the counter go on above a revision that was noted outside of the ledger. The marker of a cluster notes the
-// revision of its adoption: a ledger that is lost again then starts above the last one, also if no share tells of it.
-func (l *Ledger) Continue(above int64) { l.revision = max(l.revision, above) }
+// Continue makes the counter go on above a revision that another ledger gave. Shares tell of such a revision, and the markers
+// on Cluster objects, which note the counter at each adoption: they stay when a share is deleted.
+func (l *Ledger) Continue(above int64) {
+	if above > l.revision {
+		l.revision = above + gap
+	}
+}
 
 // Share is what was read of the share of a cluster.
 type Share struct {
@@ -67,9 +71,6 @@ func (l *Ledger) Adopt(cluster string, share *Share) {
 		for name := range l.budget {
 			e.Target[name] = share.Hard[name]
 		}
-	}
-	if e.unknown() {
-		l.revision += gap
 	}
 	l.next(cluster, e)
 }
