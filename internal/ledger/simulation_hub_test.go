@@ -166,7 +166,7 @@ func (w *world) adopt(l *leader, book *ledger.Ledger) {
 		book.Adopt(cluster, l.cache[m].adoptable())
 		adopted[m] = true
 	}
-	w.mark(adopted, book.Revision()-l.base.counter >= gap, book.Revision())
+	w.mark(adopted, book.Revision()-l.base.counter >= ledger.Gap, book.Revision())
 }
 
 // mark notes the counter on the Cluster objects that were adopted, before anything is installed or delivered; on all that

@@ -28,15 +28,15 @@ func unknown(like amount.List) amount.List {
 	return list
 }
 
-// gap is what the counter skips after a ledger that was lost: more than any ledger decides before the next one is lost. Its
+// Gap is what the counter skips after a ledger that was lost: more than any ledger decides before the next one is lost. Its
 // decisions may still be on their way, of revisions that nobody has seen: all must be older than ours.
-const gap = 1 << 20
+const Gap = 1 << 20
 
 // Continue makes the counter go on above a revision that another ledger gave. Shares tell of such a revision, and the markers
 // on Cluster objects, which note the counter at each adoption: they stay when a share is deleted.
 func (l *Ledger) Continue(above int64) {
 	if above > l.revision {
-		l.revision = above + gap
+		l.revision = above + Gap
 	}
 }
 
@@ -174,6 +174,17 @@ func (l *Ledger) Rebuild(highest int64) {
 	for cluster, e := range l.entries {
 		l.entries[cluster] = Entry{Granted: amount.Max(unknown(l.budget), e.Granted), Target: zero(l.budget)}
 	}
+}
+
+// Vacate takes back all that was granted to a cluster that has no place to hold it: the namespace does not exist there, so
+// no share and no limit can be in force.
+func (l *Ledger) Vacate(cluster string) {
+	e, ok := l.entries[cluster]
+	if !ok || e.Revision == 0 || !l.Holds(cluster) {
+		return
+	}
+	e.Granted, e.Target = zero(l.budget), zero(l.budget)
+	l.next(cluster, e)
 }
 
 // Gone removes the entry: the cluster has reported its share gone, or somebody with the right to say so stated that the
