@@ -22,6 +22,9 @@
 #ifndef MIN_BUDGET
 #define MIN_BUDGET BUDGET
 #endif
+/* Switches of the environment, beyond what is always there (see run.sh): NO_DELETE no share is deleted by hand;
+ * ONE_AGENT; ROLLBACK the hub loses its ledger once, or gets an old one back; WIPE the namespace of member 0 is deleted
+ * and re-created once; CALM faults, usage and decisions stop at some point. */
 
 #define Max(a, b) ((a) > (b) -> (a) : (b))
 #define Min(a, b) ((a) < (b) -> (a) : (b))
@@ -48,26 +51,40 @@
 #endif
 
 /* ---- the hub: one FederatedQuota ---- */
-typedef Entry { unsigned granted : 3; unsigned target : 3; unsigned revision : 3 };
+typedef Entry { unsigned granted : 3; unsigned target : 3; unsigned revision : 4 };
 Entry ledger[2];
-unsigned counter : 3;     /* status.revision: the last one taken */
+unsigned counter : 4;     /* status.revision: the last one taken */
 unsigned budget : 3 = BUDGET;
 #define Granted (ledger[0].granted + ledger[1].granted)
 
 /* A leader keeps nothing but a copy of the ledger: what it would write into the shares (copy[2*l+c]), and whether its
  * copy is still the newest (fresh), which is all that a resourceVersion says. */
-typedef Spec { unsigned hard : 3; unsigned revision : 3 };
+typedef Spec { unsigned hard : 3; unsigned revision : 4 };
 Spec copy[4];
 bit fresh[2];
+
+#ifdef ROLLBACK
+Entry saved[2];           /* a backup of the hub's etcd; at first the empty ledger, so that a loss is one of its cases */
+unsigned savedCounter : 4;
+bit backedUp, rolledBack;
+bit known[2] = 1;         /* this entry was rebuilt, or nothing happened to it */
+#define Known (known[0] && known[1])
+#define Limited(c) (known[c])
+#define Room (counter < (rolledBack -> REVISIONS + 3 : REVISIONS))
+#else
+#define Known (true)
+#define Limited(c) (true)
+#define Room (counter < REVISIONS)
+#endif
 
 /* ---- the members ---- */
 typedef Share {           /* QuotaShare */
 	bit there;
-	unsigned hard : 3; unsigned revision : 3;         /* spec, by the hub */
-	unsigned bound : 3; unsigned reported : 3         /* status, by the agent: max(in force, used), at which revision */
+	unsigned hard : 3; unsigned revision : 4;         /* spec, by the hub */
+	unsigned bound : 3; unsigned reported : 4         /* status, by the agent: max(in force, used), at which revision */
 };
 typedef Quota {           /* ResourceQuota: spec.hard, status.hard, status.used, and the revision annotation */
-	unsigned spec : 3; unsigned hard : 3; unsigned used : 3; unsigned revision : 3
+	unsigned spec : 3; unsigned hard : 3; unsigned used : 3; unsigned revision : 4
 };
 Share share[2];
 Quota quota[2];
@@ -75,20 +92,31 @@ Quota quota[2];
 /* An agent does one thing at a time and keeps nothing: what it is about to write is its slot. Agents 0 and 2 serve
  * member 0 (two at once), agent 1 serves member 1. */
 mtype:phase = { IDLE, PATCH_SPEC, PATCH_STATUS, REPORT };
-typedef Slot { mtype:phase phase = IDLE; unsigned value : 3; unsigned revision : 3 };
+typedef Slot { mtype:phase phase = IDLE; unsigned value : 3; unsigned revision : 4 };
 Slot slot[3];
 
-#ifdef RV
-bit seenShare[4], seenQuota[3];
-#define SeenShare(l, c) (seenShare[2*l + c])
-#define SeenQuota(a) (seenQuota[a])
-#define TouchShare(c) seenShare[c] = 0; seenShare[2 + (c)] = 0
-#define TouchQuota(c) seenQuota[c] = 0; seenQuota[((c) -> 1 : 2)] = 0
+#ifdef WIPE
+/* The namespace's UID. Share and quota die with their namespace, and with them every revision that fences. So a writer
+ * names the namespace that it decided for: a leader reads it before it reads the ledger, an agent with the share. */
+bit uid, leaderUid[2], agentUid[3];
+#define LearnUid(whose, c) whose = (c == 0 -> uid : whose)
+#ifdef M_NO_UID           /* wrong: in a namespace that was re-created, the oldest write in flight is as good as any */
+#define SameUid(whose, c) (true)
 #else
-#define SeenShare(l, c) (true)
-#define SeenQuota(a) (true)
-#define TouchShare(c) skip
-#define TouchQuota(c) skip
+#define SameUid(whose, c) (c == 1 || whose == uid)
+#endif
+#else
+#define LearnUid(whose, c) skip
+#define SameUid(whose, c) (true)
+#endif
+
+#ifdef RV
+bit seen[3];              /* the agent has read the quota since it last changed, so its resourceVersion is right */
+#define Seen(a) (seen[a])
+#define Touch(c) seen[c] = 0; seen[(c -> 1 : 2)] = 0
+#else
+#define Seen(a) (true)
+#define Touch(c) skip
 #endif
 
 /* ---- properties ---- */
@@ -107,9 +135,9 @@ bit seenShare[4], seenQuota[3];
 #define I(x) skip
 #else
 #define Check()                                                                                    \
-	assert(Bound(0) <= ledger[0].granted && Bound(1) <= ledger[1].granted);       /* I2 */        \
-	assert(Bound(0) + Bound(1) <= Max(budget, Granted));                          /* S1 */        \
-	assert(MIN_BUDGET < BUDGET || quota[0].used + quota[1].used <= budget)        /* S1, no cut */
+	assert(!Limited(0) || Bound(0) <= ledger[0].granted);                         /* I2 */        \
+	assert(!Limited(1) || Bound(1) <= ledger[1].granted);                                         \
+	assert(Bound(0) + Bound(1) <= (MIN_BUDGET < BUDGET -> Max(budget, Granted) : budget)) /* S1 */
 #define I(x) assert(x)
 #endif
 
@@ -121,7 +149,7 @@ bit seenShare[4], seenQuota[3];
 #define W_STALE_LEADER 1  /* a share refuses a leader's older revision */
 #define W_STALE_AGENT  2  /* the guard refuses an agent's older revision */
 #define W_BELOW_USED   3  /* the guard refuses a limit below usage */
-#define W_CAS          4  /* a leader with an old copy cannot write the ledger */
+#define W_CAS          4  /* the ledger refuses a leader with an old copy, which reads it again */
 #define W_MOVED        5  /* what one member released and settled is granted to the other, which uses it */
 #define W_CUT_DEBT     6  /* a budget cut leaves debt while all of it is used */
 #define W_CUT_PAID     7  /* and the debt is paid */
@@ -131,14 +159,20 @@ bit seenShare[4], seenQuota[3];
 #define W_FOLLOW       11 /* settled above the target, because more than the target is in use */
 #define W_FALSE_DEBT   12 /* an older report of the same revision lands late and undoes a settlement: costs a round, harms nobody */
 
+#define W_REBUILT      13 /* a lost ledger is rebuilt */
+#define W_RAISED_AGAIN 14 /* and somebody is raised out of the rebuilt ledger */
+#define W_GONE         15 /* a member leaves and what it had is granted to the other */
+#define W_WIPED        16 /* a namespace is re-created, and its member is raised again */
+#define W_SETTLED      17 /* in the calm everything settles, with something granted */
+
 /* ---- hub steps: a ledger write is one compare-and-swap, and leaves the other leader's copy stale ---- */
 
 #ifdef M_NO_CAS           /* wrong: two leaders spend the same free units */
 unsigned freeAtRead0 : 3, freeAtRead1 : 3;
-#define Cas(l) (true)
+#define Cas(l) (Known)
 #define Free(l) (l -> freeAtRead1 : freeAtRead0)
 #else
-#define Cas(l) (fresh[l])
+#define Cas(l) (fresh[l] && Known)
 #define Free(l) (budget - Granted)
 #endif
 
@@ -152,7 +186,12 @@ inline commit(l, c) {
 
 inline Read(l) {
 	d_step { !fresh[l] ->
+		if
+		:: copy[2*l].revision > 0 && copy[2*l].revision < ledger[0].revision -> Witness(W_CAS)
+		:: else
+		fi;
 		fresh[l] = 1;
+		LearnUid(leaderUid[l], 0);
 		copy[2*l].hard = ledger[0].target; copy[2*l].revision = ledger[0].revision;
 		copy[2*l + 1].hard = ledger[1].target; copy[2*l + 1].revision = ledger[1].revision;
 #ifdef M_NO_CAS
@@ -161,8 +200,14 @@ inline Read(l) {
 	}
 }
 
+#ifdef ROLLBACK
+#define WitnessRaise(c) if :: rolledBack -> Witness(W_RAISED_AGAIN) :: else fi
+#else
+#define WitnessRaise(c) if :: quota[1 - c].revision > 0 && ledger[1 - c].revision == 0 -> Witness(W_GONE) :: else fi
+#endif
+
 inline Raise(l, c, x) {
-	d_step { Cas(l) && counter < REVISIONS && Granted <= budget && x <= Free(l) ->
+	d_step { Cas(l) && Room && Granted <= budget && x <= Free(l) ->
 #ifdef M_SHARE_FIRST      /* wrong: when the compare-and-swap then fails, the ledger does not know what the member was told */
 		if
 		:: share[c].revision <= counter ->
@@ -172,6 +217,7 @@ inline Raise(l, c, x) {
 		ledger[c].granted = ledger[c].granted + x;
 		next(c, ledger[c].granted);
 		I(Granted <= budget);                                                         /* I1 */
+		WitnessRaise(c);
 		commit(l, c)
 #ifdef M_SHARE_FIRST
 		fi
@@ -179,15 +225,22 @@ inline Raise(l, c, x) {
 	}
 }
 
+/* Restore gives back what was not released yet. It needs the absence of debt: in debt, granted may be an assumption (a
+ * rebuild), or an older report's (W_FALSE_DEBT), and the others were granted the rest. */
+#ifdef M_RESTORE_IN_DEBT  /* wrong: "it was never released" is more than the ledger knows */
+#define NoDebt (true)
+#else
+#define NoDebt (Granted <= budget)
+#endif
 inline Restore(l, c, t) {
-	d_step { Cas(l) && counter < REVISIONS && ledger[c].target < t && t <= ledger[c].granted ->
+	d_step { Cas(l) && Room && ledger[c].target < t && t <= ledger[c].granted && NoDebt ->
 		next(c, t);
 		commit(l, c)
 	}
 }
 
 inline Lower(l, c, t) {
-	d_step { Cas(l) && counter < REVISIONS && t < ledger[c].target ->
+	d_step { Cas(l) && Room && t < ledger[c].target ->
 #ifdef M_ALREADY_THERE    /* wrong: an older, higher decision may still be on its way, and nothing new fences it off */
 		if
 		:: share[c].there && share[c].bound == t -> ledger[c].target = t; ledger[c].granted = t
@@ -210,14 +263,65 @@ inline Settle(l, c) {
 #else
 		if
 		:: share[c].bound > ledger[c].granted -> Witness(W_FALSE_DEBT)
-		:: share[c].bound < ledger[c].granted && share[c].bound > ledger[c].target -> Witness(W_FOLLOW)
-		:: else
+		:: Granted > budget && Granted - ledger[c].granted + share[c].bound <= budget -> Witness(W_CUT_PAID)
+		:: else -> if :: share[c].bound > ledger[c].target -> Witness(W_FOLLOW) :: else fi
 		fi;
 		ledger[c].granted = share[c].bound;
 #endif
 		commit(l, c)
 	}
 }
+
+/* The entry goes when nothing is granted any more and the member says that its share is gone. */
+inline Gone(l, c) {
+#ifdef M_GONE_NOT_FOUND   /* wrong: a share that is not found may have been deleted by hand; its limit is still in force */
+	d_step { Cas(l) && ledger[c].revision > 0 && !share[c].there ->
+#else
+	d_step { Cas(l) && ledger[c].revision > 0 && !share[c].there && ledger[c].granted == 0 ->
+#endif
+		ledger[c].granted = 0; ledger[c].target = 0; ledger[c].revision = 0;
+		commit(l, c)
+	}
+}
+
+#ifdef ROLLBACK
+/* Rebuild: the ledger that is left proves nothing, and neither does what a member says now, for writes of the lost
+ * ledger may still be on their way to it. So the member counts with the whole budget, until it has confirmed a revision
+ * that no write of the lost ledger can have: the counter jumps. Nobody is raised before: the sum is above the budget. */
+#ifdef M_REBUILD_ON_MEETING /* wrong: whoever was not met yet may hold what the ledger forgot, and others are raised */
+#undef Known
+#define Known (true)
+#undef Limited
+#define Limited(c) (share[c].revision <= ledger[c].revision)
+#define Rebuilds(l, c) (share[c].revision > ledger[c].revision)
+#else
+#define Rebuilds(l, c) (!known[c])
+#endif
+inline Rebuild(l, c) {
+	d_step { fresh[l] && Room && Rebuilds(l, c) ->
+		known[c] = 1;
+#if defined(M_REBUILD_IN_FORCE) || defined(M_REBUILD_ON_MEETING) /* wrong: the share may say more than is in force yet */
+		ledger[c].granted = Max(ledger[c].granted, share[c].bound);
+		counter = Max(counter, Max(share[0].revision, share[1].revision));
+#elif defined(M_REBUILD_SEEN) /* wrong: a write of the lost ledger may land after the member was read */
+		ledger[c].granted = Max(ledger[c].granted, Max(share[c].hard, share[c].bound));
+		counter = Max(counter, Max(share[0].revision, share[1].revision));
+#elif defined(M_REBUILD_NO_JUMP) /* wrong: that write may also bear the very revision that is taken now */
+		ledger[c].granted = BUDGET;
+		counter = Max(counter, Max(share[0].revision, share[1].revision));
+#else
+		ledger[c].granted = BUDGET;
+		counter = Max(counter, REVISIONS);
+#endif
+		next(c, share[c].hard);
+		ledger[c].target = Min(ledger[c].target, ledger[c].granted);
+		Witness(W_REBUILT);
+		commit(l, c)
+	}
+}
+#else
+#define Rebuild(l, c) false
+#endif
 
 /* lost(c): a member that does not answer keeps what it was granted, so there is nothing to do. */
 #ifdef M_TIMEOUT_RELEASES /* wrong: who does not answer may still run, and charge, all that it was granted */
@@ -235,7 +339,7 @@ inline Lost(l, c) { d_step { Cas(l) && ledger[c].target < ledger[c].granted -> l
 #endif
 
 inline Deliver(l, c) {
-	d_step { copy[2*l + c].revision != share[c].revision && (copy[2*l + c].revision > 0) && SeenShare(l, c) ->
+	d_step { copy[2*l + c].revision != share[c].revision && (copy[2*l + c].revision > 0) && SameUid(leaderUid[l], c) ->
 		if
 		:: Rule(l, c) ->
 			I(copy[2*l + c].revision >= share[c].revision);                       /* I4 */
@@ -243,20 +347,12 @@ inline Deliver(l, c) {
 			:: copy[2*l + c].revision < quota[c].revision -> Witness(W_RESURRECTED)
 			:: else
 			fi;
-			share[c].there = 1; share[c].hard = copy[2*l + c].hard; share[c].revision = copy[2*l + c].revision;
-			TouchShare(c)
+			share[c].there = 1; share[c].hard = copy[2*l + c].hard; share[c].revision = copy[2*l + c].revision
 		:: else -> Witness(W_STALE_LEADER)
 		fi
 	}
 }
 
-#ifdef RV
-inline GetShare(l, c) { d_step { !seenShare[2*l + c] -> seenShare[2*l + c] = 1 } }
-inline GetQuota(a) { d_step { !seenQuota[a] -> seenQuota[a] = 1 } }
-#else
-#define GetShare(l, c) false
-#define GetQuota(a) false
-#endif
 
 /* ---- agent steps ---- */
 
@@ -264,7 +360,8 @@ inline GetQuota(a) { d_step { !seenQuota[a] -> seenQuota[a] = 1 } }
 inline Enforce(a, c) {
 	d_step { share[c].there && (share[c].revision > quota[c].revision
 			|| share[c].revision == quota[c].revision && Max(share[c].hard, quota[c].used) < quota[c].spec) ->
-		slot[a].phase = PATCH_SPEC; slot[a].value = Max(share[c].hard, quota[c].used); slot[a].revision = share[c].revision
+		slot[a].phase = PATCH_SPEC; slot[a].value = Max(share[c].hard, quota[c].used); slot[a].revision = share[c].revision;
+		LearnUid(agentUid[a], c)
 	}
 }
 
@@ -282,10 +379,16 @@ inline Enforce(a, c) {
 #define AboveUsed(a, c) (slot[a].value >= quota[c].spec || slot[a].value >= quota[c].used)
 #endif
 
+#ifdef RV
+inline Get(a) { d_step { slot[a].phase == PATCH_SPEC && !seen[a] -> seen[a] = 1 } }
+#else
+#define Get(a) false
+#endif
+
 inline idle(a) { slot[a].phase = IDLE; slot[a].value = 0; slot[a].revision = 0 }
 
 inline Guard(a, c) {
-	d_step { slot[a].phase == PATCH_SPEC && SeenQuota(a) ->
+	d_step { slot[a].phase == PATCH_SPEC && Seen(a) && SameUid(agentUid[a], c) ->
 		if
 		:: !Newer(a, c) -> Witness(W_STALE_AGENT); idle(a)
 		:: Newer(a, c) && !AboveUsed(a, c) -> Witness(W_BELOW_USED); idle(a)
@@ -294,7 +397,7 @@ inline Guard(a, c) {
 			I(slot[a].value >= quota[c].spec || slot[a].value >= quota[c].used);  /* I3 */
 			quota[c].spec = slot[a].value;
 			quota[c].revision = slot[a].revision;
-			TouchQuota(c);
+			Touch(c);
 			slot[a].phase = PATCH_STATUS; slot[a].revision = 0;
 			Check()
 		fi
@@ -305,7 +408,7 @@ inline Guard(a, c) {
 inline PatchStatus(a, c) {
 	d_step { slot[a].phase == PATCH_STATUS ->
 		quota[c].hard = slot[a].value;
-		TouchQuota(c);
+		Touch(c);
 		idle(a);
 		if
 		:: quota[c].hard > ledger[c].granted -> Witness(W_STATUS_ABOVE)
@@ -325,7 +428,7 @@ inline Report(a, c) {
 inline ReportLands(a, c) {
 	d_step { slot[a].phase == REPORT ->
 		if
-		:: share[c].there -> share[c].bound = slot[a].value; share[c].reported = slot[a].revision; TouchShare(c)
+		:: share[c].there -> share[c].bound = slot[a].value; share[c].reported = slot[a].revision
 		:: else
 		fi;
 		idle(a)
@@ -344,7 +447,7 @@ inline Charge(c) {        /* admission: compare-and-swap on the object that it j
 	d_step { quota[c].used < quota[c].hard ->
 		if
 		:: Fence(c) ->
-			quota[c].used++; TouchQuota(c);
+			quota[c].used++; Touch(c);
 			if
 			:: c == 1 && quota[1].used == BUDGET && ledger[0].revision > 0 && ledger[0].target == 0 -> Witness(W_MOVED)
 			:: else
@@ -355,15 +458,15 @@ inline Charge(c) {        /* admission: compare-and-swap on the object that it j
 	}
 }
 
-inline Fall(c) { d_step { quota[c].used > 0 -> quota[c].used--; TouchQuota(c) } }
+inline Fall(c) { d_step { quota[c].used > 0 -> quota[c].used--; Touch(c) } }
 
 inline Sync(c) {          /* the quota controller, when it wins its race; it may also never run */
-	d_step { quota[c].hard != quota[c].spec -> quota[c].hard = quota[c].spec; TouchQuota(c); Check() }
+	d_step { quota[c].hard != quota[c].spec -> quota[c].hard = quota[c].spec; Touch(c); Check() }
 }
 
 inline DeleteShare(c) {   /* by hand: the share's revision is forgotten with it */
 	d_step { share[c].there ->
-		share[c].there = 0; share[c].hard = 0; share[c].revision = 0; share[c].bound = 0; share[c].reported = 0; TouchShare(c)
+		share[c].there = 0; share[c].hard = 0; share[c].revision = 0; share[c].bound = 0; share[c].reported = 0
 	}
 }
 
@@ -371,7 +474,7 @@ inline DeleteShare(c) {   /* by hand: the share's revision is forgotten with it 
 
 #define Ledger(l, c) \
 	:: Raise(l, c, 1) :: Raise(l, c, 2) :: Lower(l, c, 0) :: Lower(l, c, 1) :: Restore(l, c, 1) :: Restore(l, c, 2) \
-	:: Settle(l, c) :: Lost(l, c) :: Deliver(l, c) :: GetShare(l, c)
+	:: Settle(l, c) :: Gone(l, c) :: Rebuild(l, c) :: Lost(l, c) :: Deliver(l, c)
 
 #ifdef NO_DELETE
 #define Member(c) :: Charge(c) :: Fall(c) :: Sync(c)
@@ -379,10 +482,12 @@ inline DeleteShare(c) {   /* by hand: the share's revision is forgotten with it 
 #define Member(c) :: Charge(c) :: Fall(c) :: Sync(c) :: DeleteShare(c)
 #endif
 
-#define Agent(a, c) :: Enforce(a, c) :: Guard(a, c) :: PatchStatus(a, c) :: Report(a, c) :: ReportLands(a, c) :: GetQuota(a)
+#define Agent(a, c) :: Enforce(a, c) :: Guard(a, c) :: PatchStatus(a, c) :: Report(a, c) :: ReportLands(a, c) :: Get(a)
 
 active proctype Leader0() { do :: Read(0) Ledger(0, 0) Ledger(0, 1) od }
+#ifndef ONE_LEADER
 active proctype Leader1() { do :: Read(1) Ledger(1, 0) Ledger(1, 1) od }
+#endif
 active proctype Agent0()  { do Agent(0, 0) od }
 active proctype Agent1()  { do Agent(1, 1) od }
 #ifndef ONE_AGENT
@@ -398,5 +503,20 @@ active proctype World() {
 		:: Granted > budget && quota[0].used + quota[1].used == Granted -> Witness(W_CUT_DEBT)
 		:: else
 		fi }
+#ifdef ROLLBACK
+#ifdef BACKUP
+	:: d_step { !backedUp && !rolledBack -> backedUp = 1; savedCounter = counter;
+		saved[0].granted = ledger[0].granted; saved[0].target = ledger[0].target; saved[0].revision = ledger[0].revision;
+		saved[1].granted = ledger[1].granted; saved[1].target = ledger[1].target; saved[1].revision = ledger[1].revision }
+#endif
+	:: d_step { !rolledBack -> rolledBack = 1; known[0] = 0; known[1] = 0; fresh[0] = 0; fresh[1] = 0; counter = savedCounter;
+		ledger[0].granted = saved[0].granted; ledger[0].target = saved[0].target; ledger[0].revision = saved[0].revision;
+		ledger[1].granted = saved[1].granted; ledger[1].target = saved[1].target; ledger[1].revision = saved[1].revision }
+#endif
+#ifdef WIPE
+	:: d_step { uid == 0 -> uid = 1;
+		share[0].there = 0; share[0].hard = 0; share[0].revision = 0; share[0].bound = 0; share[0].reported = 0;
+		quota[0].spec = 0; quota[0].hard = 0; quota[0].used = 0; quota[0].revision = 0 }
+#endif
 	od
 }
