@@ -110,6 +110,13 @@ bit uid, leaderUid[2], agentUid[3];
 #define SameUid(whose, c) (true)
 #endif
 
+#ifdef CALM
+bit calm;                 /* no fault, no decision, no change of usage any more; what is in flight still lands */
+#define Stormy (!calm)
+#else
+#define Stormy (true)
+#endif
+
 #ifdef RV
 bit seen[3];              /* the agent has read the quota since it last changed, so its resourceVersion is right */
 #define Seen(a) (seen[a])
@@ -129,6 +136,10 @@ bit seen[3];              /* the agent has read the quota since it last changed,
 #define Limit(c) Min(quota[c].spec, quota[c].hard)
 #endif
 #define Bound(c) Max(Limit(c), quota[c].used)
+
+/* Settled: every limit is the target, or what is used where that is more, and the ledger knows it. */
+#define Settled(c) (quota[c].spec == quota[c].hard && Max(ledger[c].target, quota[c].used) == ledger[c].granted \
+	&& quota[c].spec == ledger[c].granted && (ledger[c].revision == 0 || quota[c].revision == ledger[c].revision))
 
 #ifdef ONLY_S1            /* the harm itself: more is in use than there is, with a budget that never moved */
 #define Check() assert(quota[0].used + quota[1].used <= BUDGET)
@@ -162,7 +173,7 @@ bit seen[3];              /* the agent has read the quota since it last changed,
 #define W_REBUILT      13 /* a lost ledger is rebuilt */
 #define W_RAISED_AGAIN 14 /* and somebody is raised out of the rebuilt ledger */
 #define W_GONE         15 /* a member leaves and what it had is granted to the other */
-#define W_WIPED        16 /* a namespace is re-created, and its member is raised again */
+#define W_WIPED        16 /* a namespace is re-created, and its member gets its share again and uses it */
 #define W_SETTLED      17 /* in the calm everything settles, with something granted */
 
 /* ---- hub steps: a ledger write is one compare-and-swap, and leaves the other leader's copy stale ---- */
@@ -207,7 +218,7 @@ inline Read(l) {
 #endif
 
 inline Raise(l, c, x) {
-	d_step { Cas(l) && Room && Granted <= budget && x <= Free(l) ->
+	d_step { Stormy && Cas(l) && Room && Granted <= budget && x <= Free(l) ->
 #ifdef M_SHARE_FIRST      /* wrong: when the compare-and-swap then fails, the ledger does not know what the member was told */
 		if
 		:: share[c].revision <= counter ->
@@ -233,14 +244,14 @@ inline Raise(l, c, x) {
 #define NoDebt (Granted <= budget)
 #endif
 inline Restore(l, c, t) {
-	d_step { Cas(l) && Room && ledger[c].target < t && t <= ledger[c].granted && NoDebt ->
+	d_step { Stormy && Cas(l) && Room && ledger[c].target < t && t <= ledger[c].granted && NoDebt ->
 		next(c, t);
 		commit(l, c)
 	}
 }
 
 inline Lower(l, c, t) {
-	d_step { Cas(l) && Room && t < ledger[c].target ->
+	d_step { Stormy && Cas(l) && Room && t < ledger[c].target ->
 #ifdef M_ALREADY_THERE    /* wrong: an older, higher decision may still be on its way, and nothing new fences it off */
 		if
 		:: share[c].there && share[c].bound == t -> ledger[c].target = t; ledger[c].granted = t
@@ -332,14 +343,14 @@ inline Lost(l, c) { d_step { Cas(l) && ledger[c].target < ledger[c].granted -> l
 
 /* Deliver writes the share out of the leader's copy, however old. The share's CEL rule refuses an older revision, and
  * another limit at the same revision. A missing share is created, and then nothing compares. */
-#ifdef NO_REVISION_CHECK
+#if defined(NO_REVISION_CHECK) || defined(M_NO_CEL) /* wrong: an older leader overwrites a newer one's share (I4) */
 #define Rule(l, c) (true)
 #else
 #define Rule(l, c) (!share[c].there || copy[2*l + c].revision > share[c].revision)
 #endif
 
 inline Deliver(l, c) {
-	d_step { copy[2*l + c].revision != share[c].revision && (copy[2*l + c].revision > 0) && SameUid(leaderUid[l], c) ->
+	d_step { copy[2*l + c].revision != share[c].revision && (copy[2*l + c].revision > 0) && SameUid(leaderUid[l], c) && (Stormy || Rule(l, c)) ->
 		if
 		:: Rule(l, c) ->
 			I(copy[2*l + c].revision >= share[c].revision);                       /* I4 */
@@ -358,7 +369,7 @@ inline Deliver(l, c) {
 
 /* Enforce decides: what the share says, or what is used where that is more; at the revision in force only downwards. */
 inline Enforce(a, c) {
-	d_step { share[c].there && (share[c].revision > quota[c].revision
+	d_step { share[c].there && (Stormy || slot[a].phase == IDLE) && (share[c].revision > quota[c].revision
 			|| share[c].revision == quota[c].revision && Max(share[c].hard, quota[c].used) < quota[c].spec) ->
 		slot[a].phase = PATCH_SPEC; slot[a].value = Max(share[c].hard, quota[c].used); slot[a].revision = share[c].revision;
 		LearnUid(agentUid[a], c)
@@ -420,7 +431,8 @@ inline PatchStatus(a, c) {
 
 /* Report reads the quota once; what it read lands in the share's status later, and unconditionally. */
 inline Report(a, c) {
-	d_step { share[c].there && share[c].revision > 0 && quota[c].revision == share[c].revision && InForce(quota[c]) ->
+	d_step { share[c].there && share[c].revision > 0 && quota[c].revision == share[c].revision && InForce(quota[c]) &&
+			(Stormy || slot[a].phase == IDLE && (share[c].reported != share[c].revision || share[c].bound != Max(quota[c].spec, quota[c].used))) ->
 		slot[a].phase = REPORT; slot[a].value = Max(quota[c].spec, quota[c].used); slot[a].revision = quota[c].revision
 	}
 }
@@ -444,11 +456,14 @@ inline ReportLands(a, c) {
 #endif
 
 inline Charge(c) {        /* admission: compare-and-swap on the object that it judged by status.hard */
-	d_step { quota[c].used < quota[c].hard ->
+	d_step { Stormy && quota[c].used < quota[c].hard ->
 		if
 		:: Fence(c) ->
 			quota[c].used++; Touch(c);
 			if
+#ifdef WIPE
+			:: c == 0 && uid == 1 -> Witness(W_WIPED)
+#endif
 			:: c == 1 && quota[1].used == BUDGET && ledger[0].revision > 0 && ledger[0].target == 0 -> Witness(W_MOVED)
 			:: else
 			fi;
@@ -458,14 +473,18 @@ inline Charge(c) {        /* admission: compare-and-swap on the object that it j
 	}
 }
 
-inline Fall(c) { d_step { quota[c].used > 0 -> quota[c].used--; Touch(c) } }
+inline Fall(c) { d_step { Stormy && quota[c].used > 0 -> quota[c].used--; Touch(c) } }
 
 inline Sync(c) {          /* the quota controller, when it wins its race; it may also never run */
+#ifdef M_NO_CONTROLLER    /* stopped for good: safe, but a late PatchStatus is never repaired, and nothing settles (I5) */
+	false
+#else
 	d_step { quota[c].hard != quota[c].spec -> quota[c].hard = quota[c].spec; Touch(c); Check() }
+#endif
 }
 
 inline DeleteShare(c) {   /* by hand: the share's revision is forgotten with it */
-	d_step { share[c].there ->
+	d_step { Stormy && share[c].there ->
 		share[c].there = 0; share[c].hard = 0; share[c].revision = 0; share[c].bound = 0; share[c].reported = 0
 	}
 }
@@ -497,8 +516,8 @@ active proctype World() {
 	do
 	Member(0) Member(1)
 	/* the budget: every change is a write of the same object, so every copy goes stale */
-	:: d_step { budget < MAX_BUDGET -> budget++; fresh[0] = 0; fresh[1] = 0 }
-	:: d_step { budget > MIN_BUDGET -> budget--; fresh[0] = 0; fresh[1] = 0;
+	:: d_step { Stormy && budget < MAX_BUDGET -> budget++; fresh[0] = 0; fresh[1] = 0 }
+	:: d_step { Stormy && budget > MIN_BUDGET -> budget--; fresh[0] = 0; fresh[1] = 0;
 		if
 		:: Granted > budget && quota[0].used + quota[1].used == Granted -> Witness(W_CUT_DEBT)
 		:: else
@@ -513,6 +532,16 @@ active proctype World() {
 		ledger[0].granted = saved[0].granted; ledger[0].target = saved[0].target; ledger[0].revision = saved[0].revision;
 		ledger[1].granted = saved[1].granted; ledger[1].target = saved[1].target; ledger[1].revision = saved[1].revision }
 #endif
+#ifdef CALM
+	:: d_step { !calm -> calm = 1 }
+	:: timeout ->         /* nothing is left to do, by anybody */
+		I(Settled(0) && Settled(1));                                                  /* I5 */
+		if
+		:: ledger[0].granted > 0 && ledger[1].granted > 0 -> Witness(W_SETTLED)
+		:: else
+		fi;
+		break
+#endif
 #ifdef WIPE
 	:: d_step { uid == 0 -> uid = 1;
 		share[0].there = 0; share[0].hard = 0; share[0].revision = 0; share[0].bound = 0; share[0].reported = 0;
@@ -520,3 +549,16 @@ active proctype World() {
 #endif
 	od
 }
+
+#ifdef CALM_ENDS          /* I5, the other half: in the calm nothing goes round in circles, whoever is scheduled */
+never {
+	do
+	:: true
+	:: calm -> break
+	od;
+accept:
+	do
+	:: calm
+	od
+}
+#endif
