@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Check the protocol's model with Spin: the right protocol must have no error, every mutation must break, and every
-# witness must be reachable. `run.sh NAME` checks one row of the table and prints its trail, one step of the code per line.
+# witness must be reachable. `run.sh NAME` checks the rows with that in their names; of one row it prints the trail.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -55,10 +55,10 @@ rows() {
 	done
 }
 
-# check NUMBER ROW: generate, compile, run; leave one line of the table and its verdict.
+# check NUMBER (of a row): generate, compile, run; leave one line of the table and its verdict.
 check() {
 	local name found flags compiler dir="$WORK/$1" mode=-DSAFETY search='' out verdict=ok steps=-
-	IFS='|' read -r name found flags compiler <<<"$2"
+	IFS='|' read -r name found flags compiler < <(sed -n "$1p" "$WORK/rows")
 	mkdir -p "$dir" && cp fedquota.pml "$dir" && cd "$dir"
 	[[ $flags != *CALM_ENDS* ]] || { mode='' search=-a; }
 	# shellcheck disable=SC2086 # flags are words
@@ -77,24 +77,29 @@ check() {
 		END { printf "%-38s %11d %7d %7s %8.1f  %s\n", name, states, depth, steps, time, verdict }' <<<"$out" >"$WORK/$1.row"
 }
 
-# trail: what each step of the counter-example does, by the names of the model's steps.
+# trail FLAGS: the steps of the counter-example, by the names of the model's steps, with the member that they change.
 trail() {
 	# shellcheck disable=SC2086 # flags are words
 	(cd "$WORK/1" && spin $1 -p -k fedquota.pml.trail fedquota.pml) | awk '
-		BEGIN { while ((getline line <"fedquota.pml") > 0) { at[++n] = name = line ~ /^inline / ? substr(line, 8) : name } }
-		/^ *[0-9]+:\tproc/ && $1 != last { last = $1; match($0, /pml:[0-9]+/); step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0]
-			sub(/.*\(/, "", $4); sub(/\).*/, ")", step); printf "%4s %-8s %s\n", last, substr($0, index($0, "(") + 1, index($0, ":1)") - index($0, "(") - 1), step }'
+		function flush() { if (last) printf "%4s %-8s %-12s %s\n", last, who, step, member; member = "" }
+		BEGIN { while ((getline line <"fedquota.pml") > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
+			at[n] = name == "proctype" ? "" : name } }
+		!/^ *[0-9]+:\tproc/ { next }
+		$1 != last { flush(); last = $1; who = substr($4, 2, index($4, ":") - 2); match($0, /pml:[0-9]+/)
+			step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0] }
+		!member && match($0, /\[(ledger|share|quota)\[[01]\]\.[a-z]+ = /) { member = "member " substr($0, index($0, "]") - 1, 1)
+			match($0, /\[(ledger|share|quota)\[[01]\]/); member = "member " substr($0, RSTART + RLENGTH - 2, 1) }
+		END { flush() }'
 }
 
 WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 export WORK
 export -f check
-rows | { if (($#)); then grep -F -- "$1|" | head -1; else cat; fi; } >"$WORK/rows"
-[[ -s $WORK/rows ]] || { echo "model: no row named $1" >&2; exit 2; }
-grep -n '' "$WORK/rows" | tr '\n' '\0' |
-	xargs -0 -P "${JOBS:-2}" -I{} bash -euo pipefail -c 'row=$1; check "${row%%:*}" "${row#*:}"' _ {}
+rows | grep -F -- "${1:-|}" >"$WORK/rows" || { echo "model: no row named $1" >&2; exit 2; }
+count=$(wc -l <"$WORK/rows")
+seq "$count" | xargs -P "${JOBS:-2}" -I{} bash -euo pipefail -c "check {}"
 printf '%-38s %11s %7s %7s %8s  %s\n' run states depth steps seconds as_it_must_be
-for ((i = 1; i <= $(wc -l <"$WORK/rows"); i++)); do cat "$WORK/$i.row"; done | tee "$WORK/table"
-if (($#)) && [[ -f $WORK/1/fedquota.pml.trail ]]; then trail "$(cut -d'|' -f3 "$WORK/rows")"; fi
+for ((i = 1; i <= count; i++)); do cat "$WORK/$i.row"; done | tee "$WORK/table"
+if ((count == 1)) && [[ -f $WORK/1/fedquota.pml.trail ]]; then trail "$(cut -d'|' -f3 "$WORK/rows")"; fi
 ! grep -Eq '(WRONG|BUILD)$' "$WORK/table"
