@@ -489,6 +489,53 @@ inline DeleteShare(c) {   /* by hand: the share's revision is forgotten with it 
 	}
 }
 
+/* ---- what happens to the whole ---- */
+
+/* The budget changes: a write of the same object as the ledger's, so every copy goes stale. */
+inline Rise() { d_step { Stormy && budget < MAX_BUDGET -> budget++; fresh[0] = 0; fresh[1] = 0 } }
+
+inline Cut() {
+	d_step { Stormy && budget > MIN_BUDGET ->
+		budget--; fresh[0] = 0; fresh[1] = 0;
+		if
+		:: Granted > budget && quota[0].used + quota[1].used == Granted -> Witness(W_CUT_DEBT)
+		:: else
+		fi
+	}
+}
+
+#ifdef ROLLBACK
+inline copyEntry(to, from) { to.granted = from.granted; to.target = from.target; to.revision = from.revision }
+
+inline Backup() {
+	d_step { !backedUp && !rolledBack ->
+		backedUp = 1;
+		copyEntry(saved[0], ledger[0]); copyEntry(saved[1], ledger[1]); savedCounter = counter
+	}
+}
+
+inline Lose() {           /* once: the hub comes back with the backup, and knows that it does (declared by who restored it) */
+	d_step { !rolledBack ->
+		rolledBack = 1; known[0] = 0; known[1] = 0; fresh[0] = 0; fresh[1] = 0;
+		copyEntry(ledger[0], saved[0]); copyEntry(ledger[1], saved[1]); counter = savedCounter
+	}
+}
+#endif
+
+#ifdef WIPE
+inline Wipe() {
+	d_step { uid == 0 ->
+		uid = 1;
+		share[0].there = 0; share[0].hard = 0; share[0].revision = 0; share[0].bound = 0; share[0].reported = 0;
+		quota[0].spec = 0; quota[0].hard = 0; quota[0].used = 0; quota[0].revision = 0
+	}
+}
+#endif
+
+#ifdef CALM
+inline Calm() { d_step { !calm -> calm = 1 } }
+#endif
+
 /* ---- everything at once ---- */
 
 #define Ledger(l, c) \
@@ -514,38 +561,25 @@ active proctype Agent2()  { do Agent(2, 0) od }
 #endif
 active proctype World() {
 	do
-	Member(0) Member(1)
-	/* the budget: every change is a write of the same object, so every copy goes stale */
-	:: d_step { Stormy && budget < MAX_BUDGET -> budget++; fresh[0] = 0; fresh[1] = 0 }
-	:: d_step { Stormy && budget > MIN_BUDGET -> budget--; fresh[0] = 0; fresh[1] = 0;
-		if
-		:: Granted > budget && quota[0].used + quota[1].used == Granted -> Witness(W_CUT_DEBT)
-		:: else
-		fi }
+	Member(0) Member(1) :: Rise() :: Cut()
 #ifdef ROLLBACK
+	:: Lose()
 #ifdef BACKUP
-	:: d_step { !backedUp && !rolledBack -> backedUp = 1; savedCounter = counter;
-		saved[0].granted = ledger[0].granted; saved[0].target = ledger[0].target; saved[0].revision = ledger[0].revision;
-		saved[1].granted = ledger[1].granted; saved[1].target = ledger[1].target; saved[1].revision = ledger[1].revision }
+	:: Backup()
 #endif
-	:: d_step { !rolledBack -> rolledBack = 1; known[0] = 0; known[1] = 0; fresh[0] = 0; fresh[1] = 0; counter = savedCounter;
-		ledger[0].granted = saved[0].granted; ledger[0].target = saved[0].target; ledger[0].revision = saved[0].revision;
-		ledger[1].granted = saved[1].granted; ledger[1].target = saved[1].target; ledger[1].revision = saved[1].revision }
+#endif
+#ifdef WIPE
+	:: Wipe()
 #endif
 #ifdef CALM
-	:: d_step { !calm -> calm = 1 }
-	:: timeout ->         /* nothing is left to do, by anybody */
+	:: Calm()
+	:: timeout ->             /* nothing is left to do, by anybody */
 		I(Settled(0) && Settled(1));                                                  /* I5 */
 		if
 		:: ledger[0].granted > 0 && ledger[1].granted > 0 -> Witness(W_SETTLED)
 		:: else
 		fi;
 		break
-#endif
-#ifdef WIPE
-	:: d_step { uid == 0 -> uid = 1;
-		share[0].there = 0; share[0].hard = 0; share[0].revision = 0; share[0].bound = 0; share[0].reported = 0;
-		quota[0].spec = 0; quota[0].hard = 0; quota[0].used = 0; quota[0].revision = 0 }
 #endif
 	od
 }

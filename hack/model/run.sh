@@ -14,12 +14,12 @@ fi
 S1='quota[0].used+quota[1].used' SMALL='-DONE_AGENT -DNO_DELETE'
 rows() {
 	cat <<-END
+		right: ledger lost or rolled back|-|-DREVISIONS=2 -DROLLBACK -DBACKUP $SMALL|
+		right: four revisions, no deletion|-|-DREVISIONS=4 -DNO_DELETE|
 		right: everything at once|-|-DREVISIONS=3|
-		right: four revisions, two leaders|-|-DREVISIONS=4 $SMALL|
-		right: four revisions, two agents|-|-DREVISIONS=4 -DONE_LEADER -DNO_DELETE|
-		right: the budget moves|-|-DREVISIONS=3 -DONE_LEADER $SMALL -DMIN_BUDGET=1 -DMAX_BUDGET=3|
-		right: ledger lost or rolled back|-|-DREVISIONS=1 -DROLLBACK -DBACKUP $SMALL|
+		right: the budget moves|-|-DREVISIONS=3 $SMALL -DMIN_BUDGET=1 -DMAX_BUDGET=3|
 		right: namespace re-created|-|-DREVISIONS=2 -DWIPE|
+		right: the same, three revisions|-|-DREVISIONS=3 -DWIPE $SMALL|
 		right: settles in the calm|-|-DREVISIONS=2 -DCALM|
 		right: the calm has no cycle|-|-DREVISIONS=2 -DCALM -DCALM_ENDS|-DNOSTUTTER
 		spare: the rule on shares (S1 alone)|-|-DREVISIONS=3 -DM_NO_CEL -DONLY_S1 -DNO_DELETE|
@@ -32,11 +32,12 @@ rows() {
 	done
 	echo "FRESH_RV|$S1|-DREVISIONS=3 -DM_FRESH_RV -DONLY_S1 -DNO_DELETE|-DBFS"
 	echo "RESTORE_IN_DEBT|$S1|-DREVISIONS=4 -DM_RESTORE_IN_DEBT -DONLY_S1 -DONE_LEADER -DNO_DELETE|-DBFS"
-	for m in REBUILD_ON_MEETING REBUILD_IN_FORCE REBUILD_SEEN RESTORE_IN_DEBT; do
+	for m in REBUILD_IN_FORCE REBUILD_SEEN RESTORE_IN_DEBT; do
 		echo "$m (lost ledger)|$S1|-DREVISIONS=1 -DM_$m -DONLY_S1 -DROLLBACK $SMALL|-DBFS"
 	done
-	echo "REBUILD_NO_JUMP (lost ledger)|$S1|-DREVISIONS=2 -DM_REBUILD_NO_JUMP -DONLY_S1 -DROLLBACK -DONE_LEADER $SMALL|-DBFS"
-	echo "NO_UID (namespace re-created)|$S1|-DREVISIONS=2 -DM_NO_UID -DONLY_S1 -DWIPE -DNO_DELETE -DONE_LEADER|-DBFS"
+	echo "REBUILD_ON_MEETING (lost ledger)|$S1|-DREVISIONS=2 -DM_REBUILD_ON_MEETING -DONLY_S1 -DROLLBACK -DONE_LEADER $SMALL|-DBFS"
+	echo "REBUILD_NO_JUMP (lost ledger)|$S1|-DREVISIONS=2 -DM_REBUILD_NO_JUMP -DONLY_S1 -DROLLBACK $SMALL|-DBFS"
+	echo "NO_UID (namespace re-created)|$S1|-DREVISIONS=3 -DM_NO_UID -DONLY_S1 -DWIPE $SMALL|-DBFS"
 	echo "BELOW_USED|.value>=quota|-DREVISIONS=3 -DM_BELOW_USED|-DBFS"
 	echo "NO_CEL|.revision>=share|-DREVISIONS=3 -DM_NO_CEL|-DBFS"
 	echo "NO_CONTROLLER|ledger[0].target|-DREVISIONS=2 -DM_NO_CONTROLLER -DCALM|-DBFS"
@@ -81,9 +82,9 @@ check() {
 trail() {
 	# shellcheck disable=SC2086 # flags are words
 	(cd "$WORK/1" && spin $1 -p -k fedquota.pml.trail fedquota.pml) | awk '
-		function flush() { if (last) printf "%4s %-8s %-12s %s\n", last, who, step, member; member = "" }
+		function flush() { if (last) printf "%4s %-8s %-12s%s\n", last, who, step, member; member = "" }
 		BEGIN { while ((getline line <"fedquota.pml") > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
-			at[n] = name == "proctype" ? "" : name } }
+			at[n] = name } }
 		!/^ *[0-9]+:\tproc/ { next }
 		$1 != last { flush(); last = $1; who = substr($4, 2, index($4, ":") - 2); match($0, /pml:[0-9]+/)
 			step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0] }
