@@ -415,9 +415,15 @@ inline Guard(a, c) {
 	}
 }
 
-/* The agent's own patch of status.hard carries no condition at all, so it may land arbitrarily late. */
+/* The agent's own patch of status.hard carries no condition at all, so it may land arbitrarily late. With one (STATUS_CAS:
+ * only while spec.hard is still the value; a resourceVersion says more), I2 holds of status.hard alone, without a fence. */
+#ifdef STATUS_CAS
+#define MayPatch(a, c) (slot[a].value == quota[c].spec)
+#else
+#define MayPatch(a, c) (true)
+#endif
 inline PatchStatus(a, c) {
-	d_step { slot[a].phase == PATCH_STATUS ->
+	d_step { slot[a].phase == PATCH_STATUS && MayPatch(a, c) ->
 		quota[c].hard = slot[a].value;
 		Touch(c);
 		idle(a);

@@ -14,8 +14,9 @@ fi
 S1='quota[0].used+quota[1].used' SMALL='-DONE_AGENT -DNO_DELETE'
 rows() {
 	cat <<-END
-		right: ledger lost or rolled back|-|-DREVISIONS=2 -DROLLBACK -DBACKUP $SMALL|
 		right: four revisions, no deletion|-|-DREVISIONS=4 -DNO_DELETE|
+		right: ledger lost|-|-DREVISIONS=2 -DROLLBACK $SMALL|
+		right: ledger rolled back to a backup|-|-DREVISIONS=1 -DROLLBACK -DBACKUP $SMALL|
 		right: everything at once|-|-DREVISIONS=3|
 		right: the budget moves|-|-DREVISIONS=3 $SMALL -DMIN_BUDGET=1 -DMAX_BUDGET=3|
 		right: namespace re-created|-|-DREVISIONS=2 -DWIPE|
@@ -23,6 +24,7 @@ rows() {
 		right: settles in the calm|-|-DREVISIONS=2 -DCALM|
 		right: the calm has no cycle|-|-DREVISIONS=2 -DCALM -DCALM_ENDS|-DNOSTUTTER
 		spare: the rule on shares (S1 alone)|-|-DREVISIONS=3 -DM_NO_CEL -DONLY_S1 -DNO_DELETE|
+		spare: the fence, given STATUS_CAS|-|-DREVISIONS=3 -DM_NO_FENCE -DSTATUS_CAS -DNO_DELETE|
 		spare: status.hard, given the fence|-|-DREVISIONS=3 -DBY_SPEC -DNO_DELETE|
 	END
 	local m
