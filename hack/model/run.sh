@@ -27,6 +27,8 @@ rows() {
 		spare: the fence, given STATUS_CAS|-|-DREVISIONS=3 -DM_NO_FENCE -DSTATUS_CAS -DNO_DELETE|
 		spare: status.hard, given the fence|-|-DREVISIONS=3 -DBY_SPEC -DNO_DELETE|
 	END
+	# Minutes and 2 GiB by hash compaction, that is with a vanishing chance to miss a state.
+	[[ -z ${FULL:-} ]] || echo "right: everything, four revisions|-|-DREVISIONS=4|-DHC4"
 	local m
 	for m in FREE_AT_DECISION CONFIRM_BY_SPEC NO_FENCE IGNORE_USED TIMEOUT_RELEASES SHARE_FIRST UNCONDITIONAL \
 		ALREADY_THERE NO_CAS RAISE_IN_REVISION GONE_NOT_FOUND; do
