@@ -12,8 +12,8 @@ const (
 	// the agent reports. While it is there, the agent changes nothing and the hub raises nobody on that member's account.
 	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
 
-	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster; its value is "true". A
-	// Cluster without it cannot hold a share.
+	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the highest
+	// revision of a ledger at that time. A Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"
 
 	// RemovalAnnotation is set on a QuotaShare by the hub: the RemovalPolicy that the agent follows when the share is

@@ -28,26 +28,27 @@ func (s *scope) decide() {
 	s.ledger.Steer(s.plan(), s.mayRaise)
 }
 
-// rebuild makes the ledger unread if a member has seen a higher revision than the ledger knows.
+// rebuild makes the ledger unread if a member was told something by another ledger than this one, which was restored from
+// the past then. A ledger that is new or rebuilt counts on above the markers, which tell of ledgers that were lost.
 func (s *scope) rebuild() {
 	var highest int64
 	for _, m := range s.members {
-		if m.share == nil {
-			continue
-		}
-		if seen := max(m.share.Spec.Revision, m.report.Revision); s.ledger.RolledBack(m.name, seen) {
-			highest = max(highest, seen)
+		if told := told(m.share); told != nil && s.ledger.RolledBack(m.name, *told) {
+			highest = max(highest, told.Revision, told.InForce)
 		}
 	}
 	if highest > 0 {
 		s.ledger.Rebuild(highest)
+	}
+	if highest > 0 || s.ledger.Revision() == 0 {
+		s.ledger.Continue(s.marker)
 	}
 }
 
 // learn takes what a member says into the ledger.
 func (s *scope) learn(m *member) {
 	if m.selected && !s.halted() {
-		s.ledger.Join(m.name, m.cluster.Annotations[quotav1alpha1.MemberAnnotation] == "true")
+		s.ledger.Join(m.name, markerOf(m.cluster) > 0)
 	}
 	if !m.read() {
 		return
@@ -58,8 +59,12 @@ func (s *scope) learn(m *member) {
 		}
 		return
 	}
+	if m.share == nil && m.heldBack == namespaceMissing {
+		s.ledger.Vacate(m.name)
+		return
+	}
 	s.ledger.Settle(m.name, m.report)
-	if s.fellShort(m) {
+	if s.ledger.Disagrees(m.name, m.report) && !m.reports(quotav1alpha1.ConditionBreakGlass) {
 		s.ledger.Confirm(m.name)
 	}
 }
@@ -70,22 +75,10 @@ func told(share *quotav1alpha1.QuotaShare) *ledger.Share {
 		return nil
 	}
 	return &ledger.Share{
-		Revision: max(share.Spec.Revision, share.Status.Revision),
+		Revision: share.Spec.Revision,
 		Hard:     amount.Saturate(share.Spec.Hard, amount.Up),
+		InForce:  share.Status.Revision,
 	}
-}
-
-// fellShort says whether a member enforces less than the target of the revision that it confirms, as it may after
-// somebody broke the glass: within one revision the agent cannot go up again, so the target needs a new one.
-func (s *scope) fellShort(m *member) bool {
-	e, ok := s.ledger.Entry(m.name)
-	if !ok || m.report.Revision != e.Revision || m.reports(quotav1alpha1.ConditionBreakGlass) {
-		return false
-	}
-	return slices.ContainsFunc(e.Target.Names(), func(name corev1.ResourceName) bool {
-		hard, known := m.report.Hard[name]
-		return known && hard < e.Target[name]
-	})
 }
 
 // gone says whether the entry of a member may go.

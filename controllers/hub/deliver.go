@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -63,8 +65,7 @@ func (s *scope) nextRound() time.Duration {
 		sooner(wait.Jitter(roundInterval, jitter))
 	}
 	for _, m := range s.members {
-		e, ok := s.ledger.Entry(m.name)
-		if s.changed(m) || ok && e.Revision == 0 && m.read() {
+		if s.unfinished(m) {
 			return time.Millisecond
 		}
 		if m.outcome != "" {
@@ -77,8 +78,12 @@ func (s *scope) nextRound() time.Duration {
 	return next
 }
 
-// changed says whether the outcome of a delivery is not in the status yet.
-func (s *scope) changed(m *member) bool { return m.read() && m.outcome != m.heldBack }
+// unfinished says whether the next round can go on with a member at once: it is to be adopted, or the outcome of its
+// delivery is not in the status yet.
+func (s *scope) unfinished(m *member) bool {
+	e, ok := s.ledger.Entry(m.name)
+	return m.read() && (m.outcome != m.heldBack || ok && e.Revision == 0)
+}
 
 // deliverTo writes one share where it differs from the ledger.
 func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
@@ -103,7 +108,7 @@ func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error 
 	if err != nil {
 		return err
 	}
-	if err := r.mark(ctx, m); err != nil {
+	if err := r.mark(ctx, s, m); err != nil {
 		return err
 	}
 	if m.share == nil {
@@ -154,12 +159,25 @@ func missingNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// mark leaves a marker on the Cluster before anything is written into it: from now on it may hold a share.
-func (r *QuotaReconciler) mark(ctx context.Context, m *member) error {
-	if m.cluster.Annotations[quotav1alpha1.MemberAnnotation] == "true" {
+// markerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share.
+func markerOf(cluster *clusterv1.Cluster) int64 {
+	revision, err := strconv.ParseInt(cluster.Annotations[quotav1alpha1.MemberAnnotation], 10, 64)
+	if _, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]; marked && err != nil {
+		return 1
+	}
+	return revision
+}
+
+// mark leaves a marker on the Cluster before a share comes into being or jumps ahead: from now on the cluster may hold a
+// share, and a ledger that is lost must not count from below the revision that the marker notes.
+func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
+	revision := s.ledger.Revision()
+	if marker := markerOf(m.cluster); marker >= revision || marker > 0 && m.share != nil && revision-m.share.Spec.Revision < ledger.Gap {
 		return nil
 	}
-	patch, err := mergePatch(map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.MemberAnnotation: "true"}}})
+	patch, err := mergePatch(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
+	}})
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,8 @@ type scope struct {
 	conflict string
 	// strangers say where the spec names Clusters that do not exist.
 	strangers []string
+	// marker is the highest revision that a marker on any Cluster notes.
+	marker int64
 	// known are the revisions of the entries before the round.
 	known map[string]int64
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
@@ -51,6 +53,9 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 	s.conflict = conflictOf(fq, selected, clusters, siblings)
 	s.problems = append(s.problems, s.destroyed(selected)...)
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
+	for i := range clusters {
+		s.marker = max(s.marker, markerOf(&clusters[i]))
+	}
 	s.known = make(map[string]int64, len(fq.Status.Clusters))
 	for i := range fq.Status.Clusters {
 		s.known[string(fq.Status.Clusters[i].Name)] = fq.Status.Clusters[i].Revision

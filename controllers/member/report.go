@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -167,10 +167,10 @@ func abnormal(seen observation) []metav1.Condition {
 
 // setConditions replaces all conditions; one that is not wanted any longer goes.
 func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
-	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return meta.FindStatusCondition(wanted, c.Type) == nil })
+	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
 	for _, c := range wanted {
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = metav1.NewTime(now)
-		meta.SetStatusCondition(into, c)
+		apimeta.SetStatusCondition(into, c)
 	}
 }
