@@ -150,7 +150,8 @@ type DistributionRule struct {
 	// +optional
 	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
 
-	// weight of each matched cluster. A cluster of weight 0 gets no more than its min.
+	// weight of each matched cluster. A cluster of weight 0 gets its min, and more only when every cluster with a weight has
+	// its max.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -302,7 +303,8 @@ const (
 	ClusterLeaving ClusterState = "Leaving"
 	// ClusterUnreachable means that the cluster cannot be read.
 	ClusterUnreachable ClusterState = "Unreachable"
-	// ClusterNotReady means that the cluster cannot take a share: no agent, no namespace, or an unknown resource.
+	// ClusterNotReady means that the cluster cannot take its share: no namespace, a name that is taken, or an unknown
+	// resource.
 	ClusterNotReady ClusterState = "NotReady"
 	// ClusterStuck means that the quota controller of the cluster does not work.
 	ClusterStuck ClusterState = "Stuck"
