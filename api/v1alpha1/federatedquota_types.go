@@ -352,7 +352,7 @@ type FederatedQuotaStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=2000
+	// +kubebuilder:validation:MaxItems=1000
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 }
 
@@ -430,7 +430,7 @@ type ClusterStatus struct {
 
 	// message says what holds the cluster back, if anything does.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=256
 	Message string `json:"message,omitempty"`
 }
 

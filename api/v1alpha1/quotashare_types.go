@@ -44,6 +44,7 @@ type QuotaShareSpec struct {
 	// revision is the fencing token: the ledger's revision of this cluster's entry.
 	// +required
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9007199254740991
 	Revision int64 `json:"revision,omitempty"`
 
 	// hard is the limit per resource name.

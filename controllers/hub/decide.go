@@ -89,6 +89,9 @@ func (s *scope) gone(m *member) bool {
 	if slices.Contains(s.fq.Spec.Removal.Destroyed, quotav1alpha1.ClusterName(m.name)) {
 		return true
 	}
+	if e, _ := s.ledger.Entry(m.name); e.Revision == 0 && m.cluster != nil && markerOf(m.cluster) == 0 {
+		return true // it was never told anything
+	}
 	if !m.read() || !m.live || m.share != nil {
 		return false
 	}

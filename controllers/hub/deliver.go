@@ -68,7 +68,7 @@ func (s *scope) nextRound() time.Duration {
 		if s.unfinished(m) {
 			return time.Millisecond
 		}
-		if m.outcome != "" {
+		if m.outcome != "" || m.share != nil && m.share.Status.ObservedGeneration != m.share.Generation {
 			sooner(wait.Jitter(heldBackInterval, jitter))
 		}
 		if !s.static() {

@@ -57,6 +57,8 @@ type QuotaReconciler struct {
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas/status,verbs=update
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",namespace=default,resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the reconciler.
@@ -65,6 +67,7 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		For(&quotav1alpha1.FederatedQuota{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
 		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(unreachableAfter))).
@@ -75,8 +78,17 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 }
 
 func (r *QuotaReconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
+	return r.quotas(ctx)
+}
+
+// siblings are the FederatedQuotas of a namespace: one that goes may have been in the way of another.
+func (r *QuotaReconciler) siblings(ctx context.Context, fq client.Object) []ctrl.Request {
+	return r.quotas(ctx, client.InNamespace(fq.GetNamespace()))
+}
+
+func (r *QuotaReconciler) quotas(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &list); err != nil {
+	if err := r.List(ctx, &list, opts...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing FederatedQuotas")
 		return nil
 	}

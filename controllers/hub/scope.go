@@ -44,27 +44,26 @@ type scope struct {
 }
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
-	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec)}
+	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), known: make(map[string]int64, len(fq.Status.Clusters))}
 	selected, missing := placed(&fq.Spec.Placement, clusters)
-	if !fq.DeletionTimestamp.IsZero() {
+	if s.removing() {
 		selected = nil
 	}
 	s.strangers = strangers(&fq.Spec, clusters, missing)
 	s.conflict = conflictOf(fq, selected, clusters, siblings)
 	s.problems = append(s.problems, s.destroyed(selected)...)
-	s.ledger = ledger.FromStatus(fq.Status, s.budget())
-	for i := range clusters {
-		s.marker = max(s.marker, markerOf(&clusters[i]))
+	if len(s.problems) == 0 {
+		s.problems = s.guarantees(selected)
 	}
-	s.known = make(map[string]int64, len(fq.Status.Clusters))
+	s.ledger = ledger.FromStatus(fq.Status, s.budget())
 	for i := range fq.Status.Clusters {
 		s.known[string(fq.Status.Clusters[i].Name)] = fq.Status.Clusters[i].Revision
 	}
+	for i := range clusters {
+		s.marker = max(s.marker, markerOf(&clusters[i]))
+	}
 	s.byName = s.newMembers(selected, clusters)
 	s.members = slices.SortedFunc(maps.Values(s.byName), func(a, b *member) int { return strings.Compare(a.name, b.name) })
-	if len(s.problems) == 0 {
-		s.problems = s.guarantees()
-	}
 	return s
 }
 
@@ -124,27 +123,29 @@ func (s *scope) destroyed(selected map[string]*clusterv1.Cluster) field.ErrorLis
 	return problems
 }
 
-// guarantees checks that the min of the selected clusters fit into the budget.
-func (s *scope) guarantees() field.ErrorList {
+// guarantees checks that the bounds of each selected cluster fit together, and the min of all into the budget.
+func (s *scope) guarantees(selected map[string]*clusterv1.Cluster) field.ErrorList {
+	rules, formats := field.NewPath("spec", "distribution", "rules"), like(s.fq)
 	sum, who := amount.List{}, map[corev1.ResourceName][]string{}
-	for _, m := range s.members {
-		if !m.selected {
-			continue
-		}
-		for name, value := range terms(&s.fq.Spec.Distribution, m.cluster).min {
-			if value > 0 {
-				sum[name] = amount.Add(sum[name], value)
-				who[name] = append(who[name], m.name)
+	var problems field.ErrorList
+	for _, cluster := range slices.Sorted(maps.Keys(selected)) {
+		t := terms(&s.fq.Spec.Distribution, selected[cluster])
+		for _, name := range t.min.Names() {
+			sum[name] = amount.Add(sum[name], t.min[name])
+			who[name] = append(who[name], cluster)
+			if most, bounded := t.max[name]; bounded && t.min[name] > most {
+				least, limit := amount.ToQuantity(name, t.min[name], formats[name].Format), amount.ToQuantity(name, most, formats[name].Format)
+				problems = append(problems, field.Invalid(rules.Child("min").Key(string(name)), least.String(),
+					fmt.Sprintf("cluster %s gets this min from one rule and a lower max from another: must be at most %s", cluster, limit.String())))
 			}
 		}
 	}
-	var problems field.ErrorList
-	budget, formats := s.ledger.Budget(), like(s.fq)
+	budget := s.budget()
 	for _, name := range sum.Names() {
 		if sum[name] > budget[name] {
 			total, limit := amount.ToQuantity(name, sum[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
-			problems = append(problems, field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), total.String(),
-				fmt.Sprintf("the min of clusters %s add up to more than the budget: must be at most %s in all", strings.Join(who[name], ", "), limit.String())))
+			problems = append(problems, field.Invalid(rules.Child("min").Key(string(name)), total.String(),
+				fmt.Sprintf("the min of clusters %s add up to more than the budget: must be at most %s in all", abbreviated(who[name]), limit.String())))
 		}
 	}
 	return problems

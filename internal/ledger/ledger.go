@@ -38,6 +38,8 @@ type Ledger struct {
 	budget   amount.List
 	revision int64
 	entries  map[string]Entry
+	// sums caches Granted by name; what changes an entry's Granted sets it to nil.
+	sums amount.List
 }
 
 // Report is what a cluster says of itself: the revision in force, and limit and usage under it, out of one version of the
@@ -107,11 +109,15 @@ func (l *Ledger) Entry(cluster string) (Entry, bool) {
 
 // Granted returns the sum of what all clusters were granted of name.
 func (l *Ledger) Granted(name corev1.ResourceName) int64 {
-	var sum int64
-	for _, e := range l.entries {
-		sum = amount.Add(sum, e.Granted[name])
+	if l.sums == nil {
+		l.sums = zero(l.budget)
+		for _, e := range l.entries {
+			for name := range l.sums {
+				l.sums[name] = amount.Add(l.sums[name], e.Granted[name])
+			}
+		}
 	}
-	return sum
+	return l.sums[name]
 }
 
 // Free returns what can be granted of name at once, without taking from anyone.

@@ -17,6 +17,7 @@ func (l *Ledger) Join(cluster string, mayHoldShare bool) {
 		e.Granted = unknown(l.budget)
 	}
 	l.entries[cluster] = e
+	l.sums = nil
 }
 
 // unknown returns a list with the names of like, of which any amount may be held.
@@ -72,6 +73,7 @@ func (l *Ledger) Adopt(cluster string, share *Share) {
 			e.Target[name] = share.Hard[name]
 		}
 	}
+	l.sums = nil
 	l.next(cluster, e)
 }
 
@@ -84,6 +86,7 @@ func (l *Ledger) Raise(cluster string, name corev1.ResourceName, x int64) int64 
 		return 0
 	}
 	e.Granted[name] += x
+	l.sums[name] += x
 	e.Target[name] = e.Granted[name]
 	l.next(cluster, e)
 	return x
@@ -119,6 +122,7 @@ func (l *Ledger) Settle(cluster string, report Report) {
 	if !ok || e.Revision == 0 || report.Revision > e.Revision {
 		return
 	}
+	l.sums = nil
 	confirmed := e.confirmedBy(report)
 	for name := range e.Granted {
 		held, known := report.inUse(name)
@@ -170,6 +174,7 @@ func (l *Ledger) RolledBack(cluster string, seen Share) bool {
 // Rebuild continues above the highest revision seen after a rollback. Every entry may be out of date, so every cluster
 // counts as unread, and may hold anything: it is to be adopted anew, and until it has confirmed that nobody is raised.
 func (l *Ledger) Rebuild(highest int64) {
+	l.sums = nil
 	l.Continue(highest)
 	for cluster, e := range l.entries {
 		l.entries[cluster] = Entry{Granted: amount.Max(unknown(l.budget), e.Granted), Target: zero(l.budget)}
@@ -183,13 +188,17 @@ func (l *Ledger) Vacate(cluster string) {
 	if !ok || e.Revision == 0 || !l.Holds(cluster) {
 		return
 	}
+	l.sums = nil
 	e.Granted, e.Target = zero(l.budget), zero(l.budget)
 	l.next(cluster, e)
 }
 
 // Gone removes the entry: the cluster has reported its share gone, or somebody with the right to say so stated that the
 // cluster is destroyed.
-func (l *Ledger) Gone(cluster string) { delete(l.entries, cluster) }
+func (l *Ledger) Gone(cluster string) {
+	delete(l.entries, cluster)
+	l.sums = nil
+}
 
 // Holds says whether anything is granted to the cluster.
 func (l *Ledger) Holds(cluster string) bool {
