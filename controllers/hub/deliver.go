@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -139,10 +140,17 @@ func (r *QuotaReconciler) judge(s *scope, m *member, err error) error {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		r.remember(s, m, "the namespace is being deleted there")
 		return nil
+	case stale(err):
+		fencedWrites.Inc()
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 		r.remember(s, m, "its API server refused the share: "+string(apierrors.ReasonForError(err)))
 	}
 	return client.IgnoreAlreadyExists(err)
+}
+
+// stale says whether a member's API server refused a share because a newer one is there.
+func stale(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "revision never goes down")
 }
 
 func (r *QuotaReconciler) remember(s *scope, m *member, outcome string) {

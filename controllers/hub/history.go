@@ -25,6 +25,10 @@ type history struct {
 	samples []sample
 	// moved is when the target changed last.
 	moved time.Time
+	// revision is the entry's revision when it changed last, decided when that was; pending is true until it has settled.
+	revision int64
+	decided  time.Time
+	pending  bool
 }
 
 // sample is the usage that a member reported at a time.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -103,6 +104,9 @@ func (r *QuotaReconciler) quotas(ctx context.Context, opts ...client.ListOption)
 func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
+		if apierrors.IsNotFound(err) {
+			forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if fq.DeletionTimestamp.IsZero() {
@@ -122,8 +126,12 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
 	if err := r.store(ctx, s); err != nil {
+		if apierrors.IsConflict(err) {
+			fencedWrites.Inc()
+		}
 		return ctrl.Result{}, err
 	}
+	r.measure(s)
 	return r.deliver(ctx, s)
 }
 
