@@ -118,7 +118,8 @@ func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
 	m := s.byName[cluster]
 	_, known := m.report.Used[name]
 	return m.read() && m.selected && known && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&
-		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass)
+		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass) &&
+		!m.reports(quotav1alpha1.ConditionUnguarded)
 }
 
 // targets returns what the limits of all clusters in the ledger shall become. A leaving cluster gives all back, but for

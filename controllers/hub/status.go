@@ -132,6 +132,9 @@ func (m *member) refuses() string {
 	if m.share == nil {
 		return ""
 	}
+	if m.reports(quotav1alpha1.ConditionUnguarded) {
+		return m.message(quotav1alpha1.ConditionUnguarded)
+	}
 	c := meta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return ""
