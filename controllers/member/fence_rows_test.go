@@ -9,7 +9,9 @@ import (
 // fenceRows are writes of the status.
 func fenceRows() map[string]row {
 	// The limit is 10 now, 20 are in force still, and 9 are used.
-	late := func() *quotaBuilder { return quota("compute").managed("5").hard("pods", "20").status("pods", "9").lowered("pods", "10") }
+	late := func() *quotaBuilder {
+		return quota("compute").managed("5").hard("pods", "20").status("pods", "9").lowered("pods", "10")
+	}
 	over := func() *quotaBuilder { return quota("compute").managed("5").hard("pods", "10").status("pods", "12") }
 	own := func() *quotaBuilder { return quota("own").hard("pods", "20").status("pods", "9").lowered("pods", "10") }
 	used := func(pairs ...string) request {

@@ -77,7 +77,9 @@ func update(change func(q *corev1.ResourceQuota)) request {
 }
 
 // put is the request that writes the whole object back.
-func put(ctx context.Context, c client.Client, q *corev1.ResourceQuota) error { return c.Update(ctx, q) }
+func put(ctx context.Context, c client.Client, q *corev1.ResourceQuota) error {
+	return c.Update(ctx, q)
+}
 
 // updateStatus is the request that writes the object back through its status after a change.
 func updateStatus(change func(q *corev1.ResourceQuota)) request {
