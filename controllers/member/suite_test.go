@@ -148,7 +148,7 @@ func apply(ctx context.Context, c client.Client, path string) error {
 }
 
 // clientOf returns a client of a user. The tenant and the agent have the rights that they were given, all others every right.
-func clientOf(user string) (client.Client, error) {
+func clientOf(user string) (client.WithWatch, error) {
 	config := rest.CopyConfig(server)
 	if user != admin {
 		config.Impersonate.UserName = user
@@ -159,11 +159,11 @@ func clientOf(user string) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return client.New(config, client.Options{Scheme: scheme})
+	return client.NewWithWatch(config, client.Options{Scheme: scheme})
 }
 
 // as returns a client of a user, or skips the test if there is no API server.
-func as(t *testing.T, user string) client.Client {
+func as(t *testing.T, user string) client.WithWatch {
 	t.Helper()
 	// Asked again here, since go test only caches by the variables that are read after TestMain's m.Run.
 	if os.Getenv(assetsVariable) == "" {
