@@ -31,10 +31,12 @@ const (
 )
 
 // Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as on a
-// FederatedQuota, are there only while they are true.
+// FederatedQuota, and Unguarded are there only while they are true.
 const (
 	// ConditionEnforced is True while the ResourceQuota has the share's revision in force.
 	ConditionEnforced = "Enforced"
+	// ConditionUnguarded is True while guard or fence is not in force in the member: nothing is enforced anew or reported.
+	ConditionUnguarded = "Unguarded"
 )
 
 // Reasons of conditions.
@@ -83,6 +85,8 @@ const (
 	ReasonUnknownResource = "UnknownResource"
 	// ReasonCanaryNotSynced means that the quota controller did not follow a change to the canary ResourceQuota in time.
 	ReasonCanaryNotSynced = "CanaryNotSynced"
+	// ReasonPolicyNotInForce means that the API server did not refuse what guard or fence must refuse.
+	ReasonPolicyNotInForce = "PolicyNotInForce"
 	// ReasonScopeCovered means that a ResourceQuota that the agent does not manage covers the same scope.
 	ReasonScopeCovered = "ScopeCovered"
 	// ReasonAnnotated means that the break-glass annotation is set.

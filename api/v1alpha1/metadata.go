@@ -12,6 +12,10 @@ const (
 	// the agent reports. While it is there, the agent changes nothing and the hub raises nobody on that member's account.
 	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
 
+	// ReleasedAnnotation is set on a ResourceQuota that the agent managed and let go: it is the member's own, and the agent
+	// takes it over again when a share of its name and scopes comes back. Its value is "true".
+	ReleasedAnnotation = "quota.fedquota.io/released"
+
 	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the highest
 	// revision of a ledger at that time. A Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"

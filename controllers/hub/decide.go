@@ -112,7 +112,8 @@ func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
 	m := s.byName[cluster]
 	_, known := m.report.Used[name]
 	return m.read() && m.selected && known && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&
-		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass)
+		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass) &&
+		!m.reports(quotav1alpha1.ConditionUnguarded)
 }
 
 // distributionTerms are a cluster's weight and bounds, as the rules of the distribution give it.

@@ -163,6 +163,9 @@ func (m *member) refuses() string {
 	if m.heldBack != "" || m.share == nil {
 		return m.heldBack
 	}
+	if m.reports(quotav1alpha1.ConditionUnguarded) {
+		return m.message(quotav1alpha1.ConditionUnguarded)
+	}
 	c := apimeta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return ""

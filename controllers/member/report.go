@@ -27,7 +27,9 @@ type observation struct {
 	foreign    []string
 	enforceErr error
 	stuck      bool
-	now        time.Time
+	// unguarded names the policies that are not in force.
+	unguarded string
+	now       time.Time
 }
 
 // report writes the share's status if it says something new. A report that differs in usage alone may wait.
@@ -85,7 +87,7 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 // settled says whether the ResourceQuota enforces its spec: what it says of limit and usage may be relied upon.
 func settled(seen observation) bool {
 	quota := seen.quota
-	if seen.stuck || quota == nil || !managed(quota) || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 {
+	if seen.stuck || seen.unguarded != "" || quota == nil || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
 		return false
 	}
 	for name, used := range quota.Spec.Hard {
@@ -110,6 +112,8 @@ func enforced(seen observation) metav1.Condition {
 	}
 	share, quota := seen.share, seen.quota
 	switch {
+	case seen.unguarded != "":
+		return no(quotav1alpha1.ReasonPolicyNotInForce, "%s", unguardedMessage(seen.unguarded))
 	case apierrors.HasStatusCause(seen.enforceErr, corev1.NamespaceTerminatingCause):
 		return no(quotav1alpha1.ReasonNamespaceTerminating, "Namespace %s is being deleted in this cluster", share.Namespace)
 	case seen.enforceErr != nil:
@@ -117,6 +121,10 @@ func enforced(seen observation) metav1.Condition {
 	case !managed(quota):
 		return no(quotav1alpha1.ReasonNameTaken,
 			"ResourceQuota %s/%s exists and is not managed by the agent: delete it, or give the FederatedQuota another name", share.Namespace, share.Name)
+	case !sameScopes(share, quota):
+		return no(quotav1alpha1.ReasonNameTaken,
+			"ResourceQuota %s/%s has other scopes, which cannot be changed: delete it after breaking the glass, or give the FederatedQuota another name",
+			share.Namespace, share.Name)
 	case revisionOf(quota) > share.Spec.Revision:
 		return no(quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already", share.Spec.Revision, revisionOf(quota))
 	case len(uncounted(quota)) > 0:
@@ -153,6 +161,9 @@ func abnormal(seen observation) []metav1.Condition {
 		yes(quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonCanaryNotSynced,
 			"The quota controller of this cluster does not follow changes: usage is not recounted, so nothing is reported until it does")
 	}
+	if seen.unguarded != "" {
+		yes(quotav1alpha1.ConditionUnguarded, quotav1alpha1.ReasonPolicyNotInForce, unguardedMessage(seen.unguarded))
+	}
 	if len(seen.foreign) > 0 {
 		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonScopeCovered, fmt.Sprintf(
 			"Other ResourceQuotas of namespace %s cover the same scope: %s. While they are there the API server may admit what it should refuse (kubernetes/kubernetes#141904): delete them",
@@ -163,6 +174,10 @@ func abnormal(seen observation) []metav1.Condition {
 			"The agent leaves the ResourceQuota alone until annotation %s is removed; its reason: %q", quotav1alpha1.BreakGlassAnnotation, brokenGlass(seen.quota)))
 	}
 	return conditions
+}
+
+func unguardedMessage(policies string) string {
+	return "Nothing is enforced anew or reported until these ValidatingAdmissionPolicies are in force, with their bindings: " + policies
 }
 
 // setConditions replaces all conditions; one that is not wanted any longer goes.

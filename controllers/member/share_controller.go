@@ -38,7 +38,7 @@ type ShareReconciler struct {
 	Clock clock.PassiveClock
 	// Recorder writes events on QuotaShares.
 	Recorder events.EventRecorder
-	// Canary says whether the cluster's quota controller works.
+	// Canary says whether the cluster's quota controller works, and guard and fence are in force.
 	Canary *Canary
 
 	reports sync.Map // of the time of the last report, by share
@@ -96,7 +96,14 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, r.remove(ctx, share, quota)
 	}
 
-	quota, enforceErr := r.enforce(ctx, share, quota)
+	verdict := r.Canary.Verdict()
+	if !verdict.Known {
+		return ctrl.Result{}, nil // the verdict wakes all shares
+	}
+	var enforceErr error
+	if verdict.Unguarded == "" {
+		quota, enforceErr = r.enforce(ctx, share, quota)
+	}
 	if apierrors.IsConflict(enforceErr) || apierrors.IsAlreadyExists(enforceErr) {
 		return ctrl.Result{}, enforceErr
 	}
@@ -106,7 +113,7 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	seen := observation{
 		share: share, quota: quota, foreign: foreign, enforceErr: enforceErr,
-		stuck: r.Canary.Stuck(), now: r.Clock.Now(),
+		stuck: verdict.Stuck, unguarded: verdict.Unguarded, now: r.Clock.Now(),
 	}
 	result, err := r.report(ctx, seen)
 	if err == nil && !expected(enforceErr) {
@@ -130,7 +137,7 @@ func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.Quot
 	case quota == nil:
 		quota = newQuota(share)
 		return quota, r.Create(ctx, quota)
-	case !managed(quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
+	case !forShare(share, quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
 		return quota, nil
 	}
 	quota = quota.DeepCopy()
@@ -168,9 +175,13 @@ func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.
 }
 
 // remove does what the hub asked for when it deleted the share. A share deleted by anybody else is let go, and its
-// ResourceQuota stays as it is until the hub has written the share again.
+// ResourceQuota stays as it is until the hub has written the share again. Behind broken glass nothing is changed: the
+// share stays until the glass is mended.
 func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
-	if quota != nil && managed(quota) {
+	if quota != nil && managed(quota) && share.Annotations[quotav1alpha1.RemovalAnnotation] != "" {
+		if brokenGlass(quota) != "" {
+			return nil
+		}
 		if err := r.release(ctx, share, quota); err != nil {
 			return err
 		}
