@@ -25,6 +25,7 @@ type observation struct {
 	share      *quotav1alpha1.QuotaShare
 	quota      *corev1.ResourceQuota
 	foreign    []string
+	demand     corev1.ResourceList
 	enforceErr error
 	stuck      bool
 	now        time.Time
@@ -54,6 +55,10 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 // paced returns how long a report has to wait: one that differs from the stored one in usage alone tells the hub nothing
 // that it must act upon at once.
 func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus) time.Duration {
+	interval := reportInterval
+	if unblocks(&share.Status, &status) {
+		interval = unblockingInterval
+	}
 	status.Used, status.Demand = share.Status.Used, share.Status.Demand
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
@@ -62,7 +67,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 	if !ok {
 		return 0
 	}
-	return reportInterval - r.Clock.Since(last.(time.Time))
+	return interval - r.Clock.Since(last.(time.Time))
 }
 
 // statusOf decides what the share's status says. Only a version of the ResourceQuota whose limit is in force is reported,
@@ -70,6 +75,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
+	status.Demand = seen.demand
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
 		names := quotav1.ResourceNames(seen.quota.Status.Used)
