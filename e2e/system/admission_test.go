@@ -10,11 +10,13 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,7 +29,7 @@ const team = "team-a"
 
 // member is a member with an agent and no hub manager: the test writes shares as the hub would.
 type member struct {
-	client.Client
+	client.WithWatch
 	system *system.System
 	plane  *fleet.ControlPlane
 }
@@ -60,7 +62,9 @@ func startMember(t *testing.T) *member {
 		}
 	})
 	m := &member{system: s, plane: s.Members[0]}
-	if m.Client, err = system.Client(m.plane); err != nil {
+	config := rest.CopyConfig(m.plane.Config)
+	config.QPS = -1
+	if m.WithWatch, err = client.NewWithWatch(config, client.Options{Scheme: system.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
 	m.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}})
@@ -149,17 +153,26 @@ func (m *member) raise(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu
 	return m.Patch(ctx, share, client.MergeFrom(stored))
 }
 
-// raiseOnDemand raises a share once it states a demand of so many CPUs, as the hub would, and returns when that was.
-func (m *member) raiseOnDemand(ctx context.Context, share *quotav1alpha1.QuotaShare, demand, cpu, pods string) error {
-	wanted := resource.MustParse(demand)
-	err := wait.PollUntilContextTimeout(ctx, time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-		if err := m.Get(ctx, client.ObjectKeyFromObject(share), share); err != nil {
-			return false, err
+// raiseOnDemand raises a share once it states a demand for CPUs, as the hub would, and returns what was stated first.
+func (m *member) raiseOnDemand(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu, pods string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	reports, err := m.Watch(ctx, &quotav1alpha1.QuotaShareList{}, client.InNamespace(share.Namespace))
+	if err != nil {
+		return "", err
+	}
+	defer reports.Stop()
+	for event := range reports.ResultChan() {
+		seen, ok := event.Object.(*quotav1alpha1.QuotaShare)
+		if !ok || seen.Name != share.Name {
+			continue
 		}
-		stated := share.Status.Demand["requests.cpu"]
-		return stated.Cmp(wanted) == 0, nil
-	})
-	return errors.Join(err, m.raise(ctx, share, cpu, pods))
+		if stated, ok := seen.Status.Demand["requests.cpu"]; ok {
+			seen.DeepCopyInto(share)
+			return stated.String(), m.raise(ctx, share, cpu, pods)
+		}
+	}
+	return "", errors.New("no demand was stated")
 }
 
 func pod(name, cpu string) *corev1.Pod {
@@ -188,37 +201,148 @@ func TestAdmission(t *testing.T) {
 
 	t.Run("fits", func(t *testing.T) { m.create(t, pod("first", "1")) })
 	t.Run("held until raised", func(t *testing.T) { m.testHeld(t, s) })
-	t.Run("denied", func(t *testing.T) { m.testDenied(t, s) })
+	t.Run("one demand for a scale-up", func(t *testing.T) { m.testScaleUp(t, s) })
+	t.Run("dry run", func(t *testing.T) { m.testDryRun(t, s) })
+	t.Run("denied", func(t *testing.T) { m.testDenied(t) })
+	t.Run("agent dead", func(t *testing.T) { m.testAgentDead(t) })
 }
 
 // testHeld holds a pod that does not fit until the limit is raised for the demand that it states.
 func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
-	raised := make(chan error, 1)
-	go func() { raised <- m.raiseOnDemand(t.Context(), s, "2", "3", "10") }()
+	stated := m.raiseLater(t, s, "3", "10")
 	began := time.Now()
 	err := m.Create(t.Context(), pod("held", "2"))
 	t.Logf("admitted after %s", time.Since(began))
 	if err != nil {
 		t.Errorf("a request that was held: %v", err)
 	}
-	if err := <-raised; err != nil {
-		t.Error(err)
+	if got := <-stated; got != "2" {
+		t.Errorf("the demand stated was %s, want 2", got)
 	}
+	m.noDemand(t, s)
+}
+
+// raiseLater raises a share when it states a demand, and sends what that was.
+func (m *member) raiseLater(t *testing.T, s *quotav1alpha1.QuotaShare, cpu, pods string) <-chan string {
+	t.Helper()
+	stated := make(chan string, 1)
+	go func() {
+		demand, err := m.raiseOnDemand(t.Context(), s, cpu, pods)
+		if err != nil {
+			demand = err.Error()
+		}
+		stated <- demand
+	}()
+	return stated
+}
+
+func (m *member) noDemand(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
 	until(t, "no demand", func(ctx context.Context) (bool, error) {
 		err := m.Get(ctx, client.ObjectKeyFromObject(s), s)
 		return err == nil && len(s.Status.Demand) == 0, err
 	})
 }
 
-// testDenied sees the answer to a pod that nobody makes room for.
-func (m *member) testDenied(t *testing.T, s *quotav1alpha1.QuotaShare) {
+// replicaSet returns one of pods that ask for one CPU each.
+func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
+	labels := map[string]string{"app": name}
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podSpec("1")},
+		},
+	}
+}
+
+// testScaleUp sees one demand for all replicas that a workload lacks, and no refusal.
+func (m *member) testScaleUp(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	stated := m.raiseLater(t, s, "9", "12")
 	began := time.Now()
-	err := m.Create(t.Context(), pod("denied", "2"))
+	m.create(t, replicaSet("web", 6))
+	m.pods(t, "web", 6)
+	t.Logf("6 replicas after %s", time.Since(began))
+	if got := <-stated; got != "6" {
+		t.Errorf("the demand stated was %s, want 6", got)
+	}
+	var events corev1.EventList
+	if err := m.List(t.Context(), &events, client.InNamespace(team)); err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range events.Items {
+		if event.Reason == "FailedCreate" {
+			t.Errorf("refused: %s", event.Message)
+		}
+	}
+	m.noDemand(t, s)
+	if err := m.Delete(t.Context(), replicaSet("web", 0), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		t.Fatal(err)
+	}
+	m.used(t, s, "3")
+}
+
+// pods waits until a ReplicaSet has so many pods.
+func (m *member) pods(t *testing.T, name string, count int) {
+	t.Helper()
+	until(t, name+" to have its pods", func(ctx context.Context) (bool, error) {
+		var list corev1.PodList
+		err := m.List(ctx, &list, client.InNamespace(team), client.MatchingLabels{"app": name})
+		return len(list.Items) == count, err
+	})
+}
+
+// used waits until so many CPUs are used.
+func (m *member) used(t *testing.T, s *quotav1alpha1.QuotaShare, cpu string) {
+	t.Helper()
+	until(t, "usage of "+cpu, func(ctx context.Context) (bool, error) {
+		err := m.Get(ctx, client.ObjectKeyFromObject(s), s)
+		used := s.Status.Used["requests.cpu"]
+		return used.String() == cpu, err
+	})
+}
+
+// testDryRun sees the whole answer at once, and no demand.
+func (m *member) testDryRun(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	began := time.Now()
+	err := m.Create(t.Context(), pod("dry", "20"), client.DryRunAll)
+	if waited := time.Since(began); waited > 200*time.Millisecond {
+		t.Errorf("a dry run was held for %s", waited)
+	}
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "; fleet: used requests.cpu=28 of 30; waiting: west, north") {
+		t.Errorf("got %v, want Forbidden with what the fleet uses", err)
+	}
+	if err := m.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil || len(s.Status.Demand) > 0 {
+		t.Errorf("a dry run states a demand of %v (%v)", s.Status.Demand, err)
+	}
+}
+
+// testAgentDead sees native quota alone, without delay.
+func (m *member) testAgentDead(t *testing.T) {
+	if err := m.system.Agents[m.plane.Name].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err := m.Create(t.Context(), pod("dead", "20"))
+	if !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "webhook") {
+		t.Errorf("got %v, want Forbidden by native quota", err)
+	}
+	m.create(t, pod("dead", "1"))
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("two requests took %s without an agent", took)
+	}
+}
+
+// testDenied sees the answer to a pod that nobody makes room for.
+func (m *member) testDenied(t *testing.T) {
+	began := time.Now()
+	err := m.Create(t.Context(), pod("denied", "7"))
 	waited := time.Since(began)
 	if !apierrors.IsForbidden(err) {
 		t.Fatalf("got %v, want Forbidden", err)
 	}
-	const want = `admission webhook "pods.fedquota.io" denied the request: exceeded quota: compute, requested: requests.cpu=2, used: requests.cpu=3, limited: requests.cpu=3; ` +
+	const want = `admission webhook "pods.fedquota.io" denied the request: exceeded quota: compute, requested: requests.cpu=7, used: requests.cpu=3, limited: requests.cpu=9; ` +
 		`fleet: used requests.cpu=28 of 30; waiting: west, north`
 	if err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
@@ -226,5 +350,4 @@ func (m *member) testDenied(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	if waited < time.Second || waited > 2*time.Second {
 		t.Errorf("it was held for %s, want about 1s", waited)
 	}
-	_ = s
 }
