@@ -62,6 +62,10 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	if err := shares.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the share controller: %w", err)
 	}
+	follower := &member.Follower{Demand: needs, Elected: mgr.Elected()}
+	if err := follower.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the reports of a follower: %w", err)
+	}
 	return webhook.setUp(ctx, mgr, namespace, needs.Book, needs.Report, canary.Stuck)
 }
 

@@ -36,6 +36,7 @@ type Demand struct {
 	mutex  sync.Mutex
 	queues []workqueue.TypedRateLimitingInterface[ctrl.Request]
 	poked  map[types.NamespacedName]map[types.UID]int64 // the revision at which a workload was poked
+	notes  map[types.NamespacedName]note
 }
 
 // Report has the demand of a share looked at. It does not block.
@@ -74,20 +75,22 @@ func (d *Demand) of(share *quotav1alpha1.QuotaShare) (corev1.ResourceList, time.
 	if d == nil {
 		return share.Status.Demand, 0
 	}
-	amounts, pending := d.Book.Demand(share, d.Clock.Now())
+	now := d.Clock.Now()
+	amounts, pending := d.Book.Demand(share, now)
 	for name, value := range amounts {
 		if _, limited := share.Spec.Hard[name]; !limited || value == 0 {
 			delete(amounts, name)
 		}
 	}
+	stated := d.withForeign(share, amounts.ToList(share.Spec.Hard), now)
 	after := time.Duration(0)
-	if pending {
+	if pending || len(stated) > 0 {
 		after = agingInterval
 	}
-	if len(amounts) == 0 {
+	if len(stated) == 0 {
 		return nil, after
 	}
-	return amounts.ToList(share.Spec.Hard), after
+	return stated, after
 }
 
 // unblocks says whether somebody waits for the hub to read a report: demand has risen above the room there is, or is gone.

@@ -48,6 +48,7 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	r.reports.Store(client.ObjectKeyFromObject(share), seen.now)
+	r.Demand.wrote(share)
 	r.announce(share, stored.Status.Conditions, status.Conditions)
 	return ctrl.Result{}, nil
 }

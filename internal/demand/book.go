@@ -316,14 +316,12 @@ func (w *workload) unit(share *quotav1alpha1.QuotaShare) amount.List {
 	return amount.Saturate(charge.To(scopes, share.Spec.Hard), amount.Up)
 }
 
-// Missing returns how many pods a workload lacks, 0 if it is not known.
-func (b *Book) Missing(namespace string, uid types.UID) int64 {
+// Refused says whether requests are taken down that did not fit a share.
+func (b *Book) Refused(share types.NamespacedName) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	if w, known := b.namespace(namespace).workloads[uid]; known {
-		return w.missing
-	}
-	return 0
+	ns, known := b.namespaces[share.Namespace]
+	return known && len(ns.refusals[share.Name]) > 0
 }
 
 // Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one that
