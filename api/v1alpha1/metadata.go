@@ -24,6 +24,10 @@ const (
 	// deleted. Without it the agent retains the ResourceQuota.
 	RemovalAnnotation = "quota.fedquota.io/removal"
 
+	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
+	// now: its controller then tries again at once. Its value is the revision that made the room.
+	PokedAnnotation = "quota.fedquota.io/poked"
+
 	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, and on a
 	// QuotaShare until the agent has done it.
 	Finalizer = "quota.fedquota.io/removal"

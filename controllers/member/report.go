@@ -25,6 +25,7 @@ type observation struct {
 	share      *quotav1alpha1.QuotaShare
 	quota      *corev1.ResourceQuota
 	foreign    []string
+	demand     corev1.ResourceList
 	enforceErr error
 	stuck      bool
 	// unguarded names the policies that are not in force.
@@ -49,6 +50,7 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	r.reports.Store(client.ObjectKeyFromObject(share), seen.now)
+	r.Demand.wrote(share)
 	r.announce(share, stored.Status.Conditions, status.Conditions)
 	return ctrl.Result{}, nil
 }
@@ -56,6 +58,10 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 // paced returns how long a report has to wait: one that differs from the stored one in usage alone tells the hub nothing
 // that it must act upon at once.
 func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus) time.Duration {
+	interval := reportInterval
+	if unblocks(&share.Status, &status) {
+		interval = unblockingInterval
+	}
 	status.Used, status.Demand = share.Status.Used, share.Status.Demand
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
@@ -64,7 +70,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 	if !ok {
 		return 0
 	}
-	return reportInterval - r.Clock.Since(last.(time.Time))
+	return interval - r.Clock.Since(last.(time.Time))
 }
 
 // statusOf decides what the share's status says. Only a version of the ResourceQuota whose limit is in force is reported,
@@ -72,6 +78,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
+	status.Demand = seen.demand
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
 		names := quotav1.ResourceNames(seen.quota.Status.Used)

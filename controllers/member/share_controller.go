@@ -40,6 +40,8 @@ type ShareReconciler struct {
 	Recorder events.EventRecorder
 	// Canary says whether the cluster's quota controller works, and guard and fence are in force.
 	Canary *Canary
+	// Demand is what the cluster could use; without it none is reported.
+	Demand *Demand
 
 	reports sync.Map // of the time of the last report, by share
 }
@@ -60,13 +62,16 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	allShares := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
 		return r.shares(ctx)
 	})
-	return ctrl.NewControllerManagedBy(mgr).
+	controller := ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&corev1.ResourceQuota{}, sharesOfNamespace).
-		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
-		Complete(r)
+		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares))
+	if r.Demand != nil {
+		controller = controller.WatchesRawSource(r.Demand.source())
+	}
+	return controller.Complete(r)
 }
 
 func (r *ShareReconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
@@ -111,11 +116,18 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	demand, again := r.Demand.of(share)
 	seen := observation{
-		share: share, quota: quota, foreign: foreign, enforceErr: enforceErr,
+		share: share, quota: quota, foreign: foreign, demand: demand, enforceErr: enforceErr,
 		stuck: verdict.Stuck, unguarded: verdict.Unguarded, now: r.Clock.Now(),
 	}
 	result, err := r.report(ctx, seen)
+	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {
+		result.RequeueAfter = again
+	}
+	if settled(seen) {
+		r.Demand.poke(ctx, share, quota)
+	}
 	if err == nil && !expected(enforceErr) {
 		err = enforceErr
 	}
