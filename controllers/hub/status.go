@@ -17,8 +17,14 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// messageLimit keeps a member's message within its schema.
-const messageLimit = 512
+const (
+	// messageLimit keeps a member's message within its schema.
+	messageLimit = 512
+	// conditionLimit keeps the message of a condition within its schema, and readable.
+	conditionLimit = 4096
+	// noteLimit keeps the note of an event within what the API server takes.
+	noteLimit = 1000
+)
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the round
 // was decided on. A status that differs in usage alone is written calmly.
@@ -196,6 +202,7 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
 	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
 	for _, c := range wanted {
+		c.Message = truncated(c.Message, conditionLimit)
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = metav1.NewTime(now)
 		apimeta.SetStatusCondition(into, c)
@@ -221,6 +228,6 @@ func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.Federa
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason)
-		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s: %s", c.Type, c.Message)
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", truncated(c.Type+": "+c.Message, noteLimit))
 	}
 }
