@@ -68,7 +68,7 @@ func (s *scope) nextRound() time.Duration {
 		if s.unfinished(m) {
 			return time.Millisecond
 		}
-		if m.outcome != "" {
+		if m.outcome != "" || m.unreachable != "" && m.cluster != nil {
 			sooner(wait.Jitter(heldBackInterval, jitter))
 		}
 		if !s.static() {
