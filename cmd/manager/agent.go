@@ -54,6 +54,7 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	}
 	shares := &member.ShareReconciler{
 		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
 		Clock:    clock.RealClock{},
 		Recorder: mgr.GetEventRecorder("fedquota-agent"),
 		Canary:   canary,

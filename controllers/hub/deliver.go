@@ -62,21 +62,29 @@ func (s *scope) nextRound() time.Duration {
 			next = d
 		}
 	}
-	if !s.static() {
-		sooner(wait.Jitter(roundInterval, jitter))
-	}
 	for _, m := range s.members {
 		if s.unfinished(m) {
 			return time.Millisecond
 		}
-		if m.outcome != "" || m.share != nil && m.share.Status.ObservedGeneration != m.share.Generation {
+		if m.held() {
 			sooner(wait.Jitter(heldBackInterval, jitter))
 		}
 		if !s.static() {
 			sooner(m.dampedFor)
+			sooner(wait.Jitter(roundInterval, jitter))
 		}
 	}
 	return next
+}
+
+// held says whether something keeps the member back that nothing may tell the end of.
+func (m *member) held() bool {
+	return m.outcome != "" || m.unreachable != "" && m.cluster != nil || m.idle()
+}
+
+// idle says whether the agent has not acted on the present share.
+func (m *member) idle() bool {
+	return m.share != nil && m.share.Status.ObservedGeneration != m.share.Generation
 }
 
 // unfinished says whether the next round can go on with a member at once: it is to be adopted, or the outcome of its

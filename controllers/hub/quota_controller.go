@@ -3,6 +3,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 const (
 	// snapshotInterval is the least time between two status writes that differ in usage alone.
 	snapshotInterval = 5 * time.Second
-	// heldBackInterval is how soon a member that could not take its share is tried again.
+	// heldBackInterval is how soon a member that could not be read, or could not take its share, is tried again.
 	heldBackInterval = 15 * time.Second
 	// unreachableAfter is how long health probes may fail before a member counts as unreachable.
 	unreachableAfter = 20 * time.Second
@@ -82,14 +83,16 @@ func (r *QuotaReconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl
 	return r.quotas(ctx)
 }
 
-// siblings are the FederatedQuotas of a namespace: one that goes may have been in the way of another.
-func (r *QuotaReconciler) siblings(ctx context.Context, fq client.Object) []ctrl.Request {
-	return r.quotas(ctx, client.InNamespace(fq.GetNamespace()))
+// siblings returns the other FederatedQuotas of a namespace: a conflict with one that changes or goes may have ended.
+func (r *QuotaReconciler) siblings(ctx context.Context, quota client.Object) []ctrl.Request {
+	return slices.DeleteFunc(r.quotas(ctx, client.InNamespace(quota.GetNamespace())), func(request ctrl.Request) bool {
+		return request.Name == quota.GetName()
+	})
 }
 
-func (r *QuotaReconciler) quotas(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
+func (r *QuotaReconciler) quotas(ctx context.Context, options ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &list, opts...); err != nil {
+	if err := r.List(ctx, &list, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing FederatedQuotas")
 		return nil
 	}

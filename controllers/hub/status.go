@@ -21,10 +21,12 @@ import (
 const (
 	// messageLimit keeps a member's message within its schema.
 	messageLimit = 256
-	// conditionLimit keeps conditions readable, and the object small.
-	conditionLimit = 2048
 	// agentPatience is how long an agent may take to act on a share before it counts as absent.
 	agentPatience = 30 * time.Second
+	// conditionLimit keeps the message of a condition within its schema, and readable.
+	conditionLimit = 4096
+	// noteLimit keeps the note of an event within what the API server takes.
+	noteLimit = 1000
 )
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the round
@@ -132,11 +134,8 @@ const agentAbsent = "its agent does not act on the share: see whether fedquota-a
 
 // ignored says whether the agent has not acted on the present share for long.
 func (s *scope) ignored(m *member, before quotav1alpha1.ClusterStatus) bool {
-	if m.share == nil || m.share.Status.ObservedGeneration == m.share.Generation {
-		return false
-	}
-	return before.Message == agentAbsent ||
-		before.State == quotav1alpha1.ClusterSettling && before.Since != nil && s.now.Sub(before.Since.Time) > agentPatience
+	return m.idle() && (before.Message == agentAbsent ||
+		before.State == quotav1alpha1.ClusterSettling && before.Since != nil && s.now.Sub(before.Since.Time) > agentPatience)
 }
 
 // above names the resources of which more is in use than the target.
@@ -255,6 +254,6 @@ func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.Federa
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason)
-		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s: %s", c.Type, c.Message)
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", truncated(c.Type+": "+c.Message, noteLimit))
 	}
 }

@@ -40,16 +40,3 @@ func copied(from, into client.Object) bool {
 	}
 	return false
 }
-
-// preceded returns a client that runs do before each patch of a ResourceQuota, for as often as do returns true.
-func preceded(c client.WithWatch, do func() bool) client.WithWatch {
-	more := true
-	return interceptor.NewClient(c, interceptor.Funcs{
-		Patch: func(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			if _, ok := object.(*corev1.ResourceQuota); ok && more {
-				more = do()
-			}
-			return inner.Patch(ctx, object, patch, opts...)
-		},
-	})
-}

@@ -34,6 +34,8 @@ const (
 // force and used. It needs neither the hub nor any memory of its own.
 type ShareReconciler struct {
 	client.Client
+	// Live reads from the API server.
+	Live client.Reader
 	// Clock paces reports.
 	Clock clock.PassiveClock
 	// Recorder writes events on QuotaShares.
@@ -105,39 +107,48 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if !verdict.Known {
 		return ctrl.Result{}, nil // the verdict wakes all shares
 	}
-	var enforceErr error
-	if verdict.Unguarded == "" {
-		quota, enforceErr = r.enforce(ctx, share, quota)
-	}
-	if apierrors.IsConflict(enforceErr) || apierrors.IsAlreadyExists(enforceErr) {
-		return ctrl.Result{}, enforceErr
-	}
-	foreign, err := r.foreignQuotas(ctx, share)
+	seen, err := r.act(ctx, share, quota, verdict)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	demand, again := r.Demand.of(share)
-	seen := observation{
-		share: share, quota: quota, foreign: foreign, demand: demand, enforceErr: enforceErr,
-		stuck: verdict.Stuck, unguarded: verdict.Unguarded, now: r.Clock.Now(),
+	return r.conclude(ctx, seen)
+}
+
+// act enforces a share, and returns all that its report is decided on.
+func (r *ShareReconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict Verdict) (observation, error) {
+	seen := observation{share: share, quota: quota, stuck: verdict.Stuck, unguarded: verdict.Unguarded, now: r.Clock.Now()}
+	if verdict.Unguarded == "" {
+		seen.quota, seen.enforceErr = r.enforce(ctx, share, quota)
 	}
+	if apierrors.IsConflict(seen.enforceErr) || apierrors.IsAlreadyExists(seen.enforceErr) {
+		return seen, seen.enforceErr
+	}
+	var err error
+	seen.foreign, err = r.foreignQuotas(ctx, share)
+	seen.demand, seen.again = r.Demand.of(share)
+	return seen, err
+}
+
+// conclude reports what was seen, and wakes workloads that a raise has made room for.
+func (r *ShareReconciler) conclude(ctx context.Context, seen observation) (ctrl.Result, error) {
 	result, err := r.report(ctx, seen)
-	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {
-		result.RequeueAfter = again
+	if seen.again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > seen.again) {
+		result.RequeueAfter = seen.again
 	}
 	if settled(seen) {
-		r.Demand.poke(ctx, share, quota)
+		r.Demand.poke(ctx, seen.share, seen.quota)
 	}
-	if err == nil && !expected(enforceErr) {
-		err = enforceErr
+	if err == nil && !expected(seen.enforceErr) {
+		err = seen.enforceErr
 	}
 	return result, err
 }
 
-// quotaOf returns the ResourceQuota of a share's name, or nil.
+// quotaOf returns the ResourceQuota of a share's name, or nil. It is read live, after the share: a report out of a cache
+// could be older than one that another agent has written since.
 func (r *ShareReconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*corev1.ResourceQuota, error) {
 	quota := &corev1.ResourceQuota{}
-	if err := r.Get(ctx, key, quota); err != nil {
+	if err := r.Live.Get(ctx, key, quota); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return quota, nil
@@ -180,7 +191,7 @@ func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.
 		if !apierrors.IsForbidden(err) || attempt == guardAttempts {
 			return err
 		}
-		if err := r.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return fmt.Errorf("reading the ResourceQuota after the guard refused %v: %w", hard, err)
 		}
 	}
