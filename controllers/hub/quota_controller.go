@@ -62,6 +62,7 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		For(&quotav1alpha1.FederatedQuota{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
 		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(unreachableAfter))).
@@ -72,8 +73,17 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 }
 
 func (r *QuotaReconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
+	return r.quotas(ctx)
+}
+
+// siblings returns the FederatedQuotas of a namespace: one that changed or went may have stood in the way of the others.
+func (r *QuotaReconciler) siblings(ctx context.Context, o client.Object) []ctrl.Request {
+	return r.quotas(ctx, client.InNamespace(o.GetNamespace()))
+}
+
+func (r *QuotaReconciler) quotas(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &list); err != nil {
+	if err := r.List(ctx, &list, opts...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing FederatedQuotas")
 		return nil
 	}
