@@ -16,6 +16,10 @@ const (
 	// Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"
 
+	// ReleasedAnnotation is set on a ResourceQuota that the agent has left behind, limited to what was used then. If its
+	// FederatedQuota comes back, the agent takes it over again.
+	ReleasedAnnotation = "quota.fedquota.io/released"
+
 	// RemovalAnnotation is set on a QuotaShare by the hub: the RemovalPolicy that the agent follows when the share is
 	// deleted. Without it the agent retains the ResourceQuota.
 	RemovalAnnotation = "quota.fedquota.io/removal"

@@ -79,12 +79,17 @@ func yielding(hard corev1.ResourceList, quota *corev1.ResourceQuota, attempt, at
 	return loose
 }
 
-// specPatch returns the merge patch that makes hard and the share's revision the spec of quota, both at once.
+// specPatch returns the merge patch that makes hard and the share's revision the spec of quota, both at once, and quota a
+// managed one if it was released.
 func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
 	return mergePatch(map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{
-			quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10),
-		}},
+		"metadata": map[string]any{
+			"labels": map[string]any{quotav1alpha1.ManagedLabel: "true"},
+			"annotations": map[string]any{
+				quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10),
+				quotav1alpha1.ReleasedAnnotation: nil,
+			},
+		},
 		"spec": map[string]any{"hard": replacing(quota.Spec.Hard, hard)},
 	})
 }
@@ -118,7 +123,7 @@ func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	return mergePatch(map[string]any{
 		"metadata": map[string]any{
 			"labels":      map[string]any{quotav1alpha1.ManagedLabel: nil},
-			"annotations": map[string]any{quotav1alpha1.RevisionAnnotation: nil},
+			"annotations": map[string]any{quotav1alpha1.RevisionAnnotation: nil, quotav1alpha1.ReleasedAnnotation: "true"},
 		},
 		"spec": map[string]any{"hard": hard},
 	})

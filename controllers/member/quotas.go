@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,6 +15,14 @@ import (
 func managed(quota *corev1.ResourceQuota) bool {
 	_, ok := quota.Labels[quotav1alpha1.ManagedLabel]
 	return ok
+}
+
+// released says whether the agent has left quota behind and may take it over for the share. Scopes cannot be changed, so
+// they must be the same.
+func released(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
+	return !managed(quota) && quota.Annotations[quotav1alpha1.ReleasedAnnotation] == "true" &&
+		equality.Semantic.DeepEqual(share.Spec.Scopes, quota.Spec.Scopes) &&
+		equality.Semantic.DeepEqual(share.Spec.ScopeSelector, quota.Spec.ScopeSelector)
 }
 
 // brokenGlass returns the reason for which somebody took the ResourceQuota out of the agent's hands, or "".

@@ -128,7 +128,7 @@ func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.Quot
 	case quota == nil:
 		quota = newQuota(share)
 		return quota, r.Create(ctx, quota)
-	case !managed(quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
+	case !managed(quota) && !released(share, quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
 		return quota, nil
 	}
 	quota = quota.DeepCopy()
