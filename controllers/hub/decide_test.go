@@ -46,6 +46,27 @@ func TestGoneNeverRead(t *testing.T) {
 	}
 }
 
+// TestNextRound looks again after a while at members that nothing else makes the hub look at.
+func TestNextRound(t *testing.T) {
+	for name, c := range map[string]struct {
+		member member
+		again  bool
+	}{
+		"at rest":              {},
+		"no connection":        {member: member{unreachable: "there is no connection"}},
+		"health probes fail":   {member: member{unreachable: "health probes fail", failing: true}, again: true},
+		"could not be written": {member: member{heldBack: namespaceMissing, outcome: namespaceMissing}, again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(&quotav1alpha1.FederatedQuota{}, nil, nil, metav1.Now().Time)
+			s.members = []*member{&c.member}
+			if next := s.nextRound(); (next >= heldBackInterval) != c.again || (next == 0) == c.again {
+				t.Errorf("next round after %s, want one: %v", next, c.again)
+			}
+		})
+	}
+}
+
 func pods(count string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourcePods: resource.MustParse(count)}
 }

@@ -56,7 +56,7 @@ func (s *scope) nextRound() time.Duration {
 		switch {
 		case s.changed(m), ok && e.Revision == 0 && m.read():
 			return time.Millisecond
-		case m.outcome != "" && (next == 0 || next > heldBackInterval):
+		case (m.outcome != "" || m.failing) && (next == 0 || next > heldBackInterval):
 			next = wait.Jitter(heldBackInterval, jitter)
 		}
 	}

@@ -30,6 +30,8 @@ type member struct {
 	selected bool
 	// unreachable says why the cluster could not be read, or is empty.
 	unreachable string
+	// failing says that there is a connection over which health probes fail. Nothing tells when they pass again.
+	failing bool
 	// heldBack says why the cluster could not take its share in the last round, or is empty.
 	heldBack string
 	// live says whether share was read from the API server rather than from a cache.
@@ -119,7 +121,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 		return m.unreadable(err)
 	}
 	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {
-		m.unreachable = "health probes fail"
+		m.unreachable, m.failing = "health probes fail", true
 	}
 	return nil
 }
