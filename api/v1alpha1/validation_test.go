@@ -200,7 +200,7 @@ func TestQuotaShareCreation(t *testing.T) {
 		"the least there is":   {spec: "revision: 1\nhard: {pods: 0}"},
 		"no revision":          {spec: "hard: {pods: 0}", want: "spec.revision: Required value"},
 		"revision 0":           {spec: "revision: 0\nhard: {pods: 0}", want: "spec.revision: Invalid value: 0: spec.revision in body should be greater than or equal to 1"},
-		"the highest revision": {spec: "revision: 9223372036854775807\nhard: {pods: 0}"},
+		"the highest revision": {spec: "revision: 9007199254740991\nhard: {pods: 0}"},
 		"no hard":              {spec: "revision: 1", want: "spec.hard: Required value"},
 		"empty hard":           {spec: "revision: 1\nhard: {}", want: "spec.hard: Invalid value: 0: spec.hard in body should have at least 1 properties"},
 		"32 names in hard":     {spec: "revision: 1\nhard: " + amounts(32)},

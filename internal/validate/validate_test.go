@@ -40,11 +40,11 @@ distribution:
 		"the largest count": {spec: `hard: {pods: "9223372036854775"}`},
 		"too large for bytes": {
 			spec: `hard: {requests.memory: "9223372036854775808"}`,
-			want: `spec.hard[requests.memory]: Invalid value: "9223372036854775808": is too large: must be at most 9223372036854775807`,
+			want: `spec.hard[requests.memory]: Invalid value: "9223372036854775808": is too large: must be at most 9223372036854775806`,
 		},
 		"too large for cpu": {
 			spec: `hard: {requests.cpu: 10P}`,
-			want: `spec.hard[requests.cpu]: Invalid value: "10P": is too large: must be at most 9223372036854775807m`,
+			want: `spec.hard[requests.cpu]: Invalid value: "10P": is too large: must be at most 9223372036854775806m`,
 		},
 		"many bytes":       {spec: `hard: {requests.storage: 8000Pi}`},
 		"a part of a core": {spec: `hard: {cpu: 100m}`},

@@ -1,0 +1,72 @@
+package hub
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// TestGoneNeverRead gives up an entry that a cluster got and never was told of, and no other that cannot be read.
+func TestGoneNeverRead(t *testing.T) {
+	marked := map[string]string{quotav1alpha1.MemberAnnotation: "true"}
+	for name, c := range map[string]struct {
+		entry       quotav1alpha1.ClusterStatus
+		annotations map[string]string
+		selected    bool
+		want        bool
+	}{
+		"never read":             {want: true},
+		"never read, selected":   {selected: true},
+		"never read, marked":     {annotations: marked},
+		"may hold the budget":    {entry: quotav1alpha1.ClusterStatus{Granted: pods("10")}},
+		"told nothing, but told": {entry: quotav1alpha1.ClusterStatus{Revision: 3, Granted: pods("0")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.entry.Name = "a"
+			cluster := clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: c.annotations}}
+			fq := &quotav1alpha1.FederatedQuota{
+				Spec:   quotav1alpha1.FederatedQuotaSpec{Hard: pods("10")},
+				Status: quotav1alpha1.FederatedQuotaStatus{Clusters: []quotav1alpha1.ClusterStatus{c.entry}},
+			}
+			if c.selected {
+				fq.Spec.Placement.Clusters = []quotav1alpha1.ClusterName{"a"}
+			}
+			s := newScope(fq, []clusterv1.Cluster{cluster}, nil, metav1.Now().Time)
+			m := s.byName["a"]
+			m.unreachable = "there is no connection"
+			if got := s.gone(m); got != c.want {
+				t.Errorf("gone: got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestNextRound looks again after a while at members that nothing else makes the hub look at.
+func TestNextRound(t *testing.T) {
+	for name, c := range map[string]struct {
+		member member
+		again  bool
+	}{
+		"at rest":              {},
+		"no connection":        {member: member{unreachable: "there is no connection"}},
+		"health probes fail":   {member: member{unreachable: "health probes fail", cluster: &clusterv1.Cluster{}}, again: true},
+		"could not be written": {member: member{heldBack: namespaceMissing, outcome: namespaceMissing}, again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(&quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceStatic}}}, nil, nil, metav1.Now().Time)
+			s.members = []*member{&c.member}
+			if next := s.nextRound(); (next >= heldBackInterval) != c.again || (next == 0) == c.again {
+				t.Errorf("next round after %s, want one: %v", next, c.again)
+			}
+		})
+	}
+}
+
+func pods(count string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourcePods: resource.MustParse(count)}
+}

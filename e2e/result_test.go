@@ -1,0 +1,89 @@
+package e2e_test
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/e2e/observer"
+)
+
+// result is what a scenario showed, for the table in docs/safety.md.
+type result struct {
+	Scenario string  `json:"scenario"`
+	Passed   bool    `json:"passed"`
+	Seconds  float64 `json:"seconds"`
+	Members  int     `json:"members"`
+	// Load is what the writers did, Faults what was done to the system.
+	Load   loadCount `json:"load"`
+	Faults []string  `json:"faults,omitempty"`
+	// LimitWrites counts changes of spec.hard in all members.
+	LimitWrites int `json:"limitWrites"`
+	// Confirmed is the largest proved excess by resource, Unconfirmed the largest by arrival alone with the longest time that
+	// one was seen, Native what native quota charged above its own limit.
+	Confirmed           corev1.ResourceList `json:"confirmed,omitempty"`
+	Unconfirmed         corev1.ResourceList `json:"unconfirmed,omitempty"`
+	UnconfirmedSeconds  float64             `json:"unconfirmedSeconds"`
+	Native              corev1.ResourceList `json:"native,omitempty"`
+	LongestLagSeconds   float64             `json:"longestLagSeconds"`
+	LongestSettleSecond float64             `json:"longestSettleSeconds"`
+}
+
+// loadCount is what the writers of a scenario did.
+type loadCount struct {
+	Writers int   `json:"writers"`
+	Created int64 `json:"created"`
+	Refused int64 `json:"refused"`
+	Deleted int64 `json:"deleted"`
+	Failed  int64 `json:"failed"`
+}
+
+// results are those of all scenarios that have ended.
+var results struct {
+	sync.Mutex
+	list []result
+}
+
+func record(r result) {
+	results.Lock()
+	defer results.Unlock()
+	results.list = append(results.list, r)
+}
+
+func (r *result) longestSettle(d time.Duration) {
+	r.LongestSettleSecond = max(r.LongestSettleSecond, d.Seconds())
+}
+
+// take adds what an observer saw; a scenario may have several, one after another.
+func (r *result) take(report observer.Report) {
+	for _, res := range report.Resources {
+		r.Native = largest(r.Native, res.Name, res.LargestNative)
+		r.UnconfirmedSeconds = max(r.UnconfirmedSeconds, res.LongestUnconfirmed(report.End).Seconds())
+		for _, e := range res.Excesses {
+			if e.Confirmed {
+				r.Confirmed = largest(r.Confirmed, res.Name, e.Certain)
+			} else {
+				r.Unconfirmed = largest(r.Unconfirmed, res.Name, e.Largest)
+			}
+		}
+	}
+	for _, m := range report.Members {
+		r.LimitWrites += m.Writes
+		r.LongestLagSeconds = max(r.LongestLagSeconds, m.LongestLag.Seconds())
+	}
+}
+
+// largest keeps the largest amount of a name; zero is left out.
+func largest(list corev1.ResourceList, name corev1.ResourceName, amount resource.Quantity) corev1.ResourceList {
+	before := list[name]
+	if amount.Cmp(before) <= 0 {
+		return list
+	}
+	if list == nil {
+		list = corev1.ResourceList{}
+	}
+	list[name] = amount
+	return list
+}

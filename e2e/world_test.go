@@ -1,0 +1,112 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+const (
+	east, west, north = "east", "west", "north"
+	tierLabel         = "tier"
+)
+
+// world is fedquota on a running fleet, and an administrator's clients of all its API servers.
+type world struct {
+	*system.System
+	hub client.Client
+	// members leads to the API servers of each member, the first one first.
+	members map[string][]client.Client
+	// watchers is how the observer reaches each member.
+	watchers map[string]*rest.Config
+}
+
+// threeMembers are the members of the sample.
+func threeMembers() []fleet.ControlPlaneOptions {
+	var members []fleet.ControlPlaneOptions
+	for _, name := range []string{east, west, north} {
+		members = append(members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{tierLabel: "prod"}})
+	}
+	return members
+}
+
+// startWorld starts a fleet that ends with the test. Its files stay in bin/e2e, logs included.
+func startWorld(t *testing.T, name string, options system.Options) *world {
+	t.Helper()
+	if os.Getenv(fleet.AssetsVariable) == "" {
+		t.Skipf("%s is not set: it names the folder with the programs of the control plane", fleet.AssetsVariable)
+	}
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Root = root
+	options.Fleet.Dir = filepath.Join(root, "bin", "e2e", name)
+	options.Fleet.Progress = func(step string) { t.Log(step) }
+	s, err := system.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.Client{}, watchers: map[string]*rest.Config{}}
+	for _, m := range s.Members {
+		w.watchers[m.Name] = m.Config
+		w.members[m.Name] = []client.Client{clientOf(t, m.Config)}
+		if m.SecondConfig != nil {
+			w.members[m.Name] = append(w.members[m.Name], clientOf(t, m.SecondConfig))
+		}
+	}
+	return w
+}
+
+// clientOf returns a client that is not held back.
+func clientOf(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// member is a client of a member.
+func (w *world) member(name string) client.Client { return w.members[name][0] }
+
+// names are the members, in the order in which splits are written.
+func (w *world) names() []string {
+	var names []string
+	for _, m := range w.Members {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// requests counts what an API server has answered of a kind of request, as its metrics tell: all that the labels are part of.
+func requests(ctx context.Context, t *testing.T, c *fleet.ControlPlane, labels ...string) int {
+	t.Helper()
+	lines, err := metrics(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, line := range lines {
+		if strings.HasPrefix(line, "apiserver_request_total{") && containsAll(line, labels) {
+			total += lastNumber(line)
+		}
+	}
+	return total
+}
