@@ -2,6 +2,7 @@ package member_test
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,4 +40,37 @@ func copied(from, into client.Object) bool {
 		}
 	}
 	return false
+}
+
+// preceded returns a client that runs do before each patch of a ResourceQuota, for as often as do returns true.
+func preceded(c client.WithWatch, do func() bool) client.WithWatch {
+	more := true
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Patch: func(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if _, ok := object.(*corev1.ResourceQuota); ok && more {
+				more = do()
+			}
+			return inner.Patch(ctx, object, patch, opts...)
+		},
+	})
+}
+
+var errDead = errors.New("the agent has ended")
+
+// dying returns a client whose writes fail once dead says so.
+func dying(c client.WithWatch, dead func() bool) client.WithWatch {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Patch: func(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if dead() {
+				return errDead
+			}
+			return inner.Patch(ctx, object, patch, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, inner client.Client, subresource string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if dead() {
+				return errDead
+			}
+			return inner.SubResource(subresource).Patch(ctx, object, patch, opts...)
+		},
+	})
 }

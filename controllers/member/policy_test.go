@@ -239,33 +239,29 @@ func setRules(t *testing.T, policy string, rules []admissionregistrationv1.Valid
 	must(t, c.Update(t.Context(), object))
 }
 
-// TestMissingParameter shows what a member refuses that has lost the ConfigMap with the agent's name.
-func TestMissingParameter(t *testing.T) {
+// TestReinstall takes guard and fence out of a member and puts them back: they are in force again, and nothing was lost.
+func TestReinstall(t *testing.T) {
 	c, namespace := as(t, admin), newNamespace(t)
-	parameter := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "fedquota-guard"}}
-	must(t, c.Get(t.Context(), client.ObjectKeyFromObject(parameter), parameter))
-	q := quota("compute").managed("1").hard("pods", "10").create(t, namespace)
-	foreign := quota("foreign").hard("pods", "10").create(t, namespace)
-	managed := row{by: agent, do: enforce("2", "pods", "11")}
-
-	must(t, c.Delete(t.Context(), parameter))
-	lost := managed
-	lost.refused = "no params found"
-	eventually(t, func(context.Context) string { return lost.verdict(t, q) })
+	q := quota("compute").managed("1").hard("pods", "10").status("pods", "8").create(t, namespace)
 	for name, r := range map[string]row{
-		"create": {do: create(quota("new").hard("pods", "10"))},
-		"update": {do: limit("pods", "11")},
-		"status": {by: quotaController, do: updateStatus(func(q *corev1.ResourceQuota) { q.Status.Hard = list("pods", "12") })},
-		"delete": {do: remove},
+		"fedquota-guard": {do: limit("pods", "11"), refused: systemOfRecord},
+		"fedquota-fence": {by: apiServer, do: updateStatus(func(q *corev1.ResourceQuota) { q.Status.Used = list("pods", "11") }), refused: charged},
 	} {
-		if message := r.verdict(t, foreign); message != "" {
-			t.Errorf("%s of a ResourceQuota that is not managed: %s", name, message)
-		}
+		t.Run(name, func(t *testing.T) {
+			policy := &admissionregistrationv1.ValidatingAdmissionPolicy{}
+			must(t, c.Get(t.Context(), client.ObjectKey{Name: name}, policy))
+			restore := unbind(t, name)
+			must(t, c.Delete(t.Context(), policy))
+			eventually(t, func(context.Context) string { return row{by: r.by, do: r.do}.verdict(t, q) })
+			policy.ResourceVersion, policy.UID = "", ""
+			must(t, c.Create(t.Context(), policy))
+			restore()
+			eventually(t, func(context.Context) string { return r.verdict(t, q) })
+			if message := (row{by: agent, do: enforce("2", "pods", "11")}).verdict(t, q); message != "" {
+				t.Errorf("the agent: %s", message)
+			}
+		})
 	}
-
-	parameter.ResourceVersion = ""
-	must(t, c.Create(t.Context(), parameter))
-	eventually(t, func(context.Context) string { return managed.verdict(t, q) })
 }
 
 // TestRelic shows that what is no revision does not lock out the agent for ever.

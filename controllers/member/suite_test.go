@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -49,6 +52,7 @@ func TestMain(m *testing.M) {
 
 // run runs the tests with an API server that has the CRDs, the policies and the roles of a member.
 func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
 	if os.Getenv(assetsVariable) == "" {
 		return m.Run()
 	}
@@ -87,7 +91,7 @@ func install(ctx context.Context) error {
 	}
 	for _, path := range []string{
 		"rbac/agent/role.yaml", "rbac/agent/service_account.yaml", "rbac/agent/leader_election_role.yaml", "rbac/agent/bindings.yaml",
-		"member/policy/parameters.yaml", "member/policy/guard.yaml", "member/policy/fence.yaml",
+		"member/policy/guard.yaml", "member/policy/fence.yaml",
 	} {
 		if err := apply(ctx, c, "../../config/"+path); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -147,8 +151,14 @@ func apply(ctx context.Context, c client.Client, path string) error {
 	}
 }
 
+// clients holds the clients of the users, each of which has asked the API server for its kinds.
+var clients sync.Map
+
 // clientOf returns a client of a user. The tenant and the agent have the rights that they were given, all others every right.
 func clientOf(user string) (client.WithWatch, error) {
+	if c, ok := clients.Load(user); ok {
+		return c.(client.WithWatch), nil
+	}
 	config := rest.CopyConfig(server)
 	if user != admin {
 		config.Impersonate.UserName = user
@@ -159,7 +169,11 @@ func clientOf(user string) (client.WithWatch, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err == nil {
+		clients.Store(user, c)
+	}
+	return c, err
 }
 
 // as returns a client of a user, or skips the test if there is no API server.
