@@ -121,11 +121,19 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 	return ns.count(w.UID, now)
 }
 
-// DeleteWorkload strikes out a workload.
+// DeleteWorkload strikes out a workload, and what it asked for.
 func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	delete(b.namespace(namespace).workloads, uid)
+	ns := b.namespace(namespace)
+	w, known := ns.workloads[uid]
+	if !known {
+		return
+	}
+	delete(ns.workloads, uid)
+	for _, refusals := range ns.refusals {
+		delete(refusals, w.Owner)
+	}
 }
 
 // SetPod takes down a pod as it is now, and says whether its workload lacks pods or lacked some before.
