@@ -87,4 +87,3 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
 	return scheme
 }
-

@@ -41,8 +41,8 @@ func (o *webhookOptions) server() webhook.Server {
 		return nil
 	}
 	return webhook.NewServer(webhook.Options{
-		Host: o.host,
-		Port: o.port,
+		Host:    o.host,
+		Port:    o.port,
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = o.certificate.Serving }},
 	})
 }

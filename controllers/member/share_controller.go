@@ -107,18 +107,11 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	demand, again := r.Demand.of(share)
 	seen := observation{
-		share: share, quota: quota, foreign: foreign, demand: demand, enforceErr: enforceErr,
+		share: share, quota: quota, foreign: foreign, enforceErr: enforceErr,
 		stuck: r.Canary.Stuck(), now: r.Clock.Now(),
 	}
-	result, err := r.report(ctx, seen)
-	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {
-		result.RequeueAfter = again
-	}
-	if settled(seen) {
-		r.Demand.poke(ctx, share, quota)
-	}
+	result, err := r.reportDemand(ctx, seen)
 	if err == nil && !expected(enforceErr) {
 		err = enforceErr
 	}

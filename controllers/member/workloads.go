@@ -223,4 +223,3 @@ func jobPods(job *batchv1.Job) int64 {
 	}
 	return pods
 }
-

@@ -54,7 +54,7 @@ func TestDemandIsNeverCountedTwice(t *testing.T) {
 				}
 			},
 			"stranger holds": func(*rapid.T) { b.Hold(key, bare, true, unit, now); stranger++ },
-			"stranger goes on": func(t *rapid.T) {
+			"stranger goes on": func(*rapid.T) {
 				if stranger > 0 {
 					b.End(key, bare, unit, true, now)
 					stranger--

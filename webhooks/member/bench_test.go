@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -31,7 +30,7 @@ func review(tb testing.TB) []byte {
 	pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 	pod.ObjectMeta = metav1.ObjectMeta{
 		GenerateName: "web-7d9c5b8f6-", Namespace: key.Namespace, Labels: map[string]string{"app": "web", "pod-template-hash": "7d9c5b8f6"},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-7d9c5b8f6", UID: "0b1c", Controller: ptr.To(true)}},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-7d9c5b8f6", UID: "0b1c", Controller: new(true)}},
 	}
 	container := pod.Spec.Containers[0]
 	container.Image, container.Command = "registry.example.com/team/web:v1.2.3", []string{"/web", "--listen=:8080"}
