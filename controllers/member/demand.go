@@ -93,6 +93,20 @@ func (d *Demand) of(share *quotav1alpha1.QuotaShare) (corev1.ResourceList, time.
 	return stated, after
 }
 
+// reportDemand reports with what the cluster could use, and wakes those that there is room for.
+func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
+	var again time.Duration
+	seen.demand, again = r.Demand.of(seen.share)
+	result, err := r.report(ctx, seen)
+	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {
+		result.RequeueAfter = again
+	}
+	if settled(seen) {
+		r.Demand.poke(ctx, seen.share, seen.quota)
+	}
+	return result, err
+}
+
 // unblocks says whether somebody waits for the hub to read a report: demand has risen above the room there is, or is gone.
 func unblocks(before, after *quotav1alpha1.QuotaShareStatus) bool {
 	if len(after.Demand) == 0 {

@@ -111,7 +111,11 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.conclude(ctx, seen)
+	result, err := r.reportDemand(ctx, seen)
+	if err == nil && !expected(seen.enforceErr) {
+		err = seen.enforceErr
+	}
+	return result, err
 }
 
 // act enforces a share, and returns all that its report is decided on.
@@ -125,23 +129,7 @@ func (r *ShareReconciler) act(ctx context.Context, share *quotav1alpha1.QuotaSha
 	}
 	var err error
 	seen.foreign, err = r.foreignQuotas(ctx, share)
-	seen.demand, seen.again = r.Demand.of(share)
 	return seen, err
-}
-
-// conclude reports what was seen, and wakes workloads that a raise has made room for.
-func (r *ShareReconciler) conclude(ctx context.Context, seen observation) (ctrl.Result, error) {
-	result, err := r.report(ctx, seen)
-	if seen.again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > seen.again) {
-		result.RequeueAfter = seen.again
-	}
-	if settled(seen) {
-		r.Demand.poke(ctx, seen.share, seen.quota)
-	}
-	if err == nil && !expected(seen.enforceErr) {
-		err = seen.enforceErr
-	}
-	return result, err
 }
 
 // quotaOf returns the ResourceQuota of a share's name, or nil. It is read live, after the share: a report out of a cache

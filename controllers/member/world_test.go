@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 // newAgent returns an agent that has just started.
 func (w *world) newAgent() *member.ShareReconciler {
 	return &member.ShareReconciler{
-		Client: as(w.t, agent), Clock: w.clock, Recorder: events.NewFakeRecorder(100), Canary: w.canary.Canary,
+		Client: as(w.t, agent), Live: as(w.t, agent), Clock: w.clock, Recorder: events.NewFakeRecorder(100), Canary: w.canary.Canary,
 	}
 }
 

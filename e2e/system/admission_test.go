@@ -209,6 +209,7 @@ func TestAdmission(t *testing.T) {
 
 // testHeld holds a pod that does not fit until the limit is raised for the demand that it states.
 func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
 	stated := m.raiseLater(t, s, "3", "10")
 	began := time.Now()
 	err := m.Create(t.Context(), pod("held", "2"))
@@ -259,6 +260,7 @@ func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
 
 // testScaleUp sees one demand for all replicas that a workload lacks, and no refusal.
 func (m *member) testScaleUp(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
 	stated := m.raiseLater(t, s, "9", "12")
 	began := time.Now()
 	m.create(t, replicaSet("web", 6))
@@ -305,6 +307,7 @@ func (m *member) used(t *testing.T, s *quotav1alpha1.QuotaShare, cpu string) {
 
 // testDryRun sees the whole answer at once, and no demand.
 func (m *member) testDryRun(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
 	began := time.Now()
 	err := m.Create(t.Context(), pod("dry", "20"), client.DryRunAll)
 	if waited := time.Since(began); waited > 200*time.Millisecond {
@@ -320,6 +323,7 @@ func (m *member) testDryRun(t *testing.T, s *quotav1alpha1.QuotaShare) {
 
 // testAgentDead sees native quota alone, without delay.
 func (m *member) testAgentDead(t *testing.T) {
+	t.Helper()
 	if err := m.system.Agents[m.plane.Name].Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -336,6 +340,7 @@ func (m *member) testAgentDead(t *testing.T) {
 
 // testDenied sees the answer to a pod that nobody makes room for.
 func (m *member) testDenied(t *testing.T) {
+	t.Helper()
 	began := time.Now()
 	err := m.Create(t.Context(), pod("denied", "7"))
 	waited := time.Since(began)

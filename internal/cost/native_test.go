@@ -170,6 +170,7 @@ func TestNative(t *testing.T) {
 
 // testResize compares what a resize adds.
 func testResize(t *testing.T, c cluster) {
+	t.Helper()
 	namespace := c.quota(t, "resize", "")
 	before := c.counted(t, namespace)
 	old := c.create(t, namespace, rows["pod"].object).(*corev1.Pod)

@@ -25,7 +25,7 @@ const (
 	SecretName = "fedquota-webhook-cert"
 
 	authorityKey = "ca.crt"
-	// renewBefore is how long before its end a certificate is replaced; one lives for a year.
+	// renewBefore is how long before its end a certificate is replaced.
 	renewBefore   = 60 * 24 * time.Hour
 	checkInterval = 10 * time.Minute
 )
@@ -42,6 +42,8 @@ type Certificate struct {
 	Namespace string
 	// Hosts are the names and addresses that API servers call.
 	Hosts []string
+	// Lifetime is how long a new certificate lives, a year if zero.
+	Lifetime time.Duration
 
 	mutex     sync.RWMutex
 	serving   *tls.Certificate
@@ -144,7 +146,9 @@ func (c *Certificate) make(before []byte) (*corev1.Secret, error) {
 			addresses = append(addresses, ip)
 		}
 	}
-	chain, key, err := certutil.GenerateSelfSignedCertKey(c.Hosts[0], addresses, c.Hosts)
+	chain, key, err := certutil.GenerateSelfSignedCertKeyWithOptions(certutil.SelfSignedCertKeyOptions{
+		Host: c.Hosts[0], AlternateIPs: addresses, AlternateDNS: c.Hosts, MaxAge: c.Lifetime,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("making a certificate: %w", err)
 	}

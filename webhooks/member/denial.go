@@ -24,9 +24,9 @@ func denial(quota *corev1.ResourceQuota, share *quotav1alpha1.QuotaShare, asked 
 		return ""
 	}
 	text := "exceeded quota: " + quota.Name +
-		", requested: " + rendered(quotav1.Mask(asked, exceeded)) +
-		", used: " + rendered(quotav1.Mask(quota.Status.Used, exceeded)) +
-		", limited: " + rendered(quotav1.Mask(quota.Status.Hard, exceeded))
+		", requested: " + listed(quotav1.Mask(asked, exceeded)) +
+		", used: " + listed(quotav1.Mask(quota.Status.Used, exceeded)) +
+		", limited: " + listed(quotav1.Mask(quota.Status.Hard, exceeded))
 	return text + fleetText(&share.Spec.Fleet, exceeded)
 }
 
@@ -51,8 +51,8 @@ func fleetText(fleet *quotav1alpha1.Fleet, names []corev1.ResourceName) string {
 	return text.String()
 }
 
-// rendered is a list of quantities as the native plug-in does.
-func rendered(list corev1.ResourceList) string {
+// listed writes quantities as the native plug-in does.
+func listed(list corev1.ResourceList) string {
 	parts := make([]string, 0, len(list))
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		quantity := list[name]

@@ -347,7 +347,8 @@ func TestDenialOfSeveralNames(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	share.Spec.Fleet = quotav1alpha1.Fleet{}
-	if native, _, _ := strings.Cut(want, "; fleet"); denial(quota, share, asked) != native {
-		t.Errorf("without the fleet: %s", denial(quota, share, asked))
+	native, _, _ := strings.Cut(want, "; fleet")
+	if got := denial(quota, share, asked); got != native {
+		t.Errorf("without the fleet: %s", got)
 	}
 }

@@ -33,7 +33,8 @@ type lane struct {
 	used    amount.List
 	hard    amount.List // in force
 	raises  int         // how often a limit went up
-	passed  []passage
+	passed  []passage   // the oldest first
+	sum     amount.List // what they ask for together
 	waiters []*waiter
 
 	disappointed int
@@ -90,7 +91,7 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) (w *waiter, 
 	defer l.mutex.Unlock()
 	if l.room(asked, now) {
 		if !dryRun {
-			l.passed = append(l.passed, passage{asked: asked, at: now})
+			l.let(asked, now)
 		}
 		return nil, false
 	}
@@ -104,21 +105,38 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) (w *waiter, 
 
 // room says whether the request fits beside what is used and what is underway.
 func (l *lane) room(asked amount.List, now time.Time) bool {
-	l.passed = slices.DeleteFunc(l.passed, func(p passage) bool { return now.Sub(p.at) >= underway })
+	for len(l.passed) > 0 && now.Sub(l.passed[0].at) >= underway {
+		l.forget(0)
+	}
 	for name, value := range asked {
 		limit, limited := l.hard[name]
-		if !limited {
-			continue
-		}
-		total := amount.Add(l.used[name], value)
-		for _, p := range l.passed {
-			total = amount.Add(total, p.asked[name])
-		}
-		if total > limit {
+		if limited && amount.Add(amount.Add(l.used[name], l.sum[name]), value) > limit {
 			return false
 		}
 	}
 	return true
+}
+
+// let takes down that a request goes on.
+func (l *lane) let(asked amount.List, now time.Time) {
+	l.passed = append(l.passed, passage{asked: asked, at: now})
+	if l.sum == nil {
+		l.sum = amount.List{}
+	}
+	for name, value := range asked {
+		l.sum[name] = amount.Add(l.sum[name], value)
+	}
+}
+
+// forget strikes out a request that went on.
+func (l *lane) forget(i int) {
+	for name, value := range l.passed[i].asked {
+		l.sum[name] -= value
+	}
+	l.passed = slices.Delete(l.passed, i, i+1)
+	if len(l.passed) == 0 {
+		l.sum = nil
+	}
 }
 
 // unreserve takes back the room of a request that does not go on after all.
@@ -126,7 +144,7 @@ func (l *lane) unreserve(asked amount.List) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if i := slices.IndexFunc(l.passed, func(p passage) bool { return p.asked.Equal(asked) }); i >= 0 {
-		l.passed = slices.Delete(l.passed, i, i+1)
+		l.forget(i)
 	}
 }
 
@@ -193,7 +211,7 @@ func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 		if !l.room(w.asked, now) {
 			return false
 		}
-		l.passed = append(l.passed, passage{asked: w.asked, at: now})
+		l.let(w.asked, now)
 		w.passed = true
 		close(w.fits)
 		return true
@@ -203,15 +221,17 @@ func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 // seeCharges forgets requests that went on once usage has risen by what they asked for.
 func (l *lane) seeCharges(used amount.List) {
 	risen := amount.Sub(used, l.used)
-	l.passed = slices.DeleteFunc(l.passed, func(p passage) bool {
-		if !risen.Covers(p.asked) {
-			return false
+	for i := 0; i < len(l.passed); {
+		asked := l.passed[i].asked
+		if !risen.Covers(asked) {
+			i++
+			continue
 		}
-		for name, value := range p.asked {
+		for name, value := range asked {
 			risen[name] -= value
 		}
-		return true
-	})
+		l.forget(i)
+	}
 }
 
 // inForce returns what is limited: admission enforces status.hard, and the fence spec.hard.
