@@ -71,7 +71,7 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	a.t.Helper()
 	stored := share.DeepCopy()
 	status := &share.Status
-	status.Revision, status.Hard, status.Used = a.revision, a.hard, corev1.ResourceList{}
+	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
 	for name := range a.hard {
 		status.Used[name] = resource.MustParse("0")
 		if used, ok := a.used[name]; ok {

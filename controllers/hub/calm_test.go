@@ -15,7 +15,7 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 		want string
 	}{
 		"settled":  {spec: weighted, want: "Ready Settled"},
-		"settling": {spec: weighted, set: func(w *world) { w.agents["east"].down = true }, want: "!Ready Settling"},
+		"ignored":  {spec: weighted, set: func(w *world) { w.agents["east"].down = true }, want: "!Ready Degraded"},
 		"draining": {spec: weighted2, set: func(w *world) { w.agents["east"].uses(list("pods", "40")) }, want: "!Ready Degraded"},
 		"invalid":  {spec: `{hard: {count/typo: "1"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`, want: "!Ready InvalidSpec"},
 		"unknown":  {spec: `{hard: {pods: "1"}, placement: {clusters: [east, nowhere]}, rebalance: {mode: Static}}`, want: "!Ready Degraded"},
@@ -33,6 +33,8 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 				tc.set(w)
 			}
 			w.settle()
+			w.clock.SetTime(w.clock.Now().Add(time.Hour))
+			w.settle()
 			if got := w.conditions()[0]; got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
@@ -49,6 +51,28 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAgentThatDoesNotAct(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.agents["east"].down = true
+	for range 3 {
+		w.round()
+		w.act()
+	}
+	w.wantLedger("east 0/0 Settling", "west 12/12 Settled")
+	w.clock.SetTime(w.clock.Now().Add(agentPatience + time.Second))
+	if result := w.round(); result.RequeueAfter == 0 {
+		t.Error("does not look again")
+	}
+	w.wantLedger("east 0/0 NotReady", "west 12/12 Settled")
+	if got, want := w.message("MemberNotReady"), "east: its agent does not act on the share: see whether fedquota-agent runs there"; got != want {
+		t.Errorf("got %q", got)
+	}
+	w.agents["east"].down = false
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
 func TestUsageIsStoredCalmly(t *testing.T) {
