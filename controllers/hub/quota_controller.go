@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -126,6 +127,7 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	s.decide()
 	if s.removed() {
+		r.forget(fq.UID)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
 	if err := r.store(ctx, s); err != nil {
@@ -136,6 +138,19 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	r.measure(s)
 	return r.deliver(ctx, s)
+}
+
+// forget drops what is remembered of a FederatedQuota that goes.
+func (r *QuotaReconciler) forget(quota types.UID) {
+	r.stored.Delete(quota)
+	for _, remembered := range []*sync.Map{&r.outcomes, &r.histories} {
+		remembered.Range(func(key, _ any) bool {
+			if key.(outcomeKey).quota == quota {
+				remembered.Delete(key)
+			}
+			return true
+		})
+	}
 }
 
 func (r *QuotaReconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
