@@ -371,6 +371,7 @@ func (s *scenario) judge() {
 		s.Errorf("violation: %s", violation)
 	}
 	s.result.take(report)
+	s.Logf("load: %+v, faults: %d", s.result.Load, len(s.result.Faults))
 }
 
 // untouched sees that all witnesses are there.
@@ -411,6 +412,8 @@ func (s *scenario) cleanup() {
 	if err != nil {
 		s.Errorf("deleting the FederatedQuota: %v", err)
 	}
+	ctx, cancel = context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	for _, member := range s.names() {
 		if err := s.member(member).DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(s.key.Namespace)); err != nil {
 			s.Errorf("emptying %s: %v", member, err)

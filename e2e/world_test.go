@@ -27,6 +27,10 @@ type world struct {
 	members map[string][]client.Client
 	// watchers is how the observer reaches each member.
 	watchers map[string]*rest.Config
+	// proxies stand between the hub and each member.
+	proxies map[string]proxy
+	// spares are second processes of hub manager and agents, by name.
+	spares map[string]*fleet.Process
 }
 
 // threeMembers are the members of the sample.
@@ -51,6 +55,7 @@ func startWorld(t *testing.T, name string, options system.Options) *world {
 	options.Root = root
 	options.Fleet.Dir = filepath.Join(root, "bin", "e2e", name)
 	options.Fleet.Progress = func(step string) { t.Log(step) }
+	options.Bare = true
 	s, err := system.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +65,7 @@ func startWorld(t *testing.T, name string, options system.Options) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.Client{}, watchers: map[string]*rest.Config{}}
+	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.Client{}, watchers: map[string]*rest.Config{}, spares: map[string]*fleet.Process{}}
 	for _, m := range s.Members {
 		w.watchers[m.Name] = m.Config
 		w.members[m.Name] = []client.Client{clientOf(t, m.Config)}
@@ -68,7 +73,52 @@ func startWorld(t *testing.T, name string, options system.Options) *world {
 			w.members[m.Name] = append(w.members[m.Name], clientOf(t, m.SecondConfig))
 		}
 	}
+	w.startProxies(t)
+	if w.HubManager, err = w.StartHubManager(t.Context(), system.HubManager); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range w.Members {
+		if w.Agents[m.Name], err = w.StartAgent(t.Context(), m, system.Agent(m.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return w
+}
+
+// spare returns another process of the hub manager or of an agent, running until the test ends.
+func (w *world) spare(t *testing.T, name string, start func(context.Context, string) (*fleet.Process, error)) *fleet.Process {
+	t.Helper()
+	p, known := w.spares[name]
+	var err error
+	if known {
+		err = p.Restart(t.Context())
+	} else {
+		p, err = start(t.Context(), name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.spares[name] = p
+	t.Cleanup(func() {
+		if err := p.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// spareHub returns a second hub manager.
+func (w *world) spareHub(t *testing.T) *fleet.Process {
+	t.Helper()
+	return w.spare(t, system.HubManager+"-2", w.StartHubManager)
+}
+
+// spareAgent returns a second agent of a member.
+func (w *world) spareAgent(t *testing.T, member string) *fleet.Process {
+	t.Helper()
+	return w.spare(t, system.Agent(member)+"-2", func(ctx context.Context, name string) (*fleet.Process, error) {
+		return w.StartAgent(ctx, w.Member(member), name)
+	})
 }
 
 // clientOf returns a client that is not held back.

@@ -1,0 +1,73 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// resultsDir is where the results of a run go.
+var resultsDir = filepath.Join("..", "bin", "e2e")
+
+// TestMain writes what the scenarios showed, when all have ended.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := writeResults(results.list); err != nil {
+		fmt.Fprintln(os.Stderr, "writing the results:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func writeResults(list []result) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(resultsDir, 0o755); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(resultsDir, "safety.json"), append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(resultsDir, "safety.md"), []byte(table(list)), 0o600)
+}
+
+// table is the results for people.
+func table(list []result) string {
+	var b strings.Builder
+	b.WriteString("| scenario | faults | load: created / refused | limits moved | excess, proved | excess, by arrival alone | native overcharge | s | |\n")
+	b.WriteString("|---|---|---:|---:|---|---|---|---:|---|\n")
+	for _, r := range list {
+		name := r.Scenario[strings.IndexByte(r.Scenario, '/')+1:]
+		verdict := "ok"
+		if !r.Passed {
+			verdict = "**failed**"
+		}
+		arrival := amountsOrNone(r.Unconfirmed)
+		if len(r.Unconfirmed) > 0 {
+			arrival += fmt.Sprintf(" for %.0f ms", 1000*r.UnconfirmedSeconds)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d / %d | %d | %s | %s | %s | %.0f | %s |\n", strings.ReplaceAll(name, "_", " "),
+			strings.Join(r.Faults, "; "), r.Load.Created, r.Load.Refused, r.LimitWrites, amountsOrNone(r.Confirmed), arrival,
+			amountsOrNone(r.Native), r.Seconds, verdict)
+	}
+	return b.String()
+}
+
+func amountsOrNone(list corev1.ResourceList) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Trim(text(list), "{}")
+}

@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// testStorm moves limits back and forth while all members, one of them with two API servers, are written at full speed.
+func testStorm(t *testing.T, w *world) {
+	s := newScenario(t, w, "storm", budget("30", "60"))
+	s.create(budget("30", "60"))
+	s.split(sample)
+	s.witness(2)
+	s.storm()
+	for n := range 12 {
+		s.turn(n)
+		s.progress()
+	}
+	s.turn(0)
+	s.finish()
+}
+
+// progress waits until the members, all of them if none is named, confirm the revision of their entry: under load a limit may stay above its target, but
+// nobody waits.
+func (s *scenario) progress(members ...string) {
+	s.Helper()
+	s.eventually("confirmations", func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		if err != nil {
+			return err
+		}
+		return s.confirmed(ctx, fq, members)
+	})
+}
+
+// confirmed says which of the members, all of them if none is named, do not confirm the revision of their entry.
+func (s *scenario) confirmed(ctx context.Context, fq *quotav1alpha1.FederatedQuota, members []string) error {
+	if fq.Status.ObservedGeneration != fq.Generation {
+		return fmt.Errorf("generation %d is not observed", fq.Generation)
+	}
+	for _, c := range fq.Status.Clusters {
+		if len(members) > 0 && !slices.Contains(members, string(c.Name)) {
+			continue
+		}
+		share := &quotav1alpha1.QuotaShare{}
+		if err := s.member(string(c.Name)).Get(ctx, s.key, share); err != nil {
+			return err
+		}
+		if c.Revision == 0 || share.Status.Revision < c.Revision {
+			return fmt.Errorf("cluster %s confirms revision %d of %d", c.Name, share.Status.Revision, c.Revision)
+		}
+	}
+	return nil
+}
+
+// testCut cuts the budget below what is used. Nothing is evicted, nothing more is admitted, and limits follow usage down.
+func testCut(t *testing.T, w *world) {
+	s := newScenario(t, w, "cut", budget("30", "60"))
+	s.create(budget("30", "60"))
+	s.split(sample)
+	s.witness(1)
+	used := map[string]int{east: 10, west: 8, north: 4}
+	for member, count := range used {
+		s.fill(member, "first", count/2, "1")
+		s.fill(member, "second", count/2, "1")
+		s.used(member, cpu, fmt.Sprintf("%d100m", count))
+	}
+	s.fault("budget cut from 30 to 12 cpu with 22.3 used")
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("12", "60") })
+	s.condition(quotav1alpha1.ConditionDebt, "10300m of requests.cpu")
+	s.condition(quotav1alpha1.ConditionDraining, east, west, north)
+	s.eventually("limits of what is used", func(ctx context.Context) error {
+		return s.limits(ctx, amounts{cpu: {"10100m", "8100m", "4100m"}})
+	})
+	fq, err := s.federatedQuota(s.Context())
+	s.must(err)
+	s.observer.SetGranted(fq.Status.Granted, time.Now())
+	for member := range used {
+		if err := s.member(member).Create(s.Context(), newPod(s.key.Namespace, "more", "100m")); !apierrors.IsForbidden(err) {
+			s.Errorf("a pod more in %s: got %v, want Forbidden", member, err)
+		}
+	}
+	for member := range used {
+		s.drain(member, "first")
+	}
+	s.eventually("limits to follow usage down", func(ctx context.Context) error {
+		return s.limits(ctx, amounts{cpu: {"6", "4100m", "2100m"}})
+	})
+	for member := range used {
+		s.drain(member, "second")
+	}
+	s.split(amounts{cpu: {"6", "4", "2"}})
+	s.noCondition(quotav1alpha1.ConditionDebt)
+	s.finish()
+}

@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// testMemberRestored puts the etcd of a member back to a snapshot: once to one with a lower limit than granted, once to one
+// with a higher limit than granted. The latter exceeds the budget, which nobody can prevent; it has to end by itself.
+func testMemberRestored(t *testing.T, w *world) {
+	s := newScenario(t, w, "member-restored", budget("30", "60"))
+	s.create(budget("30", "60"))
+	s.split(sample)
+	s.witness(1)
+	snapshot := filepath.Join(t.TempDir(), "snapshot")
+	s.must(w.Member(west).Snapshot(t.Context(), snapshot))
+
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Distribution.Rules = weights(2, 3, 1) })
+	s.split(amounts{cpu: {"10", "15", "5"}})
+	s.judge()
+	s.fault("etcd of west rolled back from a limit of 15 to one of 10 cpu")
+	s.restoreMember(west, snapshot)
+	s.observe(budget("30", "60"))
+	s.split(amounts{cpu: {"10", "15", "5"}})
+	s.turn(0)
+	s.split(sample)
+
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Distribution.Rules = weights(3, 1, 2) })
+	s.split(amounts{cpu: {"15", "5", "10"}})
+	s.judge()
+	s.fault("etcd of west rolled back from a limit of 5 to one of 10 cpu")
+	s.restoreMember(west, snapshot)
+	restored := time.Now()
+	s.split(amounts{cpu: {"15", "5", "10"}})
+	s.Logf("the excess that the rollback itself is was gone after %s", time.Since(restored).Round(time.Millisecond))
+	s.observe(budget("30", "60"))
+	s.finish()
+}
+
+// restoreMember puts a member back and restarts what watches it, as is to be done after each restore of an etcd: a watch that
+// goes on from a version which has not happened yet is silent until it has, and its cache shows what is no more.
+func (s *scenario) restoreMember(name, snapshot string) {
+	s.Helper()
+	s.must(s.Member(name).Restore(s.Context(), snapshot))
+	s.must(s.Agents[name].Restart(s.Context()))
+	s.must(s.HubManager.Restart(s.Context()))
+}
+
+// testHubRestored puts the etcd of the hub back to a snapshot, with a hub manager that is started again as after any restore:
+// the ledger meets members with higher revisions, learns what they hold, and goes on above.
+func testHubRestored(t *testing.T, w *world) {
+	s := newScenario(t, w, "hub-restored", budget("30", "60"))
+	s.create(budget("30", "60"))
+	s.split(sample)
+	s.witness(1)
+	snapshot := filepath.Join(t.TempDir(), "snapshot")
+	s.must(w.HubManager.Kill())
+	s.must(w.Hub.Snapshot(t.Context(), snapshot))
+	s.must(w.HubManager.Restart(t.Context()))
+	s.storm()
+	for n := range 4 {
+		s.turn(n + 1)
+		s.progress()
+	}
+	s.fault("etcd of the hub rolled back by 4 changes of the weights, under load")
+	s.must(w.HubManager.Kill())
+	s.must(w.Hub.Restore(t.Context(), snapshot))
+	s.must(w.HubManager.Restart(t.Context()))
+	s.eventually("a revision above all that members have seen", s.ahead)
+	s.fault("and rolled back in the middle of a change")
+	s.turn(2)
+	s.moment(stepWindow)
+	s.must(w.HubManager.Kill())
+	s.must(w.Hub.Restore(t.Context(), snapshot))
+	s.must(w.HubManager.Restart(t.Context()))
+	s.endStorms()
+	s.split(sample)
+	s.finish()
+}
+
+// ahead says which member has seen a higher revision than the ledger knows.
+func (s *scenario) ahead(ctx context.Context) error {
+	fq, err := s.federatedQuota(ctx)
+	if err != nil {
+		return err
+	}
+	for _, member := range s.names() {
+		share := &quotav1alpha1.QuotaShare{}
+		if err := s.member(member).Get(ctx, s.key, share); err != nil {
+			return err
+		}
+		if seen := max(share.Spec.Revision, share.Status.Revision); seen > fq.Status.Revision {
+			return fmt.Errorf("cluster %s has seen revision %d, the ledger is at %d", member, seen, fq.Status.Revision)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+// TestScenarios runs all scenarios on one fleet, one after another: a hub and three members, of which east has two API
+// servers.
+func TestScenarios(t *testing.T) {
+	members := threeMembers()
+	members[0].SecondAPIServer = true
+	w := startWorld(t, "scenarios", system.Options{Fleet: fleet.Options{Members: members}})
+	for _, scenario := range []struct {
+		name string
+		run  func(t *testing.T, w *world)
+	}{
+		{"bounds and placement", testBounds},
+		{"bad input", testBadInput},
+		{"unknown clusters and resources", testUnknown},
+		{"namespace missing", testNamespaceMissing},
+		{"kubeconfig missing, malformed, to nowhere", testKubeconfig},
+		{"two quotas over one scope", testConflict},
+		{"foreign quota", testForeign},
+		{"adoption", testAdoption},
+		{"removal", testRemoval},
+		{"deselect and reselect", testReselect},
+		{"break glass and share deleted by hand", testMeddling},
+		{"two API servers under a storm", testStorm},
+		{"cut below usage", testCut},
+		{"random kills", testKills},
+		{"two hub managers", testTwoHubs},
+		{"old leader paused", testOldLeader},
+		{"two agents", testTwoAgents},
+		{"API server paused", testAPIServerPaused},
+		{"cut off", testCutOff},
+		{"quota controller stopped", testQuotaController},
+		{"member restored from a snapshot", testMemberRestored},
+		{"hub restored from a snapshot", testHubRestored},
+		{"cluster deleted while it runs", testClusterDeleted},
+	} {
+		t.Run(scenario.name, func(t *testing.T) { scenario.run(t, w) })
+	}
+}
+
+// fault notes what was done to the system.
+func (s *scenario) fault(format string, args ...any) {
+	s.Helper()
+	s.Logf(format, args...)
+	s.result.Faults = append(s.result.Faults, fmt.Sprintf(format, args...))
+}
+
+// moment lets a random time up to a limit pass, so that a fault comes at no particular step.
+func (s *scenario) moment(limit time.Duration) {
+	timer := time.NewTimer(time.Duration(rand.Int64N(int64(limit))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.Context().Done():
+	}
+}
+
+// turn changes the weights to the n-th of some splits, each of which takes from a member to give to another.
+func (s *scenario) turn(n int) {
+	s.Helper()
+	splits := [][]int32{{3, 2, 1}, {1, 3, 2}, {2, 1, 3}, {1, 1, 4}, {4, 1, 1}}
+	s.change(func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Distribution.Rules = weights(splits[n%len(splits)]...)
+	})
+}
+
+// sample is what the weights 3:2:1 make of a budget of 30 cpu and 60 pods.
+var sample = amounts{cpu: {"15", "10", "5"}, pods: {"30", "20", "10"}}
