@@ -31,7 +31,6 @@ type observation struct {
 	// unguarded names the policies that are not in force.
 	unguarded string
 	now       time.Time
-	again     time.Duration // after which demand ages
 }
 
 // report writes the share's status if it says something new. A report that differs in usage alone may wait.
