@@ -71,7 +71,7 @@ func linkKubeconfigs(s *system.System, dir string) error {
 
 // acts are what the demo shows, in order.
 func (d *display) acts(ctx context.Context, root string) error {
-	for _, act := range []func(context.Context, string) error{d.split, d.use, d.reweigh, d.cut, d.restore} {
+	for _, act := range []func(context.Context, string) error{d.split, d.use, d.reweigh, d.cut, d.demand, d.restore} {
 		if err := act(ctx, root); err != nil {
 			return err
 		}
@@ -146,9 +146,32 @@ func (d *display) cut(ctx context.Context, _ string) error {
 	return d.follow(ctx)
 }
 
+// demand lets limits follow what is asked for.
+func (d *display) demand(ctx context.Context, _ string) error {
+	d.say("act 5: mode Auto. east asks for 18 cpu, more than its part; west and north idle, and lend it theirs")
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceAuto
+		for i := range fq.Spec.Distribution.Rules {
+			fq.Spec.Distribution.Rules[i].Weight = new(int32(1))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := d.scale(ctx, "east", quotaKey.Namespace, 18); err != nil {
+		return err
+	}
+	err = d.until(ctx, "east to run 18 replicas", func(t table) bool { return t.row("east").used["requests.cpu"] == "18" })
+	if err == nil {
+		d.say(fmt.Sprintf("       all 18 admitted %.1f s after the deployment was scaled", time.Since(began).Seconds()))
+	}
+	return err
+}
+
 // restore brings the demo back to the sample.
 func (d *display) restore(ctx context.Context, root string) error {
-	d.say("act 5: back to the sample: 30 cpu, 3:2:1")
+	d.say("act 6: back to the sample: 30 cpu, 3:2:1")
 	for _, cluster := range []string{"east", "west"} {
 		if err := d.delete(ctx, cluster, deployment("team-a", 0)); err != nil {
 			return err
