@@ -89,9 +89,6 @@ func (s *scope) gone(m *member) bool {
 	if slices.Contains(s.fq.Spec.Removal.Destroyed, quotav1alpha1.ClusterName(m.name)) || s.untold(m) {
 		return true
 	}
-	if e, _ := s.ledger.Entry(m.name); e.Revision == 0 && !s.ledger.Holds(m.name) && m.cluster != nil && markerOf(m.cluster) == 0 {
-		return true // it was never told anything
-	}
 	if !m.read() || !m.live || m.share != nil {
 		return false
 	}
@@ -102,7 +99,7 @@ func (s *scope) gone(m *member) bool {
 // ledger nor, by the marker on its Cluster, before.
 func (s *scope) untold(m *member) bool {
 	e, ok := s.ledger.Entry(m.name)
-	return ok && e.Revision == 0 && !s.ledger.Holds(m.name) && (m.cluster == nil || m.cluster.Annotations[quotav1alpha1.MemberAnnotation] != "true")
+	return ok && e.Revision == 0 && !s.ledger.Holds(m.name) && (m.cluster == nil || markerOf(m.cluster) == 0)
 }
 
 // leaves says whether the share of a member is to be deleted now.
