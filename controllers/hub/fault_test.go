@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -223,6 +224,26 @@ func TestWipedStatus(t *testing.T) {
 	w.agents["west"].down = false
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// TestWipedStatusOfAnUnreachableMember knows of west by the marker on its Cluster alone.
+func TestWipedStatusOfAnUnreachableMember(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["east"].uses(list("pods", "18"))
+	w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.edit(eastFirst)
+	w.restart()
+	w.settle()
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
+	if total := w.total("pods"); total > 30 {
+		t.Errorf("members have %d pods of 30", total)
+	}
+	w.members.byName["west"].err = nil
+	w.settle()
+	w.wantLedger("east 30/30 Settled", "west 0/0 Settled")
 }
 
 // TestDeletedShare has somebody delete a share by hand: the agent lets it go and keeps the limit, and the hub writes it anew.

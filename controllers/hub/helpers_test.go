@@ -11,5 +11,12 @@ hard: {pods: "20"}
 placement: {clusterSelector: {}}
 rebalance: {mode: Static}`
 
+// eastFirst gives all of 30 pods to east.
+const eastFirst = `
+hard: {pods: "30"}
+placement: {clusterSelector: {}}
+distribution: {rules: [{clusterSelector: {matchLabels: {name: west}}, weight: 0}]}
+rebalance: {mode: Static}`
+
 // quantities compares quantities by value.
 var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
