@@ -15,6 +15,7 @@ RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 include hack/make/tools.mk
 include hack/make/controlplane.mk
 include hack/make/generate.mk
+include hack/make/conformance.mk
 
 ##@ General
 

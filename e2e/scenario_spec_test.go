@@ -315,7 +315,7 @@ func testReselect(t *testing.T, w *world) {
 			s.used(west, cpu, "4")
 
 			s.label(west, "test")
-			s.Cleanup(func() { s.relabel(context.Background(), west, "prod") })
+			s.Cleanup(func() { _ = s.relabel(context.Background(), west, "prod") })
 			s.eventually("west to leave with what it uses", func(ctx context.Context) error {
 				return s.limits(ctx, amounts{cpu: {"", "4", ""}})
 			})

@@ -21,7 +21,8 @@ const (
 	ConditionForeignQuota = "ForeignQuota"
 	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised until it is known.
 	ConditionRebuilding = "Rebuilding"
-	// ConditionMemberNotReady is True while a member cannot take a share: no agent, no namespace, or an unknown resource.
+	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, or an unknown
+	// resource. A member without an agent is not among them: it stays Settling.
 	ConditionMemberNotReady = "MemberNotReady"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
 	ConditionUnknownCluster = "UnknownCluster"
@@ -30,10 +31,12 @@ const (
 )
 
 // Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as on a
-// FederatedQuota, are there only while they are true.
+// FederatedQuota, and Unguarded are there only while they are true.
 const (
 	// ConditionEnforced is True while the ResourceQuota has the share's revision in force.
 	ConditionEnforced = "Enforced"
+	// ConditionUnguarded is True while guard or fence is not in force in the member: nothing is enforced anew or reported.
+	ConditionUnguarded = "Unguarded"
 )
 
 // Reasons of conditions.
@@ -73,7 +76,8 @@ const (
 	ReasonStaleShare = "StaleShare"
 	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage.
 	ReasonNameTaken = "NameTaken"
-	// ReasonNamespaceMissing means that the member has no namespace of that name.
+	// ReasonNamespaceMissing means that the member has no namespace of that name. No share can exist then, so the hub says it
+	// in MemberNotReady, and this reason is not set.
 	ReasonNamespaceMissing = "NamespaceMissing"
 	// ReasonNamespaceTerminating means that the namespace is being deleted in the member.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
@@ -81,6 +85,8 @@ const (
 	ReasonUnknownResource = "UnknownResource"
 	// ReasonCanaryNotSynced means that the quota controller did not follow a change to the canary ResourceQuota in time.
 	ReasonCanaryNotSynced = "CanaryNotSynced"
+	// ReasonPolicyNotInForce means that the API server did not refuse what guard or fence must refuse.
+	ReasonPolicyNotInForce = "PolicyNotInForce"
 	// ReasonScopeCovered means that a ResourceQuota that the agent does not manage covers the same scope.
 	ReasonScopeCovered = "ScopeCovered"
 	// ReasonAnnotated means that the break-glass annotation is set.

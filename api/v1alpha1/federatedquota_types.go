@@ -74,6 +74,10 @@ type FederatedQuotaSpec struct {
 	// +optional
 	Rebalance Rebalance `json:"rebalance,omitempty,omitzero"`
 
+	// admission says what agents do for requests that do not fit.
+	// +optional
+	Admission Admission `json:"admission,omitempty,omitzero"`
+
 	// removal says what happens to a member's ResourceQuota when its cluster leaves or the FederatedQuota is deleted.
 	// +optional
 	Removal Removal `json:"removal,omitempty,omitzero"`
@@ -150,7 +154,8 @@ type DistributionRule struct {
 	// +optional
 	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
 
-	// weight of each matched cluster. A cluster of weight 0 gets no more than its min.
+	// weight of each matched cluster. A cluster of weight 0 stands last in line: beyond its min it
+	// gets what all others cannot take.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -162,6 +167,13 @@ type DistributionRule struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Min map[corev1.ResourceName]resource.Quantity `json:"min,omitempty"`
 
+	// lendable is the part of min that other clusters may use while it is idle. It comes back as their usage ends.
+	// Defaults to nothing. It only counts in mode Auto.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	Lendable map[corev1.ResourceName]resource.Quantity `json:"lendable,omitempty"`
+
 	// max is the most that each matched cluster may get.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
@@ -171,11 +183,13 @@ type DistributionRule struct {
 
 // RebalanceMode says what limits follow.
 //
-// +kubebuilder:validation:Enum=Static
+// +kubebuilder:validation:Enum=Auto;Static
 type RebalanceMode string
 
 const (
-	// RebalanceStatic splits the budget by weights, min and max alone.
+	// RebalanceAuto means that limits follow demand, between min and max, by weighted max-min.
+	RebalanceAuto RebalanceMode = "Auto"
+	// RebalanceStatic means that the budget is split by weights, min and max alone.
 	RebalanceStatic RebalanceMode = "Static"
 )
 
@@ -183,9 +197,67 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type Rebalance struct {
-	// mode says what limits follow. Defaults to Static.
+	// mode says what limits follow. Defaults to Auto.
 	// +optional
 	Mode RebalanceMode `json:"mode,omitempty"`
+
+	// headroomPercent is the room that each cluster is given beyond what it needs, in percent of its need, as far as the
+	// budget goes. Defaults to 10. It only counts in mode Auto.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	HeadroomPercent *int32 `json:"headroomPercent,omitempty"`
+
+	// dampingSeconds is the least time between two moves of a cluster's limit that serve headroom alone. What somebody
+	// needs moves at once. Defaults to 5. It only counts in mode Auto.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=3600
+	DampingSeconds *int32 `json:"dampingSeconds,omitempty"`
+}
+
+// AdmissionMode says what happens to a request that does not fit.
+//
+// +kubebuilder:validation:Enum=Hold;Off
+type AdmissionMode string
+
+const (
+	// AdmissionHold means that a request that does not fit states its demand and is held for a raise.
+	AdmissionHold AdmissionMode = "Hold"
+	// AdmissionOff means that requests are left to the native ResourceQuota; demand is what workloads lack.
+	AdmissionOff AdmissionMode = "Off"
+)
+
+// PokeMode says whether workloads that were refused are woken.
+//
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type PokeMode string
+
+const (
+	// PokeEnabled means that the agent touches the owners of refused objects after a raise, by one annotation.
+	PokeEnabled PokeMode = "Enabled"
+	// PokeDisabled means that refused workloads try again in their own time.
+	PokeDisabled PokeMode = "Disabled"
+)
+
+// Admission says what agents do for requests that do not fit.
+//
+// +kubebuilder:validation:MinProperties=1
+type Admission struct {
+	// mode says what happens to a request that does not fit. Defaults to Hold.
+	// +optional
+	Mode AdmissionMode `json:"mode,omitempty"`
+
+	// waitMilliseconds is how long a request may be held for a raise. Defaults to 500.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=5000
+	WaitMilliseconds *int32 `json:"waitMilliseconds,omitempty"`
+
+	// poke says whether workloads that were refused are woken after a raise, rather than sleeping on in back-off.
+	// Defaults to Enabled.
+	// +optional
+	Poke PokeMode `json:"poke,omitempty"`
 }
 
 // RemovalPolicy says what becomes of a member's ResourceQuota.
@@ -280,7 +352,7 @@ type FederatedQuotaStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=2000
+	// +kubebuilder:validation:MaxItems=1000
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 }
 
@@ -358,7 +430,7 @@ type ClusterStatus struct {
 
 	// message says what holds the cluster back, if anything does.
 	// +optional
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=256
 	Message string `json:"message,omitempty"`
 }
 

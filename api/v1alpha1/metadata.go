@@ -12,17 +12,21 @@ const (
 	// the agent reports. While it is there, the agent changes nothing and the hub raises nobody on that member's account.
 	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
 
-	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster; its value is "true". A
-	// Cluster without it cannot hold a share.
-	MemberAnnotation = "quota.fedquota.io/member"
-
-	// ReleasedAnnotation is set on a ResourceQuota that the agent has left behind, limited to what was used then. If its
-	// FederatedQuota comes back, the agent takes it over again.
+	// ReleasedAnnotation is set on a ResourceQuota that the agent managed and let go: it is the member's own, and the agent
+	// takes it over again when a share of its name and scopes comes back. Its value is "true".
 	ReleasedAnnotation = "quota.fedquota.io/released"
+
+	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the highest
+	// revision of a ledger at that time. A Cluster without it cannot hold a share.
+	MemberAnnotation = "quota.fedquota.io/member"
 
 	// RemovalAnnotation is set on a QuotaShare by the hub: the RemovalPolicy that the agent follows when the share is
 	// deleted. Without it the agent retains the ResourceQuota.
 	RemovalAnnotation = "quota.fedquota.io/removal"
+
+	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
+	// now: its controller then tries again at once. Its value is the revision that made the room.
+	PokedAnnotation = "quota.fedquota.io/poked"
 
 	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, and on a
 	// QuotaShare until the agent has done it.

@@ -44,6 +44,7 @@ type QuotaShareSpec struct {
 	// revision is the fencing token: the ledger's revision of this cluster's entry.
 	// +required
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=9007199254740991
 	Revision int64 `json:"revision,omitempty"`
 
 	// hard is the limit per resource name.
@@ -63,6 +64,38 @@ type QuotaShareSpec struct {
 	// scopeSelector restricts what is counted, as in a ResourceQuota.
 	// +optional
 	ScopeSelector *corev1.ScopeSelector `json:"scopeSelector,omitempty"`
+
+	// admission says what the agent does for requests that do not fit, as in the FederatedQuota.
+	// +optional
+	Admission Admission `json:"admission,omitempty,omitzero"`
+
+	// fleet is what a refused team should know: the state of the whole budget when the share was written.
+	// +optional
+	Fleet Fleet `json:"fleet,omitempty,omitzero"`
+}
+
+// Fleet is the state of the whole budget, as the hub knew it when it wrote the share.
+//
+// +kubebuilder:validation:MinProperties=1
+type Fleet struct {
+	// budget is what all clusters may use together.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Budget map[corev1.ResourceName]resource.Quantity `json:"budget,omitempty"`
+
+	// used is what all clusters used together.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
+
+	// waiting are the clusters that could use more than they have.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=5
+	Waiting []ClusterName `json:"waiting,omitempty"`
 }
 
 // QuotaShareStatus is what a cluster enforces and uses. revision, hard and used come from one version of the

@@ -162,7 +162,7 @@ removal: {policy: Delete, destroyed: [b]}
 		"too large a max":       {spec: valid + "distribution: {rules: [{max: " + amounts(33) + "}]}", want: "spec.distribution.rules[0].max: Too many: 33: must have at most 32 items"},
 
 		"empty rebalance":    {spec: valid + "rebalance: {}", want: "spec.rebalance: Invalid value: 0: spec.rebalance in body should have at least 1 properties"},
-		"unknown mode":       {spec: valid + "rebalance: {mode: Never}", want: `spec.rebalance.mode: Unsupported value: "Never": supported values: "Static"`},
+		"unknown mode":       {spec: valid + "rebalance: {mode: Never}", want: `spec.rebalance.mode: Unsupported value: "Never": supported values: "Auto", "Static"`},
 		"empty removal":      {spec: valid + "removal: {}", want: "spec.removal: Invalid value: 0: spec.removal in body should have at least 1 properties"},
 		"retain":             {spec: valid + "removal: {policy: Retain}"},
 		"unknown policy":     {spec: valid + "removal: {policy: Orphan}", want: `spec.removal.policy: Unsupported value: "Orphan": supported values: "Retain", "Delete"`},
@@ -200,7 +200,7 @@ func TestQuotaShareCreation(t *testing.T) {
 		"the least there is":   {spec: "revision: 1\nhard: {pods: 0}"},
 		"no revision":          {spec: "hard: {pods: 0}", want: "spec.revision: Required value"},
 		"revision 0":           {spec: "revision: 0\nhard: {pods: 0}", want: "spec.revision: Invalid value: 0: spec.revision in body should be greater than or equal to 1"},
-		"the highest revision": {spec: "revision: 9223372036854775807\nhard: {pods: 0}"},
+		"the highest revision": {spec: "revision: 9007199254740991\nhard: {pods: 0}"},
 		"no hard":              {spec: "revision: 1", want: "spec.hard: Required value"},
 		"empty hard":           {spec: "revision: 1\nhard: {}", want: "spec.hard: Invalid value: 0: spec.hard in body should have at least 1 properties"},
 		"32 names in hard":     {spec: "revision: 1\nhard: " + amounts(32)},

@@ -1,43 +1,80 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"maps"
 
 	"github.com/spf13/cobra"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/controllers/member"
+	"github.com/fedquota/fedquota/internal/demand"
+	webhooks "github.com/fedquota/fedquota/webhooks/member"
 )
 
 // newAgentCommand returns the command that runs the agent.
 func newAgentCommand() *cobra.Command {
 	var options managerOptions
+	var webhook webhookOptions
 	command := &cobra.Command{
 		Use:   "agent",
 		Short: "Run the agent in a member",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			mgr, err := options.newManager("fedquota-agent", cache.Options{DefaultTransform: cache.TransformStripManagedFields()})
+			mgr, err := options.newManager("fedquota-agent", agentObjects(), webhook.server())
 			if err != nil {
 				return err
 			}
-			canary := member.NewCanary(mgr.GetClient(), clock.RealClock{}, options.namespace)
-			if err := canary.SetupWithManager(mgr); err != nil {
-				return fmt.Errorf("setting up the canary: %w", err)
-			}
-			shares := &member.ShareReconciler{
-				Client:   mgr.GetClient(),
-				Clock:    clock.RealClock{},
-				Recorder: mgr.GetEventRecorder("fedquota-agent"),
-				Canary:   canary,
-			}
-			if err := shares.SetupWithManager(mgr); err != nil {
-				return fmt.Errorf("setting up the share controller: %w", err)
+			if err := setUpAgent(command.Context(), mgr, options.namespace, &webhook); err != nil {
+				return err
 			}
 			return mgr.Start(command.Context())
 		},
 	}
 	options.bind(command)
+	webhook.bind(command.Flags())
 	return command
+}
+
+// setUpAgent adds the controllers and the webhook of the agent to the manager.
+func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *webhookOptions) error {
+	canary := member.NewCanary(mgr.GetClient(), clock.RealClock{}, namespace)
+	if err := canary.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the canary: %w", err)
+	}
+	needs := &member.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook()}
+	if err := needs.Watch(ctx, mgr.GetCache()); err != nil {
+		return fmt.Errorf("watching workloads: %w", err)
+	}
+	shares := &member.ShareReconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Clock:    clock.RealClock{},
+		Recorder: mgr.GetEventRecorder("fedquota-agent"),
+		Canary:   canary,
+		Demand:   needs,
+	}
+	if err := shares.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the share controller: %w", err)
+	}
+	follower := &member.Follower{Demand: needs, Elected: mgr.Elected()}
+	if err := follower.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the reports of a follower: %w", err)
+	}
+	return webhook.setUp(ctx, mgr, namespace, needs.Book, needs.Report, func() bool { return canary.Verdict().Stuck })
+}
+
+// agentObjects restricts what the agent caches.
+func agentObjects() cache.Options {
+	objects := map[client.Object]cache.ByObject{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhooks.ConfigurationName)},
+	}
+	maps.Copy(objects, member.CachedWorkloads())
+	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: objects}
 }

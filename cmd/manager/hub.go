@@ -28,7 +28,7 @@ func newHubCommand() *cobra.Command {
 		Short: "Run the hub manager in a Cluster API management cluster",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			mgr, err := options.newManager("fedquota-hub", hubObjects(clusterNamespace))
+			mgr, err := options.newManager("fedquota-hub", hubObjects(clusterNamespace), nil)
 			if err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -48,7 +49,7 @@ func (o *managerOptions) bind(command *cobra.Command) {
 }
 
 // newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in.
-func (o *managerOptions) newManager(lease string, objects cache.Options) (ctrl.Manager, error) {
+func (o *managerOptions) newManager(lease string, objects cache.Options, webhooks webhook.Server) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
@@ -62,6 +63,7 @@ func (o *managerOptions) newManager(lease string, objects cache.Options) (ctrl.M
 		Cache:                         objects,
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: true, FilterProvider: filters.WithAuthenticationAndAuthorization},
 		HealthProbeBindAddress:        o.probeAddress,
+		WebhookServer:                 webhooks,
 		LeaderElection:                o.leaderElection,
 		LeaderElectionID:              lease,
 		LeaderElectionNamespace:       o.namespace,
@@ -85,4 +87,3 @@ func newScheme() *runtime.Scheme {
 	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
 	return scheme
 }
-

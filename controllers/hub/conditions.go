@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -141,7 +140,7 @@ func (s *scope) debt() string {
 	for _, name := range budget.Names() {
 		if debt := s.ledger.Debt(name); debt > 0 {
 			q := amount.ToQuantity(name, debt, formats[name].Format)
-			parts = append(parts, fmt.Sprintf("%s of %s", q.String(), corev1.ResourceName(name)))
+			parts = append(parts, fmt.Sprintf("%s of %s", q.String(), name))
 		}
 	}
 	if len(parts) == 0 {

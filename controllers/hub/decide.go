@@ -1,14 +1,12 @@
 package hub
 
 import (
-	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -27,29 +25,30 @@ func (s *scope) decide() {
 			s.ledger.Gone(m.name)
 		}
 	}
-	s.ledger.Steer(s.targets(), s.mayRaise)
+	s.ledger.Steer(s.plan(), s.mayRaise)
 }
 
-// rebuild makes the ledger unread if a member has seen a higher revision than the ledger knows.
+// rebuild makes the ledger unread if a member was told something by another ledger than this one, which was restored from
+// the past then. A ledger that is new or rebuilt counts on above the markers, which tell of ledgers that were lost.
 func (s *scope) rebuild() {
 	var highest int64
 	for _, m := range s.members {
-		if m.share == nil {
-			continue
-		}
-		if seen := max(m.share.Spec.Revision, m.report.Revision); s.ledger.RolledBack(m.name, seen) {
-			highest = max(highest, seen)
+		if told := told(m.share); told != nil && s.ledger.RolledBack(m.name, *told) {
+			highest = max(highest, told.Revision, told.InForce)
 		}
 	}
 	if highest > 0 {
 		s.ledger.Rebuild(highest)
+	}
+	if highest > 0 || s.ledger.Revision() == 0 {
+		s.ledger.Continue(s.marker)
 	}
 }
 
 // learn takes what a member says into the ledger.
 func (s *scope) learn(m *member) {
 	if m.selected && !s.halted() {
-		s.ledger.Join(m.name, m.cluster.Annotations[quotav1alpha1.MemberAnnotation] == "true")
+		s.ledger.Join(m.name, markerOf(m.cluster) > 0)
 	}
 	if !m.read() {
 		return
@@ -60,8 +59,12 @@ func (s *scope) learn(m *member) {
 		}
 		return
 	}
+	if m.share == nil && m.heldBack == namespaceMissing {
+		s.ledger.Vacate(m.name)
+		return
+	}
 	s.ledger.Settle(m.name, m.report)
-	if s.fellShort(m) {
+	if s.ledger.Disagrees(m.name, m.report) && !m.reports(quotav1alpha1.ConditionBreakGlass) {
 		s.ledger.Confirm(m.name)
 	}
 }
@@ -72,22 +75,10 @@ func told(share *quotav1alpha1.QuotaShare) *ledger.Share {
 		return nil
 	}
 	return &ledger.Share{
-		Revision: max(share.Spec.Revision, share.Status.Revision),
+		Revision: share.Spec.Revision,
 		Hard:     amount.Saturate(share.Spec.Hard, amount.Up),
+		InForce:  share.Status.Revision,
 	}
-}
-
-// fellShort says whether a member enforces less than the target of the revision that it confirms, as it may after
-// somebody broke the glass: within one revision the agent cannot go up again, so the target needs a new one.
-func (s *scope) fellShort(m *member) bool {
-	e, ok := s.ledger.Entry(m.name)
-	if !ok || m.report.Revision != e.Revision || m.reports(quotav1alpha1.ConditionBreakGlass) {
-		return false
-	}
-	return slices.ContainsFunc(e.Target.Names(), func(name corev1.ResourceName) bool {
-		hard, known := m.report.Hard[name]
-		return known && hard < e.Target[name]
-	})
 }
 
 // gone says whether the entry of a member may go.
@@ -108,7 +99,7 @@ func (s *scope) gone(m *member) bool {
 // ledger nor, by the marker on its Cluster, before.
 func (s *scope) untold(m *member) bool {
 	e, ok := s.ledger.Entry(m.name)
-	return ok && e.Revision == 0 && !s.ledger.Holds(m.name) && (m.cluster == nil || m.cluster.Annotations[quotav1alpha1.MemberAnnotation] != "true")
+	return ok && e.Revision == 0 && !s.ledger.Holds(m.name) && (m.cluster == nil || markerOf(m.cluster) == 0)
 }
 
 // leaves says whether the share of a member is to be deleted now.
@@ -125,59 +116,14 @@ func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
 	m := s.byName[cluster]
 	_, known := m.report.Used[name]
 	return m.read() && m.selected && known && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&
-		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass)
-}
-
-// targets returns what the limits of all clusters in the ledger shall become. A leaving cluster gives all back, but for
-// the deletion of the FederatedQuota itself, which leaves limits as they are.
-func (s *scope) targets() []ledger.Target {
-	if s.removing() {
-		return nil
-	}
-	budget := s.ledger.Budget()
-	names := budget.Names()
-	input := allocate.Input{Quota: string(s.fq.UID), Budgets: make([]int64, len(names))}
-	for i, name := range names {
-		input.Budgets[i] = budget[name]
-	}
-	var targets []ledger.Target
-	for _, m := range s.members {
-		if _, ok := s.ledger.Entry(m.name); !ok {
-			continue
-		}
-		targets = append(targets, ledger.Target{Cluster: m.name, Amounts: amount.List{}})
-		input.Members = append(input.Members, s.claimant(m, names))
-	}
-	for i, verdicts := range allocate.Static(input).Verdicts {
-		for j, name := range names {
-			targets[i].Amounts[name] = verdicts[j].Target
-		}
-	}
-	return targets
-}
-
-// claimant returns how a member takes part in the split.
-func (s *scope) claimant(m *member, names []corev1.ResourceName) allocate.Member {
-	claimant := allocate.Member{ID: m.name, Claims: make([]allocate.Claim, len(names))}
-	if !m.selected {
-		return claimant
-	}
-	t := terms(&s.fq.Spec.Distribution, m.cluster)
-	claimant.ID, claimant.Weight = string(m.cluster.UID), t.weight
-	for i, name := range names {
-		most, bounded := t.max[name]
-		if !bounded {
-			most = math.MaxInt64
-		}
-		claimant.Claims[i] = allocate.Claim{Min: t.min[name], Max: most}
-	}
-	return claimant
+		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass) &&
+		!m.reports(quotav1alpha1.ConditionUnguarded)
 }
 
 // distributionTerms are a cluster's weight and bounds, as the rules of the distribution give it.
 type distributionTerms struct {
-	weight   int64
-	min, max amount.List
+	weight             int64
+	min, lendable, max amount.List
 }
 
 // terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it.
@@ -193,6 +139,9 @@ func terms(d *quotav1alpha1.Distribution, cluster *clusterv1.Cluster) distributi
 		}
 		if rule.Min != nil {
 			t.min = amount.Saturate(rule.Min, amount.Up)
+		}
+		if rule.Lendable != nil {
+			t.lendable = amount.Saturate(rule.Lendable, amount.Down)
 		}
 		if rule.Max != nil {
 			t.max = amount.Saturate(rule.Max, amount.Down)

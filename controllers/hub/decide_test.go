@@ -54,11 +54,11 @@ func TestNextRound(t *testing.T) {
 	}{
 		"at rest":              {},
 		"no connection":        {member: member{unreachable: "there is no connection"}},
-		"health probes fail":   {member: member{unreachable: "health probes fail", failing: true}, again: true},
+		"health probes fail":   {member: member{unreachable: "health probes fail", cluster: &clusterv1.Cluster{}}, again: true},
 		"could not be written": {member: member{heldBack: namespaceMissing, outcome: namespaceMissing}, again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(&quotav1alpha1.FederatedQuota{}, nil, nil, metav1.Now().Time)
+			s := newScope(&quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceStatic}}}, nil, nil, metav1.Now().Time)
 			s.members = []*member{&c.member}
 			if next := s.nextRound(); (next >= heldBackInterval) != c.again || (next == 0) == c.again {
 				t.Errorf("next round after %s, want one: %v", next, c.again)

@@ -3,20 +3,26 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	kerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/ledger"
 )
 
 const (
@@ -51,20 +57,42 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 // nextRound returns when to look again although nothing may happen, 0 for never.
 func (s *scope) nextRound() time.Duration {
 	next := s.snapshotDue
+	sooner := func(d time.Duration) {
+		if d > 0 && (next == 0 || d < next) {
+			next = d
+		}
+	}
 	for _, m := range s.members {
-		e, ok := s.ledger.Entry(m.name)
-		switch {
-		case s.changed(m), ok && e.Revision == 0 && m.read():
+		if s.unfinished(m) {
 			return time.Millisecond
-		case (m.outcome != "" || m.failing) && (next == 0 || next > heldBackInterval):
-			next = wait.Jitter(heldBackInterval, jitter)
+		}
+		if m.held() {
+			sooner(wait.Jitter(heldBackInterval, jitter))
+		}
+		if !s.static() {
+			sooner(m.dampedFor)
+			sooner(wait.Jitter(roundInterval, jitter))
 		}
 	}
 	return next
 }
 
-// changed says whether the outcome of a delivery is not in the status yet.
-func (s *scope) changed(m *member) bool { return m.read() && m.outcome != m.heldBack }
+// held says whether something keeps the member back that nothing may tell the end of.
+func (m *member) held() bool {
+	return m.outcome != "" || m.unreachable != "" && m.cluster != nil || m.idle()
+}
+
+// idle says whether the agent has not acted on the present share.
+func (m *member) idle() bool {
+	return m.share != nil && m.share.Status.ObservedGeneration != m.share.Generation
+}
+
+// unfinished says whether the next round can go on with a member at once: it is to be adopted, or the outcome of its
+// delivery is not in the status yet.
+func (s *scope) unfinished(m *member) bool {
+	e, ok := s.ledger.Entry(m.name)
+	return m.read() && (m.outcome != m.heldBack || ok && e.Revision == 0)
+}
 
 // deliverTo writes one share where it differs from the ledger.
 func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
@@ -74,17 +102,22 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		return nil
 	case s.leaves(m):
 		return r.remove(ctx, s, m)
-	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || m.share.Spec.Revision >= e.Revision):
+	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, "")
 		return nil
 	case m.share == nil && s.removing():
 		return nil
 	}
+	return r.write(ctx, s, m)
+}
+
+// write creates or updates a share, once the Cluster is marked.
+func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error {
 	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
 	if err != nil {
 		return err
 	}
-	if err := r.mark(ctx, m); err != nil {
+	if err := r.mark(ctx, s, m); err != nil {
 		return err
 	}
 	if m.share == nil {
@@ -93,6 +126,15 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		err = r.update(ctx, c, s, m)
 	}
 	return r.judge(s, m, err)
+}
+
+// upToDate says whether the share of a member says what it should. A share of a higher revision is none of ours to write.
+func (s *scope) upToDate(m *member, e ledger.Entry) bool {
+	spec := &m.share.Spec
+	if spec.Revision != e.Revision {
+		return spec.Revision > e.Revision
+	}
+	return equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
 }
 
 // judge remembers why a share could not be written. What only somebody else can change is no error to retry at once.
@@ -106,10 +148,17 @@ func (r *QuotaReconciler) judge(s *scope, m *member, err error) error {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		r.remember(s, m, "the namespace is being deleted there")
 		return nil
+	case stale(err):
+		fencedWrites.Inc()
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 		r.remember(s, m, "its API server refused the share: "+string(apierrors.ReasonForError(err)))
 	}
 	return client.IgnoreAlreadyExists(err)
+}
+
+// stale says whether a member's API server refused a share because a newer one is there.
+func stale(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "revision never goes down")
 }
 
 func (r *QuotaReconciler) remember(s *scope, m *member, outcome string) {
@@ -122,16 +171,29 @@ func (r *QuotaReconciler) remember(s *scope, m *member, outcome string) {
 }
 
 func missingNamespace(err error) bool {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // what the API server answered, as it is
-	return ok && apierrors.IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// mark leaves a marker on the Cluster before anything is written into it: from now on it may hold a share.
-func (r *QuotaReconciler) mark(ctx context.Context, m *member) error {
-	if m.cluster.Annotations[quotav1alpha1.MemberAnnotation] == "true" {
+// markerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share.
+func markerOf(cluster *clusterv1.Cluster) int64 {
+	revision, err := strconv.ParseInt(cluster.Annotations[quotav1alpha1.MemberAnnotation], 10, 64)
+	if _, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]; marked && err != nil {
+		return 1
+	}
+	return revision
+}
+
+// mark leaves a marker on the Cluster before a share comes into being or jumps ahead: from now on the cluster may hold a
+// share, and a ledger that is lost must not count from below the revision that the marker notes.
+func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
+	revision := s.ledger.Revision()
+	if marker := markerOf(m.cluster); marker >= revision || marker > 0 && m.share != nil && revision-m.share.Spec.Revision < ledger.Gap {
 		return nil
 	}
-	patch, err := mergePatch(map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.MemberAnnotation: "true"}}})
+	patch, err := mergePatch(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
+	}})
 	if err != nil {
 		return err
 	}
@@ -141,7 +203,9 @@ func (r *QuotaReconciler) mark(ctx context.Context, m *member) error {
 func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope, m *member) error {
 	share := &quotav1alpha1.QuotaShare{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.fq.Namespace, Name: s.fq.Name, Finalizers: []string{quotav1alpha1.Finalizer}},
-		Spec:       quotav1alpha1.QuotaShareSpec{Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector},
+		Spec: quotav1alpha1.QuotaShareSpec{
+			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admission(), Fleet: s.fleet(),
+		},
 	}
 	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
 	err := c.Create(ctx, share)
@@ -158,18 +222,52 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 // a lower revision, and another limit at the same one.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
-	limits := make(map[string]any, len(hard))
-	for name := range m.share.Spec.Hard {
-		limits[string(name)] = nil
-	}
-	for name, limit := range hard {
-		limits[string(name)] = limit
-	}
-	patch, err := mergePatch(map[string]any{"spec": map[string]any{"revision": revision, "hard": limits}})
+	patch, err := mergePatch(map[string]any{"spec": map[string]any{
+		"revision":  revision,
+		"hard":      replacing(m.share.Spec.Hard, hard),
+		"admission": admissionPatch(s.admission()),
+		"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
+	}})
 	if err != nil {
 		return err
 	}
 	return c.Patch(ctx, m.share.DeepCopy(), patch)
+}
+
+// admissionPatch returns the merge patch that leaves nothing but admission.
+func admissionPatch(admission quotav1alpha1.Admission) any {
+	if admission == (quotav1alpha1.Admission{}) {
+		return nil
+	}
+	return map[string]any{"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke)}
+}
+
+// fleetPatch returns the merge patch that turns old into fleet.
+func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
+	if len(fleet.Budget) == 0 {
+		return nil
+	}
+	return map[string]any{"budget": replacing(old.Budget, fleet.Budget), "used": replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
+}
+
+// orNil returns nil for an empty string, which a merge patch takes as removal.
+func orNil[T ~string](value T) any {
+	if value == "" {
+		return nil
+	}
+	return value
+}
+
+// replacing returns the merge patch of a map that turns old into list.
+func replacing(old, list corev1.ResourceList) map[string]any {
+	patch := make(map[string]any, len(list))
+	for name := range old {
+		patch[string(name)] = nil
+	}
+	for name, limit := range list {
+		patch[string(name)] = limit
+	}
+	return patch
 }
 
 // remove deletes the share of a member that leaves, after it was told what shall become of its ResourceQuota.
@@ -216,5 +314,5 @@ func forEach(members []*member, do func(*member) error) error {
 		})
 	}
 	_ = group.Wait()
-	return utilerrors.NewAggregate(errs)
+	return kerrors.NewAggregate(errs)
 }

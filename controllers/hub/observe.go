@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
@@ -30,8 +32,6 @@ type member struct {
 	selected bool
 	// unreachable says why the cluster could not be read, or is empty.
 	unreachable string
-	// failing says that there is a connection over which health probes fail. Nothing tells when they pass again.
-	failing bool
 	// heldBack says why the cluster could not take its share in the last round, or is empty.
 	heldBack string
 	// live says whether share was read from the API server rather than from a cache.
@@ -40,13 +40,17 @@ type member struct {
 	share *quotav1alpha1.QuotaShare
 	// report is what share says is in force.
 	report ledger.Report
+	// demand is what share says that the member could use beyond what it uses, and peak the most that it used of late.
+	demand, peak amount.List
+	// dampedFor is how long the limit must not move for headroom.
+	dampedFor time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome string
 }
 
 // reports says whether the member reports the condition as true.
 func (m *member) reports(condition string) bool {
-	return m.share != nil && meta.IsStatusConditionTrue(m.share.Status.Conditions, condition)
+	return m.share != nil && apimeta.IsStatusConditionTrue(m.share.Status.Conditions, condition)
 }
 
 // read says whether the member could be read in this round.
@@ -68,7 +72,9 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 			m.heldBack, m.outcome = reason.(string), reason.(string)
 		}
 	}
-	return s, forEach(s.members, func(m *member) error { return r.read(ctx, s, m) })
+	err := forEach(s.members, func(m *member) error { return r.read(ctx, s, m) })
+	r.recall(s)
+	return s, err
 }
 
 // placed returns the Clusters that the placement selects, by name, and the names that it gives in vain.
@@ -117,11 +123,12 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 	switch err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share); {
 	case err == nil:
 		m.share, m.report = share, ledger.ReportOf(share.Status)
+		m.demand = amount.Saturate(share.Status.Demand, amount.Up)
 	case !apierrors.IsNotFound(err) || isAbsentKind(err):
 		return m.unreadable(err)
 	}
 	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {
-		m.unreachable, m.failing = "health probes fail", true
+		m.unreachable = "health probes fail"
 	}
 	return nil
 }
@@ -160,7 +167,7 @@ func (m *member) unreadable(err error) error {
 
 // isAbsentKind says whether an API server does not serve the kind at all, rather than not having the object.
 func isAbsentKind(err error) bool {
-	if meta.IsNoMatchError(err) {
+	if apimeta.IsNoMatchError(err) {
 		return true
 	}
 	var status apierrors.APIStatus

@@ -3,9 +3,12 @@ package hub
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -24,10 +27,12 @@ import (
 const (
 	// snapshotInterval is the least time between two status writes that differ in usage alone.
 	snapshotInterval = 5 * time.Second
-	// heldBackInterval is how soon a member that could not take its share is tried again.
+	// heldBackInterval is how soon a member that could not be read, or could not take its share, is tried again.
 	heldBackInterval = 15 * time.Second
 	// unreachableAfter is how long health probes may fail before a member counts as unreachable.
 	unreachableAfter = 20 * time.Second
+	// roundInterval is how often limits that follow demand are looked at although nothing was reported.
+	roundInterval = 30 * time.Second
 )
 
 // QuotaReconciler is the only writer of the ledger: it reads what members report, decides their targets, stores the ledger
@@ -45,15 +50,18 @@ type QuotaReconciler struct {
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
 
-	watcher  clustercache.SourceWatcher[ctrl.Request]
-	outcomes sync.Map // of why a share could not be written, by outcomeKey
-	stored   sync.Map // of when the status was written last, by UID
+	watcher   clustercache.SourceWatcher[ctrl.Request]
+	outcomes  sync.Map // of why a share could not be written, by outcomeKey
+	histories sync.Map // of *history, by outcomeKey
+	stored    sync.Map // of when the status was written last, by UID
 }
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas/status,verbs=update
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",namespace=default,resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the reconciler.
@@ -76,14 +84,16 @@ func (r *QuotaReconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl
 	return r.quotas(ctx)
 }
 
-// siblings returns the FederatedQuotas of a namespace: one that changed or went may have stood in the way of the others.
-func (r *QuotaReconciler) siblings(ctx context.Context, o client.Object) []ctrl.Request {
-	return r.quotas(ctx, client.InNamespace(o.GetNamespace()))
+// siblings returns the other FederatedQuotas of a namespace: a conflict with one that changes or goes may have ended.
+func (r *QuotaReconciler) siblings(ctx context.Context, quota client.Object) []ctrl.Request {
+	return slices.DeleteFunc(r.quotas(ctx, client.InNamespace(quota.GetNamespace())), func(request ctrl.Request) bool {
+		return request.Name == quota.GetName()
+	})
 }
 
-func (r *QuotaReconciler) quotas(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
+func (r *QuotaReconciler) quotas(ctx context.Context, options ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &list, opts...); err != nil {
+	if err := r.List(ctx, &list, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing FederatedQuotas")
 		return nil
 	}
@@ -98,6 +108,9 @@ func (r *QuotaReconciler) quotas(ctx context.Context, opts ...client.ListOption)
 func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
+		if apierrors.IsNotFound(err) {
+			forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if fq.DeletionTimestamp.IsZero() {
@@ -114,12 +127,30 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	}
 	s.decide()
 	if s.removed() {
+		r.forget(fq.UID)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
 	if err := r.store(ctx, s); err != nil {
+		if apierrors.IsConflict(err) {
+			fencedWrites.Inc()
+		}
 		return ctrl.Result{}, err
 	}
+	r.measure(s)
 	return r.deliver(ctx, s)
+}
+
+// forget drops what is remembered of a FederatedQuota that goes.
+func (r *QuotaReconciler) forget(quota types.UID) {
+	r.stored.Delete(quota)
+	for _, remembered := range []*sync.Map{&r.outcomes, &r.histories} {
+		remembered.Range(func(key, _ any) bool {
+			if key.(outcomeKey).quota == quota {
+				remembered.Delete(key)
+			}
+			return true
+		})
+	}
 }
 
 func (r *QuotaReconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {

@@ -27,7 +27,7 @@ type scope struct {
 	members []*member
 	// byName holds the members again.
 	byName map[string]*member
-	// ledger is over the budget of the spec, or over the last good one if the spec is invalid.
+	// ledger is over the budget of the spec, or over the last good one while that cannot be acted on.
 	ledger *ledger.Ledger
 	// problems are what makes the spec one that cannot be acted on.
 	problems field.ErrorList
@@ -35,33 +35,48 @@ type scope struct {
 	conflict string
 	// strangers say where the spec names Clusters that do not exist.
 	strangers []string
+	// marker is the highest revision that a marker on any Cluster notes.
+	marker int64
+	// known are the revisions of the entries before the round.
+	known map[string]int64
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
 }
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
-	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec)}
+	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), known: make(map[string]int64, len(fq.Status.Clusters))}
 	selected, missing := placed(&fq.Spec.Placement, clusters)
-	if !fq.DeletionTimestamp.IsZero() {
+	if s.removing() {
 		selected = nil
 	}
 	s.strangers = strangers(&fq.Spec, clusters, missing)
 	s.conflict = conflictOf(fq, selected, clusters, siblings)
 	s.problems = append(s.problems, s.destroyed(selected)...)
+	if len(s.problems) == 0 {
+		s.problems = s.guarantees(selected)
+	}
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
+	for i := range fq.Status.Clusters {
+		s.known[string(fq.Status.Clusters[i].Name)] = fq.Status.Clusters[i].Revision
+	}
+	for i := range clusters {
+		s.marker = max(s.marker, markerOf(&clusters[i]))
+	}
 	s.byName = s.newMembers(selected, clusters)
 	s.members = slices.SortedFunc(maps.Values(s.byName), func(a, b *member) int { return strings.Compare(a.name, b.name) })
-	if len(s.problems) == 0 {
-		s.problems = s.guarantees()
-	}
 	return s
 }
 
-// budget returns what may be distributed. While the spec is invalid that is what it was before.
+// budget returns what may be distributed. While the spec cannot be acted on that is what it was before.
 func (s *scope) budget() amount.List {
-	if len(s.problems) > 0 {
+	if len(s.problems) > 0 || s.conflict != "" {
 		return amount.Saturate(s.fq.Status.Hard, amount.Down)
 	}
+	return s.wanted()
+}
+
+// wanted returns the budget that the spec asks for.
+func (s *scope) wanted() amount.List {
 	return amount.Sub(amount.Saturate(s.fq.Spec.Hard, amount.Down), amount.Saturate(s.fq.Spec.Reserve, amount.Up))
 }
 
@@ -113,37 +128,43 @@ func (s *scope) destroyed(selected map[string]*clusterv1.Cluster) field.ErrorLis
 	return problems
 }
 
-// guarantees checks that the min of the selected clusters fit into the budget.
-func (s *scope) guarantees() field.ErrorList {
-	sum, who := amount.List{}, map[corev1.ResourceName][]string{}
-	for _, m := range s.members {
-		if !m.selected {
-			continue
-		}
-		for name, value := range terms(&s.fq.Spec.Distribution, m.cluster).min {
-			if value > 0 {
+// guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget.
+func (s *scope) guarantees(selected map[string]*clusterv1.Cluster) field.ErrorList {
+	sum, who, problems := amount.List{}, map[corev1.ResourceName][]string{}, field.ErrorList{}
+	for _, cluster := range slices.Sorted(maps.Keys(selected)) {
+		t := terms(&s.fq.Spec.Distribution, selected[cluster])
+		for _, name := range t.min.Names() {
+			if value := t.min[name]; value > 0 {
 				sum[name] = amount.Add(sum[name], value)
-				who[name] = append(who[name], m.name)
+				who[name] = append(who[name], cluster)
+			}
+			if most, bounded := t.max[name]; bounded && t.min[name] > most && len(problems) < namesLimit {
+				problems = append(problems, s.excessive(name, t.min[name], most, "the rules give cluster %s more than its max: must be at most %s", cluster))
 			}
 		}
 	}
-	var problems field.ErrorList
-	budget, formats := s.ledger.Budget(), like(s.fq)
+	budget := s.wanted()
 	for _, name := range sum.Names() {
 		if sum[name] > budget[name] {
-			total, limit := amount.ToQuantity(name, sum[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
-			problems = append(problems, field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), total.String(),
-				fmt.Sprintf("the min of clusters %s add up to more than the budget: must be at most %s in all", strings.Join(who[name], ", "), limit.String())))
+			problems = append(problems, s.excessive(name, sum[name], budget[name],
+				"the min of clusters %s add up to more than the budget: must be at most %s in all", abbreviated(who[name])))
 		}
 	}
 	return problems
+}
+
+// excessive says of which clusters the min is above what it may be; format takes the clusters and the limit.
+func (s *scope) excessive(name corev1.ResourceName, value, limit int64, format, clusters string) *field.Error {
+	like := like(s.fq)[name].Format
+	is, most := amount.ToQuantity(name, value, like), amount.ToQuantity(name, limit, like)
+	return field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), is.String(), fmt.Sprintf(format, clusters, most.String()))
 }
 
 // strangers returns where the spec names Clusters that do not exist. They are no reason to halt: the others go on.
 func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Cluster, missing []string) []string {
 	var found []string
 	if len(missing) > 0 {
-		found = append(found, "spec.placement.clusters: "+strings.Join(missing, ", "))
+		found = append(found, "spec.placement.clusters: "+abbreviated(missing))
 	}
 	for i, rule := range spec.Distribution.Rules {
 		var unknown []string
@@ -153,7 +174,7 @@ func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Clus
 			}
 		}
 		if len(unknown) > 0 {
-			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].clusters: %s", i, strings.Join(unknown, ", ")))
+			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].clusters: %s", i, abbreviated(unknown)))
 		}
 	}
 	return found

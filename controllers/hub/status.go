@@ -9,16 +9,25 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// messageLimit keeps a member's message within its schema.
-const messageLimit = 512
+const (
+	// messageLimit keeps a member's message within its schema.
+	messageLimit = 256
+	// agentPatience is how long an agent may take to act on a share before it counts as absent.
+	agentPatience = 30 * time.Second
+	// conditionLimit keeps the message of a condition within its schema, and readable.
+	conditionLimit = 4096
+	// noteLimit keeps the note of an event within what the API server takes.
+	noteLimit = 1000
+)
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the round
 // was decided on. A status that differs in usage alone is written calmly.
@@ -36,6 +45,7 @@ func (r *QuotaReconciler) store(ctx context.Context, s *scope) error {
 		return err
 	}
 	r.stored.Store(s.fq.UID, r.Clock.Now())
+	r.note(s)
 	r.announce(ctx, s.fq, stored.Conditions)
 	return nil
 }
@@ -84,7 +94,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 	if m.read() && m.share != nil {
 		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
 	}
-	c.State, c.Message = s.stateOf(m)
+	c.State, c.Message = s.stateOf(m, before)
 	c.Message = truncated(c.Message, messageLimit)
 	c.Since = before.Since
 	if c.State != before.State || c.Since == nil {
@@ -94,7 +104,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 }
 
 // stateOf sums up what is known of a member, and why it is not settled.
-func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, string) {
+func (s *scope) stateOf(m *member, before quotav1alpha1.ClusterStatus) (quotav1alpha1.ClusterState, string) {
 	e, _ := s.ledger.Entry(m.name)
 	switch {
 	case e.Revision == 0:
@@ -105,8 +115,6 @@ func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, string) {
 		return quotav1alpha1.ClusterBreakGlass, m.message(quotav1alpha1.ConditionBreakGlass)
 	case m.reports(quotav1alpha1.ConditionStuckQuotaController):
 		return quotav1alpha1.ClusterStuck, m.message(quotav1alpha1.ConditionStuckQuotaController)
-	case m.heldBack != "":
-		return quotav1alpha1.ClusterNotReady, m.heldBack
 	case m.refuses() != "":
 		return quotav1alpha1.ClusterNotReady, m.refuses()
 	case !m.selected:
@@ -114,25 +122,50 @@ func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, string) {
 	case s.ledger.Settled(m.name, m.report):
 		return quotav1alpha1.ClusterSettled, ""
 	case m.report.Revision == e.Revision && !e.Target.Covers(e.Granted):
-		return quotav1alpha1.ClusterDraining, ""
+		return quotav1alpha1.ClusterDraining, above(e)
+	case s.ignored(m, before):
+		return quotav1alpha1.ClusterNotReady, agentAbsent
 	}
 	return quotav1alpha1.ClusterSettling, ""
 }
 
+// agentAbsent is why a member that can be read does not follow.
+const agentAbsent = "its agent does not act on the share: see whether fedquota-agent runs there"
+
+// ignored says whether the agent has not acted on the present share for long.
+func (s *scope) ignored(m *member, before quotav1alpha1.ClusterStatus) bool {
+	return m.idle() && (before.Message == agentAbsent ||
+		before.State == quotav1alpha1.ClusterSettling && before.Since != nil && s.now.Sub(before.Since.Time) > agentPatience)
+}
+
+// above names the resources of which more is in use than the target.
+func above(e ledger.Entry) string {
+	var names []string
+	for _, name := range e.Granted.Names() {
+		if e.Granted[name] > e.Target[name] {
+			names = append(names, string(name))
+		}
+	}
+	return "more is used than its target of " + abbreviated(names)
+}
+
 // message returns what the member says with a condition.
 func (m *member) message(condition string) string {
-	if c := meta.FindStatusCondition(m.share.Status.Conditions, condition); c != nil {
+	if c := apimeta.FindStatusCondition(m.share.Status.Conditions, condition); c != nil {
 		return c.Message
 	}
 	return ""
 }
 
-// refuses returns why the agent cannot enforce the share, or "" if it can.
+// refuses returns why the member cannot take or enforce its share, or "" if it can.
 func (m *member) refuses() string {
-	if m.share == nil {
-		return ""
+	if m.heldBack != "" || m.share == nil {
+		return m.heldBack
 	}
-	c := meta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+	if m.reports(quotav1alpha1.ConditionUnguarded) {
+		return m.message(quotav1alpha1.ConditionUnguarded)
+	}
+	c := apimeta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return ""
 	}
@@ -193,11 +226,12 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 
 // setConditions replaces all conditions; one that is not wanted any longer goes.
 func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
-	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return meta.FindStatusCondition(wanted, c.Type) == nil })
+	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
 	for _, c := range wanted {
+		c.Message = truncated(c.Message, conditionLimit)
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = metav1.NewTime(now)
-		meta.SetStatusCondition(into, c)
+		apimeta.SetStatusCondition(into, c)
 	}
 }
 
@@ -211,7 +245,7 @@ func truncated(s string, limit int) string {
 // announce logs and writes an event for each condition that has changed its status or reason.
 func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before []metav1.Condition) {
 	for _, c := range fq.Status.Conditions {
-		was := meta.FindStatusCondition(before, c.Type)
+		was := apimeta.FindStatusCondition(before, c.Type)
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
 			continue
 		}
@@ -220,6 +254,6 @@ func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.Federa
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason)
-		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s: %s", c.Type, c.Message)
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", truncated(c.Type+": "+c.Message, noteLimit))
 	}
 }

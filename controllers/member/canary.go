@@ -30,8 +30,19 @@ const (
 	canaryTimeout  = 10 * time.Second
 )
 
-// Canary tells whether the quota controller of the cluster works: it changes the limit of a ResourceQuota of its own, and
-// the quota controller has to follow in time. One that does not no longer recounts usage either.
+// Verdict is what the canary found of the cluster.
+type Verdict struct {
+	// Known says whether the canary has come to a verdict since the agent started.
+	Known bool
+	// Stuck says whether the quota controller did not follow a change in time.
+	Stuck bool
+	// Unguarded names the policies that are not in force.
+	Unguarded string
+}
+
+// Canary tells whether the cluster can be relied upon. Its quota controller works if it follows changes to the limit of a
+// ResourceQuota of the canary's own in time; one that does not no longer recounts usage either. Its API server is guarded
+// if it refuses what guard and fence must refuse.
 type Canary struct {
 	client.Client
 	// Clock measures how long the quota controller takes.
@@ -39,10 +50,15 @@ type Canary struct {
 	// Namespace is the agent's own.
 	Namespace string
 
+	// The state of Reconcile, of which one runs at a time: the last limit that was written and when, and since when a
+	// change has not been followed.
+	limit   int64
+	wrote   time.Time
+	waiting time.Time
+
 	mutex   sync.Mutex
+	verdict Verdict
 	changes chan event.GenericEvent
-	changed time.Time
-	stuck   bool
 }
 
 // NewCanary returns a canary in the given namespace.
@@ -50,14 +66,14 @@ func NewCanary(c client.Client, clk clock.PassiveClock, namespace string) *Canar
 	return &Canary{Client: c, Clock: clk, Namespace: namespace, changes: make(chan event.GenericEvent, 1)}
 }
 
-// Stuck says whether the quota controller did not follow the last change in time.
-func (c *Canary) Stuck() bool {
+// Verdict returns what the canary found last.
+func (c *Canary) Verdict() Verdict {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.stuck
+	return c.verdict
 }
 
-// Changes sends an event when what Stuck says changes.
+// Changes sends an event when the verdict changes.
 func (c *Canary) Changes() <-chan event.GenericEvent { return c.changes }
 
 // SetupWithManager registers the canary.
@@ -75,39 +91,32 @@ func (c *Canary) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(c)
 }
 
-// Reconcile changes the canary's limit every interval, and judges how the quota controller follows.
+// Reconcile probes the policies, judges how the quota controller follows, and changes the canary's limit every interval;
+// at first at once, since what was followed before says nothing of now.
 func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	quota := &corev1.ResourceQuota{}
-	if err := c.Get(ctx, req.NamespacedName, quota); err != nil {
-		if !apierrors.IsNotFound(err) {
-			return ctrl.Result{}, err
-		}
-		c.written()
-		return ctrl.Result{RequeueAfter: canaryTimeout}, c.Create(ctx, c.quota(0))
+	err := c.Get(ctx, req.NamespacedName, quota)
+	if apierrors.IsNotFound(err) {
+		return c.write(c.Create(ctx, c.quota(c.limit+1)), c.limit+1)
 	}
-	limit, inForce := quota.Spec.Hard[canaryResource], quota.Status.Hard[canaryResource]
-	age := c.age()
-	followed := len(quota.Status.Hard) > 0 && limit.Cmp(inForce) == 0
-	switch {
-	case followed:
-		c.judge(ctx, false)
-	case age >= canaryTimeout:
-		c.judge(ctx, true)
-	}
-	if wait := canaryInterval - age; wait > 0 {
-		if until := canaryTimeout - age; !followed && until > 0 {
-			wait = until
-		}
-		return ctrl.Result{RequeueAfter: wait}, nil
-	}
-	patch, err := mergePatch(map[string]any{"spec": map[string]any{"hard": map[string]any{string(canaryResource): strconv.FormatInt(limit.Value()+1, 10)}}})
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if followed {
-		c.written()
+	unguarded, err := c.unguarded(ctx, quota)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: canaryTimeout}, c.Patch(ctx, quota, patch)
+	c.publish(ctx, c.judge(quota, unguarded))
+	if wait := c.due(); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	limit := quota.Spec.Hard[canaryResource]
+	next := max(c.limit, limit.Value()) + 1
+	patch, err := mergePatch(map[string]any{"spec": map[string]any{"hard": map[string]any{string(canaryResource): strconv.FormatInt(next, 10)}}})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return c.write(c.Patch(ctx, quota, patch), next)
 }
 
 func (c *Canary) quota(limit int64) *corev1.ResourceQuota {
@@ -117,33 +126,63 @@ func (c *Canary) quota(limit int64) *corev1.ResourceQuota {
 	}
 }
 
-func (c *Canary) written() {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.changed = c.Clock.Now()
-}
-
-// age returns how long ago the canary's limit was changed; a canary found in the cluster counts as changed just now.
-func (c *Canary) age() time.Duration {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.changed.IsZero() {
-		c.changed = c.Clock.Now()
+// write takes note of a write of the canary's limit, which is to be followed.
+func (c *Canary) write(err error, limit int64) (ctrl.Result, error) {
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	return c.Clock.Since(c.changed)
+	c.limit, c.wrote = limit, c.Clock.Now()
+	if c.waiting.IsZero() {
+		c.waiting = c.wrote
+	}
+	return ctrl.Result{RequeueAfter: c.due()}, nil
 }
 
-func (c *Canary) judge(ctx context.Context, stuck bool) {
+// judge returns the verdict on what was read. A version from before the last write says nothing.
+func (c *Canary) judge(quota *corev1.ResourceQuota, unguarded string) Verdict {
+	verdict := c.Verdict()
+	verdict.Unguarded = unguarded
+	limit, inForce := quota.Spec.Hard[canaryResource], quota.Status.Hard[canaryResource]
+	switch {
+	case c.wrote.IsZero():
+	case limit.Value() >= c.limit && len(quota.Status.Hard) > 0 && limit.Cmp(inForce) == 0:
+		c.waiting = time.Time{}
+		verdict.Known, verdict.Stuck = true, false
+	case c.waiting.IsZero():
+		c.waiting = c.Clock.Now()
+	case c.Clock.Since(c.waiting) >= canaryTimeout:
+		verdict.Known, verdict.Stuck = true, true
+	}
+	return verdict
+}
+
+// due returns how long nothing needs to be done; 0 if it is time to change the limit.
+func (c *Canary) due() time.Duration {
+	if c.wrote.IsZero() {
+		return 0
+	}
+	wait := max(0, canaryInterval-c.Clock.Since(c.wrote))
+	if c.waiting.IsZero() {
+		return wait
+	}
+	if patience := canaryTimeout - c.Clock.Since(c.waiting); patience > 0 {
+		return min(wait, patience)
+	}
+	return wait
+}
+
+// publish makes a verdict the one to go by. Who is told of a change reads the latest.
+func (c *Canary) publish(ctx context.Context, verdict Verdict) {
 	c.mutex.Lock()
-	turned := c.stuck != stuck
-	c.stuck = stuck
+	turned := c.verdict != verdict
+	c.verdict = verdict
 	c.mutex.Unlock()
 	if !turned {
 		return
 	}
-	ctrl.LoggerFrom(ctx).Info("The quota controller of this cluster changed its state", "stuck", stuck)
+	ctrl.LoggerFrom(ctx).Info("The canary changed its verdict", "known", verdict.Known, "stuck", verdict.Stuck, "unguarded", verdict.Unguarded)
 	select {
 	case c.changes <- event.GenericEvent{Object: c.quota(0)}:
-	case <-ctx.Done():
+	default:
 	}
 }

@@ -37,10 +37,12 @@ func enforces(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceL
 	return revisionOf(quota) == revision && quotav1.Equals(quota.Spec.Hard, hard)
 }
 
-// revisionOf returns the revision that a managed ResourceQuota enforces, 0 if it says none.
+// revisionOf returns the revision that a managed ResourceQuota enforces. It is 0 for one that is not managed, and for what
+// the guard, too, takes for no revision.
 func revisionOf(quota *corev1.ResourceQuota) int64 {
-	revision, err := strconv.ParseInt(quota.Annotations[quotav1alpha1.RevisionAnnotation], 10, 64)
-	if err != nil {
+	text := quota.Annotations[quotav1alpha1.RevisionAnnotation]
+	revision, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || revision < 1 || strconv.FormatInt(revision, 10) != text || !managed(quota) {
 		return 0
 	}
 	return revision
@@ -79,19 +81,16 @@ func yielding(hard corev1.ResourceList, quota *corev1.ResourceQuota, attempt, at
 	return loose
 }
 
-// specPatch returns the merge patch that makes hard and the share's revision the spec of quota, both at once, and quota a
-// managed one if it was released.
+// specPatch returns the merge patch that makes hard and the share's revision the spec of quota, both at once. One that was
+// released is taken over with it.
 func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
-	return mergePatch(map[string]any{
-		"metadata": map[string]any{
-			"labels": map[string]any{quotav1alpha1.ManagedLabel: "true"},
-			"annotations": map[string]any{
-				quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10),
-				quotav1alpha1.ReleasedAnnotation: nil,
-			},
-		},
-		"spec": map[string]any{"hard": replacing(quota.Spec.Hard, hard)},
-	})
+	annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10)}
+	metadata := map[string]any{"annotations": annotations}
+	if !managed(quota) {
+		metadata["labels"] = map[string]any{quotav1alpha1.ManagedLabel: "true"}
+		annotations[quotav1alpha1.ReleasedAnnotation] = nil
+	}
+	return mergePatch(map[string]any{"metadata": metadata, "spec": map[string]any{"hard": replacing(quota.Spec.Hard, hard)}})
 }
 
 // statusPatch returns the merge patch that brings the limit in force to spec.hard, or nil if it is there. A name whose
@@ -111,13 +110,13 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 }
 
 // releasePatch returns the merge patch that hands a ResourceQuota over to the users of the member, limited to what is
-// used.
+// used; no limit goes up.
 func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
 	for name, limit := range quota.Spec.Hard {
 		hard[name] = limit
 		if used, known := quota.Status.Used[name]; known {
-			hard[name] = used
+			hard[name] = smaller(used, limit)
 		}
 	}
 	return mergePatch(map[string]any{

@@ -2,7 +2,7 @@ package member
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -11,7 +11,7 @@ import (
 // announce writes an event for each condition that has changed its status or reason.
 func (r *ShareReconciler) announce(share *quotav1alpha1.QuotaShare, before, after []metav1.Condition) {
 	for _, c := range after {
-		was := meta.FindStatusCondition(before, c.Type)
+		was := apimeta.FindStatusCondition(before, c.Type)
 		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
 			continue
 		}

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,17 +18,22 @@ func managed(quota *corev1.ResourceQuota) bool {
 	return ok
 }
 
-// released says whether the agent has left quota behind and may take it over for the share. Scopes cannot be changed, so
-// they must be the same.
-func released(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return !managed(quota) && quota.Annotations[quotav1alpha1.ReleasedAnnotation] == "true" &&
-		equality.Semantic.DeepEqual(share.Spec.Scopes, quota.Spec.Scopes) &&
+// forShare says whether quota is, or may become, the managed ResourceQuota of the share: it is managed or was released, and
+// counts what the share counts.
+func forShare(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
+	_, released := quota.Annotations[quotav1alpha1.ReleasedAnnotation]
+	return (managed(quota) || released) && sameScopes(share, quota)
+}
+
+// sameScopes says whether quota has the scopes of the share, which it keeps for its lifetime.
+func sameScopes(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
+	return sets.New(share.Spec.Scopes...).Equal(sets.New(quota.Spec.Scopes...)) &&
 		equality.Semantic.DeepEqual(share.Spec.ScopeSelector, quota.Spec.ScopeSelector)
 }
 
 // brokenGlass returns the reason for which somebody took the ResourceQuota out of the agent's hands, or "".
 func brokenGlass(quota *corev1.ResourceQuota) string {
-	return quota.Annotations[quotav1alpha1.BreakGlassAnnotation]
+	return strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation])
 }
 
 // uncounted returns the names in spec.hard that the quota controller has taken over but counts nothing under.

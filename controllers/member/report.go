@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,9 +25,12 @@ type observation struct {
 	share      *quotav1alpha1.QuotaShare
 	quota      *corev1.ResourceQuota
 	foreign    []string
+	demand     corev1.ResourceList
 	enforceErr error
 	stuck      bool
-	now        time.Time
+	// unguarded names the policies that are not in force.
+	unguarded string
+	now       time.Time
 }
 
 // report writes the share's status if it says something new. A report that differs in usage alone may wait.
@@ -47,6 +50,7 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	r.reports.Store(client.ObjectKeyFromObject(share), seen.now)
+	r.Demand.wrote(share)
 	r.announce(share, stored.Status.Conditions, status.Conditions)
 	return ctrl.Result{}, nil
 }
@@ -54,6 +58,10 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 // paced returns how long a report has to wait: one that differs from the stored one in usage alone tells the hub nothing
 // that it must act upon at once.
 func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus) time.Duration {
+	interval := reportInterval
+	if unblocks(&share.Status, &status) {
+		interval = unblockingInterval
+	}
 	status.Used, status.Demand = share.Status.Used, share.Status.Demand
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
@@ -62,7 +70,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 	if !ok {
 		return 0
 	}
-	return reportInterval - r.Clock.Since(last.(time.Time))
+	return interval - r.Clock.Since(last.(time.Time))
 }
 
 // statusOf decides what the share's status says. Only a version of the ResourceQuota whose limit is in force is reported,
@@ -70,6 +78,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
+	status.Demand = seen.demand
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
 		names := quotav1.ResourceNames(seen.quota.Status.Used)
@@ -85,7 +94,7 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 // settled says whether the ResourceQuota enforces its spec: what it says of limit and usage may be relied upon.
 func settled(seen observation) bool {
 	quota := seen.quota
-	if seen.stuck || quota == nil || !managed(quota) || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 {
+	if seen.stuck || seen.unguarded != "" || quota == nil || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
 		return false
 	}
 	for name, used := range quota.Spec.Hard {
@@ -110,6 +119,8 @@ func enforced(seen observation) metav1.Condition {
 	}
 	share, quota := seen.share, seen.quota
 	switch {
+	case seen.unguarded != "":
+		return no(quotav1alpha1.ReasonPolicyNotInForce, "%s", unguardedMessage(seen.unguarded))
 	case apierrors.HasStatusCause(seen.enforceErr, corev1.NamespaceTerminatingCause):
 		return no(quotav1alpha1.ReasonNamespaceTerminating, "Namespace %s is being deleted in this cluster", share.Namespace)
 	case seen.enforceErr != nil:
@@ -117,6 +128,10 @@ func enforced(seen observation) metav1.Condition {
 	case !managed(quota):
 		return no(quotav1alpha1.ReasonNameTaken,
 			"ResourceQuota %s/%s exists and is not managed by the agent: delete it, or give the FederatedQuota another name", share.Namespace, share.Name)
+	case !sameScopes(share, quota):
+		return no(quotav1alpha1.ReasonNameTaken,
+			"ResourceQuota %s/%s has other scopes, which cannot be changed: delete it after breaking the glass, or give the FederatedQuota another name",
+			share.Namespace, share.Name)
 	case revisionOf(quota) > share.Spec.Revision:
 		return no(quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already", share.Spec.Revision, revisionOf(quota))
 	case len(uncounted(quota)) > 0:
@@ -153,6 +168,9 @@ func abnormal(seen observation) []metav1.Condition {
 		yes(quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonCanaryNotSynced,
 			"The quota controller of this cluster does not follow changes: usage is not recounted, so nothing is reported until it does")
 	}
+	if seen.unguarded != "" {
+		yes(quotav1alpha1.ConditionUnguarded, quotav1alpha1.ReasonPolicyNotInForce, unguardedMessage(seen.unguarded))
+	}
 	if len(seen.foreign) > 0 {
 		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonScopeCovered, fmt.Sprintf(
 			"Other ResourceQuotas of namespace %s cover the same scope: %s. While they are there the API server may admit what it should refuse (kubernetes/kubernetes#141904): delete them",
@@ -165,12 +183,16 @@ func abnormal(seen observation) []metav1.Condition {
 	return conditions
 }
 
+func unguardedMessage(policies string) string {
+	return "Nothing is enforced anew or reported until these ValidatingAdmissionPolicies are in force, with their bindings: " + policies
+}
+
 // setConditions replaces all conditions; one that is not wanted any longer goes.
 func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
-	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return meta.FindStatusCondition(wanted, c.Type) == nil })
+	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
 	for _, c := range wanted {
 		c.ObservedGeneration = generation
 		c.LastTransitionTime = metav1.NewTime(now)
-		meta.SetStatusCondition(into, c)
+		apimeta.SetStatusCondition(into, c)
 	}
 }

@@ -34,12 +34,16 @@ const (
 // force and used. It needs neither the hub nor any memory of its own.
 type ShareReconciler struct {
 	client.Client
+	// Live reads from the API server.
+	Live client.Reader
 	// Clock paces reports.
 	Clock clock.PassiveClock
 	// Recorder writes events on QuotaShares.
 	Recorder events.EventRecorder
-	// Canary says whether the cluster's quota controller works.
+	// Canary says whether the cluster's quota controller works, and guard and fence are in force.
 	Canary *Canary
+	// Demand is what the cluster could use; without it none is reported.
+	Demand *Demand
 
 	reports sync.Map // of the time of the last report, by share
 }
@@ -48,6 +52,8 @@ type ShareReconciler struct {
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotashares/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=resourcequotas/status,verbs=patch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the reconciler.
@@ -58,13 +64,16 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	allShares := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
 		return r.shares(ctx)
 	})
-	return ctrl.NewControllerManagedBy(mgr).
+	controller := ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&corev1.ResourceQuota{}, sharesOfNamespace).
-		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
-		Complete(r)
+		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares))
+	if r.Demand != nil {
+		controller = controller.WatchesRawSource(r.Demand.source())
+	}
+	return controller.Complete(r)
 }
 
 func (r *ShareReconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
@@ -94,29 +103,40 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, r.remove(ctx, share, quota)
 	}
 
-	quota, enforceErr := r.enforce(ctx, share, quota)
-	if apierrors.IsConflict(enforceErr) || apierrors.IsAlreadyExists(enforceErr) {
-		return ctrl.Result{}, enforceErr
+	verdict := r.Canary.Verdict()
+	if !verdict.Known {
+		return ctrl.Result{}, nil // the verdict wakes all shares
 	}
-	foreign, err := r.foreignQuotas(ctx, share)
+	seen, err := r.act(ctx, share, quota, verdict)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	seen := observation{
-		share: share, quota: quota, foreign: foreign, enforceErr: enforceErr,
-		stuck: r.Canary.Stuck(), now: r.Clock.Now(),
-	}
-	result, err := r.report(ctx, seen)
-	if err == nil && !expected(enforceErr) {
-		err = enforceErr
+	result, err := r.reportDemand(ctx, seen)
+	if err == nil && !expected(seen.enforceErr) {
+		err = seen.enforceErr
 	}
 	return result, err
 }
 
-// quotaOf returns the ResourceQuota of a share's name, or nil.
+// act enforces a share, and returns all that its report is decided on.
+func (r *ShareReconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict Verdict) (observation, error) {
+	seen := observation{share: share, quota: quota, stuck: verdict.Stuck, unguarded: verdict.Unguarded, now: r.Clock.Now()}
+	if verdict.Unguarded == "" {
+		seen.quota, seen.enforceErr = r.enforce(ctx, share, quota)
+	}
+	if apierrors.IsConflict(seen.enforceErr) || apierrors.IsAlreadyExists(seen.enforceErr) {
+		return seen, seen.enforceErr
+	}
+	var err error
+	seen.foreign, err = r.foreignQuotas(ctx, share)
+	return seen, err
+}
+
+// quotaOf returns the ResourceQuota of a share's name, or nil. It is read live, after the share: a report out of a cache
+// could be older than one that another agent has written since.
 func (r *ShareReconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*corev1.ResourceQuota, error) {
 	quota := &corev1.ResourceQuota{}
-	if err := r.Get(ctx, key, quota); err != nil {
+	if err := r.Live.Get(ctx, key, quota); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	return quota, nil
@@ -128,7 +148,7 @@ func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.Quot
 	case quota == nil:
 		quota = newQuota(share)
 		return quota, r.Create(ctx, quota)
-	case !managed(quota) && !released(share, quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
+	case !forShare(share, quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
 		return quota, nil
 	}
 	quota = quota.DeepCopy()
@@ -159,16 +179,20 @@ func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.
 		if !apierrors.IsForbidden(err) || attempt == guardAttempts {
 			return err
 		}
-		if err := r.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return fmt.Errorf("reading the ResourceQuota after the guard refused %v: %w", hard, err)
 		}
 	}
 }
 
 // remove does what the hub asked for when it deleted the share. A share deleted by anybody else is let go, and its
-// ResourceQuota stays as it is until the hub has written the share again.
+// ResourceQuota stays as it is until the hub has written the share again. Behind broken glass nothing is changed: the
+// share stays until the glass is mended.
 func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
-	if quota != nil && managed(quota) {
+	if quota != nil && managed(quota) && share.Annotations[quotav1alpha1.RemovalAnnotation] != "" {
+		if brokenGlass(quota) != "" {
+			return nil
+		}
 		if err := r.release(ctx, share, quota); err != nil {
 			return err
 		}

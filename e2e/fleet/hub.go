@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -95,7 +95,7 @@ func setProvisioned(cluster *clusterv1.Cluster) {
 		clusterv1.ClusterControlPlaneAvailableCondition:   clusterv1.ClusterControlPlaneAvailableReason,
 		clusterv1.ClusterRemoteConnectionProbeCondition:   clusterv1.ClusterRemoteConnectionProbeSucceededReason,
 	} {
-		meta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{
+		apimeta.SetStatusCondition(&cluster.Status.Conditions, metav1.Condition{
 			Type:               condition,
 			Status:             metav1.ConditionTrue,
 			Reason:             reason,

@@ -20,8 +20,8 @@ const (
 	portTries = 5
 )
 
-// freePort returns a loopback port that nobody listens on now.
-func freePort(ctx context.Context) (int, error) {
+// FreePort returns a loopback port that nobody listens on now.
+func FreePort(ctx context.Context) (int, error) {
 	var err error
 	for range portTries {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
@@ -37,7 +37,7 @@ func freePort(ctx context.Context) (int, error) {
 // startOnFreePort starts the command that build makes for a port, on another port if somebody was faster.
 func (c *ControlPlane) startOnFreePort(ctx context.Context, build func(port int) (command, error)) (int, error) {
 	for try := 1; ; try++ {
-		port, err := freePort(ctx)
+		port, err := FreePort(ctx)
 		if err != nil {
 			return 0, err
 		}

@@ -16,8 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-const team = "team-a"
-
 // realMember is a real API server with a client that writes as an agent would.
 type realMember struct {
 	config *rest.Config

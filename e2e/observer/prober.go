@@ -17,7 +17,7 @@ const (
 	probePause = 20 * time.Millisecond
 )
 
-// probes probes when that is wanted or somebody waits for it, and again while an excess lasts.
+// probes does so when that is wanted or somebody waits for it, and again while an excess lasts.
 func (o *Observer) probes(ctx context.Context) {
 	again := time.NewTimer(probePause)
 	defer again.Stop()

@@ -2,6 +2,7 @@ package observer
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -217,11 +218,11 @@ func (e Excess) line(start time.Time) string {
 }
 
 func parts(holdings []Holding) string {
-	text := ""
+	var text strings.Builder
 	for _, h := range holdings {
-		text += fmt.Sprintf("; %s@%s revision %d hard %s used %s", h.Member, h.ResourceVersion, h.Revision, h.Hard.String(), h.Used.String())
+		fmt.Fprintf(&text, "; %s@%s revision %d hard %s used %s", h.Member, h.ResourceVersion, h.Revision, h.Hard.String(), h.Used.String())
 	}
-	return text
+	return text.String()
 }
 
 func (f Finding) line(start time.Time) string {

@@ -145,8 +145,8 @@ func (t *tally) excessAt(at time.Time) *Excess {
 	if t.open != nil && !t.open.Start.After(at) {
 		return t.open
 	}
-	for i := len(t.excesses) - 1; i >= 0; i-- {
-		if e := t.excesses[i]; !e.Start.After(at) && !e.End.Before(at) {
+	for _, v := range slices.Backward(t.excesses) {
+		if e := v; !e.Start.After(at) && !e.End.Before(at) {
 			return e
 		}
 	}

@@ -136,12 +136,21 @@ func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Proce
 	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub")
 }
 
-// StartAgent starts an agent of a member under the given name, without leader election.
+// StartAgent starts an agent of a member under the given name, without leader election. The one that is named by Agent
+// serves the member's webhook: its API server knows one address.
 func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name string) (*fleet.Process, error) {
-	return s.start(ctx, m, name, "agent", "fedquota-agent")
+	if name != Agent(m.Name) {
+		return s.start(ctx, m, name, "agent", "fedquota-agent")
+	}
+	port, err := fleet.FreePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.start(ctx, m, name, "agent", "fedquota-agent", "--webhook-host=127.0.0.1",
+		fmt.Sprintf("--webhook-port=%d", port), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port))
 }
 
-func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, account string) (*fleet.Process, error) {
+func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, account string, args ...string) (*fleet.Process, error) {
 	kubeconfig := filepath.Join(c.Dir, name+".kubeconfig")
 	if err := c.ServiceAccountKubeconfig(ctx, namespace, account, kubeconfig); err != nil {
 		return nil, err
@@ -149,7 +158,7 @@ func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, a
 	return s.Run(ctx, fleet.Program{
 		Name: name,
 		Path: filepath.Join(s.root, "bin", "manager"),
-		Args: []string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano"},
+		Args: append([]string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano"}, args...),
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -11,7 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -46,6 +45,7 @@ func newDisplay(dir string) (*display, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: run make demo first", err)
 		}
+		config.QPS, config.Burst = 100, 200
 		if d.clients[name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
 			return nil, fmt.Errorf("cluster %s does not answer: %w: run make demo first", name, err)
 		}
@@ -91,23 +91,43 @@ func (t table) row(cluster string) row {
 
 // settled says whether the hub has seen the whole spec in force.
 func (t table) settled() bool {
-	ready := meta.FindStatusCondition(t.fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	ready := apimeta.FindStatusCondition(t.fq.Status.Conditions, quotav1alpha1.ConditionReady)
 	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == t.fq.Generation
 }
 
-// look reads the members first and the hub last, so that what the hub granted is no older than what members enforce.
+// look reads what hub and members say, at a time when the ledger did not move.
 func (d *display) look(ctx context.Context) (table, error) {
-	t := table{}
+	for {
+		before, t := quotav1alpha1.FederatedQuota{}, table{}
+		if err := d.clients["hub"].Get(ctx, quotaKey, &before); err != nil {
+			return t, fmt.Errorf("reading the FederatedQuota: %w", err)
+		}
+		if err := d.lookAtMembers(ctx, &t); err != nil {
+			return t, err
+		}
+		if err := d.clients["hub"].Get(ctx, quotaKey, &t.fq); err != nil {
+			return t, fmt.Errorf("reading the FederatedQuota: %w", err)
+		}
+		if t.fq.Status.Revision == before.Status.Revision {
+			t.addLedger()
+			return t, nil
+		}
+	}
+}
+
+func (d *display) lookAtMembers(ctx context.Context, t *table) error {
 	for _, name := range members {
 		quota := &corev1.ResourceQuota{}
 		if err := d.clients[name].Get(ctx, quotaKey, quota); client.IgnoreNotFound(err) != nil {
-			return t, fmt.Errorf("reading the ResourceQuota in %s: %w", name, err)
+			return fmt.Errorf("reading the ResourceQuota in %s: %w", name, err)
 		}
 		t.rows = append(t.rows, row{cluster: name, state: "-", hard: texts(quota.Status.Hard), used: texts(quota.Status.Used)})
 	}
-	if err := d.clients["hub"].Get(ctx, quotaKey, &t.fq); err != nil {
-		return t, fmt.Errorf("reading the FederatedQuota: %w", err)
-	}
+	return nil
+}
+
+// addLedger adds what the ledger says of each member.
+func (t *table) addLedger() {
 	for _, c := range t.fq.Status.Clusters {
 		for i := range t.rows {
 			if t.rows[i].cluster == string(c.Name) {
@@ -115,7 +135,6 @@ func (d *display) look(ctx context.Context) (table, error) {
 			}
 		}
 	}
-	return t, nil
 }
 
 func texts(list corev1.ResourceList) map[corev1.ResourceName]string {
@@ -128,38 +147,47 @@ func texts(list corev1.ResourceList) map[corev1.ResourceName]string {
 
 // String is the table as it is printed.
 func (t table) String() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	head := []string{"         CLUSTER"}
+	head := []string{"CLUSTER"}
 	for _, name := range columns {
 		head = append(head, string(name)+" HARD", "USED", "GRANTED")
 	}
-	fmt.Fprintln(w, strings.Join(append(head, "STATE"), "\t"))
+	lines := [][]string{append(head, "STATE")}
 	for _, r := range t.rows {
-		line := []string{"         " + r.cluster}
+		line := []string{r.cluster}
 		for _, name := range columns {
 			line = append(line, r.hard[name], r.used[name], r.granted[name])
 		}
-		fmt.Fprintln(w, strings.Join(append(line, r.state), "\t"))
+		lines = append(lines, append(line, r.state))
 	}
-	line := []string{"         budget"}
+	sums := []string{"sum"}
 	for _, name := range columns {
-		budget, granted := t.fq.Spec.Hard[name], t.fq.Status.Granted[name]
-		line = append(line, budget.String(), t.sumUsed(name), granted.String())
+		granted, budget := t.fq.Status.Granted[name], t.fq.Spec.Hard[name]
+		sums = append(sums, t.sum(func(r row) string { return r.hard[name] }),
+			t.sum(func(r row) string { return r.used[name] }), granted.String()+" of "+budget.String())
 	}
 	ready := "not ready"
 	if t.settled() {
 		ready = "ready"
 	}
-	fmt.Fprintln(w, strings.Join(append(line, ready), "\t"))
+	return aligned(append(lines, append(sums, ready)))
+}
+
+// aligned returns the lines with their cells in columns.
+func aligned(lines [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, line := range lines {
+		_, _ = fmt.Fprintln(w, "         "+strings.Join(line, "\t"))
+	}
 	_ = w.Flush()
 	return b.String()
 }
 
-func (t table) sumUsed(name corev1.ResourceName) string {
+// sum adds up a column.
+func (t table) sum(cell func(row) string) string {
 	sum := resource.Quantity{Format: resource.DecimalSI}
 	for _, r := range t.rows {
-		if q, err := resource.ParseQuantity(r.used[name]); err == nil {
+		if q, err := resource.ParseQuantity(cell(r)); err == nil {
 			sum.Add(q)
 		}
 	}
@@ -179,7 +207,7 @@ func (d *display) until(ctx context.Context, what string, done func(table) bool)
 		}
 		if text := t.String(); text != d.last {
 			d.last = text
-			fmt.Fprint(os.Stdout, text, "\n")
+			fmt.Println(text)
 		}
 		return done(t), nil
 	})

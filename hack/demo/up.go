@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -72,70 +71,107 @@ func linkKubeconfigs(s *system.System, dir string) error {
 
 // acts are what the demo shows, in order.
 func (d *display) acts(ctx context.Context, root string) error {
+	for _, act := range []func(context.Context, string) error{d.split, d.use, d.reweigh, d.cut, d.demand, d.restore} {
+		if err := act(ctx, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split applies the sample.
+func (d *display) split(ctx context.Context, root string) error {
+	d.say("act 1: one budget of 30 requests.cpu and 60 pods, split 3:2:1 (config/samples)")
 	fq, err := sample(root)
 	if err != nil {
 		return err
 	}
-	d.say("act 1: one budget of 30 requests.cpu and 60 pods, split 3:2:1 (config/samples)")
 	if err := d.create(ctx, "hub", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fq.Namespace}}); err != nil {
 		return err
 	}
 	if err := d.create(ctx, "hub", fq); err != nil {
 		return err
 	}
-	if err := d.follow(ctx); err != nil {
-		return err
-	}
+	return d.follow(ctx)
+}
 
+// use runs more in east than fits there, and something in west.
+func (d *display) use(ctx context.Context, _ string) error {
 	d.say("act 2: 20 replicas of 1 cpu in east, where 15 cpu fit, and 4 in west")
 	for cluster, replicas := range map[string]int32{"east": 20, "west": 4} {
-		if err := d.create(ctx, cluster, deployment(fq.Namespace, replicas)); err != nil {
+		if err := d.create(ctx, cluster, deployment(quotaKey.Namespace, replicas)); err != nil {
 			return err
 		}
 	}
-	if err := d.until(ctx, "east to use its limit, west 4 cpu", func(t table) bool {
+	err := d.until(ctx, "east to use its limit, west 4 cpu", func(t table) bool {
 		return t.row("east").used["requests.cpu"] == "15" && t.row("west").used["requests.cpu"] == "4"
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if err := d.showRefusal(ctx, fq.Namespace); err != nil {
-		return err
-	}
+	return d.showRefusal(ctx, quotaKey.Namespace)
+}
 
+// reweigh moves the split away from where usage is.
+func (d *display) reweigh(ctx context.Context, _ string) error {
 	d.say("act 3: weights 1:1:4. east gives back only what it does not use; nothing that runs is touched")
-	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
 		for i, weight := range []int32{1, 1, 4} {
-			fq.Spec.Distribution.Rules[i].Weight = ptr.To(weight)
+			fq.Spec.Distribution.Rules[i].Weight = new(weight)
 		}
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if err := d.until(ctx, "north to be raised by what west gave back", func(t table) bool { return t.row("north").hard["requests.cpu"] == "10" }); err != nil {
+	err = d.until(ctx, "north to be raised by what west gave back", func(t table) bool { return t.row("north").hard["requests.cpu"] == "10" })
+	if err != nil {
 		return err
 	}
 	d.say("       east scales down to 3 replicas, and the limit follows")
-	if err := d.scale(ctx, "east", fq.Namespace, 3); err != nil {
+	if err := d.scale(ctx, "east", quotaKey.Namespace, 3); err != nil {
 		return err
 	}
-	if err := d.follow(ctx); err != nil {
-		return err
-	}
+	return d.follow(ctx)
+}
 
+// cut takes a part of the budget away.
+func (d *display) cut(ctx context.Context, _ string) error {
 	d.say("act 4: the budget is cut to 24 cpu")
-	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("24")
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if err := d.follow(ctx); err != nil {
+	return d.follow(ctx)
+}
+
+// demand lets limits follow what is asked for.
+func (d *display) demand(ctx context.Context, _ string) error {
+	d.say("act 5: mode Auto. east asks for 18 cpu, more than its part; west and north idle, and lend it theirs")
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceAuto
+		for i := range fq.Spec.Distribution.Rules {
+			fq.Spec.Distribution.Rules[i].Weight = new(int32(1))
+		}
+	})
+	if err != nil {
 		return err
 	}
-	return d.restore(ctx, root)
+	began := time.Now()
+	if err := d.scale(ctx, "east", quotaKey.Namespace, 18); err != nil {
+		return err
+	}
+	err = d.until(ctx, "east to run 18 replicas", func(t table) bool { return t.row("east").used["requests.cpu"] == "18" })
+	if err == nil {
+		d.say(fmt.Sprintf("       all 18 admitted %.1f s after the deployment was scaled", time.Since(began).Seconds()))
+	}
+	return err
 }
 
 // restore brings the demo back to the sample.
 func (d *display) restore(ctx context.Context, root string) error {
-	d.say("act 5: back to the sample: 30 cpu, 3:2:1")
+	d.say("act 6: back to the sample: 30 cpu, 3:2:1")
 	for _, cluster := range []string{"east", "west"} {
 		if err := d.delete(ctx, cluster, deployment("team-a", 0)); err != nil {
 			return err
@@ -172,7 +208,7 @@ func deployment(namespace string, replicas int32) *appsv1.Deployment {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
-					TerminationGracePeriodSeconds: ptr.To[int64](0),
+					TerminationGracePeriodSeconds: new(int64(0)),
 					Containers: []corev1.Container{{
 						Name: "web", Image: "registry.k8s.io/pause:3.10",
 						Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},

@@ -7,7 +7,7 @@ generate: $(TOOLS) ## Generate the deep copies of the API types.
 	$(CONTROLLER_GEN) object paths=./api/...
 
 .PHONY: manifests
-manifests: $(TOOLS) ## Generate the CRDs, and the roles of the hub manager and of the agent.
+manifests: $(TOOLS) ## Generate the CRDs, the roles of the hub manager and of the agent, and the rules of its webhook.
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
 ifneq ($(wildcard controllers/hub),)
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... output:rbac:dir=config/rbac/hub
@@ -15,6 +15,9 @@ endif
 ifneq ($(wildcard controllers/member),)
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent $(patsubst %,paths=./%/...,$(wildcard controllers/member webhooks/member)) \
 		output:rbac:dir=config/rbac/agent
+endif
+ifneq ($(wildcard webhooks/member),)
+	$(CONTROLLER_GEN) webhook paths=./webhooks/member/... output:webhook:dir=config/member/webhook
 endif
 
 .PHONY: docs

@@ -4,32 +4,32 @@ package allocate
 type Reason string
 
 const (
-	// Pinned: the member cannot be changed now, so it keeps what it was granted.
+	// Pinned means: the member cannot be changed now, so it keeps what it was granted.
 	Pinned Reason = "Pinned"
-	// Kept: the member has what it needs and nobody needs what it has beyond that, so nothing moves.
+	// Kept means: the member has what it needs and nobody needs what it has beyond that, so nothing moves.
 	Kept Reason = "Kept"
-	// Surplus: lowered, because the member held more than its fair share and somebody needs it, or the budget was cut.
+	// Surplus means: lowered, because the member held more than its fair share and somebody needs it, or the budget was cut.
 	Surplus Reason = "Surplus"
-	// Short: the budget does not hold what the member is entitled to or asks for; the target is its fair part.
+	// Short means: the budget does not hold what the member is entitled to or asks for; the target is its fair part.
 	Short Reason = "Short"
-	// Capped: the target is bounded by the member's max.
+	// Capped means: the target is bounded by the member's max.
 	Capped Reason = "Capped"
-	// Coupled: the member asks for more, but its pods could not use it, because they lack another resource.
+	// Coupled means: the member asks for more, but its pods could not use it, because they lack another resource.
 	Coupled Reason = "Coupled"
 
-	// Usage: raised to what is in use.
+	// Usage means: raised to what is in use.
 	Usage Reason = "Usage"
-	// Guaranteed: raised to the part of the member's min that it does not lend. Under Static: the target is the min.
+	// Guaranteed means: raised to the part of the member's min that it does not lend. Under Static: the target is the min.
 	Guaranteed Reason = "Guaranteed"
-	// Reclaim: raised to what the member asks for within its min, some of which it had lent.
+	// Reclaim means: raised to what the member asks for within its min, some of which it had lent.
 	Reclaim Reason = "Reclaim"
-	// Peak: raised to what was in use of late, so that a rolling update finds its place again.
+	// Peak means: raised to what was in use of late, so that a rolling update finds its place again.
 	Peak Reason = "Peak"
-	// Demand: raised to what the member uses and asks for.
+	// Demand means: raised to what the member uses and asks for.
 	Demand Reason = "Demand"
-	// Headroom: raised to have room for what it may need next.
+	// Headroom means: raised to have room for what it may need next.
 	Headroom Reason = "Headroom"
-	// Weight: the target is the member's part, by weight, of what is left when everything that goes before is served.
+	// Weight means: the target is the member's part, by weight, of what is left when everything that goes before is served.
 	// Under Static that is the whole budget.
 	Weight Reason = "Weight"
 )

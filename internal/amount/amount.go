@@ -15,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// Limit is the largest amount of anything; the one above it stands for what is unknown.
+const Limit int64 = math.MaxInt64 - 1
+
 // List is an amount per resource name, in the unit of that name.
 type List map[corev1.ResourceName]int64
 
@@ -38,13 +41,13 @@ func Scale(name corev1.ResourceName) resource.Scale {
 	}
 }
 
-// FromQuantity returns q in the unit of name. It fails if the number does not fit an int64 or is negative.
+// FromQuantity returns q in the unit of name. It fails if the number is above Limit or negative.
 func FromQuantity(name corev1.ResourceName, q resource.Quantity, rounding Rounding) (int64, error) {
 	scale := Scale(name)
 	if q.Sign() < 0 {
 		return 0, fmt.Errorf("%s is negative: must be 0 or more", q.String())
 	}
-	if limit := resource.NewScaledQuantity(math.MaxInt64, scale); q.Cmp(*limit) > 0 {
+	if limit := resource.NewScaledQuantity(Limit, scale); q.Cmp(*limit) > 0 {
 		return 0, fmt.Errorf("%s is too large: must be at most %s", q.String(), limit.String())
 	}
 	up := q.ScaledValue(scale) // rounds up

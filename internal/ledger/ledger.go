@@ -11,12 +11,17 @@ package ledger
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fedquota/fedquota/internal/amount"
 )
+
+// Unknown is what counts as granted to a cluster that may hold any amount: more than any budget, also than one that was in
+// force before or will be. While it stands for one cluster nobody is raised.
+const Unknown int64 = math.MaxInt64
 
 // Entry is what the ledger knows of one cluster.
 type Entry struct {
@@ -33,6 +38,8 @@ type Ledger struct {
 	budget   amount.List
 	revision int64
 	entries  map[string]Entry
+	// sums caches Granted by name; what changes an entry's Granted sets it to nil.
+	sums amount.List
 }
 
 // Report is what a cluster says of itself: the revision in force, and limit and usage under it, out of one version of the
@@ -52,13 +59,17 @@ func (r Report) inUse(name corev1.ResourceName) (int64, bool) {
 
 // New returns a ledger over the given budget. It copies the entries. Where the resource names of the budget have changed, a
 // cluster must confirm the change: a new name starts at zero, and one that left stays granted until the cluster has
-// dropped it, so that it is still counted if it comes back meanwhile.
+// dropped it, so that it is still counted if it comes back meanwhile. A cluster that may hold anything may hold the new
+// names too.
 func New(budget amount.List, revision int64, entries map[string]Entry) *Ledger {
 	l := &Ledger{budget: budget.Clone(), revision: revision, entries: make(map[string]Entry, len(entries))}
 	for cluster, e := range entries {
 		fresh := Entry{Revision: e.Revision, Granted: amount.Max(zero(budget), e.Granted), Target: zero(budget)}
 		for name := range budget {
 			fresh.Target[name] = e.Target[name]
+			if _, ok := e.Granted[name]; !ok && e.unknown() {
+				fresh.Granted[name] = Unknown
+			}
 		}
 		l.entries[cluster] = fresh
 	}
@@ -98,11 +109,15 @@ func (l *Ledger) Entry(cluster string) (Entry, bool) {
 
 // Granted returns the sum of what all clusters were granted of name.
 func (l *Ledger) Granted(name corev1.ResourceName) int64 {
-	var sum int64
-	for _, e := range l.entries {
-		sum = amount.Add(sum, e.Granted[name])
+	if l.sums == nil {
+		l.sums = zero(l.budget)
+		for _, e := range l.entries {
+			for name := range l.sums {
+				l.sums[name] = amount.Add(l.sums[name], e.Granted[name])
+			}
+		}
 	}
-	return sum
+	return l.sums[name]
 }
 
 // Free returns what can be granted of name at once, without taking from anyone.
@@ -114,7 +129,7 @@ func (l *Ledger) Debt(name corev1.ResourceName) int64 { return max(0, l.Granted(
 // Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target.
 func (l *Ledger) Settled(cluster string, report Report) bool {
 	e, ok := l.entries[cluster]
-	if !ok || !e.confirmedBy(report) {
+	if !ok || !e.confirmedBy(report) || l.Disagrees(cluster, report) {
 		return false
 	}
 	for name, target := range e.Target {
@@ -129,6 +144,16 @@ func (l *Ledger) Settled(cluster string, report Report) bool {
 // confirmedBy says whether the report is of the entry's own revision.
 func (e Entry) confirmedBy(report Report) bool {
 	return e.Revision > 0 && report.Revision == e.Revision
+}
+
+// unknown says whether there is a name of which nobody knows what the cluster holds.
+func (e Entry) unknown() bool {
+	for _, granted := range e.Granted {
+		if granted == Unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // next gives the entry of cluster the next revision, the fencing token of the write to come.

@@ -6,42 +6,74 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// Join adds an entry for a cluster that was not in the ledger. A cluster that may already hold a share counts with the
-// whole budget until it is read, so nobody is raised before; one that cannot hold a share counts zero.
+// Join adds an entry for a cluster that was not in the ledger. A cluster that may already hold a share may hold anything
+// until it has confirmed, so nobody is raised before; one that cannot hold a share counts zero.
 func (l *Ledger) Join(cluster string, mayHoldShare bool) {
 	if _, ok := l.entries[cluster]; ok {
 		return
 	}
 	e := Entry{Granted: zero(l.budget), Target: zero(l.budget)}
 	if mayHoldShare {
-		e.Granted = l.budget.Clone()
+		e.Granted = unknown(l.budget)
 	}
 	l.entries[cluster] = e
+	l.sums = nil
 }
 
-// Share is what was read from a member's API server of the share of a cluster that joined.
+// unknown returns a list with the names of like, of which any amount may be held.
+func unknown(like amount.List) amount.List {
+	list := make(amount.List, len(like))
+	for name := range like {
+		list[name] = Unknown
+	}
+	return list
+}
+
+// Gap is what the counter skips after a ledger that was lost: more than any ledger decides before the next one is lost. Its
+// decisions may still be on their way, of revisions that nobody has seen: all must be older than ours.
+const Gap = 1 << 20
+
+// Continue makes the counter go on above a revision that another ledger gave. Shares tell of such a revision, and the markers
+// on Cluster objects, which note the counter at each adoption: they stay when a share is deleted.
+func (l *Ledger) Continue(above int64) {
+	if above > l.revision {
+		l.revision = above + Gap
+	}
+}
+
+// Share is what was read of the share of a cluster.
 type Share struct {
+	// Revision and Hard are what the cluster is told.
 	Revision int64
 	Hard     amount.List
+	// InForce is the revision that the cluster reports. It is the higher one where a share was deleted, and an older one
+	// put in its place.
+	InForce int64
 }
 
+// highest returns the highest revision that the share shows.
+func (s Share) highest() int64 { return max(s.Revision, s.InForce) }
+
 // Adopt takes what was read live of a cluster that joined: its share, or nil if it has none. Either way the entry gets a
-// revision above all that was seen. A cluster without a share holds nothing; it is told to enforce zero first, so that
-// its usage is learned before anything is handed out. A cluster with a share keeps the limit that it was told, and counts
-// with the whole budget until it confirms: what it enforces may be older than what it was told.
+// revision above all that was seen. A cluster that cannot have held a share is told to enforce zero first, so that its
+// usage is learned before anything is handed out. One that holds a share, or may hold one that was deleted, may be
+// enforcing anything until it confirms. It keeps the limit that it was told if it says that this is in force; a share
+// that is not may be an old one, put in the place of another, and what it says may have been given to others since.
 func (l *Ledger) Adopt(cluster string, share *Share) {
 	e, ok := l.entries[cluster]
 	if !ok || e.Revision != 0 {
 		return
 	}
-	e.Granted = zero(l.budget)
 	if share != nil {
-		l.revision = max(l.revision, share.Revision)
-		e.Granted = amount.Max(l.budget, share.Hard)
+		l.Continue(share.highest())
+		e.Granted = amount.Max(unknown(l.budget), e.Granted)
+	}
+	if share != nil && share.InForce == share.Revision {
 		for name := range l.budget {
 			e.Target[name] = share.Hard[name]
 		}
 	}
+	l.sums = nil
 	l.next(cluster, e)
 }
 
@@ -54,14 +86,18 @@ func (l *Ledger) Raise(cluster string, name corev1.ResourceName, x int64) int64 
 		return 0
 	}
 	e.Granted[name] += x
+	l.sums[name] += x
 	e.Target[name] = e.Granted[name]
 	l.next(cluster, e)
 	return x
 }
 
-// Restore moves the target up within what is granted anyway: it was never released.
+// Restore moves the target up within what is granted anyway: it was never released. While there is debt nothing is restored:
+// what is granted may be usage that was found then, or what nobody knows, and was never this cluster's to have again.
 func (l *Ledger) Restore(cluster string, name corev1.ResourceName, target int64) {
-	l.retarget(cluster, name, target, func(e Entry) bool { return target > e.Target[name] && target <= e.Granted[name] })
+	l.retarget(cluster, name, target, func(e Entry) bool {
+		return target > e.Target[name] && target <= e.Granted[name] && l.Debt(name) == 0
+	})
 }
 
 // Lower moves the target down. What is granted stays until the cluster reports the new revision in force.
@@ -86,6 +122,7 @@ func (l *Ledger) Settle(cluster string, report Report) {
 	if !ok || e.Revision == 0 || report.Revision > e.Revision {
 		return
 	}
+	l.sums = nil
 	confirmed := e.confirmedBy(report)
 	for name := range e.Granted {
 		held, known := report.inUse(name)
@@ -108,26 +145,60 @@ func (l *Ledger) Confirm(cluster string) {
 	}
 }
 
-// RolledBack says whether a revision seen in a cluster is higher than the one that the ledger knows for it: the ledger was
-// restored from the past.
-func (l *Ledger) RolledBack(cluster string, seen int64) bool {
+// Disagrees says whether a report of the entry's own revision shows a limit below the target, or one that the entry does not
+// have. Another ledger decided that under the same revision, or somebody changed it: the cluster cannot get from there to
+// the target within the revision, and is to be asked anew, by Confirm.
+func (l *Ledger) Disagrees(cluster string, report Report) bool {
 	e, ok := l.entries[cluster]
-	return ok && e.Revision > 0 && seen > e.Revision
+	if !ok || !e.confirmedBy(report) {
+		return false
+	}
+	for name, hard := range report.Hard {
+		if target, told := e.Target[name]; !told || hard < target {
+			return true
+		}
+	}
+	return false
+}
+
+// RolledBack says whether a share seen in a cluster was decided by another ledger than this one, which was restored from the
+// past then: its revision is higher than the entry's, or it is the same and the limits are not.
+func (l *Ledger) RolledBack(cluster string, seen Share) bool {
+	e, ok := l.entries[cluster]
+	if !ok || e.Revision == 0 {
+		return false
+	}
+	return seen.highest() > e.Revision || seen.Revision == e.Revision && !seen.Hard.Equal(e.Target)
 }
 
 // Rebuild continues above the highest revision seen after a rollback. Every entry may be out of date, so every cluster
-// counts as unread, with the whole budget at least: it is to be adopted anew, and until it has confirmed that nobody is
-// raised.
+// counts as unread, and may hold anything: it is to be adopted anew, and until it has confirmed that nobody is raised.
 func (l *Ledger) Rebuild(highest int64) {
-	l.revision = max(l.revision, highest)
+	l.sums = nil
+	l.Continue(highest)
 	for cluster, e := range l.entries {
-		l.entries[cluster] = Entry{Granted: amount.Max(e.Granted, l.budget), Target: zero(l.budget)}
+		l.entries[cluster] = Entry{Granted: amount.Max(unknown(l.budget), e.Granted), Target: zero(l.budget)}
 	}
+}
+
+// Vacate takes back all that was granted to a cluster that has no place to hold it: the namespace does not exist there, so
+// no share and no limit can be in force.
+func (l *Ledger) Vacate(cluster string) {
+	e, ok := l.entries[cluster]
+	if !ok || e.Revision == 0 || !l.Holds(cluster) {
+		return
+	}
+	l.sums = nil
+	e.Granted, e.Target = zero(l.budget), zero(l.budget)
+	l.next(cluster, e)
 }
 
 // Gone removes the entry: the cluster has reported its share gone, or somebody with the right to say so stated that the
 // cluster is destroyed.
-func (l *Ledger) Gone(cluster string) { delete(l.entries, cluster) }
+func (l *Ledger) Gone(cluster string) {
+	delete(l.entries, cluster)
+	l.sums = nil
+}
 
 // Holds says whether anything is granted to the cluster.
 func (l *Ledger) Holds(cluster string) bool {

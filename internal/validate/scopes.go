@@ -22,10 +22,15 @@ var allScopes = sets.New(
 
 var valuedScopes = sets.New(corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeVolumeAttributesClass)
 
+// The standard names that a ResourceQuota takes together with a scope of pods, with BestEffort, and with a scope of
+// volume claims.
 var (
-	volumeNames     = sets.New(corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage)
-	podNames        = sizes.Difference(sets.New(corev1.ResourceRequestsStorage)).Insert(corev1.ResourcePods)
+	podNames = sets.New(
+		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory,
+		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
+	)
 	bestEffortNames = sets.New(corev1.ResourcePods)
+	volumeNames     = sets.New(corev1.ResourcePersistentVolumeClaims, corev1.ResourceRequestsStorage)
 )
 
 // scopes checks scopes and scopeSelector as a ResourceQuota does.
@@ -49,30 +54,48 @@ func scopes(path *field.Path, spec *quotav1alpha1.FederatedQuotaSpec) field.Erro
 		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
 	} {
 		if set.HasAll(pair[0], pair[1]) {
-			problems = append(problems, field.Invalid(path.Child("scopes"), fmt.Sprint(sets.List(set)), fmt.Sprintf("nothing matches both %s and %s: use one of them", pair[0], pair[1])))
+			problems = append(problems, field.Invalid(contradicting(path, spec), fmt.Sprint(sets.List(set)), fmt.Sprintf("nothing matches both %s and %s: use one of them", pair[0], pair[1])))
 		}
 	}
 	return problems
+}
+
+// contradicting returns the field that names scopes, the selector if both do.
+func contradicting(path *field.Path, spec *quotav1alpha1.FederatedQuotaSpec) *field.Path {
+	if spec.ScopeSelector == nil {
+		return path.Child("scopes")
+	}
+	return path.Child("scopeSelector")
 }
 
 func scopeName(path *field.Path, scope corev1.ResourceQuotaScope, spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	if !allScopes.Has(scope) {
 		return field.ErrorList{field.NotSupported(path, scope, sets.List(allScopes))}
 	}
-	allowed := podNames
-	switch scope {
-	case corev1.ResourceQuotaScopeBestEffort:
-		allowed = bestEffortNames
-	case corev1.ResourceQuotaScopeVolumeAttributesClass:
-		allowed = volumeNames
-	}
 	var problems field.ErrorList
 	for _, name := range names(spec.Hard) {
-		if standard := counts.Has(name) || sizes.Has(name); standard && !allowed.Has(name) {
-			problems = append(problems, field.Invalid(path, string(scope), fmt.Sprintf("does not apply to spec.hard[%s]: it applies to %s", name, join(allowed))))
+		if valid := outOfScope(scope, name); valid != "" && Name(name) == "" {
+			problems = append(problems, field.Invalid(path, string(scope), fmt.Sprintf("does not apply to spec.hard[%s]: it applies to %s", name, valid)))
 		}
 	}
 	return problems
+}
+
+// outOfScope returns the names to which a scope applies if name is none of them. A ResourceQuota refuses standard names
+// that are out of scope, and never counts others.
+func outOfScope(scope corev1.ResourceQuotaScope, name corev1.ResourceName) string {
+	s := string(name)
+	standard, other, valid := podNames, s == countPods || strings.Contains(s, "/") && strings.HasPrefix(s, requestsPrefix), countPods+" and requests.EXTENDED-RESOURCE"
+	switch scope {
+	case corev1.ResourceQuotaScopeBestEffort:
+		standard = bestEffortNames
+	case corev1.ResourceQuotaScopeVolumeAttributesClass:
+		standard, other, valid = volumeNames, s == countClaims || strings.Contains(s, storageClassInfix), countClaims+" and CLASS"+storageClassInfix+"…"
+	}
+	if standard.Has(name) || other {
+		return ""
+	}
+	return join(standard) + ", " + valid
 }
 
 func scopeOperator(path *field.Path, r corev1.ScopedResourceSelectorRequirement) field.ErrorList {

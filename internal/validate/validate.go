@@ -4,12 +4,15 @@ package validate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -32,20 +35,36 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 
 func rule(path *field.Path, r *quotav1alpha1.DistributionRule, hard corev1.ResourceList) field.ErrorList {
 	problems := selector(path.Child("clusterSelector"), r.ClusterSelector)
-	problems = append(problems, resources(path.Child("min"), r.Min)...)
-	problems = append(problems, resources(path.Child("max"), r.Max)...)
-	problems = append(problems, known(path.Child("min"), r.Min, hard)...)
-	problems = append(problems, known(path.Child("max"), r.Max, hard)...)
+	for _, list := range []struct {
+		name    string
+		amounts corev1.ResourceList
+	}{{"min", r.Min}, {"lendable", r.Lendable}, {"max", r.Max}} {
+		problems = append(problems, resources(path.Child(list.name), list.amounts)...)
+		problems = append(problems, known(path.Child(list.name), list.amounts, hard)...)
+	}
+	problems = append(problems, within(path.Child("lendable"), r.Lendable, path.Child("min").String(), r.Min)...)
 	problems = append(problems, within(path.Child("min"), r.Min, path.Child("max").String(), r.Max)...)
 	return append(problems, within(path.Child("min"), r.Min, "spec.hard", hard)...)
 }
 
+// selector checks a label selector as native objects do, and says which operators there are.
 func selector(path *field.Path, s *metav1.LabelSelector) field.ErrorList {
-	if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
-		return field.ErrorList{field.Invalid(path, metav1.FormatLabelSelector(s), err.Error())}
+	if s == nil {
+		return nil
 	}
-	return nil
+	var problems field.ErrorList
+	for i, e := range s.MatchExpressions {
+		if !operators.Has(e.Operator) {
+			problems = append(problems, field.NotSupported(path.Child("matchExpressions").Index(i).Child("operator"), e.Operator, sets.List(operators)))
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return metav1validation.ValidateLabelSelector(s, metav1validation.LabelSelectorValidationOptions{}, path)
 }
+
+var operators = sets.New(metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)
 
 // resources checks names and quantities as a ResourceQuota does, and refuses the names that it would take and never count.
 func resources(path *field.Path, list corev1.ResourceList) field.ErrorList {
@@ -60,11 +79,27 @@ func resources(path *field.Path, list corev1.ResourceList) field.ErrorList {
 			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), strings.TrimPrefix(err.Error(), q.String()+" ")))
 			continue
 		}
-		if integer(name) && !whole(name, q) {
-			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), "must be a whole number: objects are counted"))
+		if problem := uncountable(name, q); problem != "" {
+			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), problem))
 		}
 	}
 	return problems
+}
+
+// mostCounted is the largest whole number that a ResourceQuota takes: it computes in thousandths, and they overflow above.
+const mostCounted = math.MaxInt64 / 1000
+
+// uncountable returns why a ResourceQuota does not take a quantity under a name that takes whole numbers alone, or "".
+func uncountable(name corev1.ResourceName, q resource.Quantity) string {
+	switch {
+	case !integer(name):
+		return ""
+	case !whole(name, q):
+		return "must be a whole number"
+	case q.CmpInt64(mostCounted) > 0:
+		return fmt.Sprintf("is too large: must be at most %d, above which ResourceQuota does not compute", int64(mostCounted))
+	}
+	return ""
 }
 
 // whole says whether a quantity is a multiple of the unit of its name.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	manifests "github.com/fedquota/fedquota/config/member/webhook"
+	"github.com/fedquota/fedquota/internal/demand"
+	webhooks "github.com/fedquota/fedquota/webhooks/member"
+)
+
+// webhookOptions are the flags of the agent's admission webhook.
+type webhookOptions struct {
+	port int
+	host string
+	url  string
+
+	certificate webhooks.Certificate
+}
+
+// bind registers the flags.
+func (o *webhookOptions) bind(flags *pflag.FlagSet) {
+	flags.IntVar(&o.port, "webhook-port", 0, "Port that the admission webhook is served on; 0 for none.")
+	flags.StringVar(&o.host, "webhook-host", "", "Address that the admission webhook is served on; all if empty.")
+	flags.StringVar(&o.url, "webhook-url", "",
+		"Where API servers reach the webhook of this process, such as https://127.0.0.1:9443; by the agent's Service if empty. For agents that run outside their cluster.")
+}
+
+// server returns the server of the webhook, or nil if there is none.
+func (o *webhookOptions) server() webhook.Server {
+	if o.port == 0 {
+		return nil
+	}
+	return webhook.NewServer(webhook.Options{
+		Host:    o.host,
+		Port:    o.port,
+		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = o.certificate.Serving }},
+	})
+}
+
+// hosts returns what the certificate has to be good for.
+func (o *webhookOptions) hosts(namespace string) ([]string, error) {
+	if o.url == "" {
+		service := "fedquota-agent." + namespace + ".svc"
+		return []string{service, service + ".cluster.local"}, nil
+	}
+	parsed, err := url.Parse(o.url)
+	if err != nil || parsed.Hostname() == "" {
+		return nil, fmt.Errorf("--webhook-url=%s: must be like https://127.0.0.1:9443", o.url)
+	}
+	return []string{parsed.Hostname()}, nil
+}
+
+// setUp adds the webhook to the manager.
+func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace string, book *demand.Book, report func(types.NamespacedName), stuck func() bool) error {
+	if o.port == 0 {
+		return nil
+	}
+	hosts, err := o.hosts(namespace)
+	if err != nil {
+		return err
+	}
+	o.certificate.Client, o.certificate.Live, o.certificate.Clock = mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}
+	o.certificate.Namespace, o.certificate.Hosts = namespace, hosts
+	if err := o.certificate.Ensure(ctx); err != nil {
+		return err
+	}
+	if err := mgr.Add(&o.certificate); err != nil {
+		return err
+	}
+	template, err := webhooks.NewTemplate(manifests.Manifests)
+	if err != nil {
+		return err
+	}
+	rules := &webhooks.ConfigurationReconciler{Client: mgr.GetClient(), Template: template, Certificate: &o.certificate, URL: o.url}
+	if err := rules.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the rules of the webhook: %w", err)
+	}
+	gate := &webhooks.Gate{Clock: clock.RealClock{}, Book: book, Report: report, Live: mgr.GetAPIReader(), Stuck: stuck}
+	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
+		return fmt.Errorf("setting up the webhook: %w", err)
+	}
+	mgr.GetWebhookServer().Register(webhooks.Path, &admission.Webhook{Handler: &webhooks.Handler{Gate: gate}})
+	return nil
+}

@@ -1,0 +1,113 @@
+package hub
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// agent does by hand what the agent of a member does: it enforces the share, reports, and lets go of a deleted share.
+type agent struct {
+	*world
+
+	name string
+	// down says that the agent does not act.
+	down bool
+	// used is what is in use, 0 of what it does not name.
+	used corev1.ResourceList
+	// hard is what is in force, revision its revision.
+	hard     corev1.ResourceList
+	revision int64
+	// conditions are reported beside Enforced.
+	conditions []metav1.Condition
+	// removal is what the deleted share asked for.
+	removal string
+}
+
+// uses says what is in use from now on.
+func (a *agent) uses(list corev1.ResourceList) { a.used = list }
+
+// act does what is to be done, and says whether that was anything.
+func (a *agent) act() bool {
+	a.t.Helper()
+	if a.down {
+		return false
+	}
+	share := a.share(a.name)
+	if share == nil {
+		return false
+	}
+	if !share.DeletionTimestamp.IsZero() {
+		return a.release(share)
+	}
+	if share.Spec.Revision >= a.revision {
+		a.enforce(share)
+	}
+	return a.report(share)
+}
+
+// enforce brings the share's limit into force, or what is used where that is more. Within a revision it only lowers.
+func (a *agent) enforce(share *quotav1alpha1.QuotaShare) {
+	hard := corev1.ResourceList{}
+	for name, limit := range share.Spec.Hard {
+		if used := a.used[name]; used.Cmp(limit) > 0 {
+			limit = used
+		}
+		if current, limited := a.hard[name]; limited && a.revision == share.Spec.Revision && current.Cmp(limit) < 0 {
+			limit = current
+		}
+		hard[name] = limit
+	}
+	a.hard, a.revision = hard, share.Spec.Revision
+}
+
+func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
+	a.t.Helper()
+	stored := share.DeepCopy()
+	status := &share.Status
+	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
+	for name := range a.hard {
+		status.Used[name] = resource.MustParse("0")
+		if used, ok := a.used[name]; ok {
+			status.Used[name] = used
+		}
+	}
+	wanted := slices.Clone(a.conditions)
+	if apimeta.FindStatusCondition(wanted, "Enforced") == nil {
+		wanted = append(wanted, metav1.Condition{Type: "Enforced", Status: metav1.ConditionTrue, Reason: "Enforced"})
+	}
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
+	for _, c := range wanted {
+		apimeta.SetStatusCondition(&status.Conditions, c)
+	}
+	if equality.Semantic.DeepEqual(stored.Status, share.Status) {
+		return false
+	}
+	a.must(servers[a.name].Status().Update(a.t.Context(), share))
+	return true
+}
+
+// release forgets the limit, and lets the share go.
+func (a *agent) release(share *quotav1alpha1.QuotaShare) bool {
+	a.t.Helper()
+	a.removal = share.Annotations[quotav1alpha1.RemovalAnnotation]
+	a.hard, a.revision = nil, 0
+	share.Finalizers = nil
+	a.must(servers[a.name].Update(a.t.Context(), share))
+	return true
+}
+
+// list returns quantities out of pairs of name and quantity.
+func list(pairs ...string) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for pair := range slices.Chunk(pairs, 2) {
+		list[corev1.ResourceName(pair[0])] = resource.MustParse(pair[1])
+	}
+	return list
+}

@@ -1,0 +1,115 @@
+package hub
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestNothingIsWrittenWhileNothingChanges goes through rounds in all kinds of states: after the first one, none writes.
+func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
+	tests := map[string]struct {
+		spec string
+		set  func(w *world)
+		want string
+	}{
+		"settled":  {spec: weighted, want: "Ready Settled"},
+		"ignored":  {spec: weighted, set: func(w *world) { w.agents["east"].down = true }, want: "!Ready Degraded"},
+		"draining": {spec: weighted2, set: func(w *world) { w.agents["east"].uses(list("pods", "40")) }, want: "!Ready Degraded"},
+		"invalid":  {spec: `{hard: {count/typo: "1"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`, want: "!Ready InvalidSpec"},
+		"unknown":  {spec: `{hard: {pods: "1"}, placement: {clusters: [east, nowhere]}, rebalance: {mode: Static}}`, want: "!Ready Degraded"},
+		"removing": {spec: weighted, set: func(w *world) {
+			w.round()
+			w.agents["east"].down = true
+			w.must(servers[hubName].Delete(w.t.Context(), w.quota()))
+		}, want: "!Ready Removing"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, tc.spec)
+			if tc.set != nil {
+				tc.set(w)
+			}
+			w.settle()
+			w.clock.SetTime(w.clock.Now().Add(time.Hour))
+			w.settle()
+			if got := w.conditions()[0]; got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+			versions := w.versions()
+			for range 3 {
+				if result := w.round(); result.RequeueAfter > 0 && result.RequeueAfter < heldBackInterval/2 {
+					t.Errorf("looks again after %s", result.RequeueAfter)
+				}
+				w.clock.SetTime(w.clock.Now().Add(time.Hour))
+				w.restart()
+			}
+			if diff := cmp.Diff(versions, w.versions()); diff != "" {
+				t.Errorf("written:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAgentThatDoesNotAct(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.agents["east"].down = true
+	for range 3 {
+		w.round()
+		w.act()
+	}
+	w.wantLedger("east 0/0 Settling", "west 12/12 Settled")
+	w.clock.SetTime(w.clock.Now().Add(agentPatience + time.Second))
+	if result := w.round(); result.RequeueAfter == 0 {
+		t.Error("does not look again")
+	}
+	w.wantLedger("east 0/0 NotReady", "west 12/12 Settled")
+	if got, want := w.message("MemberNotReady"), "east: its agent does not act on the share: see whether fedquota-agent runs there"; got != want {
+		t.Errorf("got %q", got)
+	}
+	w.agents["east"].down = false
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+func TestUsageIsStoredCalmly(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted)
+	w.settle()
+	east := w.agents["east"]
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	east.uses(list("pods", "1"))
+	w.act()
+	w.round()
+	w.wantUsed(1)
+
+	east.uses(list("pods", "2"))
+	w.act()
+	if result := w.round(); result.RequeueAfter != snapshotInterval {
+		t.Errorf("looks again after %s", result.RequeueAfter)
+	}
+	w.wantUsed(1)
+	w.clock.SetTime(w.clock.Now().Add(snapshotInterval - time.Millisecond))
+	w.round()
+	w.wantUsed(1)
+	w.clock.SetTime(w.clock.Now().Add(time.Millisecond))
+	w.round()
+	w.wantUsed(2)
+
+	// What is more than usage does not wait.
+	east.uses(list("pods", "3"))
+	w.act()
+	w.edit(weighted2)
+	w.round()
+	w.wantUsed(3)
+}
+
+func (w *world) wantUsed(want int64) {
+	w.t.Helper()
+	if used := w.quota().Status.Used["pods"]; used.Value() != want {
+		w.t.Errorf("used is %s, want %d", used.String(), want)
+	}
+}

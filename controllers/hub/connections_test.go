@@ -1,0 +1,68 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// connections stand in for the cluster cache: they hand out clients of real API servers, without a cache between.
+type connections struct {
+	mutex  sync.Mutex
+	byName map[string]*connection
+}
+
+type connection struct {
+	client client.Client
+	// err is returned instead of the client, readErr instead of what is read through the cache.
+	err, readErr error
+	health       clustercache.HealthCheckingState
+}
+
+func (c *connections) to(cluster client.ObjectKey) (*connection, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if connection := c.byName[cluster.Name]; connection != nil {
+		return connection, connection.err
+	}
+	return &connection{}, clustercache.ErrClusterNotConnected
+}
+
+func (c *connections) GetClient(_ context.Context, cluster client.ObjectKey) (client.Client, error) {
+	connection, err := c.to(cluster)
+	return connection.client, err
+}
+
+func (c *connections) GetReader(_ context.Context, cluster client.ObjectKey) (client.Reader, error) {
+	connection, err := c.to(cluster)
+	return connection.client, errors.Join(err, connection.readErr)
+}
+
+func (c *connections) GetUncachedClient(_ context.Context, cluster client.ObjectKey) (client.Client, error) {
+	connection, err := c.to(cluster)
+	return connection.client, err
+}
+
+func (c *connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Config, error) {
+	return nil, errors.New("nobody needs it")
+}
+
+func (c *connections) Watch(_ context.Context, cluster client.ObjectKey, _ clustercache.Watcher) error {
+	_, err := c.to(cluster)
+	return err
+}
+
+func (c *connections) GetHealthCheckingState(_ context.Context, cluster client.ObjectKey) clustercache.HealthCheckingState {
+	connection, _ := c.to(cluster)
+	return connection.health
+}
+
+func (c *connections) GetClusterSource(string, func(context.Context, client.Object) []ctrl.Request, ...clustercache.GetClusterSourceOption) source.Source {
+	return nil
+}

@@ -1,0 +1,45 @@
+package hub
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// fleet returns what a team that is refused should know of the whole budget.
+func (s *scope) fleet() quotav1alpha1.Fleet {
+	if s.static() {
+		return quotav1alpha1.Fleet{}
+	}
+	return quotav1alpha1.Fleet{Budget: s.fq.Status.Hard, Used: s.fq.Status.Used, Waiting: s.waiting()}
+}
+
+// waiting returns the clusters that ask for more than they have, at most as many as a message names.
+func (s *scope) waiting() []quotav1alpha1.ClusterName {
+	var names []quotav1alpha1.ClusterName
+	for _, m := range s.members {
+		if s.wants(m) && len(names) < namesLimit {
+			names = append(names, quotav1alpha1.ClusterName(m.name))
+		}
+	}
+	return names
+}
+
+// wants says whether a member asks for more than its limit.
+func (s *scope) wants(m *member) bool {
+	for name, demand := range m.demand {
+		if demand > 0 && m.report.Used[name]+demand > m.report.Hard[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// outdated says whether a member is about to refuse somebody with words that are no longer true.
+func (s *scope) outdated(m *member) bool {
+	fleet := s.fleet()
+	return s.wants(m) && (!equality.Semantic.DeepEqual(m.share.Spec.Fleet.Budget, fleet.Budget) ||
+		!slices.Equal(m.share.Spec.Fleet.Waiting, fleet.Waiting))
+}

@@ -1,0 +1,104 @@
+package hub
+
+import (
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+var (
+	grantedRatio = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "fedquota_granted_ratio",
+		Help: "What clusters were granted, relative to the budget. Above 1 only while there is debt. +Inf while a cluster may hold anything.",
+	}, []string{"namespace", "name", "resource"})
+	debt = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "fedquota_debt",
+		Help: "What is granted above the budget, in cores, bytes or objects. Nobody is raised while it is above 0.",
+	}, []string{"namespace", "name", "resource"})
+	settleSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "fedquota_settle_seconds",
+		Help:    "Time from the ledger's decision on a cluster until the cluster was seen to enforce it.",
+		Buckets: prometheus.ExponentialBuckets(0.01, 2, 16),
+	})
+	fencedWrites = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "fedquota_fenced_writes_total",
+		Help: "Writes that were refused because they were decided on an older state: of the ledger, or of a share.",
+	})
+	memberReachable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "fedquota_member_reachable",
+		Help: "1 if the cluster could be read in the last round, else 0.",
+	}, []string{"cluster"})
+)
+
+func init() {
+	metrics.Registry.MustRegister(grantedRatio, debt, settleSeconds, fencedWrites, memberReachable)
+}
+
+// measure exports the round.
+func (r *QuotaReconciler) measure(s *scope) {
+	budget := s.ledger.Budget()
+	for name := range budget {
+		labels := prometheus.Labels{"namespace": s.fq.Namespace, "name": s.fq.Name, "resource": string(name)}
+		grantedRatio.With(labels).Set(baseUnits(name, s.ledger.Granted(name)) / baseUnits(name, max(1, budget[name])))
+		debt.With(labels).Set(baseUnits(name, s.ledger.Debt(name)))
+	}
+	for _, m := range s.members {
+		if _, ok := s.ledger.Entry(m.name); !ok {
+			memberReachable.DeleteLabelValues(m.name)
+			continue
+		}
+		memberReachable.WithLabelValues(m.name).Set(truth(m.read()))
+	}
+	for i := range s.fq.Status.Clusters {
+		c := &s.fq.Status.Clusters[i]
+		settled := c.State == quotav1alpha1.ClusterSettled
+		if took, ok := r.historyOf(s, s.byName[string(c.Name)]).settle(s.now, c.Revision, settled); ok {
+			settleSeconds.Observe(took.Seconds())
+		}
+	}
+}
+
+// forget removes the series of a FederatedQuota that is gone.
+func forget(key types.NamespacedName) {
+	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
+	grantedRatio.DeletePartialMatch(labels)
+	debt.DeletePartialMatch(labels)
+}
+
+// settle notes whether a cluster has settled, and returns how long it took if this round is the first to see it.
+func (h *history) settle(now time.Time, revision int64, settled bool) (time.Duration, bool) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if revision != h.revision {
+		h.revision, h.decided, h.pending = revision, now, true
+	}
+	if !settled || !h.pending {
+		return 0, false
+	}
+	h.pending = false
+	return now.Sub(h.decided), true
+}
+
+// baseUnits returns an amount in cores, bytes or objects.
+func baseUnits(name corev1.ResourceName, value int64) float64 {
+	if value == ledger.Unknown {
+		return math.Inf(1)
+	}
+	q := amount.ToQuantity(name, value, "")
+	return q.AsApproximateFloat64()
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

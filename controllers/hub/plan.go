@@ -1,0 +1,160 @@
+package hub
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+const (
+	// defaultHeadroomPercent is the room above its need that a cluster is given.
+	defaultHeadroomPercent = 10
+	// holdReservePercent is the part of the slack that the hub keeps for requests that are held.
+	holdReservePercent = 25
+)
+
+// static says whether the budget is split by weights, min and max alone.
+func (s *scope) static() bool { return s.fq.Spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic }
+
+// admission returns what agents do for requests that do not fit: nothing where no demand would move a limit.
+func (s *scope) admission() quotav1alpha1.Admission {
+	if s.static() {
+		return quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff}
+	}
+	return s.fq.Spec.Admission
+}
+
+// plan returns what the limits of all clusters in the ledger shall become. A leaving cluster gives all back, but for the
+// deletion of the FederatedQuota itself, which leaves limits as they are.
+func (s *scope) plan() []ledger.Target {
+	if s.removing() {
+		return nil
+	}
+	names := s.ledger.Budget().Names()
+	input, members := s.input(names)
+	result := s.allocate(input)
+	s.ration(names, input, members, result)
+	targets := make([]ledger.Target, 0, len(members))
+	for i, m := range members {
+		target := ledger.Target{Cluster: m.name, Amounts: amount.List{}}
+		for j, name := range names {
+			switch {
+			case !m.selected:
+				target.Amounts[name] = 0
+			case !input.Members[i].Pinned:
+				target.Amounts[name] = result.Verdicts[i][j].Target
+			}
+		}
+		targets = append(targets, target)
+	}
+	return targets
+}
+
+// allocate splits the budget as the mode says.
+func (s *scope) allocate(input allocate.Input) allocate.Result {
+	if s.static() {
+		return allocate.Static(input)
+	}
+	options := allocate.Options{HeadroomPercent: int64(ptr.Deref(s.fq.Spec.Rebalance.HeadroomPercent, defaultHeadroomPercent))}
+	if s.admission().Mode != quotav1alpha1.AdmissionOff {
+		options.ReservePercent = holdReservePercent
+	}
+	result := allocate.Auto(input, options)
+	allocate.MakeRoom(input, result)
+	return result
+}
+
+// input returns how the clusters of the ledger take part in the split, in the order of the returned members.
+func (s *scope) input(names []corev1.ResourceName) (allocate.Input, []*member) {
+	budget := s.ledger.Budget()
+	input := allocate.Input{Quota: string(s.fq.UID), Budgets: make([]int64, len(names))}
+	for i, name := range names {
+		input.Budgets[i] = budget[name]
+	}
+	var members []*member
+	for _, m := range s.members {
+		if e, ok := s.ledger.Entry(m.name); ok {
+			members = append(members, m)
+			input.Members = append(input.Members, s.claimant(m, e, names))
+		}
+	}
+	return input, members
+}
+
+// claimant returns how a member takes part. In a static split every selected cluster has its part, present or not. Where
+// limits follow demand, a cluster that cannot be changed now keeps what it was granted.
+func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName) allocate.Member {
+	claimant := allocate.Member{ID: m.name, Claims: make([]allocate.Claim, len(names))}
+	var t distributionTerms
+	if m.selected {
+		t = terms(&s.fq.Spec.Distribution, m.cluster)
+		claimant.ID, claimant.Weight = string(m.cluster.UID), t.weight
+	}
+	claimant.Damped = m.dampedFor > 0
+	claimant.Pinned = !s.static() && !s.responsive(m, names)
+	for i, name := range names {
+		claimant.Claims[i] = allocate.Claim{
+			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
+			Used: m.report.Used[name], Peak: m.peak[name], Demand: m.demand[name],
+			Granted: e.Granted[name], Target: e.Target[name],
+		}
+	}
+	return claimant
+}
+
+// most returns the bound of a cluster that is still selected; another one gets nothing.
+func (t distributionTerms) most(name corev1.ResourceName, selected bool) int64 {
+	most, bounded := t.max[name]
+	switch {
+	case !selected:
+		return 0
+	case !bounded:
+		return math.MaxInt64
+	}
+	return most
+}
+
+// responsive says whether a member can be lowered and raised now.
+func (s *scope) responsive(m *member, names []corev1.ResourceName) bool {
+	for _, name := range names {
+		if !s.mayRaise(m.name, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// needs says whether a target serves what somebody uses or asks for, rather than headroom.
+func needs(reason allocate.Reason) bool {
+	return reason != allocate.Headroom && reason != allocate.Weight
+}
+
+// ration cuts raises down to what is free: those that somebody needs come first, and among equals each gets its part by
+// weight. The rest follows when donors have settled.
+func (s *scope) ration(names []corev1.ResourceName, input allocate.Input, members []*member, result allocate.Result) {
+	for j, name := range names {
+		free := s.ledger.Free(name)
+		for _, needed := range []bool{true, false} {
+			bounds := make([]allocate.Bound, len(members))
+			for i, m := range members {
+				claim, verdict := &input.Members[i].Claims[j], &result.Verdicts[i][j]
+				bounds[i] = allocate.Bound{Weight: input.Members[i].Weight, Rank: uint64(i)}
+				if s.mayRaise(m.name, name) && needs(verdict.Reason) == needed {
+					bounds[i].Hi = max(0, verdict.Target-claim.Granted)
+				}
+			}
+			for i, raise := range allocate.Fill(free, bounds) {
+				if bounds[i].Hi > 0 {
+					result.Verdicts[i][j].Target = input.Members[i].Claims[j].Granted + raise
+					free -= raise
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package hub
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// eastOnly selects one of the clusters.
+const eastOnly = `
+hard: {pods: "30"}
+placement: {clusterSelector: {matchLabels: {name: east}}}
+rebalance: {mode: Static}`
+
+func TestClusterLeaves(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["west"].uses(list("pods", "7"))
+	w.settle()
+
+	w.edit(eastOnly)
+	w.settle()
+	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
+	w.wantConditions("!Ready Settling", "Reconciling Settling")
+	w.agents["west"].uses(nil)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	w.wantConditions("Ready Settled")
+	if w.share("west") != nil {
+		t.Error("the share of west is still there")
+	}
+	if got := w.agents["west"].removal; got != "Retain" {
+		t.Errorf("west was told to %s", got)
+	}
+}
+
+func TestClusterComesBackWhileItLeaves(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["west"].uses(list("pods", "7"))
+	w.edit(eastOnly)
+	w.settle()
+	w.edit(weighted)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+
+	w.agents["west"].uses(nil)
+	w.edit(eastOnly)
+	w.round()
+	w.act()
+	w.agents["west"].down = true
+	w.round()
+	w.round()
+	w.edit(weighted)
+	w.agents["west"].down = false
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+func TestClusterIsDestroyed(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.must(servers[hubName].Delete(t.Context(), w.cluster("west")))
+	delete(w.agents, "west")
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/12 Unreachable")
+	if got := w.message("Unreachable"); !strings.Contains(got, "spec.removal.destroyed") {
+		t.Errorf("got %q", got)
+	}
+	w.edit(eastOnly + `
+removal: {destroyed: [west]}`)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	w.wantConditions("Ready Settled")
+}
+
+func TestDeletion(t *testing.T) {
+	for policy, want := range map[string]string{"": "Retain", "removal: {policy: Retain}": "Retain", "removal: {policy: Delete}": "Delete"} {
+		t.Run(want+"/"+policy, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted+"\n"+policy)
+			w.settle()
+			w.must(servers[hubName].Delete(t.Context(), w.quota()))
+			w.agents["west"].down = true
+			w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+			for range 3 {
+				w.round()
+				w.act()
+			}
+			w.wantLedger("west 12/12 Unreachable")
+			w.wantConditions("!Ready Removing", "Reconciling Removing", "Unreachable NotConnected")
+			if got := w.message("Ready"); got != "Waiting for clusters to confirm the removal: west (Unreachable)" {
+				t.Errorf("got %q", got)
+			}
+			w.members.byName["west"].err = nil
+			w.agents["west"].down = false
+			for range 3 {
+				w.round()
+				w.act()
+			}
+			if !w.gone() {
+				t.Error("the FederatedQuota is still there")
+			}
+			for name, a := range w.agents {
+				if a.removal != want {
+					t.Errorf("%s was told to %q", name, a.removal)
+				}
+			}
+		})
+	}
+}
+
+func TestDeletionGivesUpWhatIsDestroyed(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.members.byName["east"].err = clustercache.ErrClusterNotConnected
+	w.must(servers[hubName].Delete(t.Context(), w.quota()))
+	w.round()
+	if w.gone() {
+		t.Fatal("nobody has given the cluster up")
+	}
+	w.edit(weighted + `
+removal: {destroyed: [east]}`)
+	w.round()
+	if !w.gone() {
+		t.Error("the FederatedQuota is still there")
+	}
+	w.hub.histories.Range(func(key, _ any) bool {
+		t.Errorf("%v is still remembered", key)
+		return true
+	})
+}
+
+func TestNamespaceMissing(t *testing.T) {
+	w := newWorld(t, "east")
+	w.join("west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/0 NotReady")
+	w.wantConditions("!Ready Degraded", "MemberNotReady Reported", "Reconciling Degraded")
+	if got, want := w.message("MemberNotReady"), "west: the namespace does not exist there: create it, or set spec.placement.createNamespace"; got != want {
+		t.Errorf("got %q", got)
+	}
+	if result := w.round(); result.RequeueAfter < heldBackInterval/2 {
+		t.Errorf("tried again after %s", result.RequeueAfter)
+	}
+	w.createNamespace("west", w.namespace)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+func TestNamespaceIsCreated(t *testing.T) {
+	w := newWorld(t)
+	w.join("west")
+	w.create(quotaName, `
+hard: {pods: "30"}
+placement: {clusterSelector: {}, createNamespace: true}
+rebalance: {mode: Static}`)
+	w.settle()
+	w.wantLedger("west 30/30 Settled")
+	w.must(servers["west"].Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{}))
+}
+
+func TestWhatMembersReport(t *testing.T) {
+	tests := map[string]struct {
+		condition metav1.Condition
+		state     quotav1alpha1.ClusterState
+		raised    bool
+	}{
+		"stuck":       {condition: yes("StuckQuotaController", "CanaryNotSynced", "it does not follow"), state: "Stuck"},
+		"break glass": {condition: yes("BreakGlass", "Annotated", "somebody needs it"), state: "BreakGlass"},
+		"unguarded":   {condition: yes("Unguarded", "GuardMissing", "the guard is missing"), state: "NotReady"},
+		"foreign":     {condition: yes("ForeignQuota", "ScopeCovered", "another covers it"), state: "Settled", raised: true},
+		"name taken": {
+			condition: metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"},
+			state:     "NotReady", raised: true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted2)
+			w.settle()
+			w.agents["west"].conditions = []metav1.Condition{tc.condition}
+			w.settle()
+			w.edit(weighted)
+			w.settle()
+			c := w.quota().Status.Clusters[1]
+			if granted := c.Granted["pods"]; c.State != tc.state || (granted.Value() > 10) != tc.raised {
+				t.Errorf("west is %s, and granted %s", c.State, granted.String())
+			}
+			var named bool
+			for _, condition := range w.quota().Status.Conditions {
+				named = named || strings.Contains(condition.Message, tc.condition.Message)
+			}
+			if !named {
+				t.Errorf("nothing says %q: %v", tc.condition.Message, w.quota().Status.Conditions)
+			}
+		})
+	}
+}

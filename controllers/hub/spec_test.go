@@ -1,0 +1,255 @@
+package hub
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// message returns what a condition says.
+func (w *world) message(condition string) string {
+	w.t.Helper()
+	c := apimeta.FindStatusCondition(w.quota().Status.Conditions, condition)
+	if c == nil {
+		w.t.Fatalf("no condition %s", condition)
+	}
+	return c.Message
+}
+
+func TestInvalidSpecKeepsTheLedger(t *testing.T) {
+	tests := map[string]struct{ spec, want string }{
+		"a name that is never counted": {
+			spec: `{hard: {pods: "20", nvidia.com/gpu: "8"}, placement: {clusterSelector: {}}}`,
+			want: `spec.hard[nvidia.com/gpu]: Invalid value: "nvidia.com/gpu": is accepted by ResourceQuota and never counted: use requests.nvidia.com/gpu`,
+		},
+		"guarantees that do not fit": {
+			spec: `{hard: {secrets: "3"}, placement: {clusterSelector: {}}, distribution: {rules: [{min: {secrets: "2"}}]}}`,
+			want: `spec.distribution.rules.min[secrets]: Invalid value: "4": the min of clusters east, west add up to more than the budget: must be at most 3 in all`,
+		},
+		"a min of one rule above the max of another": {
+			spec: `{hard: {pods: "20"}, placement: {clusterSelector: {}}, distribution: {rules: [{min: {pods: "5"}}, {clusterSelector: {matchLabels: {name: west}}, max: {pods: "4"}}]}}`,
+			want: `spec.distribution.rules.min[pods]: Invalid value: "5": the rules give cluster west more than its max: must be at most 4`,
+		},
+		"a selected cluster that is destroyed": {
+			spec: `{hard: {pods: "20"}, placement: {clusterSelector: {}}, removal: {destroyed: [east]}}`,
+			want: `spec.removal.destroyed[0]: Invalid value: "east": the placement selects this Cluster: a cluster that still runs must not be given up`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted)
+			w.settle()
+			w.edit(tc.spec)
+			w.written()
+			w.settle()
+			w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+			w.wantConditions("!Ready InvalidSpec", "Stalled InvalidSpec")
+			if diff := cmp.Diff(tc.want, w.message("Stalled")); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if status := w.quota().Status; !cmp.Equal(list("pods", "30"), corev1.ResourceList(status.Hard), quantities) {
+				t.Errorf("the budget is %v", status.Hard)
+			}
+			w.wantShare("east", 3, "pods", "18")
+			w.edit(weighted2)
+			w.settle()
+			w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
+			w.wantConditions("Ready Settled")
+		})
+	}
+}
+
+func TestInvalidFromTheStart(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, `{hard: {count/typo: "1"}, placement: {clusterSelector: {}}}`)
+	result := w.round()
+	w.wantWritten("hub: patch FederatedQuota compute", "hub: store FederatedQuota compute")
+	w.wantConditions("!Ready InvalidSpec", "Stalled InvalidSpec")
+	if result.RequeueAfter > 0 && result.RequeueAfter < heldBackInterval {
+		t.Errorf("tried again after %s", result.RequeueAfter)
+	}
+}
+
+func TestNoClusters(t *testing.T) {
+	w := newWorld(t)
+	w.create(quotaName, weighted)
+	w.round()
+	w.wantConditions("!Ready NoClusters", "Stalled NoClusters")
+	w.createNamespace("east", w.namespace)
+	w.join("east")
+	w.settle()
+	w.wantConditions("Ready Settled")
+}
+
+func TestUnknownClusters(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, `
+hard: {pods: "30"}
+placement: {clusters: [east, esat]}
+distribution: {rules: [{clusters: [wets], weight: 3}]}
+rebalance: {mode: Static}`)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	w.wantConditions("!Ready Degraded", "Reconciling Degraded", "UnknownCluster NotFound")
+	want := "No such Cluster in the namespace of the Clusters: spec.placement.clusters: esat; spec.distribution.rules[0].clusters: wets"
+	if got := w.message("UnknownCluster"); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestManyUnknownClusters has more unknown names than a message can hold.
+func TestManyUnknownClusters(t *testing.T) {
+	w := newWorld(t, "east")
+	names := make([]string, 900)
+	for i := range names {
+		names[i] = "c" + strings.Repeat("x", 100) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676))
+	}
+	w.create(quotaName, `{hard: {pods: "30"}, rebalance: {mode: Static}, placement: {clusterSelector: {}, clusters: [`+strings.Join(names, ", ")+`]}}`)
+	w.settle()
+	w.wantConditions("!Ready Degraded", "Reconciling Degraded", "UnknownCluster NotFound")
+	if message := w.message("UnknownCluster"); !strings.HasSuffix(message, " and 895 more") {
+		t.Errorf("got %q", message)
+	}
+}
+
+func TestConflict(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create("a-older", weighted)
+	if _, err := w.reconcile("a-older"); err != nil {
+		t.Fatal(err)
+	}
+	w.create(quotaName, weighted)
+	w.settle()
+	w.wantConditions("!Ready Conflict", "Stalled Conflict")
+	want := "FederatedQuota " + w.namespace + "/a-older is older and covers the same scope in clusters east, west: merge spec.hard into it, or make placement or scopes of the two disjoint"
+	if diff := cmp.Diff(want, w.message("Stalled")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if w.share("east") != nil {
+		t.Error("a share was written in spite of the conflict")
+	}
+	if diff := cmp.Diff(w.hub.siblings(t.Context(), w.quotaNamed("a-older"))[0], w.request(quotaName)); diff != "" {
+		t.Errorf("a change of the older quota wakes:\n%s", diff)
+	}
+
+	older := w.quotaNamed("a-older")
+	older.Finalizers = nil
+	w.must(servers[hubName].Update(t.Context(), older))
+	w.must(servers[hubName].Delete(t.Context(), older))
+	w.settle()
+	w.wantConditions("Ready Settled")
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// TestConflictLater has a quota that works run into an older one: what it handed out stays as it is.
+func TestConflictLater(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create("a-older", `{hard: {pods: "5"}, placement: {clusters: [nowhere]}, rebalance: {mode: Static}}`)
+	w.create(quotaName, weighted)
+	w.settle()
+	older := w.quotaNamed("a-older")
+	older.Spec.Placement = quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{"west"}}
+	w.must(servers[hubName].Update(t.Context(), older))
+	w.edit(`{hard: {secrets: "3"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`)
+	w.settle()
+	w.wantConditions("!Ready Conflict", "Stalled Conflict")
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+	w.wantShare("west", 4, "pods", "12")
+}
+
+func TestBudgetCutBelowUsage(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["east"].uses(list("pods", "18"))
+	w.agents["west"].uses(list("pods", "4"))
+	w.settle()
+	w.edit(weighted2)
+	w.settle()
+	w.wantLedger("east 10/18 Draining", "west 10/10 Settled")
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Draining UsageAboveTarget", "Reconciling Degraded")
+	if got, want := w.message("Debt"), "More is granted than the budget allows, so nobody is raised: 8 of pods"; got != want {
+		t.Errorf("got %q", got)
+	}
+	w.agents["east"].uses(list("pods", "13"))
+	w.settle()
+	w.wantLedger("east 10/13 Draining", "west 10/10 Settled")
+	w.agents["east"].uses(list("pods", "2"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
+	w.wantConditions("Ready Settled")
+}
+
+func TestUsageFoundAtAdoption(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.agents["east"].uses(list("pods", "100"))
+	w.create(quotaName, weighted)
+	w.settle()
+	w.wantLedger("east 0/100 Draining", "west 0/0 Settled")
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Draining UsageAboveTarget", "Reconciling Degraded")
+	w.agents["east"].uses(nil)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+func TestResourceNamesComeAndGo(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.edit(`{hard: {pods: "30", secrets: "10"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`)
+	w.round()
+	for _, member := range []string{"east", "west"} {
+		if got := w.share(member).Spec.Hard["secrets"]; !got.IsZero() {
+			t.Errorf("%s is told %s secrets before it has said what it uses", member, got.String())
+		}
+	}
+	w.settle()
+	if diff := cmp.Diff([]string{"east 5/5 Settled", "west 5/5 Settled"}, w.ledger("secrets")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	w.agents["west"].down = true
+	w.edit(`{hard: {secrets: "10"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`)
+	w.settle()
+	if granted := w.quota().Status.Clusters[1].Granted["pods"]; granted.Value() != 15 {
+		t.Errorf("west may still enforce 15 pods, and %s are granted", granted.String())
+	}
+	w.agents["west"].down = false
+	w.settle()
+	w.wantConditions("Ready Settled")
+	for _, c := range w.quota().Status.Clusters {
+		if _, ok := c.Granted["pods"]; ok {
+			t.Errorf("pods of %s are still granted", c.Name)
+		}
+	}
+	if diff := cmp.Diff(list("secrets", "5"), corev1.ResourceList(w.share("east").Spec.Hard), quantities); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestReserveAndBounds(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, `
+hard: {pods: "30"}
+reserve: {pods: "6"}
+placement: {clusterSelector: {}}
+distribution: {rules: [{min: {pods: "2"}}, {clusterSelector: {matchLabels: {name: east}}, max: {pods: "4"}}]}
+rebalance: {mode: Static}`)
+	w.settle()
+	w.wantLedger("east 4/4 Settled", "west 20/20 Settled")
+	if w.total("pods") != 24 {
+		t.Errorf("%d of 24 pods are handed out", w.total("pods"))
+	}
+	var quota quotav1alpha1.FederatedQuota
+	w.must(servers[hubName].Get(t.Context(), client.ObjectKeyFromObject(w.quota()), &quota))
+	if diff := cmp.Diff(list("pods", "24"), corev1.ResourceList(quota.Status.Hard), quantities); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,123 @@
+package member
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+const (
+	// unblockingInterval is the least time between two reports of demand that there is no room for.
+	unblockingInterval = 20 * time.Millisecond
+	// agingInterval is how often demand is looked at that time alone changes.
+	agingInterval = time.Second
+)
+
+// Demand is what the agent knows of the demand in its cluster, and how it comes into reports.
+type Demand struct {
+	client.Client
+	// Clock tells how old a demand is.
+	Clock clock.PassiveClock
+	// Book holds it.
+	Book *demand.Book
+
+	mutex  sync.Mutex
+	queues []workqueue.TypedRateLimitingInterface[ctrl.Request]
+	poked  map[types.NamespacedName]map[types.UID]int64 // the revision at which a workload was poked
+	notes  map[types.NamespacedName]note
+}
+
+// Report has the demand of a share looked at. It does not block.
+func (d *Demand) Report(share types.NamespacedName) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for _, queue := range d.queues {
+		queue.Add(ctrl.Request{NamespacedName: share})
+	}
+}
+
+// reportNamespace has the demand of all shares of a namespace looked at.
+func (d *Demand) reportNamespace(ctx context.Context, namespace string) {
+	var shares quotav1alpha1.QuotaShareList
+	if err := d.List(ctx, &shares, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing QuotaShares", "namespace", namespace)
+		return
+	}
+	for i := range shares.Items {
+		d.Report(client.ObjectKeyFromObject(&shares.Items[i]))
+	}
+}
+
+// source makes a controller look at the shares whose demand has changed.
+func (d *Demand) source() source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) error {
+		d.mutex.Lock()
+		defer d.mutex.Unlock()
+		d.queues = append(d.queues, queue)
+		return nil
+	})
+}
+
+// of returns the demand of a share, and after what time to look again, 0 if nothing is pending.
+func (d *Demand) of(share *quotav1alpha1.QuotaShare) (corev1.ResourceList, time.Duration) {
+	if d == nil {
+		return share.Status.Demand, 0
+	}
+	now := d.Clock.Now()
+	amounts, pending := d.Book.Demand(share, now)
+	for name, value := range amounts {
+		if _, limited := share.Spec.Hard[name]; !limited || value == 0 {
+			delete(amounts, name)
+		}
+	}
+	stated := d.withForeign(share, amounts.ToList(share.Spec.Hard), now)
+	after := time.Duration(0)
+	if pending || len(stated) > 0 {
+		after = agingInterval
+	}
+	if len(stated) == 0 {
+		return nil, after
+	}
+	return stated, after
+}
+
+// reportDemand reports with what the cluster could use, and wakes those that there is room for.
+func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
+	var again time.Duration
+	seen.demand, again = r.Demand.of(seen.share)
+	result, err := r.report(ctx, seen)
+	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {
+		result.RequeueAfter = again
+	}
+	if settled(seen) {
+		r.Demand.poke(ctx, seen.share, seen.quota)
+	}
+	return result, err
+}
+
+// unblocks says whether somebody waits for the hub to read a report: demand has risen above the room there is, or is gone.
+func unblocks(before, after *quotav1alpha1.QuotaShareStatus) bool {
+	if len(after.Demand) == 0 {
+		return len(before.Demand) > 0
+	}
+	was, is := amount.Saturate(before.Demand, amount.Up), amount.Saturate(after.Demand, amount.Up)
+	hard, used := amount.Saturate(after.Hard, amount.Down), amount.Saturate(after.Used, amount.Up)
+	for name, value := range is {
+		if value > was[name] && amount.Add(used[name], value) > hard[name] {
+			return true
+		}
+	}
+	return false
+}

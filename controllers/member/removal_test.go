@@ -1,0 +1,190 @@
+package member_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// breakGlass states a reason, or takes it away.
+func (w *world) breakGlass(reason string) {
+	w.t.Helper()
+	q := w.quota()
+	metav1.SetMetaDataAnnotation(&q.ObjectMeta, glassAnnotation, reason)
+	if reason == "" {
+		delete(q.Annotations, glassAnnotation)
+	}
+	must(w.t, as(w.t, tenant).Update(w.t.Context(), q))
+}
+
+func TestBreakGlass(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.breakGlass("the hub is down")
+	w.share(2, "pods", "5")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsConditions("BreakGlass")
+	w.wantsReason("Pending")
+
+	q := w.quota()
+	q.Spec.Hard = list("pods", "50")
+	must(t, as(t, tenant).Update(t.Context(), q))
+	w.count("pods", "40")
+	w.unwritten(func() { w.reconcile() })
+	// What is in force and used is no secret: the hub charges it.
+	w.pass()
+	w.reconcile()
+	w.wantsReport(1, l{"pods", "50"}, l{"pods", "40"})
+
+	w.breakGlass("")
+	w.reconcile()
+	w.wantsQuota("2", "pods", "40")
+	w.wantsReport(2, l{"pods", "40"}, l{"pods", "40"})
+	w.wantsConditions()
+}
+
+func TestRemovalRetain(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10", "services", "5"}, l{"pods", "8", "services", "0"})
+	w.leave("Retain")
+	w.reconcile()
+	if !w.gone() {
+		t.Error("the share is still there")
+	}
+	w.wantsQuota("", "pods", "8", "services", "0")
+	q := w.quota()
+	if _, managed := q.Labels[managedLabel]; managed || q.Annotations["quota.fedquota.io/released"] != "true" {
+		t.Errorf("labels %v, annotations %v: want it released", q.Labels, q.Annotations)
+	}
+}
+
+// TestRemovalRaisesNothing releases a ResourceQuota that uses more than its limit.
+func TestRemovalRaisesNothing(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "12"})
+	w.leave("Retain")
+	w.reconcile()
+	w.wantsQuota("", "pods", "10")
+}
+
+func TestRemovalDelete(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Delete")
+	w.reconcile()
+	if !w.gone() {
+		t.Error("the share is still there")
+	}
+	if err := w.hub.Get(t.Context(), w.key, &corev1.ResourceQuota{}); !apierrors.IsNotFound(err) {
+		t.Errorf("got %v, want no ResourceQuota", err)
+	}
+}
+
+// TestRemovalBehindBrokenGlass waits until the glass is mended.
+func TestRemovalBehindBrokenGlass(t *testing.T) {
+	for _, policy := range []string{"Retain", "Delete"} {
+		t.Run(policy, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+			w.breakGlass("we need this")
+			w.leave(policy)
+			w.unwritten(func() { w.reconcile() })
+			if w.gone() {
+				t.Fatal("the share went")
+			}
+			w.breakGlass("")
+			w.reconcile()
+			if !w.gone() {
+				t.Error("the share is still there")
+			}
+		})
+	}
+}
+
+// TestReadoption selects a cluster again that was let go, and whose users have changed what was left to them.
+func TestReadoption(t *testing.T) {
+	for name, tc := range map[string]struct {
+		hard, used, want string
+	}{
+		"as it was left":                {hard: "8", used: "8", want: "8"},
+		"less is used than the share":   {hard: "8", used: "2", want: "5"},
+		"raised and used meanwhile":     {hard: "40", used: "30", want: "30"},
+		"raised and not used":           {hard: "40", used: "1", want: "5"},
+		"used above its limit":          {hard: "3", used: "9", want: "9"},
+		"nothing is used, nothing left": {hard: "0", used: "0", want: "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t, 7, l{"pods", "10"}, l{"pods", "8"})
+			uid := w.quota().UID
+			w.leave("Retain")
+			w.reconcile()
+			q := w.quota()
+			q.Spec.Hard = list("pods", tc.hard)
+			must(t, as(t, tenant).Update(t.Context(), q))
+			w.count("pods", tc.used)
+
+			w.share(2, "pods", "5") // of a new ledger
+			w.reconcile()
+			w.wantsQuota("2", "pods", tc.want)
+			q = w.quota()
+			if _, released := q.Annotations["quota.fedquota.io/released"]; released || q.Labels[managedLabel] != "true" || q.UID != uid {
+				t.Errorf("labels %v, annotations %v: want it taken over in place", q.Labels, q.Annotations)
+			}
+			w.wantsReport(2, l{"pods", tc.want}, l{"pods", tc.used})
+			w.wantsReason("Enforced")
+		})
+	}
+}
+
+func TestNoReadoption(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Retain")
+	w.reconcile()
+	w.scoped(2, []corev1.ResourceQuotaScope{"BestEffort"}, "pods", "4")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsReason("NameTaken")
+
+	w.leave("Retain")
+	w.unwritten(func() { w.reconcile() })
+	q := w.quota()
+	delete(q.Annotations, "quota.fedquota.io/released")
+	must(t, as(t, tenant).Update(t.Context(), q))
+	w.share(3, "pods", "4")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsReason("NameTaken")
+}
+
+// TestStaleRelease has a second agent release what the first has taken over again: no limit goes up, and it is taken over
+// once more.
+func TestStaleRelease(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Retain")
+	share, q := w.status(), w.quota()
+	w.reconcile()
+	w.count("pods", "3")
+	w.share(2, "pods", "4")
+	w.reconcile()
+	w.wantsQuota("2", "pods", "4")
+
+	second := w.newAgent()
+	second.Client = frozen(as(t, agent), share, q)
+	if _, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err == nil {
+		t.Error("want the guard's refusal")
+	}
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "4"}, l{"pods", "3"})
+}
+
+// TestReadoptionAfterRestart takes over by an agent that ends right after its first write.
+func TestReadoptionAfterRestart(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Retain")
+	w.reconcile()
+	w.share(2, "pods", "5")
+	writes := 0
+	w.agent.Client = dying(as(t, agent), func() bool { writes++; return writes > 1 })
+	if _, err := w.try(); err == nil {
+		t.Error("want the agent to have ended")
+	}
+	w.agent = w.newAgent()
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "8"}, l{"pods", "8"})
+}

@@ -1,0 +1,224 @@
+package member_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+type l = []string
+
+func TestCreation(t *testing.T) {
+	w := newWorld(t)
+	w.share(3, "pods", "10")
+	w.reconcile()
+	w.wantsQuota("3", "pods", "10")
+	if w.quota().Labels["quota.fedquota.io/managed"] != "true" {
+		t.Error("the ResourceQuota is not labelled as managed")
+	}
+	w.wantsReport(0, nil, nil)
+	w.wantsReason("Pending")
+	w.count("pods", "4")
+	w.reconcile()
+	w.wantsReport(3, l{"pods", "10"}, l{"pods", "4"})
+	w.wantsReason("Enforced")
+	w.wantsConditions()
+	w.unwritten(func() { w.reconcile() })
+}
+
+func TestRaiseAndLower(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limit, used, want string
+		settled           bool
+	}{
+		"raise":                   {limit: "20", used: "8", want: "20"},
+		"lower above what's used": {limit: "9", used: "8", want: "9"},
+		"lower to what is used":   {limit: "8", used: "8", want: "8"},
+		"lower below what's used": {limit: "2", used: "8", want: "8"},
+		"lower to nothing":        {limit: "0", used: "8", want: "8"},
+		"confirm":                 {limit: "10", used: "8", want: "10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "10"}, l{"pods", tc.used})
+			w.share(2, "pods", tc.limit)
+			w.reconcile()
+			w.wantsQuota("2", "pods", tc.want)
+			// The agent brings the limit into force itself, so one pass confirms.
+			w.wantsReport(2, l{"pods", tc.want}, l{"pods", tc.used})
+			w.wantsReason("Enforced")
+		})
+	}
+}
+
+func TestFollowsUsageDown(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10", "services", "5"}, l{"pods", "8", "services", "1"})
+	w.share(2, "pods", "3", "services", "5")
+	w.reconcile()
+	for _, step := range []struct{ used, want string }{{"6", "6"}, {"7", "6"}, {"4", "4"}, {"1", "3"}, {"2", "3"}} {
+		w.pass()
+		w.count("pods", step.used, "services", "1")
+		w.reconcile()
+		w.wantsQuota("2", "pods", step.want, "services", "5")
+		w.pass()
+		w.reconcile()
+		w.wantsReport(2, l{"pods", step.want, "services", "5"}, l{"pods", step.used, "services", "1"})
+	}
+}
+
+// TestYields lets usage rise between the agent's read and its write, as under a storm of creates: each try leaves more room.
+func TestYields(t *testing.T) {
+	for name, tc := range map[string]struct {
+		charges []string
+		want    string
+	}{
+		"once":       {charges: l{"90"}, want: "92"}, // a quarter of the way from what was used to the limit
+		"twice":      {charges: l{"90", "94"}, want: "96"},
+		"every time": {charges: l{"90", "94", "98", "99", "100"}, want: "100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "100"}, l{"pods", "88"})
+			charges := tc.charges
+			w.agent.Client = preceded(as(t, agent), func() bool {
+				q := w.quota()
+				q.Status.Used = list("pods", charges[0])
+				must(t, as(t, apiServer).Status().Update(t.Context(), q))
+				charges = charges[1:]
+				return len(charges) > 0
+			})
+			w.share(2, "pods", "10")
+			w.reconcile()
+			w.wantsQuota("2", "pods", tc.want)
+			w.pass()
+			w.agent = w.newAgent()
+			w.count("pods", "5")
+			w.reconcile()
+			w.wantsQuota("2", "pods", "10")
+		})
+	}
+}
+
+// TestStaleShare has a share come back at an older revision, as after it was deleted by hand and restored from the past.
+func TestStaleShare(t *testing.T) {
+	w := settled(t, 5, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("")
+	w.reconcile()
+	if !w.gone() {
+		t.Fatal("a share deleted by hand does not go")
+	}
+	w.wantsQuota("5", "pods", "10")
+	w.share(4, "pods", "50")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsReason("StaleShare")
+	w.share(6, "pods", "12")
+	w.reconcile()
+	w.wantsReport(6, l{"pods", "12"}, l{"pods", "8"})
+}
+
+func TestNames(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10", "services", "5"}, l{"pods", "8", "services", "1"})
+	w.share(2, "pods", "10", "secrets", "7")
+	w.reconcile()
+	w.wantsQuota("2", "pods", "10", "secrets", "7")
+	// Nobody knows yet how many secrets there are: the limit is not brought into force by the agent.
+	w.wantsReason("Pending")
+	if _, limited := w.quota().Status.Hard["secrets"]; limited {
+		t.Error("a name is limited whose usage is not known")
+	}
+	w.count("pods", "8", "secrets", "9")
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "10", "secrets", "7"}, l{"pods", "8", "secrets", "9"})
+	w.wantsReason("Enforced")
+}
+
+func TestUncountedName(t *testing.T) {
+	w := newWorld(t)
+	w.share(1, "pods", "10", "count/typo.example.com", "3")
+	w.reconcile()
+	w.count("pods", "4")
+	w.reconcile()
+	w.wantsReason("UnknownResource")
+	w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
+	w.share(2, "pods", "10")
+	w.reconcile()
+	w.wantsReason("Enforced")
+}
+
+func TestForeignQuota(t *testing.T) {
+	for name, tc := range map[string]struct {
+		ours, theirs []corev1.ResourceQuotaScope
+		want         []string
+	}{
+		"no scopes":       {want: l{"ForeignQuota"}},
+		"one has scopes":  {theirs: []corev1.ResourceQuotaScope{"BestEffort"}, want: l{"ForeignQuota"}},
+		"the same scopes": {ours: []corev1.ResourceQuotaScope{"BestEffort"}, theirs: []corev1.ResourceQuotaScope{"BestEffort"}, want: l{"ForeignQuota"}},
+		"opposite scopes": {ours: []corev1.ResourceQuotaScope{"NotTerminating"}, theirs: []corev1.ResourceQuotaScope{"Terminating"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			foreign := quota("theirs").hard("pods", "5").in(w.key.Namespace).Obj()
+			foreign.Spec.Scopes = tc.theirs
+			must(t, w.hub.Create(t.Context(), foreign))
+			w.scoped(1, tc.ours, "pods", "10")
+			w.reconcile()
+			w.wantsConditions(tc.want...)
+			must(t, w.hub.Delete(t.Context(), foreign))
+			w.reconcile()
+			w.wantsConditions()
+		})
+	}
+}
+
+func TestNameTaken(t *testing.T) {
+	w := newWorld(t)
+	taken := quota("compute").hard("pods", "5").create(t, w.key.Namespace)
+	w.share(1, "pods", "10")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsReason("NameTaken")
+	must(t, w.hub.Delete(t.Context(), taken))
+	w.reconcile()
+	w.wantsQuota("1", "pods", "10")
+}
+
+// TestOtherScopes has a managed ResourceQuota of the right name count something else than the share.
+func TestOtherScopes(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("")
+	w.reconcile()
+	w.scoped(2, []corev1.ResourceQuotaScope{"BestEffort"}, "pods", "4")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsReason("NameTaken")
+	w.wantsReport(0, nil, nil)
+}
+
+func TestNamespaceTerminating(t *testing.T) {
+	w := newWorld(t)
+	w.share(1, "pods", "10")
+	namespace := &corev1.Namespace{}
+	namespace.Name = w.key.Namespace
+	must(t, w.hub.Delete(t.Context(), namespace))
+	w.reconcile() // and no error, which would be tried again and again
+	w.wantsReason("NamespaceTerminating")
+	w.leave("")
+	w.reconcile()
+	if !w.gone() {
+		t.Error("the share keeps the namespace from going")
+	}
+}
+
+func TestReportPacing(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "4"})
+	w.count("pods", "5")
+	if wait := w.reconcile().RequeueAfter; wait != time.Second {
+		t.Errorf("waits %s, want 1s", wait)
+	}
+	w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
+	// What the hub waits for does not wait.
+	w.share(2, "pods", "9")
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "9"}, l{"pods", "5"})
+	w.count("pods", "6")
+	w.clock.Step(time.Second)
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "9"}, l{"pods", "6"})
+}

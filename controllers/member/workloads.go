@@ -1,0 +1,225 @@
+package member
+
+import (
+	"context"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=replicasets;statefulsets,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;patch
+
+// CachedWorkloads says what of pods and their workloads the agent keeps: as little as their demand can be told from. They
+// are watched in all namespaces, since those with shares come and go and a cache cannot follow them.
+func CachedWorkloads() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&corev1.Pod{}:         {Transform: trim},
+		&appsv1.ReplicaSet{}:  {Transform: trim},
+		&appsv1.StatefulSet{}: {Transform: trim},
+		&batchv1.Job{}:        {Transform: trim},
+	}
+}
+
+// trim takes from an object what nobody here reads.
+func trim(object any) (any, error) {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return &corev1.Pod{ObjectMeta: trimMeta(&o.ObjectMeta), Status: corev1.PodStatus{Phase: o.Status.Phase, Conditions: unscheduled(o)}}, nil
+	case *appsv1.ReplicaSet:
+		return &appsv1.ReplicaSet{
+			ObjectMeta: trimMeta(&o.ObjectMeta),
+			Spec:       appsv1.ReplicaSetSpec{Replicas: o.Spec.Replicas, Template: trimTemplate(&o.Spec.Template, replicas(o.Spec.Replicas))},
+			Status:     appsv1.ReplicaSetStatus{Conditions: o.Status.Conditions},
+		}, nil
+	case *appsv1.StatefulSet:
+		return &appsv1.StatefulSet{
+			ObjectMeta: trimMeta(&o.ObjectMeta),
+			Spec: appsv1.StatefulSetSpec{
+				Replicas: o.Spec.Replicas, PodManagementPolicy: o.Spec.PodManagementPolicy,
+				Template: trimTemplate(&o.Spec.Template, replicas(o.Spec.Replicas)),
+			},
+			Status: appsv1.StatefulSetStatus{Replicas: o.Status.Replicas, ReadyReplicas: o.Status.ReadyReplicas},
+		}, nil
+	case *batchv1.Job:
+		return &batchv1.Job{
+			ObjectMeta: trimMeta(&o.ObjectMeta),
+			Spec: batchv1.JobSpec{
+				Parallelism: o.Spec.Parallelism, Completions: o.Spec.Completions, Suspend: o.Spec.Suspend,
+				PodReplacementPolicy: o.Spec.PodReplacementPolicy, Template: trimTemplate(&o.Spec.Template, jobPods(o)),
+			},
+			Status: batchv1.JobStatus{Succeeded: o.Status.Succeeded, Conditions: o.Status.Conditions},
+		}, nil
+	default:
+		return object, nil
+	}
+}
+
+func trimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
+	trimmed := metav1.ObjectMeta{
+		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
+		DeletionTimestamp: meta.DeletionTimestamp,
+	}
+	if controller := metav1.GetControllerOfNoCopy(meta); controller != nil {
+		trimmed.OwnerReferences = []metav1.OwnerReference{*controller}
+	}
+	return trimmed
+}
+
+func trimTemplate(template *corev1.PodTemplateSpec, pods int64) corev1.PodTemplateSpec {
+	if pods == 0 {
+		return corev1.PodTemplateSpec{}
+	}
+	return corev1.PodTemplateSpec{Spec: cost.TrimPodSpec(&template.Spec)}
+}
+
+// unscheduled returns the condition that says that no node has room for a pod, if it has it.
+func unscheduled(pod *corev1.Pod) []corev1.PodCondition {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+			return []corev1.PodCondition{{Type: condition.Type, LastTransitionTime: condition.LastTransitionTime}}
+		}
+	}
+	return nil
+}
+
+// Watch keeps the book by the pods and workloads of the cluster.
+func (d *Demand) Watch(ctx context.Context, informers cache.Informers) error {
+	for _, kind := range []client.Object{&corev1.Pod{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{}, &batchv1.Job{}} {
+		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			return err
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { d.set(ctx, object) },
+			UpdateFunc: func(_, object any) { d.set(ctx, object) },
+			DeleteFunc: func(object any) { d.unset(ctx, object) },
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Demand) set(ctx context.Context, object any) {
+	now := d.Clock.Now()
+	var changed bool
+	switch o := object.(type) {
+	case *corev1.Pod:
+		changed = d.Book.SetPod(podOf(o), now)
+	default:
+		workload, ok := workloadOf(object)
+		changed = ok && d.Book.SetWorkload(workload, now)
+	}
+	if changed {
+		d.reportNamespace(ctx, object.(client.Object).GetNamespace())
+	}
+}
+
+func (d *Demand) unset(ctx context.Context, object any) {
+	if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	last, ok := object.(client.Object)
+	if !ok {
+		return
+	}
+	changed := true
+	if _, pod := object.(*corev1.Pod); pod {
+		changed = d.Book.DeletePod(last.GetNamespace(), last.GetUID(), d.Clock.Now())
+	} else {
+		d.Book.DeleteWorkload(last.GetNamespace(), last.GetUID())
+	}
+	if changed {
+		d.reportNamespace(ctx, last.GetNamespace())
+	}
+}
+
+func podOf(pod *corev1.Pod) demand.Pod {
+	p := demand.Pod{
+		UID: pod.UID, Namespace: pod.Namespace,
+		Ended:       pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Terminating: pod.DeletionTimestamp != nil,
+	}
+	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
+		p.Owner = controller.UID
+	}
+	for _, condition := range unscheduled(pod) {
+		p.Unschedulable = condition.LastTransitionTime.Time
+	}
+	return p
+}
+
+// workloadOf returns what the book holds of a workload.
+func workloadOf(object any) (demand.Workload, bool) {
+	switch o := object.(type) {
+	case *appsv1.ReplicaSet:
+		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
+		// Its controller says when it was refused; otherwise it is still about to make its pods.
+		w.Blocked = true
+		for _, condition := range o.Status.Conditions {
+			refused := condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue
+			if refused && strings.Contains(condition.Message, "exceeded quota") {
+				w.Blocked = false
+			}
+		}
+		return w, true
+	case *appsv1.StatefulSet:
+		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
+		w.OneByOne = true
+		w.Blocked = o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.Status.ReadyReplicas < o.Status.Replicas
+		return w, true
+	case *batchv1.Job:
+		w := newWorkload("Job", o, jobPods(o), &o.Spec.Template)
+		w.OneByOne = o.Spec.PodReplacementPolicy != nil && *o.Spec.PodReplacementPolicy == batchv1.Failed
+		return w, true
+	default:
+		return demand.Workload{}, false
+	}
+}
+
+func newWorkload(kind string, object client.Object, desired int64, template *corev1.PodTemplateSpec) demand.Workload {
+	w := demand.Workload{
+		Owner:     demand.Owner{Kind: kind, Name: object.GetName(), UID: object.GetUID()},
+		Namespace: object.GetNamespace(),
+	}
+	if desired > 0 && object.GetDeletionTimestamp() == nil {
+		w.Desired, w.Template = desired, &template.Spec
+	}
+	return w
+}
+
+func replicas(wanted *int32) int64 {
+	if wanted == nil {
+		return 1
+	}
+	return int64(*wanted)
+}
+
+// jobPods returns how many pods a Job wants to run now.
+func jobPods(job *batchv1.Job) int64 {
+	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+		return 0
+	}
+	for _, condition := range job.Status.Conditions {
+		if (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) && condition.Status == corev1.ConditionTrue {
+			return 0
+		}
+	}
+	pods := replicas(job.Spec.Parallelism)
+	if job.Spec.Completions != nil {
+		pods = min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)))
+	}
+	return pods
+}

@@ -1,0 +1,358 @@
+package system_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+const team = "team-a"
+
+// member is a member with an agent and no hub manager: the test writes shares as the hub would.
+type member struct {
+	client.WithWatch
+	system *system.System
+	plane  *fleet.ControlPlane
+}
+
+// startMember starts a member with its agent.
+func startMember(t *testing.T) *member {
+	t.Helper()
+	if os.Getenv(fleet.AssetsVariable) == "" {
+		t.Skipf("%s is not set: run `make test`, which builds the control planes", fleet.AssetsVariable)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
+		t.Skip("bin/manager is not built: run `make build`")
+	}
+	s, err := system.Start(t.Context(), system.Options{Root: root, Bare: true, Fleet: fleet.Options{
+		Dir: t.TempDir(), Members: []fleet.ControlPlaneOptions{{Name: "east"}}, Progress: func(step string) { t.Log(step) },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			dumpLog(t, s)
+		}
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := &member{system: s, plane: s.Members[0]}
+	config := rest.CopyConfig(m.plane.Config)
+	config.QPS = -1
+	if m.WithWatch, err = client.NewWithWatch(config, client.Options{Scheme: system.Scheme()}); err != nil {
+		t.Fatal(err)
+	}
+	m.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}})
+	m.startAgent(t)
+	return m
+}
+
+func dumpLog(t *testing.T, s *system.System) {
+	t.Helper()
+	for _, agent := range s.Agents {
+		log, err := os.ReadFile(agent.LogPath)
+		if err != nil {
+			t.Error(err)
+		}
+		lines := strings.Split(string(log), "\n")
+		t.Log(strings.Join(lines[max(0, len(lines)-60):], "\n"))
+	}
+}
+
+func (m *member) startAgent(t *testing.T) {
+	t.Helper()
+	agent, err := m.system.StartAgent(t.Context(), m.plane, system.Agent(m.plane.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.system.Agents[m.plane.Name] = agent
+}
+
+func (m *member) create(t *testing.T, object client.Object) {
+	t.Helper()
+	if err := m.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, condition func(context.Context) (bool, error)) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 30*time.Second, true, condition); err != nil {
+		t.Fatalf("waiting for %s: %v", what, err)
+	}
+}
+
+// share returns a share of so many CPUs and pods.
+func share(name, cpu, pods string) *quotav1alpha1.QuotaShare {
+	return &quotav1alpha1.QuotaShare{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+		Spec: quotav1alpha1.QuotaShareSpec{
+			Revision: 1,
+			Hard:     corev1.ResourceList{"requests.cpu": resource.MustParse(cpu), "pods": resource.MustParse(pods)},
+			Admission: quotav1alpha1.Admission{
+				Mode: quotav1alpha1.AdmissionHold, WaitMilliseconds: ptr.To[int32](1000),
+			},
+			Fleet: quotav1alpha1.Fleet{
+				Budget:  corev1.ResourceList{"requests.cpu": resource.MustParse("30"), "pods": resource.MustParse("60")},
+				Used:    corev1.ResourceList{"requests.cpu": resource.MustParse("28"), "pods": resource.MustParse("20")},
+				Waiting: []quotav1alpha1.ClusterName{"west", "north"},
+			},
+		},
+	}
+}
+
+// enforced waits until a share is in force and the API server calls the webhook for it.
+func (m *member) enforced(t *testing.T, share *quotav1alpha1.QuotaShare) {
+	t.Helper()
+	until(t, "the share in force", func(ctx context.Context) (bool, error) {
+		err := m.Get(ctx, client.ObjectKeyFromObject(share), share)
+		return err == nil && share.Status.Revision == share.Spec.Revision, err
+	})
+	until(t, "the rules of the webhook", func(ctx context.Context) (bool, error) {
+		configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		err := m.Get(ctx, client.ObjectKey{Name: "fedquota-agent"}, configuration)
+		return err == nil && len(configuration.Webhooks) > 0, err
+	})
+	until(t, "the webhook to be called", func(ctx context.Context) (bool, error) {
+		err := m.Create(ctx, pod("probe", "1000"), client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "fleet: used"), nil
+	})
+}
+
+// raise writes the limits of a share as the hub would.
+func (m *member) raise(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu, pods string) error {
+	stored := share.DeepCopy()
+	share.Spec.Revision++
+	share.Spec.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse(cpu), "pods": resource.MustParse(pods)}
+	return m.Patch(ctx, share, client.MergeFrom(stored))
+}
+
+// raiseOnDemand raises a share once it states a demand for CPUs, as the hub would, and returns what was stated first.
+func (m *member) raiseOnDemand(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu, pods string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	reports, err := m.Watch(ctx, &quotav1alpha1.QuotaShareList{}, client.InNamespace(share.Namespace))
+	if err != nil {
+		return "", err
+	}
+	defer reports.Stop()
+	for event := range reports.ResultChan() {
+		seen, ok := event.Object.(*quotav1alpha1.QuotaShare)
+		if !ok || seen.Name != share.Name {
+			continue
+		}
+		if stated, ok := seen.Status.Demand["requests.cpu"]; ok {
+			seen.DeepCopyInto(share)
+			return stated.String(), m.raise(ctx, share, cpu, pods)
+		}
+	}
+	return "", errors.New("no demand was stated")
+}
+
+func pod(name, cpu string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+		Spec:       podSpec(cpu),
+	}
+}
+
+func podSpec(cpu string) corev1.PodSpec {
+	return corev1.PodSpec{
+		TerminationGracePeriodSeconds: ptr.To[int64](0),
+		Containers: []corev1.Container{{
+			Name: "c", Image: "registry.k8s.io/pause:3.10",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
+		}},
+	}
+}
+
+// TestAdmission sees requests that do not fit through the webhook of an agent and the native quota of a real API server.
+func TestAdmission(t *testing.T) {
+	m := startMember(t)
+	s := share("compute", "2", "10")
+	m.create(t, s)
+	m.enforced(t, s)
+
+	t.Run("fits", func(t *testing.T) { m.create(t, pod("first", "1")) })
+	t.Run("held until raised", func(t *testing.T) { m.testHeld(t, s) })
+	t.Run("one demand for a scale-up", func(t *testing.T) { m.testScaleUp(t, s) })
+	t.Run("dry run", func(t *testing.T) { m.testDryRun(t, s) })
+	t.Run("denied", func(t *testing.T) { m.testDenied(t) })
+	t.Run("agent dead", func(t *testing.T) { m.testAgentDead(t) })
+}
+
+// testHeld holds a pod that does not fit until the limit is raised for the demand that it states.
+func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
+	stated := m.raiseLater(t, s, "3", "10")
+	began := time.Now()
+	err := m.Create(t.Context(), pod("held", "2"))
+	t.Logf("admitted after %s", time.Since(began))
+	if err != nil {
+		t.Errorf("a request that was held: %v", err)
+	}
+	if got := <-stated; got != "2" {
+		t.Errorf("the demand stated was %s, want 2", got)
+	}
+	m.noDemand(t, s)
+}
+
+// raiseLater raises a share when it states a demand, and sends what that was.
+func (m *member) raiseLater(t *testing.T, s *quotav1alpha1.QuotaShare, cpu, pods string) <-chan string {
+	t.Helper()
+	stated := make(chan string, 1)
+	go func() {
+		demand, err := m.raiseOnDemand(t.Context(), s, cpu, pods)
+		if err != nil {
+			demand = err.Error()
+		}
+		stated <- demand
+	}()
+	return stated
+}
+
+func (m *member) noDemand(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
+	until(t, "no demand", func(ctx context.Context) (bool, error) {
+		err := m.Get(ctx, client.ObjectKeyFromObject(s), s)
+		return err == nil && len(s.Status.Demand) == 0, err
+	})
+}
+
+// replicaSet returns one of pods that ask for one CPU each.
+func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
+	labels := map[string]string{"app": name}
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podSpec("1")},
+		},
+	}
+}
+
+// testScaleUp sees one demand for all replicas that a workload lacks, and no refusal.
+func (m *member) testScaleUp(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
+	stated := m.raiseLater(t, s, "9", "12")
+	began := time.Now()
+	m.create(t, replicaSet("web", 6))
+	m.pods(t, "web", 6)
+	t.Logf("6 replicas after %s", time.Since(began))
+	if got := <-stated; got != "6" {
+		t.Errorf("the demand stated was %s, want 6", got)
+	}
+	var events corev1.EventList
+	if err := m.List(t.Context(), &events, client.InNamespace(team)); err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range events.Items {
+		if event.Reason == "FailedCreate" {
+			t.Errorf("refused: %s", event.Message)
+		}
+	}
+	m.noDemand(t, s)
+	if err := m.Delete(t.Context(), replicaSet("web", 0), client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		t.Fatal(err)
+	}
+	m.used(t, s, "3")
+}
+
+// pods waits until a ReplicaSet has so many pods.
+func (m *member) pods(t *testing.T, name string, count int) {
+	t.Helper()
+	until(t, name+" to have its pods", func(ctx context.Context) (bool, error) {
+		var list corev1.PodList
+		err := m.List(ctx, &list, client.InNamespace(team), client.MatchingLabels{"app": name})
+		return len(list.Items) == count, err
+	})
+}
+
+// used waits until so many CPUs are used.
+func (m *member) used(t *testing.T, s *quotav1alpha1.QuotaShare, cpu string) {
+	t.Helper()
+	until(t, "usage of "+cpu, func(ctx context.Context) (bool, error) {
+		err := m.Get(ctx, client.ObjectKeyFromObject(s), s)
+		used := s.Status.Used["requests.cpu"]
+		return used.String() == cpu, err
+	})
+}
+
+// testDryRun sees the whole answer at once, and no demand.
+func (m *member) testDryRun(t *testing.T, s *quotav1alpha1.QuotaShare) {
+	t.Helper()
+	began := time.Now()
+	err := m.Create(t.Context(), pod("dry", "20"), client.DryRunAll)
+	if waited := time.Since(began); waited > 200*time.Millisecond {
+		t.Errorf("a dry run was held for %s", waited)
+	}
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "; fleet: used requests.cpu=28 of 30; waiting: west, north") {
+		t.Errorf("got %v, want Forbidden with what the fleet uses", err)
+	}
+	if err := m.Get(t.Context(), client.ObjectKeyFromObject(s), s); err != nil || len(s.Status.Demand) > 0 {
+		t.Errorf("a dry run states a demand of %v (%v)", s.Status.Demand, err)
+	}
+}
+
+// testAgentDead sees native quota alone, without delay.
+func (m *member) testAgentDead(t *testing.T) {
+	t.Helper()
+	if err := m.system.Agents[m.plane.Name].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err := m.Create(t.Context(), pod("dead", "20"))
+	if !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "webhook") {
+		t.Errorf("got %v, want Forbidden by native quota", err)
+	}
+	m.create(t, pod("dead", "1"))
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("two requests took %s without an agent", took)
+	}
+}
+
+// testDenied sees the answer to a pod that nobody makes room for.
+func (m *member) testDenied(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	err := m.Create(t.Context(), pod("denied", "7"))
+	waited := time.Since(began)
+	if !apierrors.IsForbidden(err) {
+		t.Fatalf("got %v, want Forbidden", err)
+	}
+	const want = `admission webhook "pods.fedquota.io" denied the request: exceeded quota: compute, requested: requests.cpu=7, used: requests.cpu=3, limited: requests.cpu=9; ` +
+		`fleet: used requests.cpu=28 of 30; waiting: west, north`
+	if err.Error() != want {
+		t.Errorf("got  %s\nwant %s", err, want)
+	}
+	if waited < time.Second || waited > 2*time.Second {
+		t.Errorf("it was held for %s, want about 1s", waited)
+	}
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Check the protocol's model with Spin: the right protocol must have no error, every mutation must break, and every
+# witness must be reachable. `run.sh NAME` checks the rows with that in their names; of one row it prints the trail.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")"
+if ! command -v spin >/dev/null; then
+	echo "model: skipped, spin is not installed (apt-get install spin)"
+	exit 0
+fi
+
+# name | what must be found: "-" for no error, else a part of the assertion | switches of the model | of the compiler
+# What is found at all is found breadth first (-DBFS), so its trail is the shortest.
+S1='quota[0].used+quota[1].used' SMALL='-DONE_AGENT -DNO_DELETE'
+rows() {
+	cat <<-END
+		right: four revisions, no deletion|-|-DREVISIONS=4 -DNO_DELETE|
+		right: ledger lost|-|-DREVISIONS=2 -DROLLBACK $SMALL|
+		right: ledger rolled back to a backup|-|-DREVISIONS=1 -DROLLBACK -DBACKUP $SMALL|
+		right: everything at once|-|-DREVISIONS=3|
+		right: the budget moves|-|-DREVISIONS=3 $SMALL -DMIN_BUDGET=1 -DMAX_BUDGET=3|
+		right: namespace re-created|-|-DREVISIONS=2 -DWIPE|
+		right: the same, three revisions|-|-DREVISIONS=3 -DWIPE $SMALL|
+		right: settles in the calm|-|-DREVISIONS=2 -DCALM|
+		right: the calm has no cycle|-|-DREVISIONS=2 -DCALM -DCALM_ENDS|-DNOSTUTTER
+		spare: the rule on shares (S1 alone)|-|-DREVISIONS=3 -DM_NO_CEL -DONLY_S1 -DNO_DELETE|
+		spare: the fence, given STATUS_CAS|-|-DREVISIONS=3 -DM_NO_FENCE -DSTATUS_CAS -DNO_DELETE|
+		spare: status.hard, given the fence|-|-DREVISIONS=3 -DBY_SPEC -DNO_DELETE|
+	END
+	# Minutes and 2 GiB by hash compaction, that is with a vanishing chance to miss a state.
+	[[ -z ${FULL:-} ]] || echo "right: everything, four revisions|-|-DREVISIONS=4|-DHC4"
+	local m
+	for m in FREE_AT_DECISION CONFIRM_BY_SPEC NO_FENCE IGNORE_USED TIMEOUT_RELEASES SHARE_FIRST UNCONDITIONAL \
+		ALREADY_THERE NO_CAS RAISE_IN_REVISION GONE_NOT_FOUND; do
+		echo "$m|$S1|-DREVISIONS=3 -DM_$m -DONLY_S1|-DBFS"
+	done
+	echo "FRESH_RV|$S1|-DREVISIONS=3 -DM_FRESH_RV -DONLY_S1 -DNO_DELETE|-DBFS"
+	echo "RESTORE_IN_DEBT|$S1|-DREVISIONS=4 -DM_RESTORE_IN_DEBT -DONLY_S1 -DONE_LEADER -DNO_DELETE|-DBFS"
+	for m in REBUILD_IN_FORCE REBUILD_SEEN RESTORE_IN_DEBT; do
+		echo "$m (lost ledger)|$S1|-DREVISIONS=1 -DM_$m -DONLY_S1 -DROLLBACK $SMALL|-DBFS"
+	done
+	echo "REBUILD_ON_MEETING (lost ledger)|$S1|-DREVISIONS=2 -DM_REBUILD_ON_MEETING -DONLY_S1 -DROLLBACK -DONE_LEADER $SMALL|-DBFS"
+	echo "REBUILD_NO_JUMP (lost ledger)|$S1|-DREVISIONS=2 -DM_REBUILD_NO_JUMP -DONLY_S1 -DROLLBACK $SMALL|-DBFS"
+	echo "NO_UID (namespace re-created)|$S1|-DREVISIONS=3 -DM_NO_UID -DONLY_S1 -DWIPE $SMALL|-DBFS"
+	echo "BELOW_USED|.value>=quota|-DREVISIONS=3 -DM_BELOW_USED|-DBFS"
+	echo "NO_CEL|.revision>=share|-DREVISIONS=3 -DM_NO_CEL|-DBFS"
+	echo "NO_CONTROLLER|ledger[0].target|-DREVISIONS=2 -DM_NO_CONTROLLER -DCALM|-DBFS"
+	local n=0 w
+	for w in STALE_LEADER STALE_AGENT BELOW_USED CAS MOVED CUT_DEBT CUT_PAID RESURRECTED FENCED STATUS_ABOVE FOLLOW \
+		FALSE_DEBT REBUILT RAISED_AGAIN GONE WIPED SETTLED; do
+		n=$((n + 1))
+		local flags="-DREVISIONS=3"
+		case $w in
+			CUT_*) flags="-DREVISIONS=2 -DMIN_BUDGET=1 $SMALL" ;;
+			REBUILT | RAISED_AGAIN) flags="-DREVISIONS=1 -DROLLBACK $SMALL" ;;
+			WIPED) flags="-DREVISIONS=2 -DWIPE $SMALL" ;;
+			SETTLED) flags="-DREVISIONS=2 -DCALM" ;;
+		esac
+		echo "reached: $w|($n!=$n)|$flags -DWITNESS=W_$w|-DBFS"
+	done
+}
+
+# check NUMBER (of a row): generate, compile, run; leave one line of the table and its verdict.
+check() {
+	local name found flags compiler dir="$WORK/$1" mode=-DSAFETY search='' out verdict=ok steps=-
+	IFS='|' read -r name found flags compiler < <(sed -n "$1p" "$WORK/rows")
+	mkdir -p "$dir" && cp fedquota.pml "$dir" && cd "$dir"
+	[[ $flags != *CALM_ENDS* ]] || { mode='' search=-a; }
+	# shellcheck disable=SC2086 # flags are words
+	{ spin $flags -a fedquota.pml && gcc -O2 -w $mode -DNOREDUCE -DMEMLIM=4000 $compiler -o pan pan.c; } >build.log 2>&1 ||
+		{ cat build.log >&2; verdict=BUILD; }
+	[[ $verdict != ok ]] || ./pan -n -E $search -m200000 -w24 >pan.log 2>&1 || true
+	out=$(cat pan.log 2>/dev/null || true)
+	if [[ $found == - ]]; then
+		[[ $out == *"errors: 0"* && $out != *"not completed"* && $out != *"too small"* ]] || verdict=WRONG
+	else
+		[[ $out == *"errors: 1"* && $(grep '^pan:1:' pan.log) == *"$found"* ]] || verdict=WRONG
+	fi
+	[[ ! -f fedquota.pml.trail ]] || steps=$(grep -c '^[0-9]' fedquota.pml.trail)
+	awk -v name="$name" -v steps="$steps" -v verdict="$verdict" '
+		/states, stored/ { states = $1 } /depth reached/ { sub(/.*reached /, ""); depth = $1 + 0 } /elapsed time/ { time = $4 }
+		END { printf "%-38s %11d %7d %7s %8.1f  %s\n", name, states, depth, steps, time, verdict }' <<<"$out" >"$WORK/$1.row"
+}
+
+# trail FLAGS: the steps of the counter-example, by the names of the model's steps, with the member that they change.
+trail() {
+	# shellcheck disable=SC2086 # flags are words
+	(cd "$WORK/1" && spin $1 -p -k fedquota.pml.trail fedquota.pml) | awk '
+		function flush() { if (last) printf "%4s %-8s %-12s%s\n", last, who, step, member; member = "" }
+		BEGIN { while ((getline line <"fedquota.pml") > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
+			at[n] = name } }
+		!/^ *[0-9]+:\tproc/ { next }
+		$1 != last { flush(); last = $1; who = substr($4, 2, index($4, ":") - 2); match($0, /pml:[0-9]+/)
+			step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0] }
+		!member && match($0, /\[(ledger|share|quota)\[[01]\]\.[a-z]+ = /) { member = "member " substr($0, index($0, "]") - 1, 1)
+			match($0, /\[(ledger|share|quota)\[[01]\]/); member = "member " substr($0, RSTART + RLENGTH - 2, 1) }
+		END { flush() }'
+}
+
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
+export WORK
+export -f check
+rows | grep -F -- "${1:-|}" >"$WORK/rows" || { echo "model: no row named $1" >&2; exit 2; }
+count=$(wc -l <"$WORK/rows")
+seq "$count" | xargs -P "${JOBS:-2}" -I{} bash -euo pipefail -c "check {}"
+printf '%-38s %11s %7s %7s %8s  %s\n' run states depth steps seconds as_it_must_be
+for ((i = 1; i <= count; i++)); do cat "$WORK/$i.row"; done | tee "$WORK/table"
+if ((count == 1)) && [[ -f $WORK/1/fedquota.pml.trail ]]; then trail "$(cut -d'|' -f3 "$WORK/rows")"; fi
+! grep -Eq '(WRONG|BUILD)$' "$WORK/table"

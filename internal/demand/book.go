@@ -1,0 +1,282 @@
+package demand
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+const (
+	// Memory is how long a request that did not fit counts after it was last seen.
+	Memory = time.Minute
+	// patience is how long a workload has to lack the same number of pods, unless one of them was refused: one that is
+	// just being scaled lacks nothing.
+	patience = 2 * time.Second
+	// unschedulableAfter is how long a pod may wait for a node before the cluster counts as full.
+	unschedulableAfter = 30 * time.Second
+)
+
+// Owner is who asks: the controller of an object, or the object itself if it has none.
+type Owner struct {
+	// Kind and Name of the owner.
+	Kind, Name string
+	// UID of a controller, empty for an object of its own.
+	UID types.UID
+}
+
+// Workload is what is known of a ReplicaSet, StatefulSet or Job.
+type Workload struct {
+	Owner
+	// Namespace it is in.
+	Namespace string
+	// Desired is how many pods it wants to exist now.
+	Desired int64
+	// OneByOne means that a pod is replaced only when it is gone.
+	OneByOne bool
+	// Blocked means that it waits for its own pods before it makes another one.
+	Blocked bool
+	// Template is the spec of its pods, trimmed; nil if it wants none.
+	Template *corev1.PodSpec
+}
+
+// Pod is what is known of a pod.
+type Pod struct {
+	// UID of the pod and of its controller.
+	UID, Owner types.UID
+	// Namespace it is in.
+	Namespace string
+	// Ended means that it is terminal, Terminating that it is being deleted.
+	Ended, Terminating bool
+	// Unschedulable is since when no node has room for it, zero while one may have.
+	Unschedulable time.Time
+}
+
+// Book is what is known of the demand in a cluster. It is safe for concurrent use.
+type Book struct {
+	mutex      sync.Mutex
+	namespaces map[string]*namespace
+}
+
+type namespace struct {
+	workloads map[types.UID]*workload
+	pods      map[types.UID]Pod
+	// present counts the pods of an owner that have not ended, active those of them that are not being deleted.
+	present, active map[types.UID]int64
+	unschedulable   map[types.UID]time.Time
+	refusals        map[string]map[Owner]*refusal // by share
+}
+
+// workload is a workload with what follows from its pods.
+type workload struct {
+	Workload
+	missing int64
+	since   time.Time // missing has been what it is
+	denied  bool      // a request of it was denied since it last lacked nothing
+}
+
+// refusal is what was seen of an owner's requests that did not fit a share.
+type refusal struct {
+	pods bool
+	unit amount.List // what one request asked for
+	held amount.List // what the requests ask for that are held now
+	open int         // how many they are
+	peak amount.List // the most that was held at a time, less what was admitted since
+	seen time.Time
+}
+
+// NewBook returns an empty book.
+func NewBook() *Book { return &Book{namespaces: map[string]*namespace{}} }
+
+func (b *Book) namespace(name string) *namespace {
+	ns, ok := b.namespaces[name]
+	if !ok {
+		ns = &namespace{
+			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
+			present: map[types.UID]int64{}, active: map[types.UID]int64{},
+			unschedulable: map[types.UID]time.Time{}, refusals: map[string]map[Owner]*refusal{},
+		}
+		b.namespaces[name] = ns
+	}
+	return ns
+}
+
+// SetWorkload takes down a workload as it is now, and says whether it lacks pods or lacked some before.
+func (b *Book) SetWorkload(w Workload, now time.Time) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns := b.namespace(w.Namespace)
+	entry, known := ns.workloads[w.UID]
+	if !known {
+		entry = &workload{}
+		ns.workloads[w.UID] = entry
+	}
+	entry.Workload = w
+	return ns.count(w.UID, now)
+}
+
+// DeleteWorkload strikes out a workload, and what it asked for.
+func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns := b.namespace(namespace)
+	w, known := ns.workloads[uid]
+	if !known {
+		return
+	}
+	delete(ns.workloads, uid)
+	for _, refusals := range ns.refusals {
+		delete(refusals, w.Owner)
+	}
+}
+
+// SetPod takes down a pod as it is now, and says whether its workload lacks pods or lacked some before.
+func (b *Book) SetPod(pod Pod, now time.Time) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns := b.namespace(pod.Namespace)
+	ns.forget(pod.UID)
+	if pod.Ended {
+		return ns.count(pod.Owner, now)
+	}
+	ns.pods[pod.UID] = pod
+	ns.present[pod.Owner]++
+	if !pod.Terminating {
+		ns.active[pod.Owner]++
+		if !pod.Unschedulable.IsZero() {
+			ns.unschedulable[pod.UID] = pod.Unschedulable
+		}
+	}
+	return ns.count(pod.Owner, now)
+}
+
+// DeletePod strikes out a pod.
+func (b *Book) DeletePod(namespace string, uid types.UID, now time.Time) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns := b.namespace(namespace)
+	owner := ns.pods[uid].Owner
+	ns.forget(uid)
+	return ns.count(owner, now)
+}
+
+func (ns *namespace) forget(uid types.UID) {
+	pod, known := ns.pods[uid]
+	if !known {
+		return
+	}
+	delete(ns.pods, uid)
+	delete(ns.unschedulable, uid)
+	decrease(ns.present, pod.Owner)
+	if !pod.Terminating {
+		decrease(ns.active, pod.Owner)
+	}
+}
+
+func decrease(counts map[types.UID]int64, uid types.UID) {
+	if counts[uid]--; counts[uid] <= 0 {
+		delete(counts, uid)
+	}
+}
+
+// count brings a workload's missing pods up to date, and says whether it lacks some or did.
+func (ns *namespace) count(uid types.UID, now time.Time) bool {
+	w, known := ns.workloads[uid]
+	if !known {
+		return false
+	}
+	there := ns.active[uid]
+	if w.OneByOne {
+		there = ns.present[uid]
+	}
+	missing := max(0, w.Desired-there)
+	lacked := w.missing > 0
+	if missing != w.missing {
+		w.missing, w.since = missing, now
+	}
+	if missing == 0 {
+		w.denied = false
+	}
+	return lacked || missing > 0
+}
+
+// Hold takes down a request that does not fit a share. The caller ends it by End.
+func (b *Book) Hold(share types.NamespacedName, owner Owner, pods bool, asked amount.List, now time.Time) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns := b.namespace(share.Namespace)
+	if ns.refusals[share.Name] == nil {
+		ns.refusals[share.Name] = map[Owner]*refusal{}
+	}
+	r, known := ns.refusals[share.Name][owner]
+	if !known || r.open == 0 && now.Sub(r.seen) >= Memory {
+		r = &refusal{pods: pods}
+		ns.refusals[share.Name][owner] = r
+	}
+	r.seen, r.unit, r.open = now, asked, r.open+1
+	r.held = sum(r.held, asked)
+	r.peak = amount.Max(r.peak, r.held)
+}
+
+// End takes down what became of a request: it goes on with room for it, or it is denied.
+func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, fits bool, now time.Time) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns := b.namespace(share.Namespace)
+	r, known := ns.refusals[share.Name][owner]
+	if !known {
+		return
+	}
+	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
+	if !fits {
+		if w, ok := ns.workloads[owner.UID]; ok {
+			w.denied = true
+		}
+		return
+	}
+	r.peak = amount.Sub(r.peak, asked)
+	if r.open == 0 && isZero(r.peak) {
+		delete(ns.refusals[share.Name], owner)
+	}
+}
+
+// Refused says whether requests are taken down that did not fit a share.
+func (b *Book) Refused(share types.NamespacedName) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns, known := b.namespaces[share.Namespace]
+	return known && len(ns.refusals[share.Name]) > 0
+}
+
+// Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one that
+// has waited longest first.
+func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return nil
+	}
+	var sleepers []Sleeper
+	for _, w := range ns.workloads {
+		r, refused := ns.refusals[share.Name][w.Owner]
+		trying := refused && r.open > 0
+		stopped := w.denied || !w.Blocked && now.Sub(w.since) >= patience
+		if w.missing == 0 || trying || !stopped {
+			continue
+		}
+		unit := w.unit(share)
+		if refused {
+			unit = r.unit
+		}
+		if len(unit) > 0 {
+			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since})
+		}
+	}
+	sortSleepers(sleepers)
+	return sleepers
+}

@@ -1,0 +1,217 @@
+package demand_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+var (
+	start = time.Unix(1000, 0)
+	key   = types.NamespacedName{Namespace: "team", Name: "compute"}
+	web   = demand.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}
+	bare  = demand.Owner{Kind: "Pod", Name: "bare"}
+)
+
+// later is long after the start for a workload that makes no progress.
+const later = 3 * time.Second
+
+func share() *quotav1alpha1.QuotaShare {
+	return &quotav1alpha1.QuotaShare{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Spec: quotav1alpha1.QuotaShareSpec{Hard: corev1.ResourceList{
+			"requests.cpu": resource.MustParse("10"), "pods": resource.MustParse("10"), "secrets": resource.MustParse("1"),
+		}},
+	}
+}
+
+// workload returns one whose pods ask for a CPU each.
+func workload(desired int64) demand.Workload {
+	return demand.Workload{Owner: web, Namespace: key.Namespace, Desired: desired, Template: &corev1.PodSpec{
+		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}},
+	}}
+}
+
+func podOf(owner, uid types.UID) demand.Pod {
+	return demand.Pod{UID: uid, Owner: owner, Namespace: key.Namespace}
+}
+
+// cpus returns the charge of pods that ask for so many CPUs together.
+func cpus(cpu, pods int64) amount.List {
+	return amount.List{"requests.cpu": cpu * 1000, "pods": pods}
+}
+
+func TestDemand(t *testing.T) {
+	none := amount.List{}
+	tests := map[string]struct {
+		happens func(b *demand.Book)
+		after   time.Duration
+		share   func(s *quotav1alpha1.QuotaShare)
+		want    amount.List
+	}{
+		"nothing":                           {happens: func(*demand.Book) {}, want: none},
+		"a workload that is just scaled":    {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, want: none},
+		"a workload that makes no progress": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later, want: cpus(3, 3)},
+		"a workload that makes progress": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.SetPod(podOf("web", "1"), start.Add(later-time.Second))
+		}, after: later, want: none},
+		"pods that are there": {happens: func(b *demand.Book) {
+			b.SetPod(podOf("web", "1"), start)
+			b.SetPod(podOf("other", "2"), start)
+			b.SetWorkload(workload(3), start)
+		}, after: later, want: cpus(2, 2)},
+		"all pods are there": {happens: func(b *demand.Book) {
+			b.SetPod(podOf("web", "1"), start)
+			b.SetWorkload(workload(1), start)
+		}, after: later, want: none},
+		"a pod that has ended or is being deleted is none": {happens: func(b *demand.Book) {
+			b.SetPod(podOf("web", "1"), start)
+			b.SetPod(podOf("web", "2"), start)
+			b.SetWorkload(workload(2), start)
+			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Ended: true}, start)
+			b.SetPod(demand.Pod{UID: "2", Owner: "web", Namespace: key.Namespace, Terminating: true}, start)
+		}, after: later, want: cpus(2, 2)},
+		"a pod that is replaced when it is gone": {happens: func(b *demand.Book) {
+			w := workload(2)
+			w.OneByOne = true
+			b.SetWorkload(w, start)
+			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Terminating: true}, start)
+		}, after: later, want: cpus(1, 1)},
+		"a pod that is gone": {happens: func(b *demand.Book) {
+			b.SetPod(podOf("web", "1"), start)
+			b.SetWorkload(workload(1), start)
+			b.DeletePod(key.Namespace, "1", start)
+		}, after: later, want: cpus(1, 1)},
+		"a workload that waits for its own pods": {happens: func(b *demand.Book) {
+			w := workload(3)
+			w.Blocked = true
+			b.SetWorkload(w, start)
+		}, after: later, want: none},
+		"a workload that is gone": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, web, true, cpus(1, 1), start)
+			b.End(key, web, cpus(1, 1), false, start)
+			b.DeleteWorkload(key.Namespace, "web")
+		}, after: later, want: none},
+		"a refusal speaks for the whole workload": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, web, true, cpus(1, 1), start)
+		}, want: cpus(3, 3)},
+		"the charge that was seen goes before the template's": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, web, true, cpus(2, 1), start)
+		}, want: cpus(6, 3)},
+		"more requests than the workload is known to lack": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(1), start)
+			b.Hold(key, web, true, cpus(1, 1), start)
+			b.Hold(key, web, true, cpus(1, 1), start)
+		}, want: cpus(2, 2)},
+		"an owner that is not known": {happens: func(b *demand.Book) {
+			b.Hold(key, web, true, cpus(1, 1), start)
+			b.Hold(key, web, true, cpus(1, 1), start)
+		}, want: cpus(2, 2)},
+		"the same request tried again": {happens: func(b *demand.Book) {
+			for range 5 {
+				b.Hold(key, bare, true, cpus(1, 1), start)
+				b.End(key, bare, cpus(1, 1), false, start)
+			}
+		}, want: cpus(1, 1)},
+		"a request that goes on": {happens: func(b *demand.Book) {
+			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.End(key, bare, cpus(1, 1), true, start)
+		}, want: none},
+		"a request that is almost forgotten": {happens: func(b *demand.Book) {
+			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.End(key, bare, cpus(1, 1), false, start)
+		}, after: demand.Memory - 1, want: cpus(1, 1)},
+		"a request that is forgotten": {happens: func(b *demand.Book) {
+			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.End(key, bare, cpus(1, 1), false, start)
+		}, after: demand.Memory, want: none},
+		"a request that is still held": {happens: func(b *demand.Book) {
+			b.Hold(key, bare, true, cpus(1, 1), start)
+		}, after: 2 * demand.Memory, want: cpus(1, 1)},
+		"another share's": {happens: func(b *demand.Book) {
+			b.Hold(types.NamespacedName{Namespace: key.Namespace, Name: "other"}, bare, true, cpus(1, 1), start)
+		}, want: none},
+		"a scope that the workload does not match": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later,
+			share: func(s *quotav1alpha1.QuotaShare) {
+				s.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}
+			}, want: none},
+		"pods that no node has room for, for a moment": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Unschedulable: start}, start)
+		}, after: later, want: cpus(2, 2)},
+		"pods that no node has room for": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Unschedulable: start}, start)
+			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.Hold(key, demand.Owner{Kind: "Secret", Name: "s"}, false, amount.List{"secrets": 1}, start)
+		}, after: 30 * time.Second, want: amount.List{"secrets": 1}},
+		"pods that were scheduled after all": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Unschedulable: start}, start)
+			b.SetPod(podOf("web", "1"), start)
+		}, after: 30 * time.Second, want: cpus(2, 2)},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			b, s := demand.NewBook(), share()
+			if tc.share != nil {
+				tc.share(s)
+			}
+			tc.happens(b)
+			got, _ := b.Demand(s, start.Add(tc.after))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAsleep(t *testing.T) {
+	refuse := func(b *demand.Book) {
+		b.Hold(key, web, true, cpus(2, 1), start)
+		b.End(key, web, cpus(2, 1), false, start)
+	}
+	tests := map[string]struct {
+		happens func(b *demand.Book)
+		after   time.Duration
+		want    int64 // missing pods
+	}{
+		"about to make its pods":      {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }},
+		"stopped":                     {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later, want: 3},
+		"refused":                     {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, want: 3},
+		"refused long ago":            {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, after: time.Hour, want: 3},
+		"its request is held":         {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); b.Hold(key, web, true, cpus(1, 1), start) }, after: later},
+		"refused, and complete since": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b); b.SetWorkload(workload(0), start) }, after: later},
+		"blocked": {happens: func(b *demand.Book) {
+			w := workload(3)
+			w.Blocked = true
+			b.SetWorkload(w, start)
+		}, after: later},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := demand.NewBook()
+			tc.happens(b)
+			var got int64
+			for _, sleeper := range b.Asleep(share(), start.Add(tc.after)) {
+				got += sleeper.Missing
+			}
+			if got != tc.want {
+				t.Errorf("got %d missing pods of sleepers, want %d", got, tc.want)
+			}
+		})
+	}
+}

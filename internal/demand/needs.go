@@ -1,0 +1,119 @@
+package demand
+
+import (
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/cost"
+)
+
+// Demand returns what the namespace could use under a share beyond what it uses, and whether time alone changes it.
+func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time) (demand amount.List, pending bool) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return amount.List{}, false
+	}
+	full := ns.full(now)
+	demand = amount.List{}
+	for _, need := range ns.needs(share, now, &pending) {
+		if !full || !need.pods {
+			demand = sum(demand, need.List)
+		}
+	}
+	return demand, pending || len(ns.unschedulable) > 0
+}
+
+type need struct {
+	amount.List
+	pods bool
+}
+
+// needs returns what each owner needs: a workload its missing pods or what it is asking for, whichever is more, and
+// whoever else what was refused.
+func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
+	needs := map[Owner]need{}
+	refusals := ns.refusals[share.Name]
+	for owner, r := range refusals {
+		if r.open == 0 && now.Sub(r.seen) >= Memory {
+			delete(refusals, owner)
+			continue
+		}
+		*pending = true
+		asked := r.peak
+		if _, known := ns.workloads[owner.UID]; known {
+			asked = r.held
+		}
+		needs[owner] = need{List: asked, pods: r.pods}
+	}
+	for _, w := range ns.workloads {
+		if w.missing == 0 {
+			continue
+		}
+		*pending = true
+		r, refused := refusals[w.Owner]
+		if !refused && (w.Blocked || now.Sub(w.since) < patience) {
+			continue
+		}
+		unit := w.unit(share)
+		if refused {
+			unit = r.unit
+		}
+		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pods: true}
+	}
+	return needs
+}
+
+// full says whether pods wait for a node: more budget would not help this cluster.
+func (ns *namespace) full(now time.Time) bool {
+	for _, since := range ns.unschedulable {
+		if now.Sub(since) >= unschedulableAfter {
+			return true
+		}
+	}
+	return false
+}
+
+// unit returns what one pod of the workload is charged by a share.
+func (w *workload) unit(share *quotav1alpha1.QuotaShare) amount.List {
+	if w.Template == nil {
+		return nil
+	}
+	charge := cost.Charge{Resource: cost.Pods, Object: &corev1.Pod{Spec: *w.Template}}
+	scopes := &corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
+	return amount.Saturate(charge.To(scopes, share.Spec.Hard), amount.Up)
+}
+
+// sum returns a + b.
+func sum(a, b amount.List) amount.List {
+	total := maps.Clone(a)
+	if total == nil {
+		total = make(amount.List, len(b))
+	}
+	for name, value := range b {
+		total[name] = amount.Add(total[name], value)
+	}
+	return total
+}
+
+func times(unit amount.List, count int64) amount.List {
+	product := make(amount.List, len(unit))
+	for name, value := range unit {
+		product[name] = multiply(value, count)
+	}
+	return product
+}
+
+func isZero(list amount.List) bool {
+	for _, value := range list {
+		if value != 0 {
+			return false
+		}
+	}
+	return true
+}

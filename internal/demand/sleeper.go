@@ -1,0 +1,36 @@
+package demand
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// Sleeper is a workload that lacks pods and may be in back-off.
+type Sleeper struct {
+	Owner
+	// Unit is what one of its pods is charged, Missing how many it lacks.
+	Unit    amount.List
+	Missing int64
+	// Since is when it last made progress.
+	Since time.Time
+}
+
+func sortSleepers(sleepers []Sleeper) {
+	slices.SortFunc(sleepers, func(a, b Sleeper) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func multiply(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64/a {
+		return math.MaxInt64
+	}
+	return a * b
+}
+
+// Need returns what all the pods that it lacks are charged.
+func (s Sleeper) Need() amount.List { return times(s.Unit, s.Missing) }

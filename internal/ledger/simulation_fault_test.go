@@ -1,0 +1,106 @@
+package ledger_test
+
+// watch shows a leader the share of a member as it is now. What it did not watch it does not know.
+func (w *world) watch(s step) {
+	if m := s.who(clusters); w.members[m].reachable {
+		w.leaders[s.other(len(w.leaders))].cache[m] = w.members[m].share
+	}
+}
+
+func (w *world) cutOrHeal(s step) {
+	c := &w.members[s.who(clusters)]
+	c.reachable = !c.reachable
+	w.note("%s reachable: %v", clusterNames[s.who(clusters)], c.reachable)
+}
+
+// crash restarts a leader, which has seen nothing then, or an agent.
+func (w *world) crash(s step) {
+	if s.much(2) == 0 {
+		w.leaders[s.who(len(w.leaders))] = leader{}
+		return
+	}
+	w.members[s.who(clusters)].agents[s.other(2)] = agent{}
+}
+
+func (w *world) setBudget(s step) {
+	n := s.other(resources)
+	if w.hub.now.budget[n] != absent {
+		w.changeBudget(n, s.much(16))
+	}
+}
+
+func (w *world) toggleName(s step) {
+	value := int64(absent)
+	if w.hub.now.budget[1] == absent {
+		value = s.much(16)
+	}
+	w.changeBudget(1, value)
+}
+
+func (w *world) changeBudget(n int, value int64) {
+	next := *w.hub.now
+	next.budget[n] = value
+	w.hub.put(&next)
+	w.ghost.ceiling[n] = max(w.ghost.ceiling[n], value)
+	w.note("budget %v", next.budget)
+}
+
+// deleteShare is somebody's hand in a member.
+func (w *world) deleteShare(s step) {
+	c := &w.members[s.who(clusters)]
+	if c.share.exists {
+		c.share = share{uid: c.share.uid, hard: nothing, reported: nothing, used: nothing}
+		w.note("share of %s is deleted by hand", clusterNames[s.who(clusters)])
+	}
+}
+
+func (w *world) selectOrNot(s step) {
+	m := s.who(clusters)
+	next := *w.hub.now
+	next.selected[m] = !next.selected[m]
+	w.hub.now = &next // another object than the FederatedQuota, whose version stays
+	w.hub.past = append(w.hub.past, w.hub.now)
+	w.note("%s selected: %v", clusterNames[m], next.selected[m])
+}
+
+// replaceCluster puts an empty cluster in the place of one that left. Connections do not carry over.
+func (w *world) replaceCluster(s step) {
+	m := s.who(clusters)
+	if w.hub.now.selected[m] || w.hub.now.in[m] {
+		return
+	}
+	next := *w.hub.now
+	next.marked[m] = 0
+	w.hub.now = &next
+	old := w.members[m]
+	w.members[m] = member{
+		reachable: true,
+		life:      old.life + 1,
+		share:     share{uid: old.share.uid, hard: nothing, reported: nothing, used: nothing},
+		quota:     quota{spec: nothing, status: nothing, used: nothing},
+	}
+	w.members[m].running[0] = s.much(4)
+	for l := range w.leaders {
+		w.leaders[l].cache[m] = share{}
+	}
+	w.ghost.forget(m)
+	w.note("%s is another cluster", clusterNames[m])
+}
+
+// rollBack restores the hub's etcd from a backup: FederatedQuota and Cluster objects.
+func (w *world) rollBack(s step) {
+	w.hub.put(w.hub.past[int(s>>8)%len(w.hub.past)])
+	for n, budget := range w.hub.now.budget {
+		w.ghost.ceiling[n] = max(w.ghost.ceiling[n], budget)
+	}
+	for m := range clusters {
+		w.ghost.owed(w, m)
+	}
+	w.note("hub restored: %s", w.hub.now)
+}
+
+// loseLedger empties the status. The Cluster objects, and with them the markers, stay.
+func (w *world) loseLedger(step) {
+	w.hub.put(&stored{budget: w.hub.now.budget, selected: w.hub.now.selected, marked: w.hub.now.marked})
+	w.note("ledger lost")
+}

@@ -1,0 +1,202 @@
+package ledger_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// The simulation plays schedules of two hub leaders, two agents per member, the members' API servers and everything that
+// can go wrong between them, and checks the invariants of the protocol after every step. A schedule is a tape of words,
+// each one step; the same tape always plays the same.
+const (
+	clusters    = 3
+	resources   = 2
+	scheduleLen = 160
+	// absent marks a resource name that a list does not have.
+	absent = -1
+)
+
+var (
+	clusterNames  = [clusters]string{"a", "b", "c"}
+	resourceNames = [resources]corev1.ResourceName{"pods", "requests.cpu"}
+)
+
+// amounts is a list of amounts without a map.
+type amounts [resources]int64
+
+var nothing = amounts{absent, absent}
+
+func (a amounts) list() amount.List {
+	list := make(amount.List, resources)
+	for n, value := range a {
+		if value != absent {
+			list[resourceNames[n]] = value
+		}
+	}
+	return list
+}
+
+func flat(list amount.List) amounts {
+	a := nothing
+	for n, name := range resourceNames {
+		if value, ok := list[name]; ok {
+			a[n] = value
+		}
+	}
+	return a
+}
+
+// world is everything there is, and what an omniscient observer remembers of it.
+type world struct {
+	without protection
+	hub     hub
+	leaders [2]leader
+	members [clusters]member
+	wire    []delivery
+	ghost   ghost
+	err     error
+	// log is kept only where somebody will read it.
+	log     []string
+	logging bool
+}
+
+// fail keeps the first violation.
+func (w *world) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (w *world) note(format string, args ...any) {
+	if w.logging {
+		w.log = append(w.log, fmt.Sprintf(format, args...))
+	}
+}
+
+// step is one word of a tape: which action, whom it concerns, and how much.
+type step uint32
+
+func (s step) who(n int) int    { return int(s>>8) % n }
+func (s step) much(n int) int64 { return int64(s>>16) % int64(n) }
+func (s step) other(n int) int  { return int(s>>24) % n }
+
+// action is something that can happen, so many times out of 256.
+type action struct {
+	weight int
+	do     func(w *world, s step)
+}
+
+var actions = []action{
+	{62, (*world).stepLeader},
+	{70, (*world).stepAgent},
+	{22, (*world).watch},
+	{22, (*world).arrive},
+	{24, (*world).syncQuota},
+	{20, (*world).admit},
+	{10, (*world).shrink},
+	{8, (*world).cutOrHeal},
+	{4, (*world).crash},
+	{5, (*world).setBudget},
+	{2, (*world).toggleName},
+	{2, (*world).deleteShare},
+	{2, (*world).selectOrNot},
+	{1, (*world).replaceCluster},
+	{1, (*world).rollBack},
+	{1, (*world).loseLedger},
+}
+
+// byWord is the action of the lowest eight bits of a step.
+var byWord = func() (table []func(*world, step)) {
+	for _, a := range actions {
+		table = append(table, slices.Repeat([]func(*world, step){a.do}, a.weight)...)
+	}
+	return table
+}()
+
+// newWorld returns a fleet whose second and third cluster may have joined before, with usage of their own.
+func newWorld(without protection, s step) *world {
+	w := &world{without: without}
+	w.hub.version = 1
+	w.hub.now = &stored{budget: amounts{10 + s.much(4), 8}, counter: 0}
+	for m := range w.members {
+		c := &w.members[m]
+		c.reachable = true
+		c.share.hard, c.share.reported, c.share.used = nothing, nothing, nothing
+		c.quota.spec, c.quota.status, c.quota.used = nothing, nothing, nothing
+		w.hub.now.selected[m] = m == 0 || s>>m&1 == 1
+		c.running[0] = int64(s>>(8+4*m)) % 4
+	}
+	w.ghost.ceiling = w.hub.now.budget
+	w.hub.past = append(w.hub.past, w.hub.now)
+	return w
+}
+
+// play runs a schedule, heals every fault, and expects calm. It returns the first violation.
+func play(tape []step, without protection, logging bool) *world {
+	w := newWorld(without, tape[0])
+	w.logging = logging
+	for _, s := range tape[1:] {
+		byWord[int(s&0xff)%len(byWord)](w, s)
+		w.check()
+		if w.err != nil {
+			return w
+		}
+	}
+	w.calmDown()
+	return w
+}
+
+// record returns the schedule of a seed.
+func record(seed ...uint64) []step {
+	var hash uint64
+	for _, word := range seed {
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15
+		hash ^= hash >> 29
+	}
+	source := rand.New(rand.NewPCG(hash, 1))
+	tape := make([]step, scheduleLen)
+	for i := range tape {
+		tape[i] = step(source.Uint32())
+	}
+	return tape
+}
+
+// shrink takes out of a failing schedule whatever it fails without.
+func shrink(tape []step, without protection) []step {
+	for size := len(tape) / 2; size > 0; size /= 2 {
+		for from := 1; from+size <= len(tape); {
+			shorter := slices.Concat(tape[:from], tape[from+size:])
+			if play(shorter, without, false).err != nil {
+				tape = shorter
+				continue
+			}
+			from += size
+		}
+	}
+	return tape
+}
+
+// explain plays a failing schedule again, and tells it.
+func explain(tape []step, without protection) string {
+	w := play(shrink(tape, without), without, true)
+	return fmt.Sprintf("%v\n%s", w.err, strings.Join(w.log, "\n"))
+}
+
+// TestSimulation plays random schedules. -rapid.checks says how many.
+func TestSimulation(t *testing.T) {
+	seeds := rapid.SliceOfN(rapid.Uint64(), 3, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		tape := record(seeds.Draw(t, "seed")...)
+		if w := play(tape, everything, false); w.err != nil {
+			t.Fatal(explain(tape, everything))
+		}
+	})
+}

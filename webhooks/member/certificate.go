@@ -1,0 +1,175 @@
+package member
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// SecretName is the name of the Secret with the certificate that the webhook is served with.
+	SecretName = "fedquota-webhook-cert"
+
+	authorityKey = "ca.crt"
+	// renewBefore is how long before its end a certificate is replaced.
+	renewBefore   = 60 * 24 * time.Hour
+	checkInterval = 10 * time.Minute
+)
+
+// Certificate is the certificate that the webhook is served with: made by the first agent that needs one, kept in a
+// Secret for all replicas, renewed in time.
+type Certificate struct {
+	// Client writes the Secret, Live reads it.
+	Client client.Writer
+	Live   client.Reader
+	// Clock tells when to renew.
+	Clock clock.WithTicker
+	// Namespace is the agent's own.
+	Namespace string
+	// Hosts are the names and addresses that API servers call.
+	Hosts []string
+	// Lifetime is how long a new certificate lives, a year if zero.
+	Lifetime time.Duration
+
+	mutex     sync.RWMutex
+	serving   *tls.Certificate
+	authority []byte
+}
+
+// +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,resourceNames=fedquota-webhook-cert,verbs=get;update
+
+// NeedLeaderElection lets every replica serve.
+func (c *Certificate) NeedLeaderElection() bool { return false }
+
+// Start looks at the Secret now and then, until the context ends.
+func (c *Certificate) Start(ctx context.Context) error {
+	ticker := c.Clock.NewTicker(checkInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			_ = c.Ensure(ctx) // the certificate at hand goes on
+		}
+	}
+}
+
+// Serving returns the certificate to serve with.
+func (c *Certificate) Serving(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mutex.RLock()
+	defer c.mutex.RUnlock()
+	if c.serving == nil {
+		return nil, errors.New("no certificate yet")
+	}
+	return c.serving, nil
+}
+
+// Authority returns the certificates that API servers shall trust.
+func (c *Certificate) Authority() []byte {
+	c.mutex.RLock()
+	defer c.mutex.RUnlock()
+	return c.authority
+}
+
+// Ensure takes the certificate from the Secret, and makes one if there is none that is good for the hosts.
+func (c *Certificate) Ensure(ctx context.Context) error {
+	secret := &corev1.Secret{}
+	err := c.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: SecretName}, secret)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return fmt.Errorf("reading Secret %s: %w", SecretName, err)
+	}
+	if !missing && c.use(secret) == nil {
+		return nil
+	}
+	fresh, err := c.make(secret.Data[authorityKey])
+	if err != nil {
+		return err
+	}
+	if missing {
+		err = c.Client.Create(ctx, fresh)
+	} else {
+		fresh.ResourceVersion = secret.ResourceVersion
+		err = c.Client.Update(ctx, fresh)
+	}
+	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
+		return c.Ensure(ctx) // another replica was faster
+	}
+	if err != nil {
+		return fmt.Errorf("writing Secret %s: %w", SecretName, err)
+	}
+	return c.use(fresh)
+}
+
+// use serves with what the Secret holds, or says why that will not do.
+func (c *Certificate) use(secret *corev1.Secret) error {
+	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
+	if err != nil {
+		return err
+	}
+	if c.Clock.Now().Add(renewBefore).After(pair.Leaf.NotAfter) {
+		return errors.New("the certificate ends soon")
+	}
+	for _, host := range c.Hosts {
+		if err := pair.Leaf.VerifyHostname(host); err != nil {
+			return err
+		}
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.serving, c.authority = &pair, secret.Data[authorityKey]
+	return nil
+}
+
+// make returns a Secret with a new certificate. The authorities before it are trusted on: replicas that have not seen the
+// new one serve with theirs.
+func (c *Certificate) make(before []byte) (*corev1.Secret, error) {
+	var addresses []net.IP
+	for _, host := range c.Hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			addresses = append(addresses, ip)
+		}
+	}
+	chain, key, err := certutil.GenerateSelfSignedCertKeyWithOptions(certutil.SelfSignedCertKeyOptions{
+		Host: c.Hosts[0], AlternateIPs: addresses, AlternateDNS: c.Hosts, MaxAge: c.Lifetime,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making a certificate: %w", err)
+	}
+	authority := lastBlock(chain)
+	if block, _ := pem.Decode(before); block != nil {
+		if old, err := x509.ParseCertificate(block.Bytes); err == nil && old.NotAfter.After(c.Clock.Now()) {
+			authority = append(authority, pem.EncodeToMemory(block)...)
+		}
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: SecretName},
+		Type:       corev1.SecretTypeTLS,
+		Data:       map[string][]byte{corev1.TLSCertKey: chain, corev1.TLSPrivateKeyKey: key, authorityKey: authority},
+	}, nil
+}
+
+// lastBlock returns the last certificate of a chain: the authority.
+func lastBlock(chain []byte) []byte {
+	var last *pem.Block
+	for block, rest := pem.Decode(chain); block != nil; block, rest = pem.Decode(rest) {
+		last = block
+	}
+	return pem.EncodeToMemory(last)
+}

@@ -1,0 +1,157 @@
+package member
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	manifests "github.com/fedquota/fedquota/config/member/webhook"
+)
+
+func shareOf(namespace string, names ...corev1.ResourceName) quotav1alpha1.QuotaShare {
+	share := quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "s"}}
+	share.Spec.Hard = corev1.ResourceList{}
+	for _, name := range names {
+		share.Spec.Hard[name] = resource.MustParse("1")
+	}
+	return share
+}
+
+// TestRulesFollowShares sees no call for a kind that no share of a namespace counts.
+func TestRulesFollowShares(t *testing.T) {
+	template, err := NewTemplate(manifests.Manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &ConfigurationReconciler{Template: template, Certificate: &Certificate{}}
+	off := shareOf("off", "pods")
+	off.Spec.Admission.Mode = quotav1alpha1.AdmissionOff
+	gone := shareOf("gone", "pods")
+	gone.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	tests := map[string]struct {
+		shares []quotav1alpha1.QuotaShare
+		want   []string
+	}{
+		"none":         {},
+		"off or going": {shares: []quotav1alpha1.QuotaShare{off, gone}},
+		"pods": {shares: []quotav1alpha1.QuotaShare{shareOf("b", "requests.cpu", "pods", "requests.nvidia.com/gpu"), shareOf("a", "limits.memory")},
+			want: []string{"pods.fedquota.io [a b]: CREATE pods, UPDATE pods/resize"}},
+		"each namespace its own": {shares: []quotav1alpha1.QuotaShare{
+			shareOf("a", "requests.storage", "count/deployments.apps"),
+			shareOf("b", "gold.storageclass.storage.k8s.io/persistentvolumeclaims", "services.nodeports", "configmaps"),
+			shareOf("c", "gpu.deviceclass.resource.k8s.io/devices", "count/configmaps"),
+		}, want: []string{
+			"configmaps.fedquota.io [b c]: CREATE configmaps",
+			"deployments.apps.fedquota.io [a]: CREATE apps/deployments",
+			"persistentvolumeclaims.fedquota.io [a b]: CREATE+UPDATE persistentvolumeclaims",
+			"resourceclaims.resource.k8s.io.fedquota.io [c]: CREATE+UPDATE resource.k8s.io/resourceclaims",
+			"services.fedquota.io [b]: CREATE+UPDATE services",
+		}},
+		"a name that counts nothing": {shares: []quotav1alpha1.QuotaShare{shareOf("a", "nvidia.com/gpu", "limits.nvidia.com/gpu", "count/")}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, webhook := range r.webhooks(tc.shares) {
+				var rules []string
+				for _, rule := range webhook.Rules {
+					var operations []string
+					for _, operation := range rule.Operations {
+						operations = append(operations, string(operation))
+					}
+					rules = append(rules, strings.Join(operations, "+")+" "+strings.TrimPrefix(rule.APIGroups[0]+"/"+rule.Resources[0], "/"))
+				}
+				slices.Sort(rules)
+				got = append(got, fmt.Sprintf("%s %v: %s", webhook.Name, webhook.NamespaceSelector.MatchExpressions[0].Values, strings.Join(rules, ", ")))
+				if *webhook.FailurePolicy != "Ignore" || *webhook.SideEffects != "NoneOnDryRun" || *webhook.TimeoutSeconds <= 5 {
+					t.Errorf("%s: failurePolicy %s, sideEffects %s, timeout %ds", webhook.Name, *webhook.FailurePolicy, *webhook.SideEffects, *webhook.TimeoutSeconds)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWebhookOfAProcess(t *testing.T) {
+	template, err := NewTemplate(manifests.Manifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &ConfigurationReconciler{Template: template, Certificate: &Certificate{}, URL: "https://127.0.0.1:9443"}
+	shares := []quotav1alpha1.QuotaShare{shareOf("a", "pods")}
+	if config := r.webhooks(shares)[0].ClientConfig; config.Service != nil || *config.URL != "https://127.0.0.1:9443/admit" {
+		t.Errorf("got %+v", config)
+	}
+	r.URL = ""
+	if config := r.webhooks(shares)[0].ClientConfig; config.URL != nil || config.Service.Name != "fedquota-agent" || *config.Service.Path != Path {
+		t.Errorf("got %+v", config)
+	}
+}
+
+// TestCertificate has replicas share one certificate, and renew it while the one before is trusted on.
+func TestCertificate(t *testing.T) {
+	store := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
+	clk := testingclock.NewFakeClock(time.Now())
+	replica := func(hosts ...string) *Certificate {
+		return &Certificate{Client: store, Live: store, Clock: clk, Namespace: "system", Hosts: hosts}
+	}
+	serving := func(c *Certificate) string {
+		t.Helper()
+		if err := c.Ensure(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pair, err := c.Serving(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(pair.Leaf.Raw)
+	}
+	first, second := replica("agent.system.svc"), replica("agent.system.svc")
+	if _, err := first.Serving(nil); err == nil {
+		t.Error("it serves with nothing")
+	}
+	first.Lifetime = renewBefore + 48*time.Hour
+	old := serving(first)
+	if serving(second) != old {
+		t.Error("two replicas serve with two certificates")
+	}
+	clk.Step(72 * time.Hour)
+	renewed := serving(second)
+	if renewed == old {
+		t.Error("a certificate that ends soon is kept")
+	}
+	if got := strings.Count(string(second.Authority()), "BEGIN CERTIFICATE"); got != 2 {
+		t.Errorf("%d authorities are trusted after a renewal, want the old one too", got)
+	}
+	if serving(first) != renewed {
+		t.Error("the other replica does not follow")
+	}
+	if serving(replica("127.0.0.1")) == renewed {
+		t.Error("a certificate for other hosts is kept")
+	}
+	secret := &corev1.Secret{}
+	if err := store.Get(t.Context(), client.ObjectKey{Namespace: "system", Name: SecretName}, secret); err != nil {
+		t.Fatal(err)
+	}
+	secret.Data = nil
+	if err := store.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	if serving(second) == "" {
+		t.Error("an empty Secret is not repaired")
+	}
+}

@@ -1,0 +1,196 @@
+package member
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+const (
+	defaultWait = 500 * time.Millisecond
+	// settling is how long a request waits on after a raise was seen, for API servers that see it later.
+	settling = 15 * time.Millisecond
+)
+
+// Request is what the gate has to know of an admission request.
+type Request struct {
+	// Namespace of the request.
+	Namespace string
+	// Charge is what it adds to a quota.
+	Charge cost.Charge
+	// Owner is who asks.
+	Owner demand.Owner
+	// DryRun means that the request must have no effect.
+	DryRun bool
+}
+
+// Gate holds requests that do not fit until their limit is raised. It never admits: what it lets through is judged by the
+// native ResourceQuota. It is safe for concurrent use.
+type Gate struct {
+	// Clock measures how long requests wait.
+	Clock clock.Clock
+	// Book is told what does not fit.
+	Book *demand.Book
+	// Report is called when the demand of a share has changed. It must not block.
+	Report func(share types.NamespacedName)
+	// Live reads from the API server: nothing is denied on the word of a cache.
+	Live client.Reader
+	// Stuck says whether usage is not to be relied upon.
+	Stuck func() bool
+
+	mutex sync.RWMutex
+	lanes map[string][]*lane // by namespace, sorted by name
+}
+
+// Admit returns "" for a request that native quota shall judge, or why it is denied. It waits for a raise if need be.
+func (g *Gate) Admit(ctx context.Context, request Request) string {
+	var reserved []func()
+	for _, l := range g.lanesOf(request.Namespace) {
+		asked, list := l.charge(request.Charge)
+		if len(asked) == 0 {
+			continue
+		}
+		if denial := g.pass(ctx, l, request, asked, list); denial != "" {
+			for _, undo := range reserved {
+				undo()
+			}
+			return denial
+		}
+		reserved = append(reserved, func() { l.unreserve(asked) })
+	}
+	return ""
+}
+
+// pass takes a request through one share.
+func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList) string {
+	waiter, held := l.enter(asked, g.Clock.Now(), request.DryRun)
+	if waiter == nil {
+		return ""
+	}
+	if request.DryRun || g.Stuck() {
+		return g.judge(ctx, l, list)
+	}
+	g.Book.Hold(l.key, request.Owner, request.Charge.Resource == cost.Pods, asked, g.Clock.Now())
+	g.Report(l.key)
+	fits := held && g.wait(ctx, l, waiter)
+	g.Book.End(l.key, request.Owner, asked, fits, g.Clock.Now())
+	g.Report(l.key)
+	if fits {
+		return ""
+	}
+	return g.judge(ctx, l, list)
+}
+
+// wait waits until there is room for the request, and says whether there is.
+func (g *Gate) wait(ctx context.Context, l *lane, w *waiter) bool {
+	timer := g.Clock.NewTimer(l.patience())
+	defer timer.Stop()
+	select {
+	case <-w.fits:
+	case <-timer.C():
+	case <-ctx.Done():
+	}
+	raised, fits := l.leave(w, g.Clock.Now())
+	if raised {
+		g.settle(ctx)
+	}
+	return fits
+}
+
+func (g *Gate) settle(ctx context.Context) {
+	timer := g.Clock.NewTimer(settling)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-ctx.Done():
+	}
+}
+
+// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt.
+func (g *Gate) judge(ctx context.Context, l *lane, asked corev1.ResourceList) string {
+	if g.Stuck() {
+		return ""
+	}
+	quota, err := l.live.get(ctx, g.Live, l.key)
+	if err != nil || !dependable(quota) {
+		return ""
+	}
+	share := l.shareNow()
+	if share == nil {
+		return ""
+	}
+	return denial(quota, share, asked)
+}
+
+func (g *Gate) lanesOf(namespace string) []*lane {
+	g.mutex.RLock()
+	defer g.mutex.RUnlock()
+	return g.lanes[namespace]
+}
+
+// lane returns the lane of a share, which it makes if need be.
+func (g *Gate) lane(key types.NamespacedName) *lane {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	lanes := g.lanes[key.Namespace]
+	for _, l := range lanes {
+		if l.key == key {
+			return l
+		}
+	}
+	l := &lane{key: key}
+	lanes = append(slices.Clone(lanes), l)
+	slices.SortFunc(lanes, func(a, b *lane) int { return cmp.Compare(a.key.Name, b.key.Name) })
+	if g.lanes == nil {
+		g.lanes = map[string][]*lane{}
+	}
+	g.lanes[key.Namespace] = lanes
+	return l
+}
+
+// SetShare takes down a share as it is now.
+func (g *Gate) SetShare(share *quotav1alpha1.QuotaShare) {
+	g.lane(client.ObjectKeyFromObject(share)).setShare(share)
+}
+
+// SetQuota takes down a ResourceQuota as it is now: requests that it has room for go on.
+func (g *Gate) SetQuota(quota *corev1.ResourceQuota) {
+	key := client.ObjectKeyFromObject(quota)
+	if _, managed := quota.Labels[quotav1alpha1.ManagedLabel]; !managed {
+		g.DeleteQuota(key)
+		return
+	}
+	g.lane(key).setQuota(quota, g.Clock.Now())
+}
+
+// DeleteShare strikes out a share.
+func (g *Gate) DeleteShare(key types.NamespacedName) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	lanes := slices.Clone(g.lanes[key.Namespace])
+	g.lanes[key.Namespace] = slices.DeleteFunc(lanes, func(l *lane) bool { return l.key == key })
+	if len(g.lanes[key.Namespace]) == 0 {
+		delete(g.lanes, key.Namespace)
+	}
+}
+
+// DeleteQuota strikes out a ResourceQuota.
+func (g *Gate) DeleteQuota(key types.NamespacedName) {
+	for _, l := range g.lanesOf(key.Namespace) {
+		if l.key == key {
+			l.setQuota(nil, g.Clock.Now())
+		}
+	}
+}

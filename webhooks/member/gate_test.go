@@ -1,0 +1,354 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+var key = types.NamespacedName{Namespace: "team", Name: "compute"}
+
+// scene is a gate with one share of 10 CPUs.
+type scene struct {
+	*testing.T
+	gate    *Gate
+	clock   *testingclock.FakeClock
+	share   *quotav1alpha1.QuotaShare
+	quota   *corev1.ResourceQuota
+	live    *corev1.ResourceQuota // nil: the API server does not answer
+	reports int
+	stuck   bool
+}
+
+// Get makes the scene the API server.
+func (s *scene) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if s.live == nil {
+		return errors.New("no answer")
+	}
+	s.live.DeepCopyInto(into.(*corev1.ResourceQuota))
+	return nil
+}
+
+func (s *scene) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("not used")
+}
+
+func newScene(t *testing.T, used string) *scene {
+	t.Helper()
+	hard := corev1.ResourceList{"requests.cpu": resource.MustParse("10")}
+	s := &scene{
+		T:     t,
+		clock: testingclock.NewFakeClock(time.Unix(1000, 0)),
+		share: &quotav1alpha1.QuotaShare{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1},
+			Spec: quotav1alpha1.QuotaShareSpec{Hard: hard, Fleet: quotav1alpha1.Fleet{
+				Budget: corev1.ResourceList{"requests.cpu": resource.MustParse("30")},
+				Used:   corev1.ResourceList{"requests.cpu": resource.MustParse("28")},
+			}},
+		},
+	}
+	s.gate = &Gate{
+		Clock: s.clock, Book: demand.NewBook(), Live: s,
+		Report: func(types.NamespacedName) { s.reports++ },
+		Stuck:  func() bool { return s.stuck },
+	}
+	s.gate.SetShare(s.share)
+	s.set("10", used)
+	return s
+}
+
+// set makes the ResourceQuota say so, to the cache and live.
+func (s *scene) set(hard, used string) {
+	limits := corev1.ResourceList{"requests.cpu": resource.MustParse(hard)}
+	s.quota = &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{quotav1alpha1.ManagedLabel: "true"}},
+		Spec:       corev1.ResourceQuotaSpec{Hard: limits},
+		Status:     corev1.ResourceQuotaStatus{Hard: limits, Used: corev1.ResourceList{"requests.cpu": resource.MustParse(used)}},
+	}
+	s.live = s.quota
+	s.gate.SetQuota(s.quota)
+}
+
+func cpuPod(cpu string) *corev1.Pod {
+	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
+	}}}}
+}
+
+func request(cpu string) Request {
+	return Request{
+		Namespace: key.Namespace, Owner: demand.Owner{Kind: "Pod", Name: "pod-" + cpu},
+		Charge: cost.Charge{Resource: cost.Pods, Object: cpuPod(cpu)},
+	}
+}
+
+// admit sends a request, which is answered now.
+func (s *scene) admit(r Request) string {
+	s.Helper()
+	answer := s.send(r)
+	select {
+	case denial := <-answer:
+		return denial
+	case <-time.After(10 * time.Second):
+		s.Fatal("the request is held")
+		return ""
+	}
+}
+
+func (s *scene) send(r Request) <-chan string {
+	answer := make(chan string, 1)
+	go func() { answer <- s.gate.Admit(s.Context(), r) }()
+	return answer
+}
+
+// held sends a request that is held.
+func (s *scene) held(r Request) <-chan string {
+	s.Helper()
+	answer := s.send(r)
+	before := s.waiting()
+	for deadline := time.Now().Add(10 * time.Second); s.waiting() == before || !s.clock.HasWaiters(); {
+		if time.Now().After(deadline) {
+			s.Fatal("the request is not held")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return answer
+}
+
+func (s *scene) waiting() int {
+	l := s.gate.lane(key)
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return len(l.waiters)
+}
+
+// answer waits for an answer while the clock goes on.
+func (s *scene) answer(answers <-chan string, within time.Duration) string {
+	s.Helper()
+	const step = 5 * time.Millisecond
+	for passed := time.Duration(0); passed <= within; passed += step {
+		select {
+		case denial := <-answers:
+			return denial
+		case <-time.After(2 * time.Millisecond):
+			s.clock.Step(step)
+		}
+	}
+	s.Fatalf("no answer within %s", within)
+	return ""
+}
+
+func (s *scene) demand() string {
+	s.Helper()
+	amounts, _ := s.gate.Book.Demand(s.share, s.clock.Now())
+	quantity := amounts.ToList(s.share.Spec.Hard)["requests.cpu"]
+	return quantity.String()
+}
+
+const denied = "exceeded quota: compute, requested: requests.cpu=3, used: requests.cpu=8, limited: requests.cpu=10; fleet: used requests.cpu=28 of 30"
+
+func TestAdmit(t *testing.T) {
+	tests := map[string]struct {
+		change func(s *scene)
+		cpu    string
+		dryRun bool
+		want   string
+		demand string
+	}{
+		"fits":          {cpu: "2", demand: "0"},
+		"nothing asked": {cpu: "0", demand: "0"},
+		"dry run":       {cpu: "3", dryRun: true, want: denied, demand: "0"},
+		"dry run fits":  {cpu: "2", dryRun: true, demand: "0"},
+		"the cache is behind": {cpu: "3", dryRun: true, change: func(s *scene) {
+			s.live = s.quota.DeepCopy()
+			s.live.Status.Used["requests.cpu"] = resource.MustParse("7")
+		}},
+		"the API server is silent": {cpu: "3", dryRun: true, change: func(s *scene) { s.live = nil }},
+		"usage is not known":       {cpu: "3", change: func(s *scene) { s.quota.Status.Used = nil; s.gate.SetQuota(s.quota) }},
+		"glass broken": {cpu: "3", change: func(s *scene) {
+			s.quota.Annotations = map[string]string{quotav1alpha1.BreakGlassAnnotation: "why"}
+			s.gate.SetQuota(s.quota)
+		}},
+		"not managed": {cpu: "3", change: func(s *scene) { s.quota.Labels = nil; s.gate.SetQuota(s.quota) }},
+		"no quota":    {cpu: "3", change: func(s *scene) { s.gate.DeleteQuota(key) }},
+		"no share":    {cpu: "3", change: func(s *scene) { s.gate.DeleteShare(key) }},
+		"the share goes": {cpu: "3", change: func(s *scene) {
+			s.share.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			s.gate.SetShare(s.share)
+		}},
+		"admission is off":        {cpu: "3", change: func(s *scene) { s.share.Spec.Admission.Mode = quotav1alpha1.AdmissionOff; s.gate.SetShare(s.share) }},
+		"the controller is stuck": {cpu: "3", change: func(s *scene) { s.stuck = true }},
+		"another scope": {cpu: "3", change: func(s *scene) {
+			s.quota.Spec.Scopes = []corev1.ResourceQuotaScope{"BestEffort"}
+			s.gate.SetQuota(s.quota)
+		}},
+		"spec.hard is being lowered": {cpu: "2", dryRun: true, change: func(s *scene) {
+			s.quota.Spec.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse("9")}
+			s.gate.SetQuota(s.quota)
+		}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, "8")
+			if tc.change != nil {
+				tc.change(s)
+			}
+			r := request(tc.cpu)
+			r.DryRun = tc.dryRun
+			if got := s.admit(r); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if s.reports > 0 || s.demand() != "0" {
+				t.Errorf("it left %d reports and a demand of %s", s.reports, s.demand())
+			}
+		})
+	}
+}
+
+func TestAdmitReservesRoom(t *testing.T) {
+	s := newScene(t, "8")
+	if got := s.admit(request("2")); got != "" {
+		t.Fatal(got)
+	}
+	second := s.held(request("1"))
+	s.set("10", "8.5") // some other charge
+	s.set("10", "10")  // the first one's
+	s.set("11", "10")
+	if got := s.answer(second, time.Second); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestAdmitForgetsWhatWasRefusedElsewhere(t *testing.T) {
+	s := newScene(t, "8")
+	if got := s.admit(request("2")); got != "" {
+		t.Fatal(got)
+	}
+	s.clock.Step(underway)
+	if got := s.admit(request("2")); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestAdmitHoldsUntilRaised(t *testing.T) {
+	s := newScene(t, "8")
+	first, second := s.held(request("3")), s.held(request("4"))
+	if got := s.demand(); got != "7" {
+		t.Errorf("the demand is %s, want 7", got)
+	}
+	s.set("11", "8")
+	if got := s.answer(first, 50*time.Millisecond); got != "" {
+		t.Error(got)
+	}
+	if got := s.demand(); got != "4" {
+		t.Errorf("the demand is %s, want 4", got)
+	}
+	s.set("15", "11")
+	if got := s.answer(second, 50*time.Millisecond); got != "" {
+		t.Error(got)
+	}
+	if got := s.demand(); got != "0" {
+		t.Errorf("the demand is %s, want none", got)
+	}
+}
+
+func TestAdmitGoesOnWhenUsageFalls(t *testing.T) {
+	s := newScene(t, "8")
+	held := s.held(request("3"))
+	s.set("10", "7")
+	if got := s.admitAnswer(held); got != "" {
+		t.Error(got)
+	}
+}
+
+// admitAnswer waits for an answer while the clock stands still.
+func (s *scene) admitAnswer(answers <-chan string) string {
+	s.Helper()
+	select {
+	case denial := <-answers:
+		return denial
+	case <-time.After(10 * time.Second):
+		s.Fatal("no answer")
+		return ""
+	}
+}
+
+func TestAdmitDeniesInTime(t *testing.T) {
+	s := newScene(t, "8")
+	s.share.Spec.Admission.WaitMilliseconds = ptr.To[int32](100)
+	held := s.held(request("3"))
+	s.clock.Step(99 * time.Millisecond)
+	select {
+	case denial := <-held:
+		t.Fatalf("answered early: %q", denial)
+	case <-time.After(20 * time.Millisecond):
+	}
+	if got := s.answer(held, 10*time.Millisecond); got != denied {
+		t.Errorf("got %q, want %q", got, denied)
+	}
+	if got := s.demand(); got != "3" {
+		t.Errorf("the demand is %s, want 3 until it is forgotten", got)
+	}
+	s.clock.Step(demand.Memory)
+	if got := s.demand(); got != "0" {
+		t.Errorf("the demand is %s after a minute, want none", got)
+	}
+}
+
+// TestAdmitGivesUpHolding holds no more when nobody raises, tries again after a while, and at once when the share changes.
+func TestAdmitGivesUpHolding(t *testing.T) {
+	s := newScene(t, "8")
+	for range disappointments {
+		s.clock.Step(time.Millisecond)
+		s.answer(s.held(request("3")), 600*time.Millisecond)
+	}
+	if got := s.admit(request("3")); got != denied {
+		t.Errorf("got %q, want %q", got, denied)
+	}
+	s.clock.Step(respite)
+	s.answer(s.held(request("3")), 600*time.Millisecond)
+	if got := s.admit(request("3")); got != denied {
+		t.Errorf("got %q, want %q", got, denied)
+	}
+	s.share = s.share.DeepCopy()
+	s.share.Generation++
+	s.gate.SetShare(s.share)
+	s.answer(s.held(request("3")), 600*time.Millisecond)
+}
+
+func TestDenialOfSeveralNames(t *testing.T) {
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Status: corev1.ResourceQuotaStatus{
+		Hard: corev1.ResourceList{"requests.memory": resource.MustParse("1Gi"), "pods": resource.MustParse("1"), "requests.cpu": resource.MustParse("9")},
+		Used: corev1.ResourceList{"requests.memory": resource.MustParse("512Mi"), "pods": resource.MustParse("1"), "requests.cpu": resource.MustParse("1500m")},
+	}}
+	share := &quotav1alpha1.QuotaShare{Spec: quotav1alpha1.QuotaShareSpec{Fleet: quotav1alpha1.Fleet{
+		Budget:  corev1.ResourceList{"requests.memory": resource.MustParse("8Gi"), "pods": resource.MustParse("3"), "requests.cpu": resource.MustParse("9")},
+		Used:    corev1.ResourceList{"requests.memory": resource.MustParse("8Gi"), "pods": resource.MustParse("3"), "requests.cpu": resource.MustParse("1")},
+		Waiting: []quotav1alpha1.ClusterName{"west", "north"},
+	}}}
+	asked := corev1.ResourceList{"requests.memory": resource.MustParse("513Mi"), "pods": resource.MustParse("1"), "requests.cpu": resource.MustParse("1")}
+	const want = "exceeded quota: q, requested: pods=1,requests.memory=513Mi, used: pods=1,requests.memory=512Mi, limited: pods=1,requests.memory=1Gi; " +
+		"fleet: used pods=3 of 3, requests.memory=8Gi of 8Gi; waiting: west, north"
+	if got := denial(quota, share, asked); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	share.Spec.Fleet = quotav1alpha1.Fleet{}
+	native, _, _ := strings.Cut(want, "; fleet")
+	if got := denial(quota, share, asked); got != native {
+		t.Errorf("without the fleet: %s", got)
+	}
+}

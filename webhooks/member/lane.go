@@ -1,0 +1,246 @@
+package member
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/cost"
+)
+
+const (
+	// underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
+	underway = time.Second
+	// disappointments is how many holds in a row may end without any change before the next ones are not held, for respite:
+	// the budget is used up, or the hub is away.
+	disappointments = 3
+	respite         = 5 * time.Second
+)
+
+// lane is where the requests of one share pass.
+type lane struct {
+	key  types.NamespacedName
+	live liveQuota
+
+	mutex   sync.Mutex
+	share   *quotav1alpha1.QuotaShare
+	quota   *corev1.ResourceQuota
+	used    amount.List
+	hard    amount.List // in force
+	raises  int         // how often a limit went up
+	passed  []passage   // the oldest first
+	sum     amount.List // what they ask for together
+	waiters []*waiter
+
+	disappointed int
+	lastTimeout  time.Time
+}
+
+// passage is a request that went on and whose charge was not seen yet.
+type passage struct {
+	asked amount.List
+	at    time.Time
+}
+
+// waiter is a request that waits for room. fits is closed when there is.
+type waiter struct {
+	asked  amount.List
+	since  time.Time
+	raises int
+	fits   chan struct{}
+	passed bool
+}
+
+// charge returns what a request adds to the share's quota; nothing if this share is none of the request's business.
+func (l *lane) charge(charge cost.Charge) (amount.List, corev1.ResourceList) {
+	l.mutex.Lock()
+	share, quota := l.share, l.quota
+	l.mutex.Unlock()
+	if share == nil || !share.DeletionTimestamp.IsZero() || share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !dependable(quota) {
+		return nil, nil
+	}
+	list := charge.To(&quota.Spec, quota.Status.Hard)
+	return amount.Saturate(list, amount.Up), list
+}
+
+// dependable says whether what the ResourceQuota says of limits and usage may be relied upon.
+func dependable(quota *corev1.ResourceQuota) bool {
+	if quota == nil || quota.Annotations[quotav1alpha1.BreakGlassAnnotation] != "" {
+		return false
+	}
+	if _, managed := quota.Labels[quotav1alpha1.ManagedLabel]; !managed {
+		return false
+	}
+	for name := range quota.Status.Hard {
+		if _, known := quota.Status.Used[name]; !known {
+			return false
+		}
+	}
+	return true
+}
+
+// enter returns nil if there is room for the request, which has it then. Otherwise it returns the waiter, and whether
+// it is worth holding.
+func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) (w *waiter, hold bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.room(asked, now) {
+		if !dryRun {
+			l.let(asked, now)
+		}
+		return nil, false
+	}
+	w = &waiter{asked: asked, since: now, raises: l.raises, fits: make(chan struct{})}
+	hold = !dryRun && (l.disappointed < disappointments || now.Sub(l.lastTimeout) >= respite)
+	if hold {
+		l.waiters = append(l.waiters, w)
+	}
+	return w, hold
+}
+
+// room says whether the request fits beside what is used and what is underway.
+func (l *lane) room(asked amount.List, now time.Time) bool {
+	for len(l.passed) > 0 && now.Sub(l.passed[0].at) >= underway {
+		l.forget(0)
+	}
+	for name, value := range asked {
+		limit, limited := l.hard[name]
+		if limited && amount.Add(amount.Add(l.used[name], l.sum[name]), value) > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// let takes down that a request goes on.
+func (l *lane) let(asked amount.List, now time.Time) {
+	l.passed = append(l.passed, passage{asked: asked, at: now})
+	if l.sum == nil {
+		l.sum = amount.List{}
+	}
+	for name, value := range asked {
+		l.sum[name] = amount.Add(l.sum[name], value)
+	}
+}
+
+// forget strikes out a request that went on.
+func (l *lane) forget(i int) {
+	for name, value := range l.passed[i].asked {
+		l.sum[name] -= value
+	}
+	l.passed = slices.Delete(l.passed, i, i+1)
+	if len(l.passed) == 0 {
+		l.sum = nil
+	}
+}
+
+// unreserve takes back the room of a request that does not go on after all.
+func (l *lane) unreserve(asked amount.List) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if i := slices.IndexFunc(l.passed, func(p passage) bool { return p.asked.Equal(asked) }); i >= 0 {
+		l.forget(i)
+	}
+}
+
+// patience returns how long a request may be held.
+func (l *lane) patience() time.Duration {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.share != nil && l.share.Spec.Admission.WaitMilliseconds != nil {
+		return time.Duration(*l.share.Spec.Admission.WaitMilliseconds) * time.Millisecond
+	}
+	return defaultWait
+}
+
+// leave ends a wait, and says whether there is room, and whether that is since a limit was raised.
+func (l *lane) leave(w *waiter, now time.Time) (raised, fits bool) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if w.passed {
+		return l.raises > w.raises, true
+	}
+	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
+	if l.raises > w.raises {
+		l.disappointed = 0
+	} else if w.since.After(l.lastTimeout) {
+		l.disappointed, l.lastTimeout = l.disappointed+1, now
+	}
+	return false, false
+}
+
+func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.share
+}
+
+func (l *lane) setShare(share *quotav1alpha1.QuotaShare) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.share == nil || l.share.Generation != share.Generation {
+		l.disappointed = 0
+	}
+	l.share = share
+}
+
+// setQuota takes down the ResourceQuota, and lets those requests go on that there is room for now, in their order.
+func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.quota = quota
+	if quota == nil {
+		l.used, l.hard = nil, nil
+	} else {
+		used, hard := amount.Saturate(quota.Status.Used, amount.Up), inForce(quota)
+		l.seeCharges(used)
+		for name, limit := range hard {
+			if was, limited := l.hard[name]; limited && limit > was {
+				l.raises++
+				break
+			}
+		}
+		l.used, l.hard = used, hard
+	}
+	l.waiters = slices.DeleteFunc(l.waiters, func(w *waiter) bool {
+		if !l.room(w.asked, now) {
+			return false
+		}
+		l.let(w.asked, now)
+		w.passed = true
+		close(w.fits)
+		return true
+	})
+}
+
+// seeCharges forgets requests that went on once usage has risen by what they asked for.
+func (l *lane) seeCharges(used amount.List) {
+	risen := amount.Sub(used, l.used)
+	for i := 0; i < len(l.passed); {
+		asked := l.passed[i].asked
+		if !risen.Covers(asked) {
+			i++
+			continue
+		}
+		for name, value := range asked {
+			risen[name] -= value
+		}
+		l.forget(i)
+	}
+}
+
+// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard.
+func inForce(quota *corev1.ResourceQuota) amount.List {
+	hard := amount.Saturate(quota.Status.Hard, amount.Down)
+	for name, limit := range amount.Saturate(quota.Spec.Hard, amount.Down) {
+		if current, limited := hard[name]; limited {
+			hard[name] = min(current, limit)
+		}
+	}
+	return hard
+}
