@@ -63,6 +63,10 @@ test: controlplane build ## Run the tests, and the smoke test of the end-to-end 
 e2e: controlplane build $(TOOLS) ## Run the end-to-end scenarios on fleets of real control planes.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -p 1 -count=1 -tags e2e -timeout 60m ./e2e/...
 
+.PHONY: safety
+safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/safety.md.
+	cp $(BIN)/e2e/safety.md docs/safety.md
+
 .PHONY: bench
 bench: ## Run the benchmarks.
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...

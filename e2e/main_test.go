@@ -40,8 +40,24 @@ func writeResults(list []result) error {
 	if err := os.WriteFile(filepath.Join(resultsDir, "safety.json"), append(data, '\n'), 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(resultsDir, "safety.md"), []byte(table(list)), 0o600)
+	return os.WriteFile(filepath.Join(resultsDir, "safety.md"), []byte(preamble+table(list)), 0o600)
 }
+
+// preamble is what stands above the table in docs/safety.md.
+const preamble = `# Safety under attack
+
+Written by ` + "`make safety`" + `, which runs the end-to-end scenarios: a hub and three members that are real control planes on one machine, one
+of them with two API servers, and the whole product on them. In each scenario writers create and delete pods as fast as the API servers
+answer, while the faults are injected and limits move. An observer that shares no code with the product watches every version of every
+ResourceQuota. Excess is by how much the sum over members of max(status.hard, status.used) was above the budget (after a cut: above what
+was granted before). *Proved* is what no delay of a watch can explain; *by arrival alone* may be such a delay. *Native overcharge* is what
+native quota charged above its own limit, whoever had written that. A scenario is ok if nothing was proved, if it ended settled, and if
+every pod that ran before still did.
+
+What no protocol can prevent shows in no column: a member whose etcd is rolled back to a higher limit enforces that until it is told
+again, and a cluster stated as destroyed while it runs keeps what it has. The scenarios of these two see that it ends by itself.
+
+`
 
 // table is the results for people.
 func table(list []result) string {

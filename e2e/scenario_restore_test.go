@@ -64,6 +64,21 @@ func testHubRestored(t *testing.T, w *world) {
 	s.must(w.HubManager.Kill())
 	s.must(w.Hub.Snapshot(t.Context(), snapshot))
 	s.must(w.HubManager.Restart(t.Context()))
+
+	s.fault("etcd of the hub rolled back while the agent of east is paused (SIGSTOP), which holds more than the ledger says then")
+	s.turn(4)
+	s.split(amounts{cpu: {"20", "5", "5"}})
+	s.pause(w.Agents[east])
+	s.must(w.HubManager.Kill())
+	s.must(w.Hub.Restore(t.Context(), snapshot))
+	s.must(w.HubManager.Restart(t.Context()))
+	s.eventually("a revision above all that members have seen", s.ahead)
+	s.holds("west to wait for east", 3*time.Second, func(ctx context.Context) error {
+		return s.limits(ctx, amounts{cpu: {"20", "5", "5"}})
+	})
+	s.must(w.Agents[east].Resume())
+	s.split(sample)
+
 	s.storm()
 	for n := range 4 {
 		s.turn(n + 1)
