@@ -62,9 +62,11 @@ test: controlplane build ## Run the tests, and the smoke test of the end-to-end 
 e2e: controlplane build $(TOOLS) ## Run the end-to-end scenarios on fleets of real control planes.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -p 1 -count=1 -tags e2e -timeout 60m ./e2e/...
 
+# What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder.
 .PHONY: bench
-bench: ## Run the benchmarks.
+bench: ## Run the microbenchmarks, then the replay of loads through allocator and ledger.
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+	$(GO) run ./hack/bench/replay
 
 .PHONY: model
 model: ## Check the model of the protocol with Spin.

@@ -48,8 +48,8 @@ func TestAutoAsksADonorOnce(t *testing.T) {
 	}
 }
 
-// TestAutoTakesFromFew checks that whoever gives gives all of its surplus, except the last one: one when need is served,
-// and one when headroom is.
+// TestAutoTakesFromFew checks that a donor loses all of its surplus, except the last one: one when need is served, and
+// one when headroom is.
 func TestAutoTakesFromFew(t *testing.T) {
 	several := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -74,9 +74,10 @@ func parse(args []string) (c config, err error) {
 		"folder of the traces; without it, what needs them is skipped (default: $FEDQUOTA_TRACES)")
 	flags.StringVar(&c.out, "out", filepath.Join("bin", "bench", "replay.json"), "file for the numbers")
 	flags.DurationVar(&c.knobs.Hold, "hold", 500*time.Millisecond, "how long a request may wait for a raise")
-	flags.DurationVar(&c.knobs.Age, "age", 10*time.Second, "how long a refused request counts as demand")
-	flags.DurationVar(&c.knobs.Peak, "peak", time.Minute, "how long usage counts as peak")
-	flags.DurationVar(&c.knobs.Damp, "damp", 5*time.Second, "how long a cluster is damped after its limit moved")
+	flags.DurationVar(&c.knobs.Age, "age", 5*time.Second, "how long a refused request counts as demand")
+	flags.DurationVar(&c.knobs.Peak, "peak", 10*time.Second, "how long usage counts as peak")
+	flags.DurationVar(&c.knobs.Damp, "damp", time.Minute,
+		"how long a cluster is damped after its limit moved, where requests may wait; 5 s where they may not")
 	flags.Int64Var(&c.knobs.Headroom, "headroom", 10, "headroom in percent of usage and demand")
 	flags.Int64Var(&c.knobs.Reserve, "reserve", 25, "what the hub keeps of the slack, in percent, where requests may wait")
 	if err := flags.Parse(args); err != nil {

@@ -79,7 +79,7 @@ func (r *report) measurePart(c *config, part string) (err error) {
 		r.Steady = c.steady()
 		return nil
 	}
-	if _, err := os.Stat(c.traces); err != nil {
+	if !isFolder(c.traces) {
 		r.Skipped = append(r.Skipped, fmt.Sprintf("%s: no folder with the traces; name it by --traces or FEDQUOTA_TRACES", part))
 		return nil
 	}
@@ -91,6 +91,11 @@ func (r *report) measurePart(c *config, part string) (err error) {
 	r.Sources = append(r.Sources, lcgSource)
 	r.LCG, err = c.lcg()
 	return err
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // each runs the tasks on all processors.

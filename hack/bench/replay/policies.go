@@ -34,7 +34,7 @@ func (k knobs) rounds(name string, every time.Duration) simulate.Policy {
 		Every:   every,
 		Age:     k.Age,
 		Peak:    k.Peak,
-		Damp:    k.Damp,
+		Damp:    5 * time.Second,
 		Options: allocate.Options{HeadroomPercent: k.Headroom},
 	}
 }
@@ -46,11 +46,12 @@ func (k knobs) asynchronous() simulate.Policy {
 	return p
 }
 
-// held is the product.
+// held is the product. Who has no headroom waits a moment and is not refused, so that headroom can come later.
 func (k knobs) held() simulate.Policy {
 	p := k.asynchronous()
 	p.Name = held
 	p.Hold = k.Hold
+	p.Damp = k.Damp
 	p.Options.ReservePercent = k.Reserve
 	return p
 }

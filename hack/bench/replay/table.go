@@ -43,10 +43,12 @@ func (r *report) compare() (targets []target) {
 	atMost(r.Helios, asynchronous, "Helios: demand left pending", .001, func(r row) float64 { return r.Pending })
 	atMost(r.LCG, held, "LCG: refused although the budget had room", .03, func(r row) float64 { return r.FalseDenials })
 	atLeast(r.LCG, held, "LCG: work done ÷ pooled", .99, workOfPooled)
-	for _, rows := range [][]row{r.Synthetic, r.Steady, r.Helios, r.LCG} {
-		for _, policy := range []string{periodic, asynchronous, held} {
-			atMost(rows, policy, "above the budget, "+policy, 0, func(r row) float64 { return float64(r.Over) })
-		}
+	over := func(r row) float64 { return float64(r.Over) }
+	for _, policy := range []string{periodic, asynchronous, held} {
+		atMost(r.Synthetic, policy, "synthetic: above the budget, "+policy, 0, over)
+		atMost(r.Steady, policy, "steady: above the budget, "+policy, 0, over)
+		atMost(r.Helios, policy, "Helios: above the budget, "+policy, 0, over)
+		atMost(r.LCG, policy, "LCG: above the budget, "+policy, 0, over)
 	}
 	return targets
 }
@@ -63,7 +65,7 @@ func extreme(rows []row, policy string, value func(row) float64) (worst float64,
 
 // print prints the tables.
 func (r *report) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := new(strings.Builder)
 	for _, source := range r.Sources {
 		fmt.Fprintf(w, "used %s\n", source)
 	}
@@ -94,13 +96,17 @@ func (r *report) print(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\n", t.Name, t.Want, t.Got, met)
 	}
-	return w.Flush()
+	aligned := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(aligned, w.String()); err != nil {
+		return err
+	}
+	return aligned.Flush()
 }
 
 func percentOf(part float64) string { return fmt.Sprintf("%.2f %%", 100*part) }
 
 // pivot prints one value of each row: a line per policy, a column per load and number of clusters.
-func pivot(w io.Writer, title string, rows []row, value func(row) string) {
+func pivot(w *strings.Builder, title string, rows []row, value func(row) string) {
 	if len(rows) == 0 {
 		return
 	}
@@ -123,7 +129,7 @@ func pivot(w io.Writer, title string, rows []row, value func(row) string) {
 }
 
 // list prints a line per row.
-func list(w io.Writer, title string, rows []row, head string, values func(row) string) {
+func list(w *strings.Builder, title string, rows []row, head string, values func(row) string) {
 	if len(rows) == 0 {
 		return
 	}

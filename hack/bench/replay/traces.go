@@ -53,9 +53,9 @@ func (c *config) lcg() ([]row, error) {
 }
 
 // steady measures limit writes under demand that does not change: of ten clusters, the first asks for one part of the
-// budget and so on; once all of it fits, once it does not.
+// budget and so on; once all of it fits, once it does not. What is damped has come to rest when the measurement begins.
 func (c *config) steady() (all []row) {
-	const clusters, budget, settled, measured = 10, 100_000, time.Minute, time.Hour
+	const clusters, budget, settled, measured = 10, 100_000, 5 * time.Minute, time.Hour
 	policies := []simulate.Policy{{Name: pooled, Pooled: true}, c.knobs.asynchronous(), c.knobs.held()}
 	for _, percent := range []int64{85, 120} {
 		load := simulate.Load{Members: clusters}

@@ -182,6 +182,6 @@ func (m *member) integrate() {
 	m.measured = m.now
 	if to > from {
 		m.result.Wanted += float64(m.wants) * (to - from).Seconds()
-		m.result.Pending += float64(m.wants-m.used) * (to - from).Seconds()
+		m.result.Pending += float64(max(m.wants-m.used, 0)) * (to - from).Seconds()
 	}
 }
