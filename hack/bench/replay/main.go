@@ -45,6 +45,7 @@ type config struct {
 	loads    []float64
 	clusters []int
 	seeds    int
+	seed     int64 // of the first draw
 	traces   string
 	out      string
 	knobs    knobs
@@ -70,6 +71,7 @@ func parse(args []string) (c config, err error) {
 	loads := flags.String("loads", "0.7,0.85,0.95", "loads of the synthetic cells, as parts of the budget")
 	clusters := flags.String("clusters", "3,10,50", "numbers of clusters of the synthetic cells")
 	flags.IntVar(&c.seeds, "seeds", 3, "draws per synthetic cell")
+	flags.Int64Var(&c.seed, "first-seed", 1, "seed of the first draw; the others follow")
 	flags.StringVar(&c.traces, "traces", os.Getenv("FEDQUOTA_TRACES"),
 		"folder of the traces; without it, what needs them is skipped (default: $FEDQUOTA_TRACES)")
 	flags.StringVar(&c.out, "out", filepath.Join("bin", "bench", "replay.json"), "file for the numbers")

@@ -71,7 +71,7 @@ func (c *config) measure() (*report, error) {
 func (r *report) measurePart(c *config, part string) (err error) {
 	switch part {
 	case "synthetic":
-		r.Sources = append(r.Sources, fmt.Sprintf("synthetic cells: %d draws each, seeds from 1", c.seeds))
+		r.Sources = append(r.Sources, fmt.Sprintf("synthetic cells: %d draws each, seeds from %d", c.seeds, c.seed))
 		r.Synthetic = c.synthetic()
 		return nil
 	case "steady":
@@ -143,7 +143,7 @@ func (c *config) cell(load float64, clusters int) []row {
 	sums := make([]simulate.Result, len(policies))
 	var measured time.Duration
 	for seed := range c.seeds {
-		drawn := workload.Bursty(clusters, int64(seed+1))
+		drawn := workload.Bursty(clusters, c.seed+int64(seed))
 		results := play(drawn.Load(), simulate.Setup{
 			Budget: int64(drawn.Mean() / load), From: warmup, To: drawn.For,
 		}, policies)
