@@ -67,9 +67,11 @@ e2e: controlplane build $(TOOLS) ## Run the end-to-end scenarios on fleets of re
 safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/safety.md.
 	cp $(BIN)/e2e/safety.md docs/safety.md
 
+# What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder.
 .PHONY: bench
-bench: ## Run the benchmarks.
+bench: ## Run the microbenchmarks, then the replay of loads through allocator and ledger.
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+	$(GO) run ./hack/bench/replay
 
 .PHONY: model
 model: ## Check the model of the protocol with Spin.

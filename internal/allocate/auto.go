@@ -20,7 +20,7 @@ type Options struct {
 // Then every target stays as it is, except that a member below its need is raised to it; a member that is nearer to its
 // need than to its fair share is raised to its fair share, unless it is damped; what a budget cut takes is taken; and
 // the hub refills its reserve when it is below half. All of it comes out of what is free first, and then from those
-// above their fair share, in proportion to what they have above it.
+// above their fair share, beginning with who has the most above it, so that few are moved.
 //
 // The demand of a member is for pods of one shape: when one resource cannot give all of its part, the others need to
 // give no more of theirs.
@@ -46,7 +46,8 @@ type auto struct {
 	plans   []plan // one per resource
 	filler  filler
 	bounds  []Bound // the weights and ranks of the members; lo and hi are set for each fill
-	surplus []Bound // the same, with the surplus as weight and hi
+	surplus []int64 // what each holds above its fair share, as far as it is kept
+	donors  []int   // working memory
 	parts   []int64 // the result of a fill of the moves
 }
 
@@ -74,12 +75,12 @@ func newAuto(in *Input, options Options) *auto {
 		options: options,
 		plans:   make([]plan, len(in.Budgets)),
 		bounds:  make([]Bound, members),
-		surplus: make([]Bound, members),
+		surplus: make([]int64, members),
+		donors:  make([]int, 0, members),
 		parts:   make([]int64, members),
 	}
 	for i := range in.Members {
 		a.bounds[i] = Bound{Weight: in.Members[i].Weight, Rank: ranks[i]}
-		a.surplus[i] = Bound{Rank: ranks[i]}
 	}
 	for r := range a.plans {
 		a.plans[r] = a.newPlan(r, make([]int64, 5*members))

@@ -38,7 +38,7 @@ func TestAuto(t *testing.T) {
 			},
 			want: []Verdict{{50, 55, Demand}, {50, 45, Kept}},
 		},
-		"and then from the surplus of others, in proportion, and no more than is missing": {
+		"and then from the surplus of as few others as can be, and no more than is missing": {
 			budget: 100,
 			members: []Member{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 9, Target: 10}}},
@@ -46,7 +46,7 @@ func TestAuto(t *testing.T) {
 				{ID: "c", Weight: 0, Claims: []Claim{{Max: Unlimited, Target: 50}}},
 				{ID: "d", Weight: 0, Claims: []Claim{{Max: Unlimited, Target: 25}}},
 			},
-			want: []Verdict{{19, 85, Demand}, {15, 15, Kept}, {44, 0, Surplus}, {22, 0, Surplus}},
+			want: []Verdict{{19, 85, Demand}, {15, 15, Kept}, {41, 0, Surplus}, {25, 0, Kept}},
 		},
 		"who lacks headroom is raised to the fair share": {
 			budget: 100,

@@ -1,11 +1,16 @@
 package allocate
 
+import (
+	"cmp"
+	"slices"
+)
+
 // move sets targets: the present ones, changed as little as possible.
 func (p *plan) move() {
 	free := p.moveForNeed()
 	p.moveForHeadroom(free)
 	for i := range p.targets {
-		p.targets[i] += p.surplus[i].Hi
+		p.targets[i] += p.surplus[i]
 	}
 }
 
@@ -18,9 +23,9 @@ func (p *plan) moveForNeed() (free int64) {
 	for i := range p.claims {
 		present := min(p.claims[i].Target, p.claims[i].Max)
 		p.targets[i] = max(min(present, p.fair[i]), p.need[i])
-		p.setSurplus(i, present-p.targets[i])
+		p.surplus[i] = max(present-p.targets[i], 0)
 		kept.add(p.targets[i])
-		surplus.add(p.surplus[i].Hi)
+		surplus.add(p.surplus[i])
 	}
 	room := kept.minusFrom(p.budget)
 	if surplus.exceeds(room) {
@@ -40,7 +45,7 @@ func (p *plan) moveForHeadroom(free int64) {
 		if !undamped(i) {
 			continue
 		}
-		surplus += p.surplus[i].Hi
+		surplus += p.surplus[i]
 		if missing := p.fair[i] - p.targets[i]; missing > p.targets[i]-p.need[i] {
 			p.bounds[i].Hi = missing
 			lack += missing
@@ -62,23 +67,20 @@ func (p *plan) moveForHeadroom(free int64) {
 	}
 }
 
-// setSurplus says what the member i holds above its fair share.
-func (p *plan) setSurplus(i int, surplus int64) {
-	p.surplus[i].Weight = max(surplus, 0)
-	p.surplus[i].Hi = max(surplus, 0)
-}
-
-// keepSurplus leaves those whom it may touch so much of their surplus together, in proportion to what they have.
+// keepSurplus leaves those whom it may touch so much of their surplus together. Who has the least keeps it, so that what
+// is missing comes from the fewest: if everybody gave a part, one raise would move the whole fleet.
 func (p *plan) keepSurplus(together int64, may func(i int) bool) {
+	p.donors = p.donors[:0]
 	for i := range p.surplus {
-		p.surplus[i].Lo = 0
-		if !may(i) {
-			p.surplus[i].Lo = p.surplus[i].Hi
-			together += p.surplus[i].Hi
+		if p.surplus[i] > 0 && may(i) {
+			p.donors = append(p.donors, i)
 		}
 	}
-	p.filler.fill(together, p.surplus, p.parts)
-	for i := range p.surplus {
-		p.surplus[i].Hi = p.parts[i]
+	slices.SortFunc(p.donors, func(i, j int) int {
+		return cmp.Or(cmp.Compare(p.surplus[i], p.surplus[j]), cmp.Compare(p.bounds[i].Rank, p.bounds[j].Rank))
+	})
+	for _, i := range p.donors {
+		p.surplus[i] = min(p.surplus[i], together)
+		together -= p.surplus[i]
 	}
 }

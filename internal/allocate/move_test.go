@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // TestAutoAsksADonorOnce follows a raise through the protocol: the donors confirm one after the other, the raise comes
@@ -15,7 +16,7 @@ func TestAutoAsksADonorOnce(t *testing.T) {
 			{Max: Unlimited, Used: 5, Target: target, Granted: target},
 		}})
 	}
-	in.Members[0].Claims[0].Demand = 14
+	in.Members[0].Claims[0].Demand = 40
 
 	lowered := make([]int, len(in.Members))
 	for round := range len(in.Members) + 1 {
@@ -42,7 +43,43 @@ func TestAutoAsksADonorOnce(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 1, 1, 1}, lowered); diff != "" {
 		t.Errorf("times lowered (-want +got):\n%s", diff)
 	}
-	if got := in.Members[0].Claims[0].Granted; got != 19 {
-		t.Errorf("granted %d in the end, want 19", got)
+	if got := in.Members[0].Claims[0].Granted; got != 45 {
+		t.Errorf("granted %d in the end, want 45", got)
 	}
+}
+
+// TestAutoTakesFromFew checks that a donor loses all of its surplus, except the last one: one when need is served, and
+// one when headroom is.
+func TestAutoTakesFromFew(t *testing.T) {
+	several := 0
+	rapid.Check(t, func(t *rapid.T) {
+		in, options := anyAuto(t, 1)
+		for i := range in.Members {
+			in.Members[i].Claims[0].Max = Unlimited
+		}
+		donors, partly := in.donors(Auto(in, options).Verdicts)
+		if partly > 2 {
+			t.Fatalf("%d of %d donors keep a part of their surplus", partly, donors)
+		}
+		if donors > 2 {
+			several++
+		}
+	})
+	if several == 0 {
+		t.Error("no inputs with several donors")
+	}
+}
+
+// donors counts who was lowered, and who of them keeps more than the fair share.
+func (in Input) donors(verdicts [][]Verdict) (all, partly int) {
+	for i, row := range verdicts {
+		if in.Members[i].Pinned || row[0].Target >= in.Members[i].Claims[0].Target {
+			continue
+		}
+		all++
+		if row[0].Target > row[0].Fair {
+			partly++
+		}
+	}
+	return all, partly
 }

@@ -1,0 +1,121 @@
+// Replay measures what the split of a budget costs: it plays drawn loads and public traces through the product's allocator
+// and ledger in a simulation, and compares with one quota over all clusters and with a static split. It prints tables and
+// writes all numbers as JSON.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "replay:", err)
+		os.Exit(1)
+	}
+}
+
+// run does all that the command line asks for.
+func run(args []string, out io.Writer) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	report, err := c.measure()
+	if err != nil {
+		return err
+	}
+	if err := report.print(out); err != nil {
+		return err
+	}
+	return report.write(c.out)
+}
+
+// config is the command line.
+type config struct {
+	parts    []string
+	loads    []float64
+	clusters []int
+	seeds    int
+	seed     int64 // of the first draw
+	traces   string
+	out      string
+	knobs    knobs
+}
+
+// knobs are those of the product that a run may set differently.
+type knobs struct {
+	Hold     time.Duration `json:"holdNanoseconds"`
+	Age      time.Duration `json:"ageNanoseconds"`
+	Peak     time.Duration `json:"peakNanoseconds"`
+	Damp     time.Duration `json:"dampNanoseconds"`
+	Headroom int64         `json:"headroomPercent"`
+	Reserve  int64         `json:"reservePercent"`
+}
+
+// parts are what can be measured, in this order.
+var parts = []string{"synthetic", "steady", "helios", "lcg"}
+
+// parse reads the command line.
+func parse(args []string) (c config, err error) {
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	chosen := flags.String("parts", strings.Join(parts, ","), "what to measure")
+	loads := flags.String("loads", "0.7,0.85,0.95", "loads of the synthetic cells, as parts of the budget")
+	clusters := flags.String("clusters", "3,10,50", "numbers of clusters of the synthetic cells")
+	flags.IntVar(&c.seeds, "seeds", 3, "draws per synthetic cell")
+	flags.Int64Var(&c.seed, "first-seed", 1, "seed of the first draw; the others follow")
+	flags.StringVar(&c.traces, "traces", os.Getenv("FEDQUOTA_TRACES"),
+		"folder of the traces; without it, what needs them is skipped (default: $FEDQUOTA_TRACES)")
+	flags.StringVar(&c.out, "out", filepath.Join("bin", "bench", "replay.json"), "file for the numbers")
+	flags.DurationVar(&c.knobs.Hold, "hold", 500*time.Millisecond, "how long a request may wait for a raise")
+	flags.DurationVar(&c.knobs.Age, "age", 5*time.Second, "how long a refused request counts as demand")
+	flags.DurationVar(&c.knobs.Peak, "peak", 10*time.Second, "how long usage counts as peak")
+	flags.DurationVar(&c.knobs.Damp, "damp", time.Minute,
+		"how long a cluster is damped after its limit moved, where requests may wait; 5 s where they may not")
+	flags.Int64Var(&c.knobs.Headroom, "headroom", 10, "headroom in percent of usage and demand")
+	flags.Int64Var(&c.knobs.Reserve, "reserve", 25, "what the hub keeps of the slack, in percent, where requests may wait")
+	if err := flags.Parse(args); err != nil {
+		return c, err
+	}
+	c.parts = strings.Split(*chosen, ",")
+	for _, part := range c.parts {
+		if !slices.Contains(parts, part) {
+			return c, fmt.Errorf("unknown part %q: have %s", part, strings.Join(parts, ", "))
+		}
+	}
+	for load := range strings.SplitSeq(*loads, ",") {
+		n, err := strconv.ParseFloat(load, 64)
+		if err != nil || n <= 0 {
+			return c, fmt.Errorf("load %q is not a number above 0", load)
+		}
+		c.loads = append(c.loads, n)
+	}
+	for members := range strings.SplitSeq(*clusters, ",") {
+		n, err := strconv.Atoi(members)
+		if err != nil || n <= 0 {
+			return c, fmt.Errorf("clusters %q is not a number above 0", members)
+		}
+		c.clusters = append(c.clusters, n)
+	}
+	return c, nil
+}
+
+// write writes the numbers.
+func (r *report) write(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	content, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(content, '\n'), 0o644)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"time"
+
+	"github.com/fedquota/fedquota/hack/bench/simulate"
+	"github.com/fedquota/fedquota/internal/allocate"
+)
+
+// The names of the policies.
+const (
+	pooled       = "pooled"
+	static       = "static"
+	periodic     = "rounds every 5 s"
+	asynchronous = "rounds and events"
+	held         = "held requests"
+)
+
+// policies are those that are compared. Every allocation by demand is the product's, with the product's options.
+func (k knobs) policies() []simulate.Policy {
+	return []simulate.Policy{
+		{Name: pooled, Pooled: true},
+		{Name: static, Static: true},
+		k.rounds(periodic, 5*time.Second),
+		k.asynchronous(),
+		k.held(),
+	}
+}
+
+// rounds is an allocation by demand that looks only now and then.
+func (k knobs) rounds(name string, every time.Duration) simulate.Policy {
+	return simulate.Policy{
+		Name:    name,
+		Every:   every,
+		Age:     k.Age,
+		Peak:    k.Peak,
+		Damp:    5 * time.Second,
+		Options: allocate.Options{HeadroomPercent: k.Headroom},
+	}
+}
+
+// asynchronous is the product without the webhook's wait.
+func (k knobs) asynchronous() simulate.Policy {
+	p := k.rounds(asynchronous, 5*time.Second)
+	p.Events = true
+	return p
+}
+
+// held is the product. Who has no headroom waits a moment and is not refused, so that headroom can come later.
+func (k knobs) held() simulate.Policy {
+	p := k.asynchronous()
+	p.Name = held
+	p.Hold = k.Hold
+	p.Damp = k.Damp
+	p.Options.ReservePercent = k.Reserve
+	return p
+}

@@ -1,0 +1,66 @@
+package simulate
+
+import (
+	"cmp"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+)
+
+func sortByTime(requests []Request) {
+	slices.SortStableFunc(requests, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+}
+
+// TestPeakAgreesWithSlowTwin looks at every value of the window.
+func TestPeakAgreesWithSlowTwin(t *testing.T) {
+	const window = 10
+	random := rand.New(rand.NewSource(1))
+	var p peak
+	values := make([]int64, 2000) // at each second
+	for now := range values {
+		values[now] = values[max(now-1, 0)]
+		if random.Intn(3) == 0 {
+			values[now] = random.Int63n(50)
+			p.see(values[now], time.Duration(now), window)
+		}
+		if got, want := p.at(time.Duration(now)), slices.Max(values[max(0, now-window):now+1]); now > 0 && got != want {
+			t.Fatalf("peak at %d is %d, want %d of %v", now, got, want, values[max(0, now-window):now+1])
+		}
+	}
+}
+
+func TestAging(t *testing.T) {
+	var a aging
+	a.add(3, 10)
+	a.add(4, 12)
+	for now, want := range map[time.Duration]int64{0: 7, 9: 7, 10: 4, 11: 4, 12: 0} {
+		if b := (aging{parts: slices.Clone(a.parts), sum: a.sum}); b.at(now) != want {
+			t.Errorf("at %d: %d, want %d", now, b.sum, want)
+		}
+	}
+}
+
+// TestClock checks the order of events: by time, and then as they were scheduled.
+func TestClock(t *testing.T) {
+	var c clock
+	var got []int
+	random := rand.New(rand.NewSource(1))
+	type scheduled struct {
+		at time.Duration
+		n  int
+	}
+	var want []scheduled
+	for n := range 1000 {
+		at := time.Duration(random.Intn(50))
+		want = append(want, scheduled{at, n})
+		c.at(at, func() { got = append(got, n) })
+	}
+	slices.SortStableFunc(want, func(a, b scheduled) int { return cmp.Compare(a.at, b.at) })
+	c.runUntil(100)
+	for i, w := range want {
+		if got[i] != w.n {
+			t.Fatalf("event %d is %d, want %d", i, got[i], w.n)
+		}
+	}
+}
