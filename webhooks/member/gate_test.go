@@ -118,8 +118,8 @@ func (s *scene) send(r Request) <-chan string {
 // held sends a request that is held.
 func (s *scene) held(r Request) <-chan string {
 	s.Helper()
-	answer := s.send(r)
 	before := s.waiting()
+	answer := s.send(r)
 	for deadline := time.Now().Add(10 * time.Second); s.waiting() == before || !s.clock.HasWaiters(); {
 		if time.Now().After(deadline) {
 			s.Fatal("the request is not held")
