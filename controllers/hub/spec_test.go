@@ -66,6 +66,24 @@ func TestInvalidSpecKeepsTheLedger(t *testing.T) {
 	}
 }
 
+// TestInvalidSpecFollowsReports has limits on their way when the spec becomes invalid: what members confirm is taken, and
+// nobody is raised.
+func TestInvalidSpecFollowsReports(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.edit(eastFirst)
+	w.round()
+	w.wantLedger("east 18/18 Settled", "west 0/12 Settling")
+	w.edit(`{hard: {count/typo: "1"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/0 Settled")
+	w.wantConditions("!Ready InvalidSpec", "Stalled InvalidSpec")
+	w.edit(eastFirst)
+	w.settle()
+	w.wantLedger("east 30/30 Settled", "west 0/0 Settled")
+}
+
 func TestInvalidFromTheStart(t *testing.T) {
 	w := newWorld(t, "east")
 	w.create(quotaName, `{hard: {count/typo: "1"}, placement: {clusterSelector: {}}}`)
