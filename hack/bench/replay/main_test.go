@@ -47,6 +47,9 @@ func check(t *testing.T, got *report) {
 		if !target.Met {
 			t.Errorf("missed %+v", target)
 		}
+		if strings.Contains(target.Name, ".85") {
+			t.Errorf("%+v, although no such load was played", target)
+		}
 	}
 }
 
