@@ -33,7 +33,7 @@ func TestScenarios(t *testing.T) {
 		{"adoption", testAdoption},
 		{"removal", testRemoval},
 		{"deselect and reselect", testReselect},
-		{"break glass and share deleted by hand", testMeddling},
+		{"share deleted and rewritten by hand", testMeddling},
 		{"two API servers under a storm", testStorm},
 		{"cut below usage", testCut},
 		{"random kills", testKills},
