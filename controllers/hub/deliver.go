@@ -134,7 +134,7 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 	if spec.Revision != e.Revision {
 		return spec.Revision > e.Revision
 	}
-	return equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
+	return equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m) && m.share.Status.Asked <= spec.Answered
 }
 
 // judge remembers why a share could not be written. What only somebody else can change is no error to retry at once.
@@ -226,6 +226,7 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 		"revision":  revision,
 		"hard":      replacing(m.share.Spec.Hard, hard),
 		"admission": admissionPatch(s.admission()),
+		"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
 		"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
 	}})
 	if err != nil {
