@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -20,9 +21,13 @@ type connections struct {
 
 type connection struct {
 	client client.Client
+	// cache is what is read through the cache, the client if it is nil.
+	cache client.Reader
 	// err is returned instead of the client, readErr instead of what is read through the cache.
 	err, readErr error
 	health       clustercache.HealthCheckingState
+	// watches are the names of all watches there were.
+	watches []string
 }
 
 func (c *connections) to(cluster client.ObjectKey) (*connection, error) {
@@ -41,6 +46,9 @@ func (c *connections) GetClient(_ context.Context, cluster client.ObjectKey) (cl
 
 func (c *connections) GetReader(_ context.Context, cluster client.ObjectKey) (client.Reader, error) {
 	connection, err := c.to(cluster)
+	if connection.cache != nil {
+		return connection.cache, err
+	}
 	return connection.client, errors.Join(err, connection.readErr)
 }
 
@@ -53,8 +61,13 @@ func (c *connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Co
 	return nil, errors.New("nobody needs it")
 }
 
-func (c *connections) Watch(_ context.Context, cluster client.ObjectKey, _ clustercache.Watcher) error {
-	_, err := c.to(cluster)
+func (c *connections) Watch(_ context.Context, cluster client.ObjectKey, watcher clustercache.Watcher) error {
+	connection, err := c.to(cluster)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !slices.Contains(connection.watches, watcher.Name()) {
+		connection.watches = append(connection.watches, watcher.Name())
+	}
 	return err
 }
 

@@ -28,6 +28,9 @@ import (
 const (
 	// parallelMembers is how many members are read or written at once.
 	parallelMembers = 32
+	// memberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those
+	// that are well wait for the round: one that is stalled must not hold up their raises.
+	memberTimeout = 3 * time.Second
 	// namespaceMissing is why a member without the namespace cannot take its share.
 	namespaceMissing = "the namespace does not exist there: create it, or set spec.placement.createNamespace"
 	// jitter spreads periodic retries.
@@ -46,6 +49,8 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 		if !m.read() {
 			return nil
 		}
+		ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+		defer cancel()
 		if err := r.deliverTo(ctx, s, m); err != nil {
 			return fmt.Errorf("cluster %s: %w", m.name, err)
 		}

@@ -16,7 +16,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -111,8 +110,10 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
 	key := client.ObjectKeyFromObject(m.cluster)
-	if err := r.Members.Watch(ctx, key, r.shareWatcher()); err != nil {
+	if err := r.Members.Watch(ctx, key, r.shareWatcher(m.name)); err != nil {
 		return m.unreadable(err)
 	}
 	reader, err := r.reader(ctx, m, s.needsLive(m.name), key)
@@ -139,15 +140,6 @@ func (r *QuotaReconciler) reader(ctx context.Context, m *member, live bool, key 
 		return r.Members.GetUncachedClient(ctx, key)
 	}
 	return r.Members.GetReader(ctx, key)
-}
-
-func (r *QuotaReconciler) shareWatcher() clustercache.Watcher {
-	return clustercache.NewWatcher(clustercache.WatcherOptions{
-		Name:         "quota-watchShares",
-		Watcher:      r.watcher,
-		Kind:         &quotav1alpha1.QuotaShare{},
-		EventHandler: &handler.EnqueueRequestForObject{},
-	})
 }
 
 // unreadable notes why a member cannot be read, in words that stay the same while the reason does.

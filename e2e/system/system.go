@@ -159,6 +159,8 @@ func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, a
 		Name: name,
 		Path: filepath.Join(s.root, "bin", "manager"),
 		Args: append([]string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano"}, args...),
+
+		Revive: true,
 	})
 }
 

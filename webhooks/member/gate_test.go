@@ -233,6 +233,17 @@ func TestAdmitReservesRoom(t *testing.T) {
 	}
 }
 
+func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
+	s := newScene(t, "8")
+	r := request("2")
+	r.DryRun = true
+	for _, r := range []Request{r, request("2")} {
+		if got := s.admit(r); got != "" {
+			t.Error(got)
+		}
+	}
+}
+
 func TestAdmitForgetsWhatWasRefusedElsewhere(t *testing.T) {
 	s := newScene(t, "8")
 	if got := s.admit(request("2")); got != "" {
