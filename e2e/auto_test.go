@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -108,23 +109,35 @@ func (s *scenario) refusals(member, name string) int {
 	return count
 }
 
+// rest waits until no limit has moved for longer than a move for headroom is put off: one follows each change of demand.
+func (s *scenario) rest() {
+	s.Helper()
+	s.eventually("limits to rest", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 7*time.Second)
+		defer cancel()
+		return s.allUnmoved(ctx)
+	})
+}
+
 // still sees by watches that no limit moves in any member for a while: neither is spec.hard written nor a revision taken.
 func (s *scenario) still(what string, duration time.Duration) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), duration)
 	defer cancel()
+	if err := s.allUnmoved(ctx); err != nil {
+		s.Fatalf("%s: %v\n%s", what, err, s.dump())
+	}
+}
+
+// allUnmoved watches the limits of all members until the context ends, and says how they moved.
+func (s *scenario) allUnmoved(ctx context.Context) error {
+	errs := make([]error, len(s.Members))
 	var watching sync.WaitGroup
-	for _, member := range s.names() {
-		watching.Go(func() {
-			if err := s.unmoved(ctx, member); err != nil {
-				s.Errorf("%s: %v", what, err)
-			}
-		})
+	for i, member := range s.names() {
+		watching.Go(func() { errs[i] = s.unmoved(ctx, member) })
 	}
 	watching.Wait()
-	if s.Failed() {
-		s.Fatal(s.dump())
-	}
+	return errors.Join(errs...)
 }
 
 // unmoved watches the ResourceQuota of a member until the context ends, and says how its limit moved.

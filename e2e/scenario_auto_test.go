@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -27,14 +28,14 @@ func testDemand(t *testing.T, w *world) {
 	s.settle()
 	s.witness(1)
 	for _, member := range []string{east, west, north} {
-		s.still("idle", 3*time.Second)
 		s.deploy(member, "web", 24, "1")
 		took := s.runs(member, "web", 24)
 		s.Logf("24 of 30 cpus in %s after %s, %d refusals", member, took.Round(time.Millisecond), s.refusals(member, "web"))
 		if took > backOff {
 			s.Errorf("the ReplicaSet in %s had its pods after %s only: it slept in back-off", member, took)
 		}
-		s.still("a demand that is met", 7*time.Second)
+		s.rest()
+		s.still("a demand that is met", 10*time.Second)
 		s.undeploy(member, "web")
 	}
 	s.finish()
@@ -49,6 +50,19 @@ func testEverybody(t *testing.T, w *world) {
 		s.deploy(member, "all", 60, loadPod)
 	}
 	s.full("3")
+	s.eventually("all to ask for everything", func(ctx context.Context) error {
+		for _, member := range s.names() {
+			share := &quotav1alpha1.QuotaShare{}
+			if err := s.member(member).Get(ctx, s.key, share); err != nil {
+				return err
+			}
+			all := quotav1.Add(share.Status.Used, share.Status.Demand)
+			if all := all[cpu]; all.String() != "30" {
+				return fmt.Errorf("%s uses and asks for %s", member, all.String())
+			}
+		}
+		return nil
+	})
 	var bounds []allocate.Bound
 	for i, weight := range []int64{3, 2, 1} {
 		bounds = append(bounds, allocate.Bound{Weight: weight, Hi: 30000, Rank: uint64(i)})
@@ -145,6 +159,7 @@ func testFull(t *testing.T, w *world) {
 		}
 		return nil
 	})
+	s.rest()
 	s.still("a demand that cannot be met", 5*time.Second)
 
 	// What ends in east goes to who waits, without being asked again.

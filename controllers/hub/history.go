@@ -83,10 +83,11 @@ func (r *QuotaReconciler) recall(s *scope) {
 	}
 }
 
-// note remembers which targets the round has moved.
+// note remembers which targets the round has moved. The first share of a member is no move: it is zero, and what follows is
+// not to wait.
 func (r *QuotaReconciler) note(s *scope) {
 	for _, c := range s.fq.Status.Clusters {
-		if c.Revision > s.known[string(c.Name)] {
+		if known := s.known[string(c.Name)]; known > 0 && c.Revision > known {
 			r.historyOf(s, s.byName[string(c.Name)]).move(s.now)
 		}
 	}
