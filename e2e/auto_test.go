@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
@@ -207,7 +206,8 @@ func pause(ctx context.Context, duration time.Duration) {
 	}
 }
 
-// follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not use.
+// follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not use,
+// nor have used in the last minute.
 func (s *scenario) follows(member string, replicas int32) {
 	s.Helper()
 	s.deploy(member, "proof", replicas, loadPod)
@@ -225,10 +225,4 @@ func (s *scenario) misfit(member string) time.Duration {
 		s.Errorf("a pod that fits nowhere, in %s: got %v, want Forbidden", member, err)
 	}
 	return time.Since(start)
-}
-
-// limitIn returns the limit in force in a member.
-func (s *scenario) limitIn(ctx context.Context, member string, name corev1.ResourceName) (resource.Quantity, error) {
-	quota, err := s.quota(ctx, member)
-	return quota.Status.Hard[name], err
 }
