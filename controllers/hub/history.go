@@ -86,7 +86,7 @@ func (r *QuotaReconciler) recall(s *scope) {
 // note remembers which targets the round has moved.
 func (r *QuotaReconciler) note(s *scope) {
 	for _, c := range s.fq.Status.Clusters {
-		if c.Revision > s.known[string(c.Name)] {
+		if c.Revision > s.before[string(c.Name)].Revision {
 			r.historyOf(s, s.byName[string(c.Name)]).move(s.now)
 		}
 	}
