@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	defaultWait = 500 * time.Millisecond
 	// settling is how long a request waits on after a raise was seen, for API servers that see it later.
 	settling = 15 * time.Millisecond
 )
