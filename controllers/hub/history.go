@@ -75,11 +75,12 @@ func (r *QuotaReconciler) recall(s *scope) {
 	}
 }
 
-// note remembers which targets the round has moved.
+// note remembers which targets the round has moved. The first share of a member is no move: it is zero, and what follows is
+// not to wait.
 func (r *QuotaReconciler) note(s *scope) {
 	for _, c := range s.fq.Status.Clusters {
 		before := s.before[string(c.Name)]
-		if c.Revision > before.Revision {
+		if before.Revision > 0 && c.Revision > before.Revision {
 			r.historyOf(s, s.byName[string(c.Name)]).move(s.now, before.Target, c.Target)
 		}
 	}
