@@ -20,6 +20,10 @@ const (
 	// revision of a ledger at that time. A Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"
 
+	// ClusterAnnotation is set on a QuotaShare by the hub: the UID of the Cluster object that the share was written for. A
+	// Cluster that was deleted and created again is known by it.
+	ClusterAnnotation = "quota.fedquota.io/cluster"
+
 	// RemovalAnnotation is set on a QuotaShare by the hub: the RemovalPolicy that the agent follows when the share is
 	// deleted. Without it the agent retains the ResourceQuota.
 	RemovalAnnotation = "quota.fedquota.io/removal"

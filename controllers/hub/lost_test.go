@@ -1,7 +1,13 @@
 package hub
 
 import (
+	"context"
+	"net/http"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -61,4 +67,25 @@ func TestLostLimit(t *testing.T) {
 	if enforced := w.agents["east"].hard["pods"]; enforced.Value() != 18 {
 		t.Errorf("east enforces %s", enforced.String())
 	}
+}
+
+// unserved is an API server that does not know of shares any more.
+type unserved struct{ client.Reader }
+
+func (unserved) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "404 page not found", 0, true)
+}
+
+// TestLostAPI has somebody delete the CRD of shares in a member: that says nothing of the limit there.
+func TestLostAPI(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.members.byName["east"].cache = unserved{}
+	w.edit(weighted2)
+	w.settle()
+	w.wantLedger("east 10/18 Unreachable", "west 10/10 Settled")
+	w.members.byName["east"].cache = nil
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
 }

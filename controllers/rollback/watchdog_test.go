@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +44,9 @@ func watchdog(t *testing.T, versions ...string) *rollback.Watchdog {
 }
 
 func TestWatchdogEndsTheProcess(t *testing.T) {
-	if err := watchdog(t, "10", "", "9").Start(t.Context()); !errors.Is(err, rollback.ErrStoreWentBack) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := watchdog(t, "10", "", "9").Start(ctx); !errors.Is(err, rollback.ErrStoreWentBack) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,9 +16,6 @@ import (
 	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
 )
-
-// defaultWait is how long a request is held if nothing else is said.
-const defaultWait = 500 * time.Millisecond
 
 // Request is what the gate has to know of an admission request.
 type Request struct {

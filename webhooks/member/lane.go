@@ -11,6 +11,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const (
@@ -162,7 +163,7 @@ func (l *lane) patience() time.Duration {
 	if l.share != nil && l.share.Spec.Admission.WaitMilliseconds != nil {
 		return time.Duration(*l.share.Spec.Admission.WaitMilliseconds) * time.Millisecond
 	}
-	return defaultWait
+	return pace.Hold
 }
 
 // leave ends a wait, and says whether there is room.
