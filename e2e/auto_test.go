@@ -22,9 +22,9 @@ import (
 	"github.com/fedquota/fedquota/e2e/system"
 )
 
-// following makes limits follow demand.
+// following makes limits follow demand, and headroom follow soon.
 func following(fq *quotav1alpha1.FederatedQuota) {
-	fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceAuto
+	fq.Spec.Rebalance = quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceAuto, DampingSeconds: new(int32(5))}
 }
 
 // deployment returns a ReplicaSet, which is what a Deployment makes, of pods that ask for cpu.
@@ -206,8 +206,7 @@ func pause(ctx context.Context, duration time.Duration) {
 	}
 }
 
-// follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not use,
-// nor have used in the last minute.
+// follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not use.
 func (s *scenario) follows(member string, replicas int32) {
 	s.Helper()
 	s.deploy(member, "proof", replicas, loadPod)

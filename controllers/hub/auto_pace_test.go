@@ -20,25 +20,6 @@ func (w *world) turns(count int) {
 	}
 }
 
-// TestPeakIsKept leaves a member for a minute what it used, so that a rolling update finds its place again.
-func TestPeakIsKept(t *testing.T) {
-	w := newWorld(t, "east", "west")
-	w.create(quotaName, following)
-	w.agents["east"].uses(list("pods", "12"))
-	w.settle()
-	w.agents["east"].uses(list("pods", "2"))
-	w.agents["west"].asks(list("pods", "20"))
-	w.act()
-	w.turns(4)
-	w.wantLedger("east 12/12 Settled", "west 8/8 Settled")
-	w.clock.SetTime(w.clock.Now().Add(peakWindow))
-	w.turns(4)
-	w.wantLedger("east 12/12 Settled", "west 8/8 Settled")
-	w.clock.SetTime(w.clock.Now().Add(peakWindow + time.Second))
-	w.turns(4)
-	w.wantLedger("east 2/2 Settled", "west 18/18 Settled")
-}
-
 // TestHeadroomIsDamped moves a limit for headroom once in a while only, and for need at once.
 func TestHeadroomIsDamped(t *testing.T) {
 	w := newWorld(t, "east", "west")

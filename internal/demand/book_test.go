@@ -162,12 +162,12 @@ func TestDemand(t *testing.T) {
 			w := workload(3)
 			w.Blocked = true // its controller does not say that it was refused
 			b.SetWorkload(w, start)
-			b.Hold(key, web, true, cpus(2, 1), start)
+			b.Hold(key, web, onePod, cpus(2, 1), start)
 			b.End(key, web, cpus(2, 1), false, start)
 		}, after: 10 * time.Minute, want: cpus(6, 3)},
 		"a workload that has its pods after back-off": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(1), start)
-			b.Hold(key, web, true, cpus(2, 1), start)
+			b.Hold(key, web, onePod, cpus(2, 1), start)
 			b.End(key, web, cpus(2, 1), false, start)
 			b.SetPod(podOf("web", "1"), start)
 		}, after: demand.Memory, want: none},
