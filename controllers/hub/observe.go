@@ -69,6 +69,8 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
 	s := newScope(fq, clusters.Items, siblings.Items, r.Clock.Now())
+	_, newborn := r.newborn.Load(fq.UID)
+	s.lost = !newborn && s.ledger.Revision() == 0
 	for _, m := range s.members {
 		if reason, ok := r.outcomes.Load(outcomeKey{fq.UID, m.name}); ok {
 			m.heldBack, m.outcome = reason.(string), reason.(string)

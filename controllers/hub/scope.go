@@ -35,6 +35,8 @@ type scope struct {
 	conflict string
 	// strangers say where the spec names Clusters that do not exist.
 	strangers []string
+	// lost says whether there may have been a ledger before this one that is empty; observe fills it.
+	lost bool
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64
 	// before are the entries as they were stored, by cluster.
@@ -91,6 +93,9 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 		}
 	}
 	for i := range clusters {
+		if byName[clusters[i].Name] == nil && s.mayHold(&clusters[i], len(selected) > 0) {
+			byName[clusters[i].Name] = &member{name: clusters[i].Name}
+		}
 		if m := byName[clusters[i].Name]; m != nil {
 			m.cluster = &clusters[i]
 		}
@@ -103,6 +108,12 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 		}
 	}
 	return byName
+}
+
+// mayHold says whether a cluster that is not selected is to be read, since it may hold a share that a ledger knew which was
+// lost. While nobody is to be given anything there is no need.
+func (s *scope) mayHold(cluster *clusterv1.Cluster, selectsAny bool) bool {
+	return s.ledger.Revision() == 0 && markerOf(cluster) > 0 && (s.removing() || selectsAny && !s.halted())
 }
 
 // replaced says whether the entry of this name was granted to another Cluster. One that was never written to was granted to
