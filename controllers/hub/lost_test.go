@@ -94,3 +94,31 @@ scopes: [BestEffort]`)
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
 }
+
+// TestQuotaIsCreatedAgainWithOtherScopes finds shares that count something else, and says so.
+func TestQuotaIsCreatedAgainWithOtherScopes(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["east"].uses(list("pods", "7"))
+	w.settle()
+	fq := w.quota()
+	fq.Finalizers = nil
+	w.must(servers[hubName].Update(t.Context(), fq))
+	w.must(servers[hubName].Delete(t.Context(), fq))
+	w.create(quotaName, weighted+`
+scopes: [BestEffort]`)
+	w.settle()
+	w.wantLedger("east 30/9223372036854775807 NotReady")
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "MemberNotReady Reported", "Reconciling Degraded")
+	if got, want := w.message("MemberNotReady"), "east: its share has other scopes, which cannot be changed: delete QuotaShare "+w.namespace+"/compute there"; got != want {
+		t.Errorf("got %q", got)
+	}
+	share := w.share("east")
+	share.Finalizers = nil
+	w.must(servers["east"].Update(t.Context(), share))
+	w.must(servers["east"].Delete(t.Context(), share))
+	w.agents["east"].hard, w.agents["east"].revision = nil, 0
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
