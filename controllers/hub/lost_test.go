@@ -42,6 +42,22 @@ func TestLostLedgerOfADeselectedClusterThatIsAway(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
+// TestRolledBackLedgerOfADeselectedCluster puts the ledger back to before a cluster joined, which is not selected then.
+func TestRolledBackLedgerOfADeselectedCluster(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, eastOnly)
+	w.settle()
+	old := w.quota().Status
+	w.edit(weighted)
+	w.settle()
+	w.agents["west"].uses(list("pods", "7"))
+	w.replaceStatus(old)
+	w.edit(eastOnly)
+	w.restart()
+	w.settle()
+	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
+}
+
 // TestQuotaIsCreatedAgain has a FederatedQuota torn away from its members and created again over fewer of them.
 func TestQuotaIsCreatedAgain(t *testing.T) {
 	w := newWorld(t, "east", "west")

@@ -72,7 +72,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	}
 	s := newScope(fq, clusters.Items, siblings.Items, r.Clock.Now())
 	_, newborn := r.newborn.Load(fq.UID)
-	s.lost = !newborn && s.ledger.Revision() == 0
+	s.lost = s.unread && !newborn
 	for _, m := range s.members {
 		if reason, ok := r.outcomes.Load(outcomeKey{fq.UID, m.name}); ok {
 			m.heldBack, m.outcome = reason.(string), reason.(string)

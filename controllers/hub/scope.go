@@ -35,7 +35,9 @@ type scope struct {
 	conflict string
 	// strangers say where the spec names Clusters that do not exist.
 	strangers []string
-	// lost says whether there may have been a ledger before this one that is empty; observe fills it.
+	// unread says whether no entry was ever read: the ledger is new, was lost, or was just rebuilt.
+	unread bool
+	// lost says whether there may have been a ledger before this one that knows of nobody; observe fills it.
 	lost bool
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64
@@ -47,8 +49,10 @@ type scope struct {
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
 	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), before: make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))}
+	s.unread = true
 	for _, c := range fq.Status.Clusters {
 		s.before[string(c.Name)] = c
+		s.unread = s.unread && c.Revision == 0
 	}
 	selected, missing := placed(&fq.Spec.Placement, clusters)
 	if s.removing() {
@@ -113,7 +117,7 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 // mayHold says whether a cluster that is not selected is to be read, since it may hold a share that a ledger knew which was
 // lost. While nobody is to be given anything there is no need.
 func (s *scope) mayHold(cluster *clusterv1.Cluster, selectsAny bool) bool {
-	return s.ledger.Revision() == 0 && markerOf(cluster) > 0 && (s.removing() || selectsAny && !s.halted())
+	return s.unread && markerOf(cluster) > 0 && (s.removing() || selectsAny && !s.halted())
 }
 
 // replaced says whether the entry of this name was granted to another Cluster. One that was never written to was granted to
