@@ -16,7 +16,7 @@ import (
 const (
 	loadLabel = "load"
 	// writers is how many write into each member.
-	writers = 2
+	writers = 4
 	// loadPod is what each pod of the load asks for: as many fit by cpu as by pods, in the sample.
 	loadPod = "500m"
 )
@@ -25,7 +25,7 @@ const (
 // in force: refused, they delete one and try again.
 type storm struct {
 	namespace string
-	clients   []client.Client
+	clients   []client.WithWatch
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 
@@ -81,6 +81,15 @@ func (l *storm) write(ctx context.Context, writer int) {
 			}
 		}
 	}
+}
+
+// requests counts what the writers asked for and were answered so far.
+func (s *scenario) requests() int64 {
+	count := s.result.Load.Created + s.result.Load.Refused
+	for _, load := range s.storms {
+		count += load.created.Load() + load.refused.Load()
+	}
+	return count
 }
 
 // stopStorms ends the writers and counts what they did; what they created stays.

@@ -23,12 +23,25 @@ type result struct {
 	LimitWrites int `json:"limitWrites"`
 	// Confirmed is the largest proved excess by resource, Unconfirmed the largest by arrival alone with the longest time that
 	// one was seen, Native what native quota charged above its own limit.
-	Confirmed           corev1.ResourceList `json:"confirmed,omitempty"`
-	Unconfirmed         corev1.ResourceList `json:"unconfirmed,omitempty"`
-	UnconfirmedSeconds  float64             `json:"unconfirmedSeconds"`
-	Native              corev1.ResourceList `json:"native,omitempty"`
-	LongestLagSeconds   float64             `json:"longestLagSeconds"`
-	LongestSettleSecond float64             `json:"longestSettleSeconds"`
+	Confirmed          corev1.ResourceList `json:"confirmed,omitempty"`
+	Unconfirmed        corev1.ResourceList `json:"unconfirmed,omitempty"`
+	UnconfirmedSeconds float64             `json:"unconfirmedSeconds"`
+	Native             corev1.ResourceList `json:"native,omitempty"`
+	// NativeAlone and Naive are what the same load showed without fedquota, where that was measured.
+	NativeAlone         *baseline `json:"nativeAlone,omitempty"`
+	Naive               *baseline `json:"naive,omitempty"`
+	LongestLagSeconds   float64   `json:"longestLagSeconds"`
+	LongestSettleSecond float64   `json:"longestSettleSeconds"`
+}
+
+// baseline is what an observer saw of plain ResourceQuotas: proved excess, what native quota charged above its own limits, and
+// for how long the sum was above the budget, by arrival.
+type baseline struct {
+	Load         loadCount           `json:"load"`
+	Confirmed    corev1.ResourceList `json:"confirmed,omitempty"`
+	Native       corev1.ResourceList `json:"native,omitempty"`
+	AboveSeconds float64             `json:"aboveSeconds"`
+	Seconds      float64             `json:"seconds"`
 }
 
 // loadCount is what the writers of a scenario did.

@@ -27,6 +27,20 @@ func testStorm(t *testing.T, w *world) {
 	}
 	s.turn(0)
 	s.finish()
+
+	const turns = 6
+	total := s.requests() / 2
+	native := s.plain("native", budget("30", "60"))
+	native.storm()
+	native.answered(total)
+	s.result.NativeAlone = native.judge()
+	naive := s.plain("naive", budget("30", "60"))
+	naive.storm()
+	for n := range int64(turns) {
+		naive.writeAll(naive.hard, splits[(n+1)%int64(len(splits))])
+		naive.answered(total * (n + 1) / turns)
+	}
+	s.result.Naive = naive.judge()
 }
 
 // progress waits until the members, all of them if none is named, confirm the revision of their entry: under load a limit may stay above its target, but
@@ -100,5 +114,42 @@ func testCut(t *testing.T, w *world) {
 	}
 	s.split(amounts{cpu: {"6", "4", "2"}})
 	s.noCondition(quotav1alpha1.ConditionDebt)
+	s.cutUnderLoad()
 	s.finish()
+
+	native := s.plain("native", budget("30", "60"))
+	native.storm()
+	native.answered(fillingUp)
+	before := native.requests()
+	native.must(native.observer.ChangeBudget(t.Context(), budget("12", "24"), func(context.Context) error {
+		native.writeAll(budget("12", "24"), splits[0])
+		return nil
+	}))
+	native.answered(before + s.result.Load.Created + s.result.Load.Refused - fillingUp)
+	s.result.NativeAlone = native.judge()
+}
+
+// fillingUp is how many requests the load needs to fill all members for certain.
+const fillingUp = 300
+
+// cutUnderLoad cuts the budget while all members are full and are written at full speed: all that is deleted is gone for good,
+// and the limits come down to their targets while the load goes on.
+func (s *scenario) cutUnderLoad() {
+	s.Helper()
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("30", "60") })
+	s.split(sample)
+	s.storm()
+	s.eventually("the load to fill all members", func(context.Context) error {
+		if done := s.requests(); done < fillingUp {
+			return fmt.Errorf("%d requests were answered", done)
+		}
+		return nil
+	})
+	s.fault("budget cut from 30 to 12 cpu under load")
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("12", "24") })
+	s.eventually("limits to come down under load", func(ctx context.Context) error {
+		return s.limits(ctx, amounts{cpu: {"6", "4", "2"}, pods: {"12", "8", "4"}})
+	})
+	s.endStorms()
+	s.split(amounts{cpu: {"6", "4", "2"}, pods: {"12", "8", "4"}})
 }

@@ -38,7 +38,18 @@ func testAPIServerPaused(t *testing.T, w *world) {
 	s.split(amounts{cpu: {"5", "5", "20"}, pods: {"10", "10", "40"}})
 	s.noCondition(quotav1alpha1.ConditionUnreachable)
 	s.finish()
+
+	naive := s.plain("naive", budget("30", "60"))
+	naive.storm(east, north)
+	s.pause(server)
+	naive.writeAll(naive.hard, splits[3])
+	s.must(server.Resume())
+	naive.answered(naive.requests() + afterwards)
+	s.result.Naive = naive.judge()
 }
+
+// afterwards is how many requests of the load a baseline lasts after its limits were moved.
+const afterwards = 100
 
 // testCutOff makes the way between hub and one member bad in many ways, each over a change that takes from that member.
 func testCutOff(t *testing.T, w *world) {
@@ -79,6 +90,14 @@ func testCutOff(t *testing.T, w *world) {
 	s.endStorms()
 	s.split(amounts{cpu: {"9", "6", "3"}})
 	s.finish()
+
+	naive := s.plain("naive", budget("30", "60"))
+	naive.storm(west)
+	s.proxies[west].Stop()
+	naive.writeAll(naive.hard, splits[3])
+	s.must(s.proxies[west].Start())
+	naive.answered(naive.requests() + afterwards)
+	s.result.Naive = naive.judge()
 }
 
 // testQuotaController stops the quota controller of a member over a lower: nobody is raised by what it does not confirm.
@@ -102,6 +121,14 @@ func testQuotaController(t *testing.T, w *world) {
 	s.split(amounts{cpu: {"15", "5", "10"}})
 	s.noCondition(quotav1alpha1.ConditionStuckQuotaController)
 	s.finish()
+
+	naive := s.plain("naive", budget("30", "60"))
+	naive.storm()
+	s.must(manager.Kill())
+	naive.writeAll(naive.hard, []int32{3, 1, 2})
+	naive.answered(naive.requests() + afterwards)
+	s.must(manager.Restart(t.Context()))
+	s.result.Naive = naive.judge()
 }
 
 // testClusterDeleted deletes the Cluster of a member that runs: what it was granted stays granted, until somebody says that

@@ -37,15 +37,24 @@ func TestScenarios(t *testing.T) {
 		{"two API servers under a storm", testStorm},
 		{"cut below usage", testCut},
 		{"random kills", testKills},
+		{"kills at each step", testSteps},
 		{"two hub managers", testTwoHubs},
 		{"old leader paused", testOldLeader},
 		{"two agents", testTwoAgents},
 		{"API server paused", testAPIServerPaused},
 		{"cut off", testCutOff},
 		{"quota controller stopped", testQuotaController},
+		{"clocks an hour off", testClocks},
 		{"member restored from a snapshot", testMemberRestored},
 		{"hub restored from a snapshot", testHubRestored},
 		{"cluster deleted while it runs", testClusterDeleted},
+		{"limits follow demand", testDemand},
+		{"all want everything", testEverybody},
+		{"a lent min is reclaimed", testReclaim},
+		{"the fleet is full", testFull},
+		{"hub down while limits follow demand", testHubDown},
+		{"random kills while limits follow demand", testAutoKills},
+		{"cut off and stuck while limits follow demand", testAutoNetwork},
 	} {
 		t.Run(scenario.name, func(t *testing.T) { scenario.run(t, w) })
 	}
@@ -68,10 +77,12 @@ func (s *scenario) moment(limit time.Duration) {
 	}
 }
 
-// turn changes the weights to the n-th of some splits, each of which takes from a member to give to another.
+// splits are weights of east, west and north, each of which takes from a member of the one before to give to another.
+var splits = [][]int32{{3, 2, 1}, {1, 3, 2}, {2, 1, 3}, {1, 1, 4}, {4, 1, 1}}
+
+// turn changes the weights to the n-th of the splits.
 func (s *scenario) turn(n int) {
 	s.Helper()
-	splits := [][]int32{{3, 2, 1}, {1, 3, 2}, {2, 1, 3}, {1, 1, 4}, {4, 1, 1}}
 	s.change(func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Distribution.Rules = weights(splits[n%len(splits)]...)
 	})

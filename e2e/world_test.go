@@ -22,9 +22,9 @@ const (
 // world is fedquota on a running fleet, and an administrator's clients of all its API servers.
 type world struct {
 	*system.System
-	hub client.Client
+	hub client.WithWatch
 	// members leads to the API servers of each member, the first one first.
-	members map[string][]client.Client
+	members map[string][]client.WithWatch
 	// watchers is how the observer reaches each member.
 	watchers map[string]*rest.Config
 	// proxies stand between the hub and each member.
@@ -65,10 +65,10 @@ func startWorld(t *testing.T, name string, options system.Options) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.Client{}, watchers: map[string]*rest.Config{}, spares: map[string]*fleet.Process{}}
+	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.WithWatch{}, watchers: map[string]*rest.Config{}, spares: map[string]*fleet.Process{}}
 	for _, m := range s.Members {
 		w.watchers[m.Name] = m.Config
-		w.members[m.Name] = []client.Client{clientOf(t, m.Config)}
+		w.members[m.Name] = []client.WithWatch{clientOf(t, m.Config)}
 		if m.SecondConfig != nil {
 			w.members[m.Name] = append(w.members[m.Name], clientOf(t, m.SecondConfig))
 		}
@@ -122,11 +122,11 @@ func (w *world) spareAgent(t *testing.T, member string) *fleet.Process {
 }
 
 // clientOf returns a client that is not held back.
-func clientOf(t *testing.T, config *rest.Config) client.Client {
+func clientOf(t *testing.T, config *rest.Config) client.WithWatch {
 	t.Helper()
 	config = rest.CopyConfig(config)
 	config.QPS = -1
-	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: system.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func clientOf(t *testing.T, config *rest.Config) client.Client {
 }
 
 // member is a client of a member.
-func (w *world) member(name string) client.Client { return w.members[name][0] }
+func (w *world) member(name string) client.WithWatch { return w.members[name][0] }
 
 // names are the members, in the order in which splits are written.
 func (w *world) names() []string {

@@ -32,6 +32,10 @@ const (
 	// now: its controller then tries again at once. Its value is the revision that made the room.
 	PokedAnnotation = "quota.fedquota.io/poked"
 
+	// EchoAnnotation is never stored: by a write without effect that sets it on a managed ResourceQuota, the agent asks
+	// whether the API server judges by what is stored.
+	EchoAnnotation = "quota.fedquota.io/echo"
+
 	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, and on a
 	// QuotaShare until the agent has done it.
 	Finalizer = "quota.fedquota.io/removal"

@@ -70,7 +70,7 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	if err := follower.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the reports of a follower: %w", err)
 	}
-	return webhook.setUp(ctx, mgr, namespace, needs.Book, needs.Report, func() bool { return canary.Verdict().Stuck })
+	return webhook.setUp(ctx, mgr, namespace, needs, func() bool { return canary.Verdict().Stuck })
 }
 
 // agentObjects restricts what the agent caches.

@@ -21,6 +21,8 @@ type connections struct {
 
 type connection struct {
 	client client.Client
+	// cache is what is read through the cache, the client if it is nil.
+	cache client.Reader
 	// err is returned instead of the client, readErr instead of what is read through the cache.
 	err, readErr error
 	health       clustercache.HealthCheckingState
@@ -44,6 +46,9 @@ func (c *connections) GetClient(_ context.Context, cluster client.ObjectKey) (cl
 
 func (c *connections) GetReader(_ context.Context, cluster client.ObjectKey) (client.Reader, error) {
 	connection, err := c.to(cluster)
+	if connection.cache != nil {
+		return connection.cache, err
+	}
 	return connection.client, errors.Join(err, connection.readErr)
 }
 

@@ -139,7 +139,7 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 	if spec.Revision != e.Revision {
 		return spec.Revision > e.Revision
 	}
-	return m.share.Annotations[quotav1alpha1.ClusterAnnotation] == m.uid &&
+	return m.share.Annotations[quotav1alpha1.ClusterAnnotation] == m.uid && m.share.Status.Asked <= spec.Answered &&
 		equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
 }
 
@@ -237,6 +237,7 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 			"revision":  revision,
 			"hard":      replacing(m.share.Spec.Hard, hard),
 			"admission": admissionPatch(s.admission()),
+			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
 			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
 		},
 	})

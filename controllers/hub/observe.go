@@ -44,8 +44,10 @@ type member struct {
 	share *quotav1alpha1.QuotaShare
 	// report is what share says is in force.
 	report ledger.Report
-	// demand is what share says that the member could use beyond what it uses, and peak the most that it used of late.
-	demand, peak amount.List
+	// demand is what share says that the member could use beyond what it uses.
+	demand amount.List
+	// gave says of which resources the member gave room away a moment ago.
+	gave map[corev1.ResourceName]bool
 	// dampedFor is how long the limit must not move for headroom.
 	dampedFor time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.

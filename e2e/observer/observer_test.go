@@ -76,7 +76,12 @@ func namespaces(t *testing.T, members map[string]*realMember, name string) {
 // create writes the managed object with its status, as if the quota controller had done its part.
 func (m *realMember) create(ctx context.Context, t *testing.T, namespace, hard, used string) {
 	t.Helper()
-	rq := makeQuota(0).Spec(hard).Obj()
+	m.createAs(ctx, t, makeQuota(0), namespace, hard, used)
+}
+
+func (m *realMember) createAs(ctx context.Context, t *testing.T, q quota, namespace, hard, used string) {
+	t.Helper()
+	rq := q.Spec(hard).Obj()
 	rq.Namespace, rq.UID, rq.ResourceVersion = namespace, "", ""
 	if _, err := m.client.CoreV1().ResourceQuotas(namespace).Create(ctx, rq, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -123,6 +128,7 @@ func TestRealMembers(t *testing.T) {
 	t.Run("single member", func(t *testing.T) { testSingleMember(t, members) })
 	t.Run("recount", func(t *testing.T) { testRecount(t, members) })
 	t.Run("sync", func(t *testing.T) { testSync(t, members) })
+	t.Run("unmanaged", func(t *testing.T) { testUnmanaged(t, members) })
 }
 
 // mover moves 2 of 10 pods to and fro between a and b, n times.

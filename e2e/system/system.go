@@ -48,6 +48,16 @@ type System struct {
 	root   string
 	dir    string
 	assets string
+	// manager is the file of the managers; env is what their environment has beyond this process's own.
+	manager string
+	env     []string
+}
+
+// StandIn returns the same system with managers that are run from another file, and with more in their environment.
+func (s *System) StandIn(manager string, env ...string) *System {
+	other := *s
+	other.manager, other.env = manager, env
+	return &other
 }
 
 // Agent returns the name of the process of a member's agent.
@@ -64,7 +74,8 @@ func Start(ctx context.Context, options Options) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets}
+	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
+		manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
 		progress = func(string) {}
@@ -137,9 +148,9 @@ func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Proce
 }
 
 // StartAgent starts an agent of a member under the given name, without leader election. The one that is named by Agent
-// serves the member's webhook: its API server knows one address.
+// serves the member's webhook, and so does a stand-in: its API server knows one address.
 func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name string) (*fleet.Process, error) {
-	if name != Agent(m.Name) {
+	if name != Agent(m.Name) && len(s.env) == 0 {
 		return s.start(ctx, m, name, "agent", "fedquota-agent")
 	}
 	port, err := fleet.FreePort(ctx)
@@ -157,7 +168,8 @@ func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, a
 	}
 	return s.Run(ctx, fleet.Program{
 		Name: name,
-		Path: filepath.Join(s.root, "bin", "manager"),
+		Path: s.manager,
+		Env:  s.env,
 		Args: append([]string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano"}, args...),
 
 		Revive: true,

@@ -1,0 +1,91 @@
+package hub
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// loseShare has somebody delete a share of a member by hand, finalizer and all.
+func (w *world) loseShare(member string) {
+	w.t.Helper()
+	share := w.share(member)
+	share.Finalizers = nil
+	w.must(servers[member].Update(w.t.Context(), share))
+	w.must(servers[member].Delete(w.t.Context(), share))
+}
+
+// TestLostShareOfAClusterThatLeaves shows that no share is not the same as no limit.
+func TestLostShareOfAClusterThatLeaves(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["west"].uses(list("pods", "7"))
+	w.edit(eastOnly)
+	w.settle()
+	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
+	w.loseShare("west")
+	w.settle()
+	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
+	w.agents["west"].uses(nil)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+// TestLostLedgerAndShare leaves nothing but the marker on the Cluster to tell of the revisions that were given.
+func TestLostLedgerAndShare(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted)
+	w.settle()
+	highest := w.quota().Status.Revision
+	w.loseShare("east")
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.restart()
+	w.round()
+	w.round()
+	if revision := w.share("east").Spec.Revision; revision <= highest {
+		t.Errorf("goes on at revision %d, after %d", revision, highest)
+	}
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+// TestLostLimit has a member come back with a lower limit at the revision of its entry, which the agent cannot raise.
+func TestLostLimit(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["east"].hard = list("pods", "5")
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+	if enforced := w.agents["east"].hard["pods"]; enforced.Value() != 18 {
+		t.Errorf("east enforces %s", enforced.String())
+	}
+}
+
+// unserved is an API server that does not know of shares any more.
+type unserved struct{ client.Reader }
+
+func (unserved) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "404 page not found", 0, true)
+}
+
+// TestLostAPI has somebody delete the CRD of shares in a member: that says nothing of the limit there.
+func TestLostAPI(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.members.byName["east"].cache = unserved{}
+	w.edit(weighted2)
+	w.settle()
+	w.wantLedger("east 10/18 Unreachable", "west 10/10 Settled")
+	w.members.byName["east"].cache = nil
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
+}

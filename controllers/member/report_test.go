@@ -1,0 +1,55 @@
+package member_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// TestReportsOnlyWhatIsInForce lowers a limit that the agent cannot bring into force, and that nobody else does.
+func TestReportsOnlyWhatIsInForce(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "4"})
+	w.share(2, "pods", "6")
+	w.agent.Client = interceptor.NewClient(as(t, agent), interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, inner client.Client, subresource string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if _, ok := object.(*corev1.ResourceQuota); ok {
+				return errors.New("no answer")
+			}
+			return inner.SubResource(subresource).Patch(ctx, object, patch, opts...)
+		},
+	})
+	if _, err := w.try(); err == nil {
+		t.Error("want an error")
+	}
+	w.wantsQuota("2", "pods", "6")
+	w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
+	w.wantsReason("Pending")
+	w.agent = w.newAgent()
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "6"}, l{"pods", "4"})
+}
+
+// TestReportsWhatIsReadLive has a limit raised behind broken glass, and an agent whose cache does not show that yet: it must
+// not take back what another agent has reported.
+func TestReportsWhatIsReadLive(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	stale := w.quota()
+	w.breakGlass("the hub is down")
+	q := w.quota()
+	q.Spec.Hard = list("pods", "50")
+	must(t, as(t, tenant).Update(t.Context(), q))
+	w.count("pods", "40")
+	w.pass()
+	w.reconcile()
+	w.wantsReport(1, l{"pods", "50"}, l{"pods", "40"})
+
+	w.agent = w.newAgent()
+	w.agent.Client = frozen(as(t, agent), stale)
+	w.pass()
+	w.reconcile()
+	w.wantsReport(1, l{"pods", "50"}, l{"pods", "40"})
+}

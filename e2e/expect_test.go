@@ -1,0 +1,175 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// eventually waits until check finds nothing wrong.
+func (s *scenario) eventually(what string, check func(ctx context.Context) error) {
+	s.Helper()
+	if err := await(s.Context(), check); err != nil {
+		s.Fatalf("%s: %v\n%s", what, err, s.dump())
+	}
+}
+
+// await polls until check finds nothing wrong, or returns the last that was.
+func await(ctx context.Context, check func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	var last error
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return last
+		case <-ticker.C:
+		}
+	}
+}
+
+// holds sees that check finds nothing wrong for a while.
+func (s *scenario) holds(what string, duration time.Duration, check func(ctx context.Context) error) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), duration)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		if err := check(s.Context()); err != nil {
+			s.Fatalf("%s: %v\n%s", what, err, s.dump())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// settle waits until the hub says that all is settled and the members show it, and lowers the observer's ceiling to what
+// is granted then.
+func (s *scenario) settle() {
+	s.Helper()
+	start := time.Now()
+	s.eventually("settling", s.settled)
+	s.result.longestSettle(time.Since(start))
+	fq, err := s.federatedQuota(s.Context())
+	s.must(err)
+	s.observer.SetGranted(fq.Status.Granted, time.Now())
+}
+
+// settled says what is not settled.
+func (s *scenario) settled(ctx context.Context) error {
+	fq, err := s.federatedQuota(ctx)
+	if err != nil {
+		return err
+	}
+	ready := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	if ready == nil || ready.Status != metav1.ConditionTrue || ready.ObservedGeneration != fq.Generation {
+		return fmt.Errorf("not ready: %+v", ready)
+	}
+	var errs []error
+	for _, c := range fq.Status.Clusters {
+		errs = append(errs, s.enforces(ctx, c))
+	}
+	return errors.Join(errs...)
+}
+
+// enforces says how a member differs from its settled entry.
+func (s *scenario) enforces(ctx context.Context, c quotav1alpha1.ClusterStatus) error {
+	quota, err := s.quota(ctx, string(c.Name))
+	if err != nil {
+		return fmt.Errorf("cluster %s: %w", c.Name, err)
+	}
+	revision := quota.Annotations[quotav1alpha1.RevisionAnnotation]
+	if c.Target != nil || revision != fmt.Sprint(c.Revision) ||
+		!quotav1.Equals(quota.Spec.Hard, c.Granted) || !quotav1.Equals(quota.Status.Hard, c.Granted) {
+		return fmt.Errorf("cluster %s: granted %s target %s revision %d; enforced %s, in force %s, revision %s", c.Name,
+			text(c.Granted), text(c.Target), c.Revision, text(quota.Spec.Hard), text(quota.Status.Hard), revision)
+	}
+	return nil
+}
+
+// split waits until everything is settled with these limits, in the order of the members.
+func (s *scenario) split(want amounts) {
+	s.Helper()
+	s.settle()
+	if err := s.limits(s.Context(), want); err != nil {
+		s.Fatalf("settled with other limits: %v\n%s", err, s.dump())
+	}
+}
+
+// limits says which limits in force differ.
+func (s *scenario) limits(ctx context.Context, want amounts) error {
+	var errs []error
+	for name, list := range want {
+		for i, member := range s.names() {
+			if list[i] == "" {
+				continue
+			}
+			quota, err := s.quota(ctx, member)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("cluster %s: %w", member, err))
+				continue
+			}
+			got := quota.Status.Hard[name]
+			if got.Cmp(resource.MustParse(list[i])) != 0 {
+				errs = append(errs, fmt.Errorf("cluster %s: %s is %s, want %s", member, name, got.String(), list[i]))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// condition waits until a condition of the FederatedQuota is true (or, for Ready, false) and its message has all parts.
+func (s *scenario) condition(kind string, parts ...string) {
+	s.Helper()
+	s.eventually("condition "+kind, func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		if err != nil {
+			return err
+		}
+		return hasCondition(fq, kind, parts...)
+	})
+}
+
+func hasCondition(fq *quotav1alpha1.FederatedQuota, kind string, parts ...string) error {
+	c := apimeta.FindStatusCondition(fq.Status.Conditions, kind)
+	switch {
+	case c == nil, kind != quotav1alpha1.ConditionReady && c.Status != metav1.ConditionTrue, c.ObservedGeneration != fq.Generation:
+		return fmt.Errorf("no condition %s of generation %d: %+v", kind, fq.Generation, fq.Status.Conditions)
+	case !containsAll(c.Message, parts):
+		return fmt.Errorf("condition %s says %q, want all of %q", kind, c.Message, parts)
+	}
+	return nil
+}
+
+// noCondition waits until a condition is gone.
+func (s *scenario) noCondition(kind string) {
+	s.Helper()
+	s.eventually("end of condition "+kind, func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		if err == nil && apimeta.FindStatusCondition(fq.Status.Conditions, kind) != nil {
+			err = fmt.Errorf("still there: %+v", fq.Status.Conditions)
+		}
+		return err
+	})
+}

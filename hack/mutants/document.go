@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// all returns every protection, in the order of the table.
+func all() []mutant {
+	return slices.Concat(ledgerMutants(), hubMutants(), agentMutants(), configMutants())
+}
+
+const introduction = `# Protections, and the tests that know them
+
+Written by ` + "`make mutants`" + `, which takes out one protection of the protocol at a time, in a copy of the tree, and demands that the
+test named beside it compiles, runs and fails. With all protections in place the same tests pass. What holds only as long as nobody
+removes it by mistake is kept by a test that way.
+
+| protection | where | test that fails without it |
+|---|---|---|
+`
+
+// document is the table for people.
+func document(list []mutant) string {
+	var b strings.Builder
+	b.WriteString(introduction)
+	for _, m := range list {
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` in `%s` |\n", m.protection, m.file, m.test, m.pkg)
+	}
+	return b.String()
+}
