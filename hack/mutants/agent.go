@@ -25,7 +25,7 @@ func agentMutants() []mutant {
 		{
 			protection: "enforce: not below what is used",
 			file:       enforceFile, old: "		limit = larger(limit, quota.Status.Used[name])\n", new: "",
-			pkg: agentTests, test: "TestRaiseAndLower/lower_below_what's_used",
+			pkg: agentTests, test: "TestRaiseAndLower/lower_to_nothing",
 		},
 		{
 			protection: "enforce: limit and revision in one write",
@@ -81,7 +81,7 @@ func agentMutants() []mutant {
 		{
 			protection: "report: nothing while guard or fence is not in force",
 			file:       reportFile, old: `seen.stuck || seen.unguarded != "" ||`, new: `seen.stuck ||`,
-			pkg: agentTests, test: "TestUnguarded/fedquota-fence",
+			pkg: agentTests, test: "TestReportsNothingWhileUnguarded",
 		},
 		{
 			protection: "report: no name whose usage is not known",

@@ -13,7 +13,7 @@ func configMutants() []mutant {
 		{
 			protection: "guard: only the agent changes a managed ResourceQuota",
 			file:       guardFile, old: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass\n",
-			new: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass || request.operation == 'UPDATE'\n",
+			new: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass || (variables.wasManaged && request.operation == 'UPDATE')\n",
 			pkg: agentTests, test: "TestPolicies/an_administrator_edits_a_limit",
 		},
 		{

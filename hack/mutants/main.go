@@ -62,7 +62,7 @@ func run(ctx context.Context, root, only, write string) error {
 			result = verdict.Error()
 			survivors++
 		}
-		fmt.Fprintf(os.Stdout, "%-90s %-100s %4.0f s  %s\n", m.protection, m.testName(), time.Since(start).Seconds(), result)
+		fmt.Fprintf(os.Stdout, "%3.0f s  %-20s  %-95s  %s\n", time.Since(start).Seconds(), result, m.protection, m.testName())
 	}
 	if survivors > 0 {
 		return fmt.Errorf("%d of %d protections could go without the test named for them failing", survivors, len(chosen))
