@@ -48,6 +48,13 @@ func TestScenarios(t *testing.T) {
 		{"member restored from a snapshot", testMemberRestored},
 		{"hub restored from a snapshot", testHubRestored},
 		{"cluster deleted while it runs", testClusterDeleted},
+		{"limits follow demand", testDemand},
+		{"all want everything", testEverybody},
+		{"a lent min is reclaimed", testReclaim},
+		{"the fleet is full", testFull},
+		{"hub down while limits follow demand", testHubDown},
+		{"random kills while limits follow demand", testAutoKills},
+		{"cut off and stuck while limits follow demand", testAutoNetwork},
 	} {
 		t.Run(scenario.name, func(t *testing.T) { scenario.run(t, w) })
 	}

@@ -391,6 +391,12 @@ type ClusterStatus struct {
 	// +required
 	Name ClusterName `json:"name,omitempty"`
 
+	// uid is the one of the Cluster object that the entry was granted to. Another Cluster of the name is another cluster,
+	// unless its share says otherwise.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
+
 	// revision of the entry: the fencing token of the share that was written for it. 0 while the cluster was never read.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

@@ -20,6 +20,10 @@ const (
 	// revision of a ledger at that time. A Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"
 
+	// ClusterAnnotation is set on a QuotaShare by the hub: the UID of the Cluster object that the share was written for. A
+	// Cluster that was deleted and created again is known by it.
+	ClusterAnnotation = "quota.fedquota.io/cluster"
+
 	// RemovalAnnotation is set on a QuotaShare by the hub: the RemovalPolicy that the agent follows when the share is
 	// deleted. Without it the agent retains the ResourceQuota.
 	RemovalAnnotation = "quota.fedquota.io/removal"
@@ -27,6 +31,10 @@ const (
 	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
 	// now: its controller then tries again at once. Its value is the revision that made the room.
 	PokedAnnotation = "quota.fedquota.io/poked"
+
+	// EchoAnnotation is never stored: by a write without effect that sets it on a managed ResourceQuota, the agent asks
+	// whether the API server judges by what is stored.
+	EchoAnnotation = "quota.fedquota.io/echo"
 
 	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, and on a
 	// QuotaShare until the agent has done it.

@@ -69,6 +69,12 @@ type QuotaShareSpec struct {
 	// +optional
 	Admission Admission `json:"admission,omitempty,omitzero"`
 
+	// answered is the last question of status.asked that the hub has seen.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9007199254740991
+	Answered int64 `json:"answered,omitempty"`
+
 	// fleet is what a refused team should know: the state of the whole budget when the share was written.
 	// +optional
 	Fleet Fleet `json:"fleet,omitempty,omitzero"`
@@ -129,6 +135,13 @@ type QuotaShareStatus struct {
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
 	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
+
+	// asked counts the questions whether the hub is there. The agent asks when a request was held in vain and nothing came
+	// from the hub meanwhile, and holds none until there is an answer.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9007199254740991
+	Asked int64 `json:"asked,omitempty"`
 
 	// demand is what could be used right now beyond what is used.
 	// +optional

@@ -21,7 +21,7 @@ import (
 // etcd takes 1.5 MiB; the rest is room for messages, longer names and more resources.
 const (
 	mostClusters = 1000
-	mostBytes    = 1 << 20
+	mostBytes    = 1<<20 + 1<<16
 )
 
 // eight are the resources of a large team, with the most that it has of each in one cluster.
@@ -73,6 +73,7 @@ func largest() quotav1alpha1.FederatedQuotaStatus {
 	for i := range mostClusters {
 		status.Clusters = append(status.Clusters, quotav1alpha1.ClusterStatus{
 			Name:     quotav1alpha1.ClusterName(fmt.Sprintf("prod-eu-central-1-%04d", i)),
+			UID:      fmt.Sprintf("6f2c1f5e-0b7a-4c55-9b0e-1d2f3a4b%04d", i),
 			Revision: 1_000_000 + int64(i),
 			Granted:  somewhat(random),
 			Target:   somewhat(random),

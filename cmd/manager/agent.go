@@ -48,6 +48,9 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	if err := canary.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the canary: %w", err)
 	}
+	if err := mgr.Add(canary.Watchdog(mgr.GetAPIReader())); err != nil {
+		return fmt.Errorf("setting up the watch over the store: %w", err)
+	}
 	needs := &member.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook()}
 	if err := needs.Watch(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("watching workloads: %w", err)
@@ -67,7 +70,7 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	if err := follower.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the reports of a follower: %w", err)
 	}
-	return webhook.setUp(ctx, mgr, namespace, needs.Book, needs.Report, func() bool { return canary.Verdict().Stuck })
+	return webhook.setUp(ctx, mgr, namespace, needs, func() bool { return canary.Verdict().Stuck })
 }
 
 // agentObjects restricts what the agent caches.

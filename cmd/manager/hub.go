@@ -32,6 +32,9 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := mgr.Add(hub.Watchdog(mgr.GetAPIReader())); err != nil {
+				return fmt.Errorf("setting up the watch over the store: %w", err)
+			}
 			ctx := command.Context()
 			members, err := clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
 				SecretClient: mgr.GetClient(),

@@ -7,14 +7,13 @@ import (
 	"net/url"
 
 	"github.com/spf13/pflag"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
-	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/controllers/member"
 	webhooks "github.com/fedquota/fedquota/webhooks/member"
 )
 
@@ -61,7 +60,7 @@ func (o *webhookOptions) hosts(namespace string) ([]string, error) {
 }
 
 // setUp adds the webhook to the manager.
-func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace string, book *demand.Book, report func(types.NamespacedName), stuck func() bool) error {
+func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace string, needs *member.Demand, stuck func() bool) error {
 	if o.port == 0 {
 		return nil
 	}
@@ -85,7 +84,8 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	if err := rules.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the rules of the webhook: %w", err)
 	}
-	gate := &webhooks.Gate{Clock: clock.RealClock{}, Book: book, Report: report, Live: mgr.GetAPIReader(), Stuck: stuck}
+	gate := &webhooks.Gate{Clock: clock.RealClock{}, Book: needs.Book, Report: needs.Report, Live: mgr.GetAPIReader(), Stuck: stuck, Echo: webhooks.NewEcho(mgr.GetClient())}
+	needs.Silent = gate.Silent
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}

@@ -21,6 +21,9 @@ type agent struct {
 	down bool
 	// used is what is in use, 0 of what it does not name.
 	used corev1.ResourceList
+	// demand is what could be used beyond that, asked how often it was asked whether the hub is there.
+	demand corev1.ResourceList
+	asked  int64
 	// hard is what is in force, revision its revision.
 	hard     corev1.ResourceList
 	revision int64
@@ -32,6 +35,9 @@ type agent struct {
 
 // uses says what is in use from now on.
 func (a *agent) uses(list corev1.ResourceList) { a.used = list }
+
+// asks says what could be used beyond what is in use from now on.
+func (a *agent) asks(list corev1.ResourceList) { a.demand = list }
 
 // act does what is to be done, and says whether that was anything.
 func (a *agent) act() bool {
@@ -72,6 +78,7 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	stored := share.DeepCopy()
 	status := &share.Status
 	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
+	status.Demand, status.Asked = a.demand, a.asked
 	for name := range a.hard {
 		status.Used[name] = resource.MustParse("0")
 		if used, ok := a.used[name]; ok {

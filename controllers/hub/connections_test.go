@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -25,6 +26,8 @@ type connection struct {
 	// err is returned instead of the client, readErr instead of what is read through the cache.
 	err, readErr error
 	health       clustercache.HealthCheckingState
+	// watches are the names of all watches there were.
+	watches []string
 }
 
 func (c *connections) to(cluster client.ObjectKey) (*connection, error) {
@@ -58,8 +61,13 @@ func (c *connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Co
 	return nil, errors.New("nobody needs it")
 }
 
-func (c *connections) Watch(_ context.Context, cluster client.ObjectKey, _ clustercache.Watcher) error {
-	_, err := c.to(cluster)
+func (c *connections) Watch(_ context.Context, cluster client.ObjectKey, watcher clustercache.Watcher) error {
+	connection, err := c.to(cluster)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !slices.Contains(connection.watches, watcher.Name()) {
+		connection.watches = append(connection.watches, watcher.Name())
+	}
 	return err
 }
 

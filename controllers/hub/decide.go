@@ -83,10 +83,13 @@ func told(share *quotav1alpha1.QuotaShare) *ledger.Share {
 
 // gone says whether the entry of a member may go.
 func (s *scope) gone(m *member) bool {
+	if slices.Contains(s.fq.Spec.Removal.Destroyed, quotav1alpha1.ClusterName(m.name)) {
+		return true
+	}
 	if m.selected {
 		return false
 	}
-	if slices.Contains(s.fq.Spec.Removal.Destroyed, quotav1alpha1.ClusterName(m.name)) || s.untold(m) {
+	if s.untold(m) {
 		return true
 	}
 	if !m.read() || !m.live || m.share != nil {

@@ -28,6 +28,9 @@ import (
 const (
 	// parallelMembers is how many members are read or written at once.
 	parallelMembers = 32
+	// memberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those
+	// that are well wait for the round: one that is stalled must not hold up their raises.
+	memberTimeout = 3 * time.Second
 	// namespaceMissing is why a member without the namespace cannot take its share.
 	namespaceMissing = "the namespace does not exist there: create it, or set spec.placement.createNamespace"
 	// jitter spreads periodic retries.
@@ -46,6 +49,8 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 		if !m.read() {
 			return nil
 		}
+		ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+		defer cancel()
 		if err := r.deliverTo(ctx, s, m); err != nil {
 			return fmt.Errorf("cluster %s: %w", m.name, err)
 		}
@@ -134,7 +139,8 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 	if spec.Revision != e.Revision {
 		return spec.Revision > e.Revision
 	}
-	return equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
+	return m.share.Annotations[quotav1alpha1.ClusterAnnotation] == m.uid && m.share.Status.Asked <= spec.Answered &&
+		equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
 }
 
 // judge remembers why a share could not be written. What only somebody else can change is no error to retry at once.
@@ -202,7 +208,10 @@ func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
 
 func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope, m *member) error {
 	share := &quotav1alpha1.QuotaShare{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.fq.Namespace, Name: s.fq.Name, Finalizers: []string{quotav1alpha1.Finalizer}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.fq.Namespace, Name: s.fq.Name, Finalizers: []string{quotav1alpha1.Finalizer},
+			Annotations: map[string]string{quotav1alpha1.ClusterAnnotation: m.uid},
+		},
 		Spec: quotav1alpha1.QuotaShareSpec{
 			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admission(), Fleet: s.fleet(),
 		},
@@ -222,12 +231,16 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 // a lower revision, and another limit at the same one.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
-	patch, err := mergePatch(map[string]any{"spec": map[string]any{
-		"revision":  revision,
-		"hard":      replacing(m.share.Spec.Hard, hard),
-		"admission": admissionPatch(s.admission()),
-		"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
-	}})
+	patch, err := mergePatch(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ClusterAnnotation: m.uid}},
+		"spec": map[string]any{
+			"revision":  revision,
+			"hard":      replacing(m.share.Spec.Hard, hard),
+			"admission": admissionPatch(s.admission()),
+			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
+			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
+		},
+	})
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -28,6 +27,9 @@ type member struct {
 	name string
 	// cluster is nil if there is no such Cluster.
 	cluster *clusterv1.Cluster
+	// uid is the one of the Cluster that the entry was granted to, replaced says whether another one has its name now.
+	uid      string
+	replaced bool
 	// selected says whether the placement selects the cluster; one that has an entry and is not selected is leaving.
 	selected bool
 	// unreachable says why the cluster could not be read, or is empty.
@@ -40,8 +42,10 @@ type member struct {
 	share *quotav1alpha1.QuotaShare
 	// report is what share says is in force.
 	report ledger.Report
-	// demand is what share says that the member could use beyond what it uses, and peak the most that it used of late.
-	demand, peak amount.List
+	// demand is what share says that the member could use beyond what it uses.
+	demand amount.List
+	// gave says of which resources the member gave room away a moment ago.
+	gave map[corev1.ResourceName]bool
 	// dampedFor is how long the limit must not move for headroom.
 	dampedFor time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
@@ -111,19 +115,24 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	defer cancel()
 	key := client.ObjectKeyFromObject(m.cluster)
-	if err := r.Members.Watch(ctx, key, r.shareWatcher()); err != nil {
+	if err := r.Members.Watch(ctx, key, r.shareWatcher(m.name)); err != nil {
 		return m.unreadable(err)
 	}
-	reader, err := r.reader(ctx, m, s.needsLive(m.name), key)
+	reader, err := r.reader(ctx, m, m.replaced || s.needsLive(m.name), key)
 	if err != nil {
 		return m.unreadable(err)
 	}
 	share := &quotav1alpha1.QuotaShare{}
 	switch err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share); {
-	case err == nil:
+	case err == nil && m.knownBy(share):
 		m.share, m.report = share, ledger.ReportOf(share.Status)
 		m.demand = amount.Saturate(share.Status.Demand, amount.Up)
+	case m.replaced && client.IgnoreNotFound(err) == nil:
+		m.unreachable = replacedCluster
+		return nil
 	case !apierrors.IsNotFound(err) || isAbsentKind(err):
 		return m.unreadable(err)
 	}
@@ -133,21 +142,24 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 	return nil
 }
 
+// replacedCluster is why the entry of a cluster stays as it is while another Cluster has its name.
+const replacedCluster = "another Cluster has its name now: what the old one was granted stays granted until spec.removal.destroyed says that it is destroyed"
+
+// knownBy says whether the share is that of the cluster that the entry was granted to. A Cluster that was deleted and
+// created again for a cluster that runs finds the share there which was written for the old one: it takes over the entry.
+func (m *member) knownBy(share *quotav1alpha1.QuotaShare) bool {
+	if m.replaced && share.Annotations[quotav1alpha1.ClusterAnnotation] == m.uid {
+		m.uid, m.replaced = string(m.cluster.UID), false
+	}
+	return !m.replaced
+}
+
 func (r *QuotaReconciler) reader(ctx context.Context, m *member, live bool, key client.ObjectKey) (client.Reader, error) {
 	if live {
 		m.live = true
 		return r.Members.GetUncachedClient(ctx, key)
 	}
 	return r.Members.GetReader(ctx, key)
-}
-
-func (r *QuotaReconciler) shareWatcher() clustercache.Watcher {
-	return clustercache.NewWatcher(clustercache.WatcherOptions{
-		Name:         "quota-watchShares",
-		Watcher:      r.watcher,
-		Kind:         &quotav1alpha1.QuotaShare{},
-		EventHandler: &handler.EnqueueRequestForObject{},
-	})
 }
 
 // unreadable notes why a member cannot be read, in words that stay the same while the reason does.

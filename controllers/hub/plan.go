@@ -4,19 +4,12 @@ import (
 	"math"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-)
-
-const (
-	// defaultHeadroomPercent is the room above its need that a cluster is given.
-	defaultHeadroomPercent = 10
-	// holdReservePercent is the part of the slack that the hub keeps for requests that are held.
-	holdReservePercent = 25
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // static says whether the budget is split by weights, min and max alone.
@@ -29,6 +22,9 @@ func (s *scope) admission() quotav1alpha1.Admission {
 	}
 	return s.fq.Spec.Admission
 }
+
+// holds says whether requests that do not fit may wait for a raise.
+func (s *scope) holds() bool { return s.admission().Mode != quotav1alpha1.AdmissionOff }
 
 // plan returns what the limits of all clusters in the ledger shall become. A leaving cluster gives all back, but for the
 // deletion of the FederatedQuota itself, which leaves limits as they are.
@@ -61,9 +57,9 @@ func (s *scope) allocate(input allocate.Input) allocate.Result {
 	if s.static() {
 		return allocate.Static(input)
 	}
-	options := allocate.Options{HeadroomPercent: int64(ptr.Deref(s.fq.Spec.Rebalance.HeadroomPercent, defaultHeadroomPercent))}
-	if s.admission().Mode != quotav1alpha1.AdmissionOff {
-		options.ReservePercent = holdReservePercent
+	options := pace.Options(s.holds())
+	if percent := s.fq.Spec.Rebalance.HeadroomPercent; percent != nil {
+		options.HeadroomPercent = int64(*percent)
 	}
 	result := allocate.Auto(input, options)
 	allocate.MakeRoom(input, result)
@@ -101,8 +97,10 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 	for i, name := range names {
 		claimant.Claims[i] = allocate.Claim{
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
-			Used: m.report.Used[name], Peak: m.peak[name], Demand: m.demand[name],
-			Granted: e.Granted[name], Target: e.Target[name],
+			Used: m.report.Used[name], Demand: m.demand[name], Granted: e.Granted[name], Target: e.Target[name],
+		}
+		if m.gave[name] {
+			claimant.Claims[i].Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
 		}
 	}
 	return claimant
@@ -130,31 +128,13 @@ func (s *scope) responsive(m *member, names []corev1.ResourceName) bool {
 	return true
 }
 
-// needs says whether a target serves what somebody uses or asks for, rather than headroom.
-func needs(reason allocate.Reason) bool {
-	return reason != allocate.Headroom && reason != allocate.Weight
-}
-
-// ration cuts raises down to what is free: those that somebody needs come first, and among equals each gets its part by
-// weight. The rest follows when donors have settled.
+// ration cuts raises down to what is free.
 func (s *scope) ration(names []corev1.ResourceName, input allocate.Input, members []*member, result allocate.Result) {
-	for j, name := range names {
-		free := s.ledger.Free(name)
-		for _, needed := range []bool{true, false} {
-			bounds := make([]allocate.Bound, len(members))
-			for i, m := range members {
-				claim, verdict := &input.Members[i].Claims[j], &result.Verdicts[i][j]
-				bounds[i] = allocate.Bound{Weight: input.Members[i].Weight, Rank: uint64(i)}
-				if s.mayRaise(m.name, name) && needs(verdict.Reason) == needed {
-					bounds[i].Hi = max(0, verdict.Target-claim.Granted)
-				}
-			}
-			for i, raise := range allocate.Fill(free, bounds) {
-				if bounds[i].Hi > 0 {
-					result.Verdicts[i][j].Target = input.Members[i].Claims[j].Granted + raise
-					free -= raise
-				}
-			}
-		}
+	free := make([]int64, len(names))
+	for i, name := range names {
+		free[i] = s.ledger.Free(name)
 	}
+	allocate.Ration(input, result, free, func(member, resource int) bool {
+		return s.mayRaise(members[member].name, names[resource])
+	})
 }

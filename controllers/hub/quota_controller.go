@@ -18,8 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -51,6 +54,7 @@ type QuotaReconciler struct {
 	Recorder events.EventRecorder
 
 	watcher   clustercache.SourceWatcher[ctrl.Request]
+	stores    stores
 	outcomes  sync.Map // of why a share could not be written, by outcomeKey
 	histories sync.Map // of *history, by outcomeKey
 	stored    sync.Map // of when the status was written last, by UID
@@ -67,6 +71,7 @@ type QuotaReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
+	r.stores.wentBack = make(chan event.GenericEvent)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		For(&quotav1alpha1.FederatedQuota{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -74,10 +79,14 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
 		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(unreachableAfter))).
+		WatchesRawSource(source.Channel(r.stores.wentBack, all)).
 		WithOptions(options).
 		Build(r)
+	if err != nil {
+		return err
+	}
 	r.watcher = c
-	return err
+	return mgr.Add(manager.RunnableFunc(r.watchStores))
 }
 
 func (r *QuotaReconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {

@@ -37,14 +37,17 @@ type scope struct {
 	strangers []string
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64
-	// known are the revisions of the entries before the round.
-	known map[string]int64
+	// before are the entries as they were stored, by cluster.
+	before map[string]quotav1alpha1.ClusterStatus
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
 }
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
-	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), known: make(map[string]int64, len(fq.Status.Clusters))}
+	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), before: make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))}
+	for _, c := range fq.Status.Clusters {
+		s.before[string(c.Name)] = c
+	}
 	selected, missing := placed(&fq.Spec.Placement, clusters)
 	if s.removing() {
 		selected = nil
@@ -56,9 +59,6 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		s.problems = s.guarantees(selected)
 	}
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
-	for i := range fq.Status.Clusters {
-		s.known[string(fq.Status.Clusters[i].Name)] = fq.Status.Clusters[i].Revision
-	}
 	for i := range clusters {
 		s.marker = max(s.marker, markerOf(&clusters[i]))
 	}
@@ -95,7 +95,25 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 			m.cluster = &clusters[i]
 		}
 	}
+	for name, m := range byName {
+		m.uid = s.before[name].UID
+		m.replaced = m.cluster != nil && s.replaced(m.cluster)
+		if m.cluster != nil && !m.replaced {
+			m.uid = string(m.cluster.UID)
+		}
+	}
 	return byName
+}
+
+// replaced says whether the entry of this name was granted to another Cluster. One that was never written to was granted to
+// none.
+func (s *scope) replaced(cluster *clusterv1.Cluster) bool {
+	before := s.before[cluster.Name]
+	told := before.Revision > 0
+	for _, granted := range before.Granted {
+		told = told || granted.Sign() > 0
+	}
+	return told && before.UID != "" && before.UID != string(cluster.UID)
 }
 
 // halted says whether the spec cannot be acted on: the ledger goes on following reports, and nothing is decided.
@@ -116,11 +134,11 @@ func (s *scope) needsLive(cluster string) bool {
 	return !ok || e.Revision == 0 || !s.byName[cluster].selected
 }
 
-// destroyed checks that no cluster is both selected and said to be destroyed.
+// destroyed checks that no cluster is both selected and said to be destroyed, unless it has the name of one that is.
 func (s *scope) destroyed(selected map[string]*clusterv1.Cluster) field.ErrorList {
 	var problems field.ErrorList
 	for i, name := range s.fq.Spec.Removal.Destroyed {
-		if selected[string(name)] != nil {
+		if cluster := selected[string(name)]; cluster != nil && !s.replaced(cluster) {
 			problems = append(problems, field.Invalid(field.NewPath("spec", "removal", "destroyed").Index(i), name,
 				"the placement selects this Cluster: a cluster that still runs must not be given up"))
 		}

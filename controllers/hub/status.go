@@ -74,13 +74,9 @@ func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.Fed
 // report writes the round into the status.
 func (s *scope) report() {
 	status := &s.fq.Status
-	before := make(map[string]quotav1alpha1.ClusterStatus, len(status.Clusters))
-	for _, c := range status.Clusters {
-		before[string(c.Name)] = c
-	}
 	status.Clusters = nil
 	for _, name := range s.ledger.Clusters() {
-		status.Clusters = append(status.Clusters, s.clusterStatus(s.byName[name], before[name]))
+		status.Clusters = append(status.Clusters, s.clusterStatus(s.byName[name], s.before[name]))
 	}
 	status.ObservedGeneration = s.fq.Generation
 	status.Revision = s.ledger.Revision()
@@ -89,7 +85,7 @@ func (s *scope) report() {
 }
 
 func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {
-	c := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(m.name), Used: before.Used, Demand: before.Demand}
+	c := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(m.name), UID: m.uid, Used: before.Used, Demand: before.Demand}
 	s.ledger.Store(m.name, &c, like(s.fq))
 	if m.read() && m.share != nil {
 		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand

@@ -84,12 +84,18 @@ func (w *world) createNamespace(server, name string) {
 // join makes a Cluster of a member, labelled with its name, and connects to it.
 func (w *world) join(name string) {
 	w.t.Helper()
+	w.register(name)
+	w.members.byName[name] = &connection{client: w.recorded(name)}
+	w.agents[name] = &agent{world: w, name: name}
+}
+
+// register makes a Cluster.
+func (w *world) register(name string) {
+	w.t.Helper()
 	w.must(servers[hubName].Create(w.t.Context(), &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.clusters, Name: name, Labels: map[string]string{"name": name}},
 		Spec:       clusterv1.ClusterSpec{ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: name, Port: 6443}},
 	}))
-	w.members.byName[name] = &connection{client: w.recorded(name)}
-	w.agents[name] = &agent{world: w, name: name}
 }
 
 // restart starts the hub manager, or starts it again without anything that it remembers.

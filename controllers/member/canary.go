@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/fedquota/fedquota/controllers/rollback"
 )
 
 const (
@@ -117,6 +119,15 @@ func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 		return ctrl.Result{}, err
 	}
 	return c.write(c.Patch(ctx, quota, patch), next)
+}
+
+// Watchdog returns what ends the agent when the store of its cluster went back. It looks at the canary, which changes often.
+func (c *Canary) Watchdog(live client.Reader) *rollback.Watchdog {
+	return &rollback.Watchdog{
+		Live:    live,
+		Kind:    corev1.SchemeGroupVersion.WithKind("ResourceQuota"),
+		Options: []client.ListOption{client.InNamespace(c.Namespace), client.MatchingFields{"metadata.name": canaryName}},
+	}
 }
 
 func (c *Canary) quota(limit int64) *corev1.ResourceQuota {

@@ -32,6 +32,8 @@ type Demand struct {
 	Clock clock.PassiveClock
 	// Book holds it.
 	Book *demand.Book
+	// Silent says whether requests of a share are not held because nothing comes from the hub; nil where none are held.
+	Silent func(share types.NamespacedName) bool
 
 	mutex  sync.Mutex
 	queues []workqueue.TypedRateLimitingInterface[ctrl.Request]
@@ -93,10 +95,20 @@ func (d *Demand) of(share *quotav1alpha1.QuotaShare) (corev1.ResourceList, time.
 	return stated, after
 }
 
+// asked returns how often the agent has asked whether the hub is there: once more while the hub is silent and has answered
+// all questions before.
+func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
+	if d == nil || d.Silent == nil || !d.Silent(client.ObjectKeyFromObject(share)) {
+		return share.Status.Asked
+	}
+	return max(share.Status.Asked, share.Spec.Answered+1)
+}
+
 // reportDemand reports with what the cluster could use, and wakes those that there is room for.
 func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
 	var again time.Duration
 	seen.demand, again = r.Demand.of(seen.share)
+	seen.asked = r.Demand.asked(seen.share)
 	result, err := r.report(ctx, seen)
 	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {
 		result.RequeueAfter = again

@@ -108,11 +108,13 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	wanted := share.DeepCopy()
 	var again time.Duration
 	wanted.Status.Demand, again = f.Demand.of(share)
+	wanted.Status.Asked = f.Demand.asked(share)
 	result := ctrl.Result{RequeueAfter: again}
-	if quotav1.Equals(share.Status.Demand, wanted.Status.Demand) {
+	asks := wanted.Status.Asked > share.Status.Asked
+	if !asks && quotav1.Equals(share.Status.Demand, wanted.Status.Demand) {
 		return result, nil
 	}
-	if !unblocks(&share.Status, &wanted.Status) && (!mine || f.Demand.Clock.Since(when) < reportInterval) {
+	if !asks && !unblocks(&share.Status, &wanted.Status) && (!mine || f.Demand.Clock.Since(when) < reportInterval) {
 		return result, nil
 	}
 	if err := f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share)); err != nil {

@@ -26,6 +26,7 @@ type observation struct {
 	quota      *corev1.ResourceQuota
 	foreign    []string
 	demand     corev1.ResourceList
+	asked      int64
 	enforceErr error
 	stuck      bool
 	// unguarded names the policies that are not in force.
@@ -78,7 +79,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
-	status.Demand = seen.demand
+	status.Demand, status.Asked = seen.demand, seen.asked
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
 		names := quotav1.ResourceNames(seen.quota.Status.Used)

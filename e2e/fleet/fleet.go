@@ -132,6 +132,8 @@ type Program struct {
 	Env  []string
 	// Ready tells whether the program is ready. Without it, one that was started counts as ready.
 	Ready func(context.Context) error
+	// Revive says whether the program is started again after it has ended by itself, as a Deployment does.
+	Revive bool
 }
 
 // Run starts a program that lives no longer than the fleet, and waits until it is ready. Its log and its working
@@ -143,12 +145,13 @@ func (f *Fleet) Run(ctx context.Context, program Program) (*Process, error) {
 		return nil, err
 	}
 	p := newProcess(command{
-		name:  program.Name,
-		path:  path,
-		args:  program.Args,
-		env:   program.Env,
-		dir:   f.Dir,
-		ready: program.Ready,
+		name:   program.Name,
+		path:   path,
+		args:   program.Args,
+		env:    program.Env,
+		dir:    f.Dir,
+		ready:  program.Ready,
+		revive: program.Revive,
 	}, filepath.Join(f.Dir, programsName), f.options.Detach)
 	if err := f.addProgram(p); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ const (
 	stopGrace    = 5 * time.Second
 	tailLines    = 12
 	tailBytes    = 8 << 10
+	revivePause  = time.Second
 )
 
 var (
@@ -36,6 +37,8 @@ type command struct {
 	env   []string
 	dir   string
 	ready func(context.Context) error
+	// revive says whether the process is started again when it has ended by itself.
+	revive bool
 }
 
 // Process is one process of a fleet. Its methods may be called from several goroutines.
@@ -52,6 +55,8 @@ type Process struct {
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	done chan struct{}
+	// ended says that somebody has ended the process since it was started last: it stays away.
+	ended bool
 }
 
 // newProcess describes a process, not started yet, that keeps its log and its record under a folder.
@@ -101,16 +106,24 @@ func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
 
 // Kill ends the process at once (SIGKILL) and returns when it is gone.
 func (p *Process) Kill() error {
-	if err := p.signal(syscall.SIGKILL); err != nil {
+	if err := p.end(syscall.SIGKILL); err != nil {
 		return err
 	}
 	<-p.Done()
 	return nil
 }
 
+// end sends a signal that ends the process for good.
+func (p *Process) end(s os.Signal) error {
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	return p.signal(s)
+}
+
 // Stop asks the process to end, makes it end after a few seconds, and returns when it is gone.
 func (p *Process) Stop() error {
-	if err := errors.Join(p.signal(syscall.SIGTERM), p.signal(syscall.SIGCONT)); err != nil {
+	if err := errors.Join(p.end(syscall.SIGTERM), p.signal(syscall.SIGCONT)); err != nil {
 		return err
 	}
 	select {
@@ -131,14 +144,18 @@ func (p *Process) Restart(ctx context.Context) error {
 
 // start runs the process and waits until it is ready. One that does not get there is ended.
 func (p *Process) start(ctx context.Context) error {
-	if err := p.launch(); err != nil {
+	p.mu.Lock()
+	p.ended = false
+	err := p.launch()
+	p.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
 	if p.command.ready == nil {
 		return nil
 	}
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, pollInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, pollInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
 		if isClosed(p.Done()) {
 			return false, errExited
 		}
@@ -155,10 +172,8 @@ func (p *Process) start(ctx context.Context) error {
 	return errors.Join(err, p.Kill())
 }
 
-// launch starts the process, unless it runs, and a goroutine that reaps it.
+// launch starts the process, unless it runs, and a goroutine that reaps it. The caller holds the mutex.
 func (p *Process) launch() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if !isClosed(p.done) {
 		return errRunning
 	}
@@ -182,9 +197,21 @@ func (p *Process) launch() error {
 		_ = cmd.Wait()
 		_ = os.Remove(p.record)
 		close(done)
+		if p.command.revive {
+			time.AfterFunc(revivePause, p.revive)
+		}
 	}()
 	p.cmd, p.done = cmd, done
 	return nil
+}
+
+// revive starts the process again, unless somebody has ended it or started it meanwhile.
+func (p *Process) revive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended && isClosed(p.done) {
+		_ = p.launch() // its log ends with why it has ended
+	}
 }
 
 // isClosed tells whether a channel is closed.

@@ -1,12 +1,18 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 func TestParseStat(t *testing.T) {
@@ -95,5 +101,32 @@ func TestProcessRunsOnce(t *testing.T) {
 	}
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRevival sees that a process that ends by itself comes back, and that one that was ended does not.
+func TestRevival(t *testing.T) {
+	folder := t.TempDir()
+	runs := filepath.Join(folder, "runs")
+	script := fmt.Sprintf("echo run >>%s; exec sleep $(test $(wc -l <%s) -gt 2 && echo 1h || echo 0)", runs, runs)
+	p := newProcess(command{name: "worker", path: "/bin/sh", args: []string{"-c", script}, revive: true}, folder, false)
+	if err := p.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ran := func(times int) func(context.Context) (bool, error) {
+		return func(context.Context) (bool, error) {
+			data, _ := os.ReadFile(runs) // it is not there before the first run
+			return bytes.Count(data, []byte("run")) == times, nil
+		}
+	}
+	if err := wait.PollUntilContextTimeout(t.Context(), pollInterval, time.Minute, true, ran(3)); err != nil {
+		t.Fatal("it did not come back twice:", err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.revive()
+	if !isClosed(p.Done()) {
+		t.Error("it came back although somebody had ended it")
 	}
 }

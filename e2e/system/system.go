@@ -171,6 +171,8 @@ func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, a
 		Path: s.manager,
 		Env:  s.env,
 		Args: append([]string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano"}, args...),
+
+		Revive: true,
 	})
 }
 

@@ -230,7 +230,7 @@ func TestAutoIsMaxMinFair(t *testing.T) {
 			}
 			for j := range in.Members {
 				y := v[j][0].Target
-				if i == j || in.Members[j].Pinned || y <= in.upTo(j, Peak) {
+				if i == j || in.Members[j].Pinned || y <= in.upTo(j, Respite) {
 					continue
 				}
 				if slowLevel(in.Members[j].Weight, y-1).Cmp(slowLevel(in.Members[i].Weight, x)) > 0 {
@@ -249,7 +249,7 @@ func TestAutoKeepsStill(t *testing.T) {
 		in, options := anyAuto(t, 1)
 		for i := range in.Members {
 			c := &in.Members[i].Claims[0]
-			c.Used, c.Demand, c.Min, c.Peak = c.Used%20, c.Demand%20, c.Min%20, c.Peak%20
+			c.Used, c.Demand, c.Min, c.Respite = c.Used%20, c.Demand%20, c.Min%20, c.Respite%20
 			in.Members[i].Pinned = in.Members[i].Pinned && c.Granted < 20
 		}
 		in.Budgets[0] = max(in.Budgets[0], 100)

@@ -124,13 +124,13 @@ func TestAuto(t *testing.T) {
 			},
 			want: []Verdict{{30, 30, Reclaim}, {70, 70, Short}},
 		},
-		"the recent peak comes before the demand of others": {
+		"the respite comes before the demand of others": {
 			budget: 100,
 			members: []Member{
-				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Peak: 40, Target: 20}}},
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Respite: 40, Target: 20}}},
 				{ID: "b", Weight: 9, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 70, Target: 80}}},
 			},
-			want: []Verdict{{40, 40, Peak}, {60, 60, Short}},
+			want: []Verdict{{40, 40, Respite}, {60, 60, Short}},
 		},
 		"a max bounds the headroom": {
 			budget:  100,
@@ -229,7 +229,7 @@ func TestAuto(t *testing.T) {
 		"a budget below zero leaves usage": {
 			budget: -5,
 			members: []Member{
-				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 5, Peak: 12, Target: 30}}},
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 5, Respite: 12, Target: 30}}},
 			},
 			want: []Verdict{{10, 10, Short}},
 		},

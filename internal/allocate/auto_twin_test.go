@@ -20,7 +20,7 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 					Lendable: small.Draw(t, "lendable"),
 					Max:      rapid.OneOf(small, rapid.Just[int64](60)).Draw(t, "max"),
 					Used:     small.Draw(t, "used"),
-					Peak:     small.Draw(t, "peak"),
+					Respite:  small.Draw(t, "respite"),
 					Demand:   small.Draw(t, "demand"),
 				}},
 			})
@@ -42,7 +42,7 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 func slowFair(in Input, options Options) []int64 {
 	ranks := in.ranks()
 	var need []int64
-	for _, reason := range []Reason{Usage, Guaranteed, Reclaim, Peak, Demand} {
+	for _, reason := range []Reason{Usage, Guaranteed, Reclaim, Respite, Demand} {
 		bounds := make([]Bound, len(in.Members))
 		for i, m := range in.Members {
 			bounds[i] = Bound{Weight: m.Weight, Hi: in.upTo(i, reason), Rank: ranks[i]}

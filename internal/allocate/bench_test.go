@@ -21,9 +21,9 @@ func fleet(n, r int, load int64) Input {
 			}
 			used := random.Int63n(400 * unit)
 			c := Claim{
-				Max:  Unlimited,
-				Used: used,
-				Peak: used + random.Int63n(unit),
+				Max:     Unlimited,
+				Used:    used,
+				Respite: used + random.Int63n(unit),
 			}
 			if i%3 == 0 {
 				c.Demand = shape * unit * (1 + random.Int63n(4))
@@ -85,7 +85,7 @@ func TestAllocationsDoNotGrowWithTheBudget(t *testing.T) {
 			scaled.Budgets[r] *= by
 			for i := range scaled.Members {
 				c := &scaled.Members[i].Claims[r]
-				c.Used, c.Demand, c.Target, c.Peak = c.Used*by, c.Demand*by, c.Target*by, c.Peak*by
+				c.Used, c.Demand, c.Target, c.Respite = c.Used*by, c.Demand*by, c.Target*by, c.Respite*by
 			}
 		}
 		return testing.AllocsPerRun(10, func() { Auto(scaled, Options{ReservePercent: 25}) })

@@ -41,8 +41,9 @@ type Claim struct {
 	Lendable int64
 	// Used is what is in use.
 	Used int64
-	// Peak is the most that was in use of late, at least as far back as a rolling update goes.
-	Peak int64
+	// Respite is what the member keeps of its target before others are given what they ask for, since it gave room away a
+	// moment ago.
+	Respite int64
 	// Demand is what the member could use right now beyond Used.
 	Demand int64
 	// Granted is the most that the member may be enforcing or using. It counts while the member is pinned.
@@ -54,7 +55,7 @@ type Claim struct {
 
 // normalized is the claim as it counts: no amount below zero, and Max not below Min.
 func (c Claim) normalized() Claim {
-	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Peak, &c.Demand, &c.Granted, &c.Target} {
+	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Granted, &c.Target} {
 		*amount = max(*amount, 0)
 	}
 	c.Max = max(c.Max, c.Min)

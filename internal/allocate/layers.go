@@ -11,7 +11,7 @@ var needLayers = [...]layer{
 	{Usage, func(c *Claim, _ int64) int64 { return c.Used }},
 	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
 	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, plus(c.Used, ask)) }},
-	{Peak, func(c *Claim, _ int64) int64 { return min(c.Max, c.Peak) }},
+	{Respite, func(c *Claim, _ int64) int64 { return min(c.Max, c.Respite) }},
 	{Demand, func(c *Claim, ask int64) int64 { return min(c.Max, plus(c.Used, ask)) }},
 }
 

@@ -23,8 +23,8 @@ const (
 	Guaranteed Reason = "Guaranteed"
 	// Reclaim means: raised to what the member asks for within its min, some of which it had lent.
 	Reclaim Reason = "Reclaim"
-	// Peak means: raised to what was in use of late, so that a rolling update finds its place again.
-	Peak Reason = "Peak"
+	// Respite means: raised to what it keeps for a while since it gave room away.
+	Respite Reason = "Respite"
 	// Demand means: raised to what the member uses and asks for.
 	Demand Reason = "Demand"
 	// Headroom means: raised to have room for what it may need next.

@@ -23,7 +23,7 @@ func anyClaim() *rapid.Generator[Claim] {
 			Demand:  amount.Draw(t, "demand"),
 			Granted: amount.Draw(t, "granted"),
 		}
-		c.Peak = rapid.OneOf(rapid.Just(c.Used), amount).Draw(t, "peak")
+		c.Respite = rapid.OneOf(rapid.Just(c.Used), amount).Draw(t, "respite")
 		return c
 	})
 }
@@ -133,7 +133,7 @@ func TestStaticDependsOnNothingElse(t *testing.T) {
 		for i := range moved.Members {
 			for r := range moved.Members[i].Claims {
 				c := &moved.Members[i].Claims[r]
-				c.Peak, c.Demand = c.Peak/2, c.Demand/2
+				c.Respite, c.Demand = c.Respite/2, c.Demand/2
 				if !moved.Members[i].Pinned {
 					c.Used, c.Granted = c.Used/2, c.Granted/2
 				}

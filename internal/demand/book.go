@@ -9,11 +9,12 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const (
 	// Memory is how long a request that did not fit counts after it was last seen.
-	Memory = time.Minute
+	Memory = pace.Memory
 	// patience is how long a workload has to lack the same number of pods, unless one of them was refused: one that is
 	// just being scaled lacks nothing.
 	patience = 2 * time.Second
@@ -75,8 +76,9 @@ type namespace struct {
 type workload struct {
 	Workload
 	missing int64
-	since   time.Time // missing has been what it is
-	denied  bool      // a request of it was denied since it last lacked nothing
+	since   time.Time              // missing has been what it is
+	denied  bool                   // a request of it was denied since it last lacked nothing
+	asked   map[string]amount.List // what such a request asked for, by share
 }
 
 // refusal is what was seen of an owner's requests that did not fit a share.
@@ -199,7 +201,7 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 		w.missing, w.since = missing, now
 	}
 	if missing == 0 {
-		w.denied = false
+		w.denied, w.asked = false, nil
 	}
 	return lacked || missing > 0
 }
@@ -234,7 +236,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
-			w.denied = true
+			w.deny(share.Name, r.unit)
 		}
 		return
 	}
@@ -242,6 +244,15 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	if r.open == 0 && isZero(r.peak) {
 		delete(ns.refusals[share.Name], owner)
 	}
+}
+
+// deny takes down that a request of the workload was denied.
+func (w *workload) deny(share string, asked amount.List) {
+	w.denied = true
+	if w.asked == nil {
+		w.asked = map[string]amount.List{}
+	}
+	w.asked[share] = asked
 }
 
 // Refused says whether requests are taken down that did not fit a share.

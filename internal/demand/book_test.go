@@ -141,6 +141,19 @@ func TestDemand(t *testing.T) {
 		"a request that is still held": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, true, cpus(1, 1), start)
 		}, after: 2 * demand.Memory, want: cpus(1, 1)},
+		"a workload in back-off, long after its request": {happens: func(b *demand.Book) {
+			w := workload(3)
+			w.Blocked = true // its controller does not say that it was refused
+			b.SetWorkload(w, start)
+			b.Hold(key, web, true, cpus(2, 1), start)
+			b.End(key, web, cpus(2, 1), false, start)
+		}, after: 10 * time.Minute, want: cpus(6, 3)},
+		"a workload that has its pods after back-off": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(1), start)
+			b.Hold(key, web, true, cpus(2, 1), start)
+			b.End(key, web, cpus(2, 1), false, start)
+			b.SetPod(podOf("web", "1"), start)
+		}, after: demand.Memory, want: none},
 		"another share's": {happens: func(b *demand.Book) {
 			b.Hold(types.NamespacedName{Namespace: key.Namespace, Name: "other"}, bare, true, cpus(1, 1), start)
 		}, want: none},

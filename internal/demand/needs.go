@@ -57,12 +57,16 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		}
 		*pending = true
 		r, refused := refusals[w.Owner]
-		if !refused && (w.Blocked || now.Sub(w.since) < patience) {
+		asked, denied := w.asked[share.Name]
+		if !refused && !denied && (w.Blocked || now.Sub(w.since) < patience) {
 			continue
 		}
 		unit := w.unit(share)
-		if refused {
+		switch {
+		case refused:
 			unit = r.unit
+		case denied:
+			unit = asked
 		}
 		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pods: true}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,12 +15,6 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
-)
-
-const (
-	defaultWait = 500 * time.Millisecond
-	// settling is how long a request waits on after a raise was seen, for API servers that see it later.
-	settling = 15 * time.Millisecond
 )
 
 // Request is what the gate has to know of an admission request.
@@ -47,6 +40,8 @@ type Gate struct {
 	Report func(share types.NamespacedName)
 	// Live reads from the API server: nothing is denied on the word of a cache.
 	Live client.Reader
+	// Echo says whether the API server judges by the limits that are stored; without it that is taken for granted.
+	Echo func(ctx context.Context, share types.NamespacedName) bool
 	// Stuck says whether usage is not to be relied upon.
 	Stuck func() bool
 
@@ -77,6 +72,9 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList) string {
 	waiter, held := l.enter(asked, g.Clock.Now(), request.DryRun)
 	if waiter == nil {
+		if l.unsettled(g.Clock.Now()) {
+			g.settle(ctx, l)
+		}
 		return ""
 	}
 	if request.DryRun || g.Stuck() {
@@ -84,13 +82,13 @@ func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.
 	}
 	g.Book.Hold(l.key, request.Owner, request.Charge.Resource == cost.Pods, asked, g.Clock.Now())
 	g.Report(l.key)
-	fits := held && g.wait(ctx, l, waiter)
-	g.Book.End(l.key, request.Owner, asked, fits, g.Clock.Now())
-	g.Report(l.key)
-	if fits {
-		return ""
+	denial := ""
+	if !held || !g.wait(ctx, l, waiter) {
+		denial = g.judge(ctx, l, list)
 	}
-	return g.judge(ctx, l, list)
+	g.Book.End(l.key, request.Owner, asked, denial == "", g.Clock.Now())
+	g.Report(l.key)
+	return denial
 }
 
 // wait waits until there is room for the request, and says whether there is.
@@ -102,20 +100,11 @@ func (g *Gate) wait(ctx context.Context, l *lane, w *waiter) bool {
 	case <-timer.C():
 	case <-ctx.Done():
 	}
-	raised, fits := l.leave(w, g.Clock.Now())
-	if raised {
-		g.settle(ctx)
+	fits := l.leave(w, g.Clock.Now())
+	if fits {
+		g.settle(ctx, l)
 	}
 	return fits
-}
-
-func (g *Gate) settle(ctx context.Context) {
-	timer := g.Clock.NewTimer(settling)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-	case <-ctx.Done():
-	}
 }
 
 // judge returns why native quota would deny the request, or "" if it would not or if that is in doubt.
@@ -132,6 +121,17 @@ func (g *Gate) judge(ctx context.Context, l *lane, asked corev1.ResourceList) st
 		return ""
 	}
 	return denial(quota, share, asked)
+}
+
+// Silent says whether requests of a share are not held because a hold ended without a sign of the hub. One that is there
+// answers when it is asked by the share's status.
+func (g *Gate) Silent(share types.NamespacedName) bool {
+	for _, l := range g.lanesOf(share.Namespace) {
+		if l.key == share {
+			return l.silentNow()
+		}
+	}
+	return false
 }
 
 func (g *Gate) lanesOf(namespace string) []*lane {

@@ -281,20 +281,8 @@ func TestAdmitGoesOnWhenUsageFalls(t *testing.T) {
 	s := newScene(t, "8")
 	held := s.held(request("3"))
 	s.set("10", "7")
-	if got := s.admitAnswer(held); got != "" {
+	if got := s.answer(held, 50*time.Millisecond); got != "" {
 		t.Error(got)
-	}
-}
-
-// admitAnswer waits for an answer while the clock stands still.
-func (s *scene) admitAnswer(answers <-chan string) string {
-	s.Helper()
-	select {
-	case denial := <-answers:
-		return denial
-	case <-time.After(10 * time.Second):
-		s.Fatal("no answer")
-		return ""
 	}
 }
 
@@ -318,27 +306,6 @@ func TestAdmitDeniesInTime(t *testing.T) {
 	if got := s.demand(); got != "0" {
 		t.Errorf("the demand is %s after a minute, want none", got)
 	}
-}
-
-// TestAdmitGivesUpHolding holds no more when nobody raises, tries again after a while, and at once when the share changes.
-func TestAdmitGivesUpHolding(t *testing.T) {
-	s := newScene(t, "8")
-	for range disappointments {
-		s.clock.Step(time.Millisecond)
-		s.answer(s.held(request("3")), 600*time.Millisecond)
-	}
-	if got := s.admit(request("3")); got != denied {
-		t.Errorf("got %q, want %q", got, denied)
-	}
-	s.clock.Step(respite)
-	s.answer(s.held(request("3")), 600*time.Millisecond)
-	if got := s.admit(request("3")); got != denied {
-		t.Errorf("got %q, want %q", got, denied)
-	}
-	s.share = s.share.DeepCopy()
-	s.share.Generation++
-	s.gate.SetShare(s.share)
-	s.answer(s.held(request("3")), 600*time.Millisecond)
 }
 
 func TestDenialOfSeveralNames(t *testing.T) {

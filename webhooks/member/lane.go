@@ -11,13 +11,14 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const (
 	// underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
 	underway = time.Second
-	// disappointments is how many holds in a row may end without any change before the next ones are not held, for respite:
-	// the budget is used up, or the hub is away.
+	// disappointments is how many holds in a row may end without a raise before the next ones are not held, for respite: the
+	// budget is used up.
 	disappointments = 3
 	respite         = 5 * time.Second
 )
@@ -26,6 +27,7 @@ const (
 type lane struct {
 	key  types.NamespacedName
 	live liveQuota
+	echo sharedEcho
 
 	mutex   sync.Mutex
 	share   *quotav1alpha1.QuotaShare
@@ -33,12 +35,17 @@ type lane struct {
 	used    amount.List
 	hard    amount.List // in force
 	raises  int         // how often a limit went up
+	raised  time.Time   // when it did last
+	settled int         // the last raise that the API server is known to judge by
 	passed  []passage   // the oldest first
 	sum     amount.List // what they ask for together
 	waiters []*waiter
 
 	disappointed int
 	lastTimeout  time.Time
+
+	signs  int  // how often the hub wrote the share
+	silent bool // a request was held in vain without a sign of the hub, and there was none since
 }
 
 // passage is a request that went on and whose charge was not seen yet.
@@ -52,6 +59,7 @@ type waiter struct {
 	asked  amount.List
 	since  time.Time
 	raises int
+	signs  int
 	fits   chan struct{}
 	passed bool
 }
@@ -95,8 +103,8 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) (w *waiter, 
 		}
 		return nil, false
 	}
-	w = &waiter{asked: asked, since: now, raises: l.raises, fits: make(chan struct{})}
-	hold = !dryRun && (l.disappointed < disappointments || now.Sub(l.lastTimeout) >= respite)
+	w = &waiter{asked: asked, since: now, raises: l.raises, signs: l.signs, fits: make(chan struct{})}
+	hold = !dryRun && !l.silent && (l.disappointed < disappointments || now.Sub(l.lastTimeout) >= respite)
 	if hold {
 		l.waiters = append(l.waiters, w)
 	}
@@ -155,23 +163,28 @@ func (l *lane) patience() time.Duration {
 	if l.share != nil && l.share.Spec.Admission.WaitMilliseconds != nil {
 		return time.Duration(*l.share.Spec.Admission.WaitMilliseconds) * time.Millisecond
 	}
-	return defaultWait
+	return pace.Hold
 }
 
-// leave ends a wait, and says whether there is room, and whether that is since a limit was raised.
-func (l *lane) leave(w *waiter, now time.Time) (raised, fits bool) {
+// leave ends a wait, and says whether there is room.
+func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if w.passed {
-		return l.raises > w.raises, true
+		return true
 	}
 	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
+	if l.room(w.asked, now) {
+		l.let(w.asked, now)
+		return true
+	}
 	if l.raises > w.raises {
 		l.disappointed = 0
 	} else if w.since.After(l.lastTimeout) {
 		l.disappointed, l.lastTimeout = l.disappointed+1, now
 	}
-	return false, false
+	l.silent = l.silent || l.raises == w.raises && l.signs == w.signs
+	return false
 }
 
 func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
@@ -180,13 +193,33 @@ func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
 	return l.share
 }
 
+func (l *lane) silentNow() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.silent
+}
+
+// setShare takes down the share. Whatever is new in its spec is a sign of the hub.
 func (l *lane) setShare(share *quotav1alpha1.QuotaShare) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.share == nil || l.share.Generation != share.Generation {
+	if l.share == nil || l.share.UID != share.UID || l.share.Generation != share.Generation {
+		l.signs, l.silent = l.signs+1, false
+	}
+	if l.share == nil || raised(l.share.Spec.Hard, share.Spec.Hard) {
 		l.disappointed = 0
 	}
 	l.share = share
+}
+
+// raised says whether a limit is higher than it was.
+func raised(was, is corev1.ResourceList) bool {
+	for name, limit := range is {
+		if before, limited := was[name]; limited && limit.Cmp(before) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // setQuota takes down the ResourceQuota, and lets those requests go on that there is room for now, in their order.
@@ -201,7 +234,7 @@ func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 		l.seeCharges(used)
 		for name, limit := range hard {
 			if was, limited := l.hard[name]; limited && limit > was {
-				l.raises++
+				l.raises, l.raised = l.raises+1, now
 				break
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 func main() {
@@ -55,7 +57,7 @@ type config struct {
 type knobs struct {
 	Hold     time.Duration `json:"holdNanoseconds"`
 	Age      time.Duration `json:"ageNanoseconds"`
-	Peak     time.Duration `json:"peakNanoseconds"`
+	Respite  time.Duration `json:"respiteNanoseconds"`
 	Damp     time.Duration `json:"dampNanoseconds"`
 	Headroom int64         `json:"headroomPercent"`
 	Reserve  int64         `json:"reservePercent"`
@@ -75,13 +77,13 @@ func parse(args []string) (c config, err error) {
 	flags.StringVar(&c.traces, "traces", os.Getenv("FEDQUOTA_TRACES"),
 		"folder of the traces; without it, what needs them is skipped (default: $FEDQUOTA_TRACES)")
 	flags.StringVar(&c.out, "out", filepath.Join("bin", "bench", "replay.json"), "file for the numbers")
-	flags.DurationVar(&c.knobs.Hold, "hold", 500*time.Millisecond, "how long a request may wait for a raise")
-	flags.DurationVar(&c.knobs.Age, "age", 5*time.Second, "how long a refused request counts as demand")
-	flags.DurationVar(&c.knobs.Peak, "peak", 10*time.Second, "how long usage counts as peak")
-	flags.DurationVar(&c.knobs.Damp, "damp", time.Minute,
-		"how long a cluster is damped after its limit moved, where requests may wait; 5 s where they may not")
-	flags.Int64Var(&c.knobs.Headroom, "headroom", 10, "headroom in percent of usage and demand")
-	flags.Int64Var(&c.knobs.Reserve, "reserve", 25, "what the hub keeps of the slack, in percent, where requests may wait")
+	flags.DurationVar(&c.knobs.Hold, "hold", pace.Hold, "how long a request may wait for a raise")
+	flags.DurationVar(&c.knobs.Age, "age", pace.Memory, "how long a refused request counts as demand")
+	flags.DurationVar(&c.knobs.Respite, "respite", pace.RespiteTime, "how long a cluster that gave room keeps its respite")
+	flags.DurationVar(&c.knobs.Damp, "damp", pace.HoldDamping,
+		"how long a cluster is damped after its limit moved, where requests may wait")
+	flags.Int64Var(&c.knobs.Headroom, "headroom", pace.HeadroomPercent, "headroom in percent of usage and demand")
+	flags.Int64Var(&c.knobs.Reserve, "reserve", pace.ReservePercent, "what the hub keeps of the slack, in percent, where requests may wait")
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}

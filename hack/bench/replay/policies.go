@@ -5,6 +5,7 @@ import (
 
 	"github.com/fedquota/fedquota/hack/bench/simulate"
 	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // The names of the policies.
@@ -33,8 +34,8 @@ func (k knobs) rounds(name string, every time.Duration) simulate.Policy {
 		Name:    name,
 		Every:   every,
 		Age:     k.Age,
-		Peak:    k.Peak,
-		Damp:    5 * time.Second,
+		Respite: k.Respite,
+		Damp:    pace.Damping,
 		Options: allocate.Options{HeadroomPercent: k.Headroom},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // resource is the one that the members share. Its name does not matter here.
@@ -29,9 +30,9 @@ type known struct {
 	name    string
 	weight  int64
 	report  report
-	read    bool // it has confirmed that it enforces a share of ours
-	peak    peak
+	read    bool          // it has confirmed that it enforces a share of ours
 	touched time.Duration // when its limit was last moved; below zero: never
+	gave    time.Duration // when its limit was last lowered; below zero: never
 }
 
 func newHub(f *fleet) *hub {
@@ -42,7 +43,7 @@ func newHub(f *fleet) *hub {
 		round:   -1,
 	}
 	for i := range h.members {
-		h.members[i] = known{name: fmt.Sprintf("member-%03d", i), weight: 1, touched: -time.Hour}
+		h.members[i] = known{name: fmt.Sprintf("member-%03d", i), weight: 1, touched: -time.Hour, gave: -time.Hour}
 		if f.setup.Weights != nil {
 			h.members[i].weight = f.setup.Weights[i]
 		}
@@ -82,7 +83,6 @@ func (h *hub) receive(i int, r report) {
 		h.soon(h.setup.Latencies.Confirm)
 	}
 	k.report = r
-	k.peak.see(r.used, h.now, h.setup.Policy.Peak)
 	if r.urgent && h.setup.Policy.Events {
 		h.soon(h.setup.Latencies.Gather)
 	}
@@ -110,8 +110,7 @@ func (h *hub) soon(wait time.Duration) {
 func (h *hub) decide() {
 	h.result.Rounds++
 	in := h.input()
-	verdicts := h.allocate(in)
-	targets := order(in, verdicts, h.ledger.Free(resource))
+	wanted, targets := h.targets(in)
 	before := make([]ledger.Entry, len(h.members))
 	for i := range h.members {
 		before[i], _ = h.ledger.Entry(h.members[i].name)
@@ -121,21 +120,39 @@ func (h *hub) decide() {
 	h.behind = false
 	for i := range h.members {
 		entry, _ := h.ledger.Entry(h.members[i].name)
-		h.behind = h.behind || entry.Target[resource] < verdicts[i][0].Target
+		h.behind = h.behind || entry.Target[resource] < wanted[i]
 		if entry.Revision != before[i].Revision {
 			h.members[i].touched = h.now
+			if entry.Target[resource] < before[i].Target[resource] {
+				h.members[i].gave = h.now
+			}
 			h.count(before[i].Target[resource], entry.Target[resource], h.members[i].report)
 			h.deliver(i)
 		}
 	}
 }
 
-// allocate is the policy.
-func (h *hub) allocate(in allocate.Input) [][]allocate.Verdict {
-	if h.setup.Policy.Static || h.setup.Policy.Pooled {
-		return allocate.Static(in).Verdicts
+// targets returns what the policy wants the limits to be, and what of it can be told now.
+func (h *hub) targets(in allocate.Input) (wanted []int64, now []ledger.Target) {
+	result := h.allocate(in)
+	for i := range in.Members {
+		wanted = append(wanted, result.Verdicts[i][0].Target)
 	}
-	return allocate.Auto(in, h.setup.Policy.Options).Verdicts
+	free := []int64{h.ledger.Free(resource)}
+	allocate.Ration(in, result, free, func(int, int) bool { return true })
+	for i := range in.Members {
+		amounts := amount.List{resource: result.Verdicts[i][0].Target}
+		now = append(now, ledger.Target{Cluster: in.Members[i].ID, Amounts: amounts})
+	}
+	return wanted, now
+}
+
+// allocate is the policy.
+func (h *hub) allocate(in allocate.Input) allocate.Result {
+	if h.setup.Policy.Static || h.setup.Policy.Pooled {
+		return allocate.Static(in)
+	}
+	return allocate.Auto(in, h.setup.Policy.Options)
 }
 
 // input is what the allocation depends on.
@@ -144,6 +161,10 @@ func (h *hub) input() allocate.Input {
 	for i := range h.members {
 		k := &h.members[i]
 		entry, _ := h.ledger.Entry(k.name)
+		var respite int64
+		if h.now-k.gave < h.setup.Policy.Respite {
+			respite = pace.Respite(h.setup.Budget, k.report.used, entry.Target[resource])
+		}
 		in.Members = append(in.Members, allocate.Member{
 			ID:     k.name,
 			Weight: k.weight,
@@ -152,7 +173,7 @@ func (h *hub) input() allocate.Input {
 			Claims: []allocate.Claim{{
 				Max:     allocate.Unlimited,
 				Used:    k.report.used,
-				Peak:    k.peak.at(h.now),
+				Respite: respite,
 				Demand:  k.report.demand,
 				Granted: entry.Granted[resource],
 				Target:  entry.Target[resource],

@@ -50,8 +50,8 @@ type Policy struct {
 	Hold time.Duration
 	// Age is how long a refused request counts as demand.
 	Age time.Duration
-	// Peak is how long usage counts as peak.
-	Peak time.Duration
+	// Respite is how long a member that was lowered keeps its respite.
+	Respite time.Duration
 	// Damp is how long a member is damped after its limit was moved.
 	Damp time.Duration
 	// Options are those of allocate.Auto.

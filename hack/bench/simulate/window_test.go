@@ -12,24 +12,6 @@ func sortByTime(requests []Request) {
 	slices.SortStableFunc(requests, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
 }
 
-// TestPeakAgreesWithSlowTwin looks at every value of the window.
-func TestPeakAgreesWithSlowTwin(t *testing.T) {
-	const window = 10
-	random := rand.New(rand.NewSource(1))
-	var p peak
-	values := make([]int64, 2000) // at each second
-	for now := range values {
-		values[now] = values[max(now-1, 0)]
-		if random.Intn(3) == 0 {
-			values[now] = random.Int63n(50)
-			p.see(values[now], time.Duration(now), window)
-		}
-		if got, want := p.at(time.Duration(now)), slices.Max(values[max(0, now-window):now+1]); now > 0 && got != want {
-			t.Fatalf("peak at %d is %d, want %d of %v", now, got, want, values[max(0, now-window):now+1])
-		}
-	}
-}
-
 func TestAging(t *testing.T) {
 	var a aging
 	a.add(3, 10)

@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/rollback"
+)
+
+// storeInterval is how often the store of each member is looked at: 1,000 members make 200 small reads per second.
+const storeInterval = 5 * time.Second
+
+// Watchdog returns what ends the hub manager when the store of the hub went back.
+func Watchdog(live client.Reader) *rollback.Watchdog {
+	return &rollback.Watchdog{
+		Live: live, Kind: quotav1alpha1.GroupVersion.WithKind("FederatedQuota"), Options: []client.ListOption{client.Limit(1)},
+	}
+}
+
+// stores knows the stores of members. When one went back, the shares in the cache of that member's connection may never have
+// been, and its watch is silent: they are read anew.
+type stores struct {
+	mutex    sync.Mutex
+	byMember map[string]*store
+	// wentBack takes an event for each member whose store went back.
+	wentBack chan event.GenericEvent
+}
+
+// store is what is known of one.
+type store struct {
+	memory rollback.Memory
+	// epoch counts how often it went back.
+	epoch int
+}
+
+// epochOf returns how often the store of a member went back.
+func (s *stores) epochOf(member string) int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if known := s.byMember[member]; known != nil {
+		return known.epoch
+	}
+	return 0
+}
+
+// of returns the store of a member.
+func (s *stores) of(member string) *store {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.byMember == nil {
+		s.byMember = map[string]*store{}
+	}
+	if s.byMember[member] == nil {
+		s.byMember[member] = &store{}
+	}
+	return s.byMember[member]
+}
+
+// watchStores looks at the stores of all members again and again.
+func (r *QuotaReconciler) watchStores(ctx context.Context) error {
+	wait.UntilWithContext(ctx, r.lookAtStores, storeInterval)
+	return nil
+}
+
+// lookAtStores looks at the stores of all members once.
+func (r *QuotaReconciler) lookAtStores(ctx context.Context) {
+	var clusters clusterv1.ClusterList
+	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing Clusters")
+		return
+	}
+	members := make([]*member, len(clusters.Items))
+	for i := range clusters.Items {
+		members[i] = &member{name: clusters.Items[i].Name, cluster: &clusters.Items[i]}
+	}
+	_ = forEach(members, func(m *member) error {
+		r.lookAtStore(ctx, m)
+		return nil
+	})
+}
+
+// lookAtStore looks at the store of a member. One that does not answer says nothing.
+func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
+	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
+	if err != nil {
+		return
+	}
+	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), memberTimeout, client.Limit(1))
+	known := r.stores.of(m.name)
+	if err != nil || !known.memory.Behind(list) {
+		return
+	}
+	r.stores.mutex.Lock()
+	known.epoch++
+	r.stores.mutex.Unlock()
+	ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", m.name)
+	select {
+	case r.stores.wentBack <- event.GenericEvent{Object: m.cluster}:
+	case <-ctx.Done():
+	}
+}
+
+// shareWatcher watches the shares of a member, anew in each epoch of its store.
+type shareWatcher struct {
+	clustercache.Watcher
+
+	epoch int
+}
+
+func (r *QuotaReconciler) shareWatcher(member string) clustercache.Watcher {
+	epoch := r.stores.epochOf(member)
+	return &shareWatcher{epoch: epoch, Watcher: clustercache.NewWatcher(clustercache.WatcherOptions{
+		Name:         fmt.Sprintf("quota-watchShares-%d", epoch),
+		Watcher:      r.watcher,
+		Kind:         &quotav1alpha1.QuotaShare{},
+		EventHandler: &handler.EnqueueRequestForObject{},
+	})}
+}
+
+// Watch drops what the connection has cached of an earlier epoch before it watches.
+func (w *shareWatcher) Watch(shares cache.Cache) error {
+	if w.epoch > 0 {
+		if err := shares.RemoveInformer(context.Background(), w.Object()); err != nil {
+			return err
+		}
+	}
+	return w.Watcher.Watch(shares)
+}

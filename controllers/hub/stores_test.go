@@ -1,0 +1,154 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// TestStoreWentBack has a member's store go back, as its resourceVersions show: the hub is told, and drops what it has cached
+// of that member before it reads it again.
+func TestStoreWentBack(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	version := "1000"
+	w.members.byName["west"].client = interceptor.NewClient(servers["west"], interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			err := c.List(ctx, list, options...)
+			list.(*metav1.PartialObjectMetadataList).ResourceVersion = version
+			return err
+		},
+	})
+	w.hub.stores.wentBack = make(chan event.GenericEvent, 1)
+	for _, step := range []struct {
+		version string
+		told    int
+		watches []string
+	}{
+		{version: "1000", watches: []string{"quota-watchShares-0"}},
+		{version: "1001", watches: []string{"quota-watchShares-0"}},
+		{version: "999", told: 1, watches: []string{"quota-watchShares-0", "quota-watchShares-1"}},
+		{version: "1000", watches: []string{"quota-watchShares-0", "quota-watchShares-1"}},
+		{version: "20", told: 1, watches: []string{"quota-watchShares-0", "quota-watchShares-1", "quota-watchShares-2"}},
+	} {
+		version = step.version
+		w.hub.lookAtStores(t.Context())
+		if told := len(w.hub.stores.wentBack); told != step.told {
+			t.Errorf("at %s: told %d times, want %d", version, told, step.told)
+		}
+		for len(w.hub.stores.wentBack) > 0 {
+			if e := <-w.hub.stores.wentBack; e.Object.GetName() != "west" {
+				t.Errorf("told of %s", e.Object.GetName())
+			}
+		}
+		w.round()
+		if diff := cmp.Diff(step.watches, w.members.byName["west"].watches); diff != "" {
+			t.Errorf("at %s: watches (-want +got):\n%s", version, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"quota-watchShares-0"}, w.members.byName["east"].watches); diff != "" {
+		t.Errorf("watches of east (-want +got):\n%s", diff)
+	}
+}
+
+// journal is a cache and a controller that note what is done with the shares.
+type journal struct {
+	cache.Cache
+
+	lines []string
+}
+
+func (j *journal) RemoveInformer(_ context.Context, object client.Object) error {
+	if _, ok := object.(*quotav1alpha1.QuotaShare); ok {
+		j.lines = append(j.lines, "dropped")
+	}
+	return nil
+}
+
+func (j *journal) Watch(source.TypedSource[ctrl.Request]) error {
+	j.lines = append(j.lines, "watched")
+	return nil
+}
+
+func TestSharesAreDroppedBeforeTheyAreWatchedAgain(t *testing.T) {
+	for epoch, want := range map[int][]string{0: {"watched"}, 1: {"dropped", "watched"}} {
+		notes := &journal{}
+		r := &QuotaReconciler{watcher: notes}
+		r.stores.of("west").epoch = epoch
+		if err := r.shareWatcher("west").Watch(notes); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(want, notes.lines); diff != "" {
+			t.Errorf("epoch %d (-want +got):\n%s", epoch, diff)
+		}
+	}
+}
+
+// stalled returns a client of a member that does not answer what matches, until the request is given up.
+func (w *world) stalled(member string, verbs ...string) client.Client {
+	wait := func(ctx context.Context, verb string, do func() error) error {
+		if !slices.Contains(verbs, verb) {
+			return do()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Minute):
+			w.t.Errorf("%s of %s was not given up", verb, member)
+			return errors.New("at last")
+		}
+	}
+	return interceptor.NewClient(servers[member], interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			return wait(ctx, "get", func() error { return c.Get(ctx, key, object, options...) })
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+			return wait(ctx, "patch", func() error { return c.Patch(ctx, object, patch, options...) })
+		},
+	})
+}
+
+func TestMemberThatStallsOnReads(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.members.byName["west"].client = w.stalled("west", "get")
+	w.round()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable")
+}
+
+// TestMemberThatStallsOnWrites sees that the others get their shares, and that the member keeps what it was granted.
+func TestMemberThatStallsOnWrites(t *testing.T) {
+	w := newWorld(t, "east", "west", "north")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.members.byName["west"].client = w.stalled("west", "patch")
+	w.edit(`
+hard: {pods: "18"}
+placement: {clusterSelector: {}}
+rebalance: {mode: Static}`)
+	if _, err := w.reconcile(quotaName); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if hard := w.share("east").Spec.Hard["pods"]; hard.Value() != 6 {
+		t.Errorf("east is told %s", hard.String())
+	}
+	w.wantLedger("east 6/15 Settling", "north 5/5 Settled", "west 6/10 Settling")
+	w.members.byName["west"].client = w.recorded("west")
+	w.settle()
+	w.wantLedger("east 6/6 Settled", "north 6/6 Settled", "west 6/6 Settled")
+}

@@ -1,0 +1,40 @@
+// Package rollback notices that the store behind an API server was put back to an earlier state, as by the restore of a
+// snapshot of its etcd.
+//
+// Watches do not notice: one that goes on from a resourceVersion which has not happened yet is silent until it has, and a
+// cache that is fed by it shows what is no more. But the resourceVersions of one store only ever rise, and so does the one
+// of an object. A consistent read, whichever of several API servers answers it, that shows a lower one than an earlier read
+// did is a proof. Readers that lag are no false alarm: no cache is read.
+package rollback
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// Memory is the resourceVersions that were seen last of one store. Its zero value is ready to use, by one goroutine at a time.
+type Memory struct {
+	store   string
+	objects map[types.NamespacedName]string
+}
+
+// Behind takes a list of one kind that was read consistently, after all that were taken before. It says whether the store
+// went back since the last one.
+func (m *Memory) Behind(list *metav1.PartialObjectMetadataList) bool {
+	behind := lower(list.ResourceVersion, m.store)
+	objects := make(map[types.NamespacedName]string, len(list.Items))
+	for i := range list.Items {
+		key := types.NamespacedName{Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}
+		objects[key] = list.Items[i].ResourceVersion
+		behind = behind || lower(objects[key], m.objects[key])
+	}
+	m.store, m.objects = list.ResourceVersion, objects
+	return behind
+}
+
+// lower says whether version is known to be lower than seen. What is no resourceVersion says nothing.
+func lower(version, seen string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, seen)
+	return err == nil && order < 0
+}

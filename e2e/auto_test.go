@@ -1,0 +1,234 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+// following makes limits follow demand.
+func following(fq *quotav1alpha1.FederatedQuota) {
+	fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceAuto
+}
+
+// deployment returns a ReplicaSet, which is what a Deployment makes, of pods that ask for cpu.
+func (s *scenario) deployment(name string, replicas int32, cpus string) *appsv1.ReplicaSet {
+	labels := map[string]string{loadLabel: "true", "app": name}
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: name},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: newPod("", "", cpus).Spec},
+		},
+	}
+}
+
+// deploy creates a ReplicaSet in a member.
+func (s *scenario) deploy(member, name string, replicas int32, cpus string) {
+	s.Helper()
+	s.namespaceIn(member)
+	s.must(s.member(member).Create(s.Context(), s.deployment(name, replicas, cpus)))
+}
+
+// scale changes how many pods a ReplicaSet wants.
+func (s *scenario) scale(member, name string, replicas int32) {
+	s.Helper()
+	s.must(s.tryScale(s.Context(), member, name, replicas))
+}
+
+func (s *scenario) tryScale(ctx context.Context, member, name string, replicas int32) error {
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: name}}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))
+	return s.member(member).Patch(ctx, set, patch)
+}
+
+// undeploy ends a ReplicaSet with its pods.
+func (s *scenario) undeploy(member, name string) {
+	s.Helper()
+	set := s.deployment(name, 0, "1")
+	s.must(client.IgnoreNotFound(s.member(member).Delete(s.Context(), set, client.PropagationPolicy(metav1.DeletePropagationBackground))))
+	s.runs(member, name, 0)
+}
+
+// podsOf returns the pods of a ReplicaSet that are not being deleted.
+func (s *scenario) podsOf(ctx context.Context, member, name string) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := s.member(member).List(ctx, &list, client.InNamespace(s.key.Namespace), client.MatchingLabels{"app": name})
+	pods := list.Items[:0]
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp == nil {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, err
+}
+
+// runs waits until a ReplicaSet has so many pods, and returns how long that took.
+func (s *scenario) runs(member, name string, count int) time.Duration {
+	s.Helper()
+	start := time.Now()
+	s.eventually(fmt.Sprintf("%d pods of %s in %s", count, name, member), func(ctx context.Context) error {
+		pods, err := s.podsOf(ctx, member, name)
+		if err == nil && len(pods) != count {
+			err = fmt.Errorf("there are %d", len(pods))
+		}
+		return err
+	})
+	return time.Since(start)
+}
+
+// refusals returns how often the creation of pods for a ReplicaSet was refused, as its events tell.
+func (s *scenario) refusals(member, name string) int {
+	s.Helper()
+	var events corev1.EventList
+	s.must(s.member(member).List(s.Context(), &events, client.InNamespace(s.key.Namespace)))
+	count := 0
+	for i := range events.Items {
+		if e := &events.Items[i]; e.Reason == "FailedCreate" && e.InvolvedObject.Name == name {
+			count += int(max(e.Count, 1))
+		}
+	}
+	return count
+}
+
+// rest waits until no limit has moved for longer than a move for headroom is put off: one follows each change of demand.
+func (s *scenario) rest() {
+	s.Helper()
+	s.eventually("limits to rest", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 7*time.Second)
+		defer cancel()
+		return s.allUnmoved(ctx)
+	})
+}
+
+// still sees by watches that no limit moves in any member for a while: neither is spec.hard written nor a revision taken.
+func (s *scenario) still(what string, duration time.Duration) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), duration)
+	defer cancel()
+	if err := s.allUnmoved(ctx); err != nil {
+		s.Fatalf("%s: %v\n%s", what, err, s.dump())
+	}
+}
+
+// allUnmoved watches the limits of all members until the context ends, and says how they moved.
+func (s *scenario) allUnmoved(ctx context.Context) error {
+	errs := make([]error, len(s.Members))
+	var watching sync.WaitGroup
+	for i, member := range s.names() {
+		watching.Go(func() { errs[i] = s.unmoved(ctx, member) })
+	}
+	watching.Wait()
+	return errors.Join(errs...)
+}
+
+// unmoved watches the ResourceQuota of a member until the context ends, and says how its limit moved.
+func (s *scenario) unmoved(ctx context.Context, member string) error {
+	config := s.watchers[member]
+	c, err := client.NewWithWatch(config, client.Options{Scheme: system.Scheme()})
+	if err != nil {
+		return err
+	}
+	watch, err := c.Watch(ctx, &corev1.ResourceQuotaList{}, client.InNamespace(s.key.Namespace), client.MatchingFields{"metadata.name": s.key.Name})
+	if err != nil {
+		return err
+	}
+	defer watch.Stop()
+	var first *corev1.ResourceQuota
+	for event := range watch.ResultChan() {
+		quota, ok := event.Object.(*corev1.ResourceQuota)
+		switch {
+		case !ok:
+			return fmt.Errorf("cluster %s: the watch says %+v", member, event.Object)
+		case first == nil:
+			first = quota
+		case !quotav1.Equals(first.Spec.Hard, quota.Spec.Hard) ||
+			first.Annotations[quotav1alpha1.RevisionAnnotation] != quota.Annotations[quotav1alpha1.RevisionAnnotation]:
+			return fmt.Errorf("cluster %s: the limit moved from %s at revision %s to %s at revision %s", member, text(first.Spec.Hard),
+				first.Annotations[quotav1alpha1.RevisionAnnotation], text(quota.Spec.Hard), quota.Annotations[quotav1alpha1.RevisionAnnotation])
+		}
+	}
+	if first == nil {
+		return fmt.Errorf("cluster %s: the watch showed nothing", member)
+	}
+	return nil
+}
+
+// bursts scale a ReplicaSet in each member up and down at random, far beyond the member's part and to nothing, until the
+// returned function is called, which leaves nothing of them.
+func (s *scenario) bursts() (end func()) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	var running sync.WaitGroup
+	for _, member := range s.names() {
+		s.deploy(member, "burst", 0, loadPod)
+		running.Go(func() {
+			for ctx.Err() == nil {
+				_ = s.tryScale(ctx, member, "burst", []int32{0, 4, 16, 50}[rand.IntN(4)])
+				pause(ctx, time.Duration(200+rand.IntN(2500))*time.Millisecond)
+			}
+		})
+	}
+	return func() {
+		s.Helper()
+		cancel()
+		running.Wait()
+		for _, member := range s.names() {
+			s.undeploy(member, "burst")
+		}
+	}
+}
+
+// pause waits, or until the context ends.
+func pause(ctx context.Context, duration time.Duration) {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not use.
+func (s *scenario) follows(member string, replicas int32) {
+	s.Helper()
+	s.deploy(member, "proof", replicas, loadPod)
+	took := s.runs(member, "proof", int(replicas))
+	s.Logf("%d pods in %s after %s", replicas, member, took.Round(time.Millisecond))
+	s.undeploy(member, "proof")
+}
+
+// misfit tries to create a pod in a member that fits nowhere, and returns how long the answer took.
+func (s *scenario) misfit(member string) time.Duration {
+	s.Helper()
+	start := time.Now()
+	err := s.member(member).Create(s.Context(), newPod(s.key.Namespace, "misfit", "1000"))
+	if !apierrors.IsForbidden(err) {
+		s.Errorf("a pod that fits nowhere, in %s: got %v, want Forbidden", member, err)
+	}
+	return time.Since(start)
+}
+
+// limitIn returns the limit in force in a member.
+func (s *scenario) limitIn(ctx context.Context, member string, name corev1.ResourceName) (resource.Quantity, error) {
+	quota, err := s.quota(ctx, member)
+	return quota.Status.Hard[name], err
+}

@@ -1,0 +1,231 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/internal/allocate"
+)
+
+// backOff is longer than any wait for a raise, and shorter than the sleep of a ReplicaSet that was refused a few times.
+const backOff = 30 * time.Second
+
+// testDemand has a deployment want more than its member's part while the others idle, in one member after another.
+func testDemand(t *testing.T, w *world) {
+	s := newScenario(t, w, "demand", budget("30", "60"))
+	s.create(budget("30", "60"), following)
+	s.settle()
+	s.witness(1)
+	for _, member := range []string{east, west, north} {
+		s.deploy(member, "web", 24, "1")
+		took := s.runs(member, "web", 24)
+		s.Logf("24 of 30 cpus in %s after %s, %d refusals", member, took.Round(time.Millisecond), s.refusals(member, "web"))
+		if took > backOff {
+			s.Errorf("the ReplicaSet in %s had its pods after %s only: it slept in back-off", member, took)
+		}
+		s.rest()
+		s.still("a demand that is met", 10*time.Second)
+		s.undeploy(member, "web")
+	}
+	s.finish()
+}
+
+// testEverybody has all want everything: limits become the weighted max-min, and stay.
+func testEverybody(t *testing.T, w *world) {
+	s := newScenario(t, w, "everybody", budget("3", "6"))
+	s.create(budget("3", "6"), following)
+	s.settle()
+	for _, member := range s.names() {
+		s.deploy(member, "all", 60, loadPod)
+	}
+	s.full("3")
+	s.eventually("all to ask for everything", func(ctx context.Context) error {
+		for _, member := range s.names() {
+			share := &quotav1alpha1.QuotaShare{}
+			if err := s.member(member).Get(ctx, s.key, share); err != nil {
+				return err
+			}
+			all := quotav1.Add(share.Status.Used, share.Status.Demand)
+			if all := all[cpu]; all.String() != "30" {
+				return fmt.Errorf("%s uses and asks for %s", member, all.String())
+			}
+		}
+		return nil
+	})
+	var bounds []allocate.Bound
+	for i, weight := range []int64{3, 2, 1} {
+		bounds = append(bounds, allocate.Bound{Weight: weight, Hi: 30000, Rank: uint64(i)})
+	}
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("30", "60") })
+	want := amounts{}
+	for _, x := range allocate.Fill(30000, bounds) {
+		want[cpu] = append(want[cpu], resource.NewMilliQuantity(x, resource.DecimalSI).String())
+		want["pods"] = append(want["pods"], fmt.Sprint(x/500))
+	}
+	s.eventually("the weighted max-min", func(ctx context.Context) error { return s.limits(ctx, want) })
+	s.full("30")
+	s.settle()
+	s.still("all want everything", 15*time.Second)
+	s.must(s.limits(s.Context(), want))
+	for _, member := range s.names() {
+		s.undeploy(member, "all")
+	}
+	s.finish()
+}
+
+// full waits until the hub knows that so many cpus are used.
+func (s *scenario) full(cpus string) {
+	s.Helper()
+	s.eventually(cpus+" cpus used", func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		if used := fq.Status.Used[cpu]; err == nil && used.String() != cpus {
+			err = fmt.Errorf("%s are used", used.String())
+		}
+		return err
+	})
+}
+
+// testReclaim has west want its min back, which east has borrowed: it gets it as pods of east end, and no pod is touched.
+func testReclaim(t *testing.T, w *world) {
+	s := newScenario(t, w, "reclaim", budget("30", "60"))
+	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Distribution.Rules[1].Min, fq.Spec.Distribution.Rules[1].Lendable = budget("10", "20"), budget("10", "20")
+	})
+	s.settle()
+	s.deploy(east, "batch", 60, loadPod)
+	s.runs(east, "batch", 60)
+	s.deploy(west, "web", 20, loadPod)
+	s.eventually("east to be told to make room", func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		for _, c := range fq.Status.Clusters {
+			if target := c.Target[cpu]; err == nil && c.Name == east && (c.Target == nil || target.Cmp(resource.MustParse("20")) > 0) {
+				err = fmt.Errorf("the target of east is %s", text(c.Target))
+			}
+		}
+		return err
+	})
+	ended := 0
+	s.eventually("west to have its min", func(ctx context.Context) error {
+		pods, err := s.podsOf(ctx, west, "web")
+		if err != nil || len(pods) == 20 {
+			return err
+		}
+		batch, err := s.podsOf(ctx, east, "batch")
+		if err != nil || len(batch) == 0 {
+			return fmt.Errorf("%d pods in west, %d in east: %w", len(pods), len(batch), err)
+		}
+		if err := s.member(east).Delete(ctx, &batch[0]); err == nil {
+			ended++
+		}
+		return fmt.Errorf("%d pods in west, %d in east", len(pods), len(batch))
+	})
+	s.Logf("west has its min after %d pods of east have ended", ended)
+	batch, err := s.podsOf(t.Context(), east, "batch")
+	s.must(err)
+	if len(batch) < 60-ended {
+		s.Errorf("%d pods are left in east of 60 of which %d have ended: somebody else ended some", len(batch), ended)
+	}
+	s.undeploy(east, "batch")
+	s.undeploy(west, "web")
+	s.finish()
+}
+
+// testFull asks for what fits nowhere: the answer says what native quota says, and how the fleet stands.
+func testFull(t *testing.T, w *world) {
+	s := newScenario(t, w, "full", budget("6", "60"))
+	s.create(budget("6", "60"), following)
+	s.settle()
+	s.fill(east, "full", 4, "1")
+	s.fill(west, "full", 2, "1")
+	s.full("6")
+	s.used(north, cpu, "0")
+	want := []string{"exceeded quota: " + quotaName + ", requested: requests.cpu=1, used: requests.cpu=0, limited: requests.cpu=0",
+		"; fleet: used requests.cpu=6 of 6", "; waiting: north"}
+	s.eventually("the answer to a pod that fits nowhere", func(ctx context.Context) error {
+		err := s.member(north).Create(ctx, newPod(s.key.Namespace, "more", "1"))
+		if !apierrors.IsForbidden(err) || !containsAll(err.Error(), want) {
+			return fmt.Errorf("got %w, want a 403 with all of %q", err, want)
+		}
+		return nil
+	})
+	s.rest()
+	s.still("a demand that cannot be met", 5*time.Second)
+
+	// What ends in east goes to who waits, without being asked again.
+	s.deploy(north, "waiting", 1, "1")
+	s.must(s.member(east).Delete(t.Context(), newPod(s.key.Namespace, "full-0", "1")))
+	s.Logf("north had its pod %s after one of east had ended", s.runs(north, "waiting", 1).Round(time.Millisecond))
+	s.undeploy(north, "waiting")
+	s.drain(east, "full")
+	s.drain(west, "full")
+	s.finish()
+}
+
+// testHubDown has neither a hub manager nor an API server of the hub: limits stay, and no request waits for an answer that
+// cannot come.
+func testHubDown(t *testing.T, w *world) {
+	const wait = 5 * time.Second
+	s := newScenario(t, w, "hub-down", budget("30", "60"))
+	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Admission.WaitMilliseconds = new(int32(wait.Milliseconds()))
+	})
+	s.settle()
+	s.witness(1)
+	server := w.Hub.Process(fleet.APIServer)
+	s.fault("hub manager and API server of the hub killed (SIGKILL)")
+	s.must(w.HubManager.Kill())
+	s.must(server.Kill())
+	s.Cleanup(func() {
+		s.must(server.Restart(context.Background()))
+		s.must(w.HubManager.Restart(context.Background()))
+	})
+	for _, member := range s.names() {
+		s.Logf("the first pod that does not fit in %s was answered after %s", member, s.misfit(member).Round(time.Millisecond))
+		for range 10 {
+			if took := s.misfit(member); took > wait/2 {
+				s.Errorf("a pod that does not fit in %s was answered after %s, although nobody can raise", member, took)
+			}
+		}
+		start := time.Now()
+		s.must(s.member(member).Create(t.Context(), newPod(s.key.Namespace, "fits", "100m")))
+		if took := time.Since(start); took > wait/2 {
+			s.Errorf("a pod that fits in %s was created after %s", member, took)
+		}
+	}
+	s.still("nobody to move limits", 5*time.Second)
+
+	s.fault("both started again")
+	s.must(server.Restart(t.Context()))
+	s.must(w.HubManager.Restart(t.Context()))
+	s.eventually("the hub to answer", s.answered)
+	s.follows(north, 40)
+	for _, member := range s.names() {
+		s.must(client.IgnoreNotFound(s.member(member).Delete(t.Context(), newPod(s.key.Namespace, "fits", "100m"))))
+	}
+	s.finish()
+}
+
+// answered says in which members a question whether the hub is there is open.
+func (s *scenario) answered(ctx context.Context) error {
+	for _, member := range s.names() {
+		share := &quotav1alpha1.QuotaShare{}
+		if err := s.member(member).Get(ctx, s.key, share); err != nil {
+			return err
+		}
+		if share.Status.Asked == 0 || share.Spec.Answered != share.Status.Asked {
+			return fmt.Errorf("cluster %s has asked %d times, and the hub answered %d", member, share.Status.Asked, share.Spec.Answered)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+// Latency measures, on a real hub and two members, how long a request that does not fit takes to a raised limit, stage by
+// stage, and what the webhook adds to a request that fits.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/fedquota/fedquota/hack/bench/rig"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "latency:", err)
+		os.Exit(1)
+	}
+}
+
+// The members.
+const (
+	east = "east"
+	west = "west"
+)
+
+// report is all that was measured.
+type report struct {
+	Machine  rig.Machine  `json:"machine"`
+	Raises   []raises     `json:"raises"`
+	Overhead []latency    `json:"overhead"`
+	Added    []added      `json:"added"`
+	Targets  []rig.Target `json:"targets"`
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	flags := flag.NewFlagSet("latency", flag.ContinueOnError)
+	requests := flags.Int("raises", 40, "requests that do not fit, out of free budget and as many with a donor")
+	rounds := flags.Int("overhead", 400, "requests that fit, in each kind of namespace")
+	path := flags.String("out", filepath.Join("bin", "bench", "latency.json"), "file for the numbers")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	r := report{Machine: rig.ThisMachine()}
+	fleet, err := rig.Start(ctx, "latency", []string{east, west}, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fleet.Stop()) }()
+	if r.Overhead, r.Added, err = overhead(ctx, fleet, *rounds); err != nil {
+		return fmt.Errorf("overhead: %w", err)
+	}
+	if r.Raises, err = measureRaises(ctx, fleet, *requests); err != nil {
+		return fmt.Errorf("raises: %w", err)
+	}
+	r.compare()
+	if err := r.print(out); err != nil {
+		return err
+	}
+	return rig.Write(*path, r)
+}
+
+// compare compares what was measured with what the project wants.
+func (r *report) compare() {
+	r.Targets = append(r.Targets,
+		rig.AtMost("raised limit in force out of free budget, p50, ms", 100, r.Raises[0].inForce().P50),
+		rig.AtMost("raised limit in force with a donor, p50, ms", 200, r.Raises[1].inForce().P50))
+	for _, a := range r.Added {
+		if a.What == addedByWebhook {
+			r.Targets = append(r.Targets, rig.AtMost("the webhook on a request that fits, p50, ms", 1, a.P50))
+		}
+	}
+}
+
+// print prints the tables.
+func (r *report) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%s\n", r.Machine)
+	for _, raise := range r.Raises {
+		fmt.Fprintf(w, "\n%s: since the request, ms (%d requests, %d refused)\tp50\tp99\n", raise.Name, raise.Requests, raise.Refused)
+		for _, s := range raise.Stages {
+			fmt.Fprintf(w, "%s\t%.1f\t%.1f\n", s.What, s.P50, s.P99)
+		}
+	}
+	fmt.Fprintf(w, "\na request that fits, ms\tp50\tp90\tp99\n")
+	for _, l := range r.Overhead {
+		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\n", l.What, l.P50, l.P90, l.P99)
+	}
+	fmt.Fprintf(w, "\nwhat that adds, of requests made one after the other, ms\tp50\n")
+	for _, a := range r.Added {
+		fmt.Fprintf(w, "%s\t%.2f\n", a.What, a.P50)
+	}
+	fmt.Fprintf(w, "\ntarget\twant\tgot\t\n")
+	for _, t := range r.Targets {
+		fmt.Fprintln(w, t.Line())
+	}
+	return w.Flush()
+}

@@ -1,0 +1,92 @@
+package rig
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Machine says what a benchmark ran on.
+type Machine struct {
+	Cores     int    `json:"cores"`
+	MemoryGiB int    `json:"memoryGiB"`
+	Go        string `json:"go"`
+	// Load is the load average of the last minute when the benchmark began: above zero, others were at work.
+	Load string `json:"load"`
+}
+
+// ThisMachine describes this machine as it is now; what it does not tell stays empty.
+func ThisMachine() Machine {
+	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version()}
+	memory, _ := os.ReadFile("/proc/meminfo")
+	var kib int
+	if _, err := fmt.Sscanf(string(memory), "MemTotal: %d kB", &kib); err == nil {
+		m.MemoryGiB = (kib + 1<<19) >> 20
+	}
+	load, _ := os.ReadFile("/proc/loadavg")
+	m.Load, _, _ = strings.Cut(string(load), " ")
+	return m
+}
+
+// String is the line for a table.
+func (m Machine) String() string {
+	return fmt.Sprintf("%d cores, %d GiB, %s; load when it began: %s", m.Cores, m.MemoryGiB, m.Go, m.Load)
+}
+
+// Write writes a report as JSON.
+func Write(path string, report any) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	content, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(content, '\n'), 0o644)
+}
+
+// Percentile is the value below which so many percent of the values lie, and 0 if there are none.
+func Percentile(values []time.Duration, percent int) time.Duration {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[(len(sorted)-1)*percent/100]
+}
+
+// Millis is a duration in milliseconds.
+func Millis(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
+}
+
+// Target is a number that the project wants to reach.
+type Target struct {
+	Name string  `json:"name"`
+	Want string  `json:"want"`
+	Got  float64 `json:"got"`
+	Met  bool    `json:"met"`
+}
+
+// AtMost is a target that is met by a value up to the bound.
+func AtMost(name string, bound, got float64) Target {
+	return Target{name, fmt.Sprintf("at most %g", bound), got, got <= bound}
+}
+
+// AtLeast is a target that is met by a value from the bound on.
+func AtLeast(name string, bound, got float64) Target {
+	return Target{name, fmt.Sprintf("at least %g", bound), got, got >= bound}
+}
+
+// Line is the target for a table, its cells parted by tabs.
+func (t Target) Line() string {
+	met := "met"
+	if !t.Met {
+		met = "MISSED"
+	}
+	return fmt.Sprintf("%s\t%s\t%.4g\t%s", t.Name, t.Want, t.Got, met)
+}

@@ -1,0 +1,55 @@
+// Package pace holds the numbers by which limits follow demand, for the product and for the replay that they were chosen
+// by: docs/decisions/0019-pacing.md tells how.
+package pace
+
+import (
+	"time"
+
+	"github.com/fedquota/fedquota/internal/allocate"
+)
+
+const (
+	// HeadroomPercent is the room above its need that a cluster is given, in percent of that.
+	HeadroomPercent = 10
+	// ReservePercent is the part of the slack that the hub keeps where requests are held, in percent: they are raised out of
+	// it without a donor.
+	ReservePercent = 25
+	// Hold is how long a request that does not fit waits for a raise.
+	Hold = 500 * time.Millisecond
+	// Memory is how long a request that did not fit counts as demand after it was last seen. Who still wants it asks again,
+	// or is known to lack pods.
+	Memory = 5 * time.Second
+	// Damping is the least time between two moves of a limit for headroom alone, and HoldDamping the same where requests are
+	// held: who has no headroom there waits a moment and is not refused, so that headroom can come later.
+	Damping     = 5 * time.Second
+	HoldDamping = time.Minute
+	// RespiteTime is how long a cluster that gave room away keeps its respite.
+	RespiteTime = time.Minute
+)
+
+// Options are those of the allocation.
+func Options(hold bool) allocate.Options {
+	options := allocate.Options{HeadroomPercent: HeadroomPercent}
+	if hold {
+		options.ReservePercent = ReservePercent
+	}
+	return options
+}
+
+// DampingOf returns how long a cluster is damped.
+func DampingOf(hold bool) time.Duration {
+	if hold {
+		return HoldDamping
+	}
+	return Damping
+}
+
+// Respite returns what a cluster that gave room away keeps for a while before others are given what they ask for: of what
+// it has, 6 % more than it uses, less 0.2 % of the budget. In a small fleet, where the same few clusters would have to give
+// the room of each pod that ends, that spares moves. In a large one such leftovers are too small for a pod each, and together
+// they are missed; there a cluster is seldom asked anyway.
+func Respite(budget, used, target int64) int64 {
+	budget, used = max(budget, 0), max(used, 0)
+	spare := max(0, used/100*6+used%100*6/100-budget/500)
+	return min(target, used+min(spare, max(0, target-used)))
+}
