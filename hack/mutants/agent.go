@@ -24,8 +24,13 @@ func agentMutants() []mutant {
 		},
 		{
 			protection: "enforce: not below what is used",
-			file:       enforceFile, old: "		limit = larger(limit, quota.Status.Used[name])\n", new: "",
+			file:       enforceFile, old: "		limit = larger(limit, used)\n", new: "",
 			pkg: agentTests, test: "TestRaiseAndLower/lower_to_nothing",
+		},
+		{
+			protection: "enforce: what native quota charged above the limit raises no limit",
+			file:       enforceFile, old: "			used = smaller(used, current)\n", new: "",
+			pkg: agentTests, test: "TestRaiseAndLower/confirm,_overcharged",
 		},
 		{
 			protection: "enforce: limit and revision in one write",
