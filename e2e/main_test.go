@@ -62,6 +62,10 @@ writes the limits of the same splits into all members at once, as soon as they c
 member is paused, cut off or without its quota controller. His excess is proved in the same way; the seconds are for how long the sum
 was above the budget, by arrival, out of how many that he was watched. A dash: not measured.
 
+Clocks are turned in whole processes: a manager is built with a standard library whose time.Now is off by an hour, so that all of its
+libraries have that clock too. API servers, etcd and quota controllers keep the clock of the machine. Certificates of a cluster that is
+younger than a clock is behind are not valid to it; those of the fleet are a day old.
+
 What no protocol can prevent shows in no column: a member whose etcd is rolled back to a higher limit enforces that until it is told
 again, and a cluster stated as destroyed while it runs keeps what it has. The scenarios of these two see that it ends by itself.
 
