@@ -73,6 +73,10 @@ bench: ## Run the microbenchmarks, then the replay of loads through allocator an
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
 	$(GO) run ./hack/bench/replay
 
+.PHONY: mutants
+mutants: controlplane ## Take out one protection at a time, demand that its test fails, and write docs/protections.md.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/mutants -write docs/protections.md
+
 .PHONY: model
 model: ## Check the model of the protocol with Spin.
 	hack/model/run.sh

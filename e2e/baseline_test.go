@@ -19,7 +19,7 @@ import (
 )
 
 // naivePatience is how long the naive writer waits for one member.
-const naivePatience = 2 * time.Second
+const naivePatience = 5 * time.Second
 
 // plain is a namespace of the same fleet with a plain ResourceQuota in every member, under the same load and watched by the
 // same kind of observer. fedquota has no part in it.

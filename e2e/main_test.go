@@ -55,6 +55,17 @@ was granted before). *Proved* is what no delay of a watch can explain; *by arriv
 native quota charged above its own limit, whoever had written that. A scenario is ok if nothing was proved, if it ended settled, and if
 the pods that were made before the faults, to see whether anybody touches them, were still there.
 
+The last two columns are what the same observer saw, right after and on the same fleet, of plain ResourceQuotas in a namespace where
+fedquota has no part, under the same writers. *Native alone*: limits that nobody moves, or, for the cut, that are cut once. It can show
+no excess but what native quota itself lets through, which is the measure of what any federation of it could reach. *Naive*: somebody
+writes the limits of the same splits into all members at once, as soon as they change; whom he does not reach he leaves, and the same
+member is paused, cut off or without its quota controller. His excess is proved in the same way; the seconds are for how long the sum
+was above the budget, by arrival, out of how many that he was watched. A dash: not measured.
+
+Clocks are turned in whole processes: a manager is built with a standard library whose time.Now is off by an hour, so that all of its
+libraries have that clock too. API servers, etcd and quota controllers keep the clock of the machine. Certificates of a cluster that is
+younger than a clock is behind are not valid to it; those of the fleet are a day old.
+
 What no protocol can prevent shows in no column: a member whose etcd is rolled back to a higher limit enforces that until it is told
 again, and a cluster stated as destroyed while it runs keeps what it has. The scenarios of these two see that it ends by itself.
 
@@ -63,8 +74,8 @@ again, and a cluster stated as destroyed while it runs keeps what it has. The sc
 // table is the results for people.
 func table(list []result) string {
 	var b strings.Builder
-	b.WriteString("| scenario | faults | load: created / refused | limits moved | excess, proved | excess, by arrival alone | native overcharge | s | |\n")
-	b.WriteString("|---|---|---:|---:|---|---|---|---:|---|\n")
+	b.WriteString("| scenario | faults | load: created / refused | limits moved | excess, proved | excess, by arrival alone | native overcharge | native alone | naive | s | |\n")
+	b.WriteString("|---|---|---:|---:|---|---|---|---|---|---:|---|\n")
 	for _, r := range list {
 		name := r.Scenario[strings.IndexByte(r.Scenario, '/')+1:]
 		verdict := "ok"
@@ -75,9 +86,9 @@ func table(list []result) string {
 		if len(r.Unconfirmed) > 0 {
 			arrival += fmt.Sprintf(" for %.0f ms", 1000*r.UnconfirmedSeconds)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d / %d | %d | %s | %s | %s | %.0f | %s |\n", strings.ReplaceAll(name, "_", " "),
+		fmt.Fprintf(&b, "| %s | %s | %d / %d | %d | %s | %s | %s | %s | %s | %.0f | %s |\n", strings.ReplaceAll(name, "_", " "),
 			strings.Join(r.Faults, "; "), r.Load.Created, r.Load.Refused, r.LimitWrites, amountsOrNone(r.Confirmed), arrival,
-			amountsOrNone(r.Native), r.Seconds, verdict)
+			amountsOrNone(r.Native), r.NativeAlone, r.Naive, r.Seconds, verdict)
 	}
 	return b.String()
 }

@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,6 +44,27 @@ type baseline struct {
 	Native       corev1.ResourceList `json:"native,omitempty"`
 	AboveSeconds float64             `json:"aboveSeconds"`
 	Seconds      float64             `json:"seconds"`
+}
+
+// String is what stands in the table.
+func (b *baseline) String() string {
+	if b == nil {
+		return "-"
+	}
+	var parts []string
+	if len(b.Confirmed) > 0 {
+		parts = append(parts, strings.Trim(text(b.Confirmed), "{}"))
+	}
+	if b.AboveSeconds > 0 {
+		parts = append(parts, fmt.Sprintf("above for %.1f of %.0f s", b.AboveSeconds, b.Seconds))
+	}
+	if len(b.Native) > 0 {
+		parts = append(parts, "overcharge "+strings.Trim(text(b.Native), "{}"))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // loadCount is what the writers of a scenario did.

@@ -145,11 +145,12 @@ func (s *scenario) cutUnderLoad() {
 		}
 		return nil
 	})
-	s.fault("budget cut from 30 to 12 cpu under load")
+	cut := time.Now()
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("12", "24") })
 	s.eventually("limits to come down under load", func(ctx context.Context) error {
 		return s.limits(ctx, amounts{cpu: {"6", "4", "2"}, pods: {"12", "8", "4"}})
 	})
+	s.fault("budget cut from 30 to 12 cpu under load, which was in force after %.1f s", time.Since(cut).Seconds())
 	s.endStorms()
 	s.split(amounts{cpu: {"6", "4", "2"}, pods: {"12", "8", "4"}})
 }

@@ -85,7 +85,7 @@ func testCutOff(t *testing.T, w *world) {
 	s.Cleanup(func() { _ = s.proxies[west].Start() })
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("18", "36") })
 	s.condition(quotav1alpha1.ConditionUnreachable, west)
-	s.must(s.limits(s.Context(), amounts{cpu: {"9", "10", "3"}}))
+	s.eventually("the others to be cut", func(ctx context.Context) error { return s.limits(ctx, amounts{cpu: {"9", "10", "3"}}) })
 	s.must(s.proxies[west].Start())
 	s.endStorms()
 	s.split(amounts{cpu: {"9", "6", "3"}})

@@ -15,8 +15,13 @@ import (
 func (s *scope) decide() {
 	s.rebuild()
 	for _, m := range s.members {
+		s.join(m)
 		s.learn(m)
 	}
+	s.members = slices.DeleteFunc(s.members, func(m *member) bool {
+		_, known := s.ledger.Entry(m.name)
+		return !known && !m.selected
+	})
 	if s.halted() {
 		return
 	}
@@ -45,11 +50,19 @@ func (s *scope) rebuild() {
 	}
 }
 
+// join adds an entry for a member that is selected, or that holds a share of which the ledger does not know. One that cannot
+// be read may hold one if there was a ledger before; one that is deleted gives nothing away any more, and waits for nobody.
+func (s *scope) join(m *member) {
+	switch {
+	case m.selected && !s.halted():
+		s.ledger.Join(m.name, markerOf(m.cluster) > 0)
+	case !m.selected && (m.share != nil || s.lost && !m.read() && !s.removing()):
+		s.ledger.Join(m.name, true)
+	}
+}
+
 // learn takes what a member says into the ledger.
 func (s *scope) learn(m *member) {
-	if m.selected && !s.halted() {
-		s.ledger.Join(m.name, markerOf(m.cluster) > 0)
-	}
 	if !m.read() {
 		return
 	}

@@ -36,6 +36,8 @@ type member struct {
 	unreachable string
 	// heldBack says why the cluster could not take its share in the last round, or is empty.
 	heldBack string
+	// misfit says why the share there cannot become that of this budget, or is empty.
+	misfit string
 	// live says whether share was read from the API server rather than from a cache.
 	live bool
 	// share is nil if there is none.
@@ -71,6 +73,8 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
 	s := newScope(fq, clusters.Items, siblings.Items, r.Clock.Now())
+	_, newborn := r.newborn.Load(fq.UID)
+	s.lost = s.unread && !newborn
 	for _, m := range s.members {
 		if reason, ok := r.outcomes.Load(outcomeKey{fq.UID, m.name}); ok {
 			m.heldBack, m.outcome = reason.(string), reason.(string)
@@ -128,8 +132,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 	share := &quotav1alpha1.QuotaShare{}
 	switch err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share); {
 	case err == nil && m.knownBy(share):
-		m.share, m.report = share, ledger.ReportOf(share.Status)
-		m.demand = amount.Saturate(share.Status.Demand, amount.Up)
+		m.take(share, s.fq)
 	case m.replaced && client.IgnoreNotFound(err) == nil:
 		m.unreachable = replacedCluster
 		return nil
@@ -140,6 +143,18 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 		m.unreachable = "health probes fail"
 	}
 	return nil
+}
+
+// take takes what the share says. One that counts something else says nothing of this budget.
+func (m *member) take(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) {
+	m.share = share
+	told := &quotav1alpha1.FederatedQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
+	if !sameScope(told, &fq.Spec) {
+		m.misfit = fmt.Sprintf("its share has other scopes, which cannot be changed: delete QuotaShare %s/%s there", share.Namespace, share.Name)
+		return
+	}
+	m.report = ledger.ReportOf(share.Status)
+	m.demand = amount.Saturate(share.Status.Demand, amount.Up)
 }
 
 // replacedCluster is why the entry of a cluster stays as it is while another Cluster has its name.

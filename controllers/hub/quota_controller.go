@@ -57,6 +57,7 @@ type QuotaReconciler struct {
 	stores    stores
 	outcomes  sync.Map // of why a share could not be written, by outcomeKey
 	histories sync.Map // of *history, by outcomeKey
+	newborn   sync.Map // of the UIDs that have had no ledger before this hub manager met them
 	stored    sync.Map // of when the status was written last, by UID
 }
 
@@ -152,6 +153,7 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 // forget drops what is remembered of a FederatedQuota that goes.
 func (r *QuotaReconciler) forget(quota types.UID) {
 	r.stored.Delete(quota)
+	r.newborn.Delete(quota)
 	for _, remembered := range []*sync.Map{&r.outcomes, &r.histories} {
 		remembered.Range(func(key, _ any) bool {
 			if key.(outcomeKey).quota == quota {
@@ -167,6 +169,7 @@ func (r *QuotaReconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.Fe
 	if !controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer) {
 		return nil
 	}
+	r.newborn.Store(fq.UID, true)
 	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 

@@ -35,6 +35,10 @@ type scope struct {
 	conflict string
 	// strangers say where the spec names Clusters that do not exist.
 	strangers []string
+	// unread says whether no entry was ever read: the ledger is new, was lost, or was just rebuilt.
+	unread bool
+	// lost says whether there may have been a ledger before this one that knows of nobody; observe fills it.
+	lost bool
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64
 	// before are the entries as they were stored, by cluster.
@@ -45,8 +49,10 @@ type scope struct {
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
 	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), before: make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))}
+	s.unread = true
 	for _, c := range fq.Status.Clusters {
 		s.before[string(c.Name)] = c
+		s.unread = s.unread && c.Revision == 0
 	}
 	selected, missing := placed(&fq.Spec.Placement, clusters)
 	if s.removing() {
@@ -91,6 +97,9 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 		}
 	}
 	for i := range clusters {
+		if byName[clusters[i].Name] == nil && s.mayHold(&clusters[i], len(selected) > 0) {
+			byName[clusters[i].Name] = &member{name: clusters[i].Name}
+		}
 		if m := byName[clusters[i].Name]; m != nil {
 			m.cluster = &clusters[i]
 		}
@@ -103,6 +112,12 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 		}
 	}
 	return byName
+}
+
+// mayHold says whether a cluster that is not selected is to be read, since it may hold a share that a ledger knew which was
+// lost. While nobody is to be given anything there is no need.
+func (s *scope) mayHold(cluster *clusterv1.Cluster, selectsAny bool) bool {
+	return s.unread && markerOf(cluster) > 0 && (s.removing() || selectsAny && !s.halted())
 }
 
 // replaced says whether the entry of this name was granted to another Cluster. One that was never written to was granted to

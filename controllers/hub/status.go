@@ -155,6 +155,9 @@ func (m *member) message(condition string) string {
 
 // refuses returns why the member cannot take or enforce its share, or "" if it can.
 func (m *member) refuses() string {
+	if m.misfit != "" {
+		return m.misfit
+	}
 	if m.heldBack != "" || m.share == nil {
 		return m.heldBack
 	}

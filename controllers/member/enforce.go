@@ -49,13 +49,19 @@ func revisionOf(quota *corev1.ResourceQuota) int64 {
 }
 
 // limits returns what quota shall enforce for the share: the share's limit, or what is used where that is more, so that
-// the limit follows usage down. Within one revision a limit only ever goes down.
+// the limit follows usage down. What native quota has let rise above the present limit raises no limit: nobody has granted
+// that. Within one revision a limit only ever goes down.
 func limits(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) corev1.ResourceList {
 	sameRevision := revisionOf(quota) == share.Spec.Revision
 	hard := make(corev1.ResourceList, len(share.Spec.Hard))
 	for name, limit := range share.Spec.Hard {
-		limit = larger(limit, quota.Status.Used[name])
-		if current, limited := quota.Spec.Hard[name]; sameRevision && limited {
+		used := quota.Status.Used[name]
+		current, limited := quota.Spec.Hard[name]
+		if limited && managed(quota) {
+			used = smaller(used, current)
+		}
+		limit = larger(limit, used)
+		if sameRevision && limited {
 			limit = smaller(limit, current)
 		}
 		hard[name] = limit

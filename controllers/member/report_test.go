@@ -53,3 +53,28 @@ func TestReportsWhatIsReadLive(t *testing.T) {
 	w.reconcile()
 	w.wantsReport(1, l{"pods", "50"}, l{"pods", "40"})
 }
+
+// TestReportsNothingWhileUnguarded has usage change where nothing keeps anybody from changing the limit as well.
+func TestReportsNothingWhileUnguarded(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	restore := unbind(t, "fedquota-fence")
+	eventually(t, func(context.Context) string {
+		w.canary.round()
+		if w.canary.Verdict().Unguarded == "" {
+			return "the fence is in force"
+		}
+		return ""
+	})
+	w.count("pods", "9")
+	w.pass()
+	w.reconcile()
+	w.wantsReport(1, l{"pods", "10"}, l{"pods", "8"})
+	restore()
+	eventually(t, func(context.Context) string {
+		w.canary.round()
+		return w.canary.Verdict().Unguarded
+	})
+	w.pass()
+	w.reconcile()
+	w.wantsReport(1, l{"pods", "10"}, l{"pods", "9"})
+}

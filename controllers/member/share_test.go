@@ -38,6 +38,9 @@ func TestRaiseAndLower(t *testing.T) {
 		"lower below what's used": {limit: "2", used: "8", want: "8"},
 		"lower to nothing":        {limit: "0", used: "8", want: "8"},
 		"confirm":                 {limit: "10", used: "8", want: "10"},
+		"raise, overcharged":      {limit: "11", used: "12", want: "11"},
+		"lower, overcharged":      {limit: "4", used: "12", want: "10"},
+		"confirm, overcharged":    {limit: "10", used: "12", want: "10"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := settled(t, 1, l{"pods", "10"}, l{"pods", tc.used})

@@ -10,113 +10,116 @@ const (
 )
 
 // agentMutants take protections out of the agent.
-func agentMutants() []mutant {
-	return []mutant{
-		{
-			protection: "enforce: not a share older than what is enforced",
-			file:       shareFile, old: `, revisionOf(quota) > share.Spec.Revision:`, new: `:`,
-			pkg: agentTests, test: "TestStaleShare",
-		},
-		{
-			protection: "enforce: within one revision a limit only goes down",
-			file:       enforceFile, old: "sameRevision && limited {", new: "sameRevision && limited && false {",
-			pkg: agentTests, test: "TestFollowsUsageDown",
-		},
-		{
-			protection: "enforce: not below what is used",
-			file:       enforceFile, old: "		limit = larger(limit, quota.Status.Used[name])\n", new: "",
-			pkg: agentTests, test: "TestRaiseAndLower/lower_below_what's_used",
-		},
-		{
-			protection: "enforce: limit and revision in one write",
-			file:       enforceFile, old: `annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10)}`,
-			new: `annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(max(1, revisionOf(quota)), 10)}`,
-			pkg: agentTests, test: "TestRaiseAndLower/confirm",
-		},
-		{
-			protection: "enforce: nothing while guard or fence is not in force",
-			file:       shareFile, old: `	if verdict.Unguarded == "" {`, new: `	if true {`,
-			pkg: agentTests, test: "TestUnguarded/fedquota-guard",
-		},
-		{
-			protection: "enforce: nothing before the canary has come to a verdict",
-			file:       shareFile, old: "	if !verdict.Known {", new: "	if false {",
-			pkg: agentTests, test: "TestWaitsForTheFirstVerdict",
-		},
-		{
-			protection: "enforce: nothing behind broken glass",
-			file:       shareFile, old: `!forShare(share, quota), brokenGlass(quota) != "", revisionOf`, new: `!forShare(share, quota), revisionOf`,
-			pkg: agentTests, test: "TestBreakGlass",
-		},
-		{
-			protection: "enforce: the limit in force is left to the quota controller where usage is not known",
-			file:       enforceFile, old: "limited := quota.Status.Hard[name]; known || limited {", new: "limited := quota.Status.Hard[name]; known || limited || true {",
-			pkg: agentTests, test: "TestNames",
-		},
-		{
-			protection: "report: only a limit that is in force",
-			file:       reportFile, old: "if known && (!limited || inForce.Cmp(used) != 0) {", new: "if known && limited && inForce.Cmp(used) == 99 {",
-			pkg: agentTests, test: "TestReportsOnlyWhatIsInForce",
-		},
-		{
-			protection: "report: under the revision that the ResourceQuota carries, not the share's",
-			file:       reportFile, old: "status.Revision = revisionOf(seen.quota)", new: "status.Revision = seen.share.Spec.Revision",
-			pkg: agentTests, test: "TestBreakGlass",
-		},
-		{
-			protection: "report: out of a live read of the ResourceQuota",
-			file:       shareFile, old: "	if err := r.Live.Get(ctx, key, quota); err != nil {", new: "	if err := r.Get(ctx, key, quota); err != nil {",
-			pkg: agentTests, test: "TestReportsWhatIsReadLive",
-		},
-		{
-			protection: "report: refused if the share has changed since it was read",
-			file:       reportFile, old: "client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})", new: "client.MergeFrom(stored)",
-			pkg: agentTests, test: "TestStatusConflict",
-		},
-		{
-			protection: "report: nothing while the quota controller is stuck",
-			file:       reportFile, old: "if seen.stuck || seen.unguarded", new: "if seen.unguarded",
-			pkg: agentTests, test: "TestStuckQuotaController",
-		},
-		{
-			protection: "report: nothing while guard or fence is not in force",
-			file:       reportFile, old: `seen.stuck || seen.unguarded != "" ||`, new: `seen.stuck ||`,
-			pkg: agentTests, test: "TestUnguarded/fedquota-fence",
-		},
-		{
-			protection: "report: no name whose usage is not known",
-			file:       reportFile, old: "status.Hard = quotav1.Mask(seen.quota.Status.Hard, names)", new: "status.Hard = quotav1.Mask(seen.quota.Status.Hard, append(names, quotav1.ResourceNames(seen.quota.Status.Hard)...))",
-			pkg: agentTests, test: "TestUncountedName",
-		},
-		{
-			protection: "release: no limit goes up",
-			file:       enforceFile, old: "hard[name] = smaller(used, limit)", new: "hard[name] = used",
-			pkg: agentTests, test: "TestRemovalRaisesNothing",
-		},
-		{
-			protection: "canary: a quota controller that does not follow is stuck",
-			file:       canaryFile, old: "	case c.Clock.Since(c.waiting) >= canaryTimeout:\n		verdict.Known, verdict.Stuck = true, true\n", new: "",
-			pkg: agentTests, test: "TestCanaryStuckAndRecovers",
-		},
-		{
-			protection: "canary: an answer from before the last change is none",
-			file:       canaryFile, old: "limit.Value() >= c.limit && ", new: "",
-			pkg: agentTests, test: "TestCanaryStaleRead",
-		},
-		{
-			protection: "webhook: a dry run states no demand and is not held",
-			file:       "webhooks/member/gate.go", old: "if request.DryRun || g.Stuck() {", new: "if g.Stuck() {",
-			pkg: gateTests, test: "TestAdmit/dry_run",
-		},
-		{
-			protection: "webhook: a dry run takes no room",
-			file:       "webhooks/member/gate.go", old: "g.Clock.Now(), request.DryRun)", new: "g.Clock.Now(), false)",
-			pkg: gateTests, test: "TestAdmitReservesNoRoomForADryRun",
-		},
-		{
-			protection: "webhook: what the API server shows live decides a denial, not a cache",
-			file:       "webhooks/member/gate.go", old: "	quota, err := l.live.get(ctx, g.Live, l.key)\n", new: "	quota, err := l.quota, ctx.Err()\n",
-			pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
-		},
-	}
+var agentMutants = []mutant{
+	{
+		protection: "enforce: not a share older than what is enforced",
+		file:       shareFile, old: `, revisionOf(quota) > share.Spec.Revision:`, new: `:`,
+		pkg: agentTests, test: "TestStaleShare",
+	},
+	{
+		protection: "enforce: within one revision a limit only goes down",
+		file:       enforceFile, old: "sameRevision && limited {", new: "sameRevision && limited && false {",
+		pkg: agentTests, test: "TestFollowsUsageDown",
+	},
+	{
+		protection: "enforce: not below what is used",
+		file:       enforceFile, old: "		limit = larger(limit, used)\n", new: "",
+		pkg: agentTests, test: "TestRaiseAndLower/lower_to_nothing",
+	},
+	{
+		protection: "enforce: what native quota charged above the limit raises no limit",
+		file:       enforceFile, old: "			used = smaller(used, current)\n", new: "",
+		pkg: agentTests, test: "TestRaiseAndLower/confirm,_overcharged",
+	},
+	{
+		protection: "enforce: limit and revision in one write",
+		file:       enforceFile, old: `annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10)}`,
+		new: `annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(max(1, revisionOf(quota)), 10)}`,
+		pkg: agentTests, test: "TestRaiseAndLower/confirm",
+	},
+	{
+		protection: "enforce: nothing while guard or fence is not in force",
+		file:       shareFile, old: `	if verdict.Unguarded == "" {`, new: `	if true {`,
+		pkg: agentTests, test: "TestUnguarded/fedquota-guard",
+	},
+	{
+		protection: "enforce: nothing before the canary has come to a verdict",
+		file:       shareFile, old: "	if !verdict.Known {", new: "	if false {",
+		pkg: agentTests, test: "TestWaitsForTheFirstVerdict",
+	},
+	{
+		protection: "enforce: nothing behind broken glass",
+		file:       shareFile, old: `!forShare(share, quota), brokenGlass(quota) != "", revisionOf`, new: `!forShare(share, quota), revisionOf`,
+		pkg: agentTests, test: "TestBreakGlass",
+	},
+	{
+		protection: "enforce: the limit in force is left to the quota controller where usage is not known",
+		file:       enforceFile, old: "limited := quota.Status.Hard[name]; known || limited {", new: "limited := quota.Status.Hard[name]; known || limited || true {",
+		pkg: agentTests, test: "TestNames",
+	},
+	{
+		protection: "report: only a limit that is in force",
+		file:       reportFile, old: "if known && (!limited || inForce.Cmp(used) != 0) {", new: "if known && limited && inForce.Cmp(used) == 99 {",
+		pkg: agentTests, test: "TestReportsOnlyWhatIsInForce",
+	},
+	{
+		protection: "report: under the revision that the ResourceQuota carries, not the share's",
+		file:       reportFile, old: "status.Revision = revisionOf(seen.quota)", new: "status.Revision = seen.share.Spec.Revision",
+		pkg: agentTests, test: "TestBreakGlass",
+	},
+	{
+		protection: "report: out of a live read of the ResourceQuota",
+		file:       shareFile, old: "	if err := r.Live.Get(ctx, key, quota); err != nil {", new: "	if err := r.Get(ctx, key, quota); err != nil {",
+		pkg: agentTests, test: "TestReportsWhatIsReadLive",
+	},
+	{
+		protection: "report: refused if the share has changed since it was read",
+		file:       reportFile, old: "client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})", new: "client.MergeFrom(stored)",
+		pkg: agentTests, test: "TestStatusConflict",
+	},
+	{
+		protection: "report: nothing while the quota controller is stuck",
+		file:       reportFile, old: "if seen.stuck || seen.unguarded", new: "if seen.unguarded",
+		pkg: agentTests, test: "TestStuckQuotaController",
+	},
+	{
+		protection: "report: nothing while guard or fence is not in force",
+		file:       reportFile, old: `seen.stuck || seen.unguarded != "" ||`, new: `seen.stuck ||`,
+		pkg: agentTests, test: "TestReportsNothingWhileUnguarded",
+	},
+	{
+		protection: "report: no name whose usage is not known",
+		file:       reportFile, old: "status.Hard = quotav1.Mask(seen.quota.Status.Hard, names)", new: "status.Hard = quotav1.Mask(seen.quota.Status.Hard, append(names, quotav1.ResourceNames(seen.quota.Status.Hard)...))",
+		pkg: agentTests, test: "TestUncountedName",
+	},
+	{
+		protection: "release: no limit goes up",
+		file:       enforceFile, old: "hard[name] = smaller(used, limit)", new: "hard[name] = used",
+		pkg: agentTests, test: "TestRemovalRaisesNothing",
+	},
+	{
+		protection: "canary: a quota controller that does not follow is stuck",
+		file:       canaryFile, old: "	case c.Clock.Since(c.waiting) >= canaryTimeout:\n		verdict.Known, verdict.Stuck = true, true\n", new: "",
+		pkg: agentTests, test: "TestCanaryStuckAndRecovers",
+	},
+	{
+		protection: "canary: an answer from before the last change is none",
+		file:       canaryFile, old: "limit.Value() >= c.limit && ", new: "",
+		pkg: agentTests, test: "TestCanaryStaleRead",
+	},
+	{
+		protection: "webhook: a dry run states no demand and is not held",
+		file:       "webhooks/member/gate.go", old: "if request.DryRun || g.Stuck() {", new: "if g.Stuck() {",
+		pkg: gateTests, test: "TestAdmit/dry_run",
+	},
+	{
+		protection: "webhook: a dry run takes no room",
+		file:       "webhooks/member/gate.go", old: "g.Clock.Now(), request.DryRun)", new: "g.Clock.Now(), false)",
+		pkg: gateTests, test: "TestAdmitReservesNoRoomForADryRun",
+	},
+	{
+		protection: "webhook: what the API server shows live decides a denial, not a cache",
+		file:       "webhooks/member/gate.go", old: "	quota, err := l.live.get(ctx, g.Live, l.key)\n", new: "	quota, err := l.quota, ctx.Err()\n",
+		pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
+	},
 }

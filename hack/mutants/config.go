@@ -8,74 +8,72 @@ const (
 )
 
 // configMutants take rules out of what the members' own API servers enforce.
-func configMutants() []mutant {
-	return []mutant{
-		{
-			protection: "guard: only the agent changes a managed ResourceQuota",
-			file:       guardFile, old: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass\n",
-			new: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass || request.operation == 'UPDATE'\n",
-			pkg: agentTests, test: "TestPolicies/an_administrator_edits_a_limit",
-		},
-		{
-			protection: "guard: only the agent deletes a managed ResourceQuota",
-			file:       guardFile, old: "operations: [CREATE, UPDATE, DELETE]", new: "operations: [CREATE, UPDATE]",
-			pkg: agentTests, test: "TestPolicies/an_administrator_deletes",
-		},
-		{
-			protection: "guard: nobody but the agent writes a revision, also behind broken glass",
-			file:       guardFile, old: "variables.isAgent || request.operation == 'DELETE' || !('quota.fedquota.io/revision'",
-			new: "true || !('quota.fedquota.io/revision'",
-			pkg: agentTests, test: "TestPolicies/behind_broken_glass_a_tenant_sets_the_revision",
-		},
-		{
-			protection: "guard: the revision never goes down",
-			file:       guardFile, old: "variables.newRevision >= variables.oldRevision)", new: "true)",
-			pkg: agentTests, test: "TestPolicies/the_agent_goes_back_a_revision",
-		},
-		{
-			protection: "guard: at the same revision no limit goes up",
-			file:       guardFile, old: "variables.oldHard.all(r, r in variables.newHard && quantity", new: "true || variables.oldHard.all(r, r in variables.newHard && quantity",
-			pkg: agentTests, test: "TestPolicies/the_agent_raises_a_limit_at_the_same_revision",
-		},
-		{
-			protection: "guard: no limit is lowered below what is used",
-			file:       guardFile, old: "variables.newHard.all(r, !(r in variables.used) ||", new: "true || variables.newHard.all(r, !(r in variables.used) ||",
-			pkg: agentTests, test: "TestPolicies/the_agent_lowers_a_limit_below_what_is_used",
-		},
-		{
-			protection: "guard: glass is broken on a managed ResourceQuota only, not before it is promoted",
-			file:       guardFile, old: "variables.wasManaged && variables.oldReason != ''", new: "variables.oldReason != ''",
-			pkg: agentTests, test: "TestPolicies/a_tenant_promotes_one_with_a_reason_set_before",
-		},
-		{
-			protection: "fence: no charge above spec.hard",
-			file:       fenceFile, old: "request.userInfo.username != 'system:apiserver' ||", new: "true ||",
-			pkg: agentTests, test: "TestPolicies/a_charge_above_a_limit_that_was_lowered",
-		},
-		{
-			protection: "fence: the limit in force is not brought above spec.hard",
-			file:       fenceFile, old: "variables.statusHard.all(r, (r in", new: "true || variables.statusHard.all(r, (r in",
-			pkg: agentTests, test: "TestPolicies/anyone_brings_the_limit_in_force_above_the_limit",
-		},
-		{
-			protection: "fence: a limit in force is not taken out of force",
-			file:       fenceFile, old: "expression: variables.statusWasHard.all(", new: "expression: true || variables.statusWasHard.all(",
-			pkg: agentTests, test: "TestPolicies/a_tenant_takes_a_limit_out_of_force",
-		},
-		{
-			protection: "fence: no metadata changes through the status, past the guard",
-			file:       fenceFile, old: " &&\n      object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})\n", new: "\n",
-			pkg: agentTests, test: "TestPolicies/a_tenant_sets_the_revision_through_the_status",
-		},
-		{
-			protection: "QuotaShare: the revision never goes down",
-			file:       shareCRD, old: "rule: self.revision >= oldSelf.revision", new: "rule: self.revision >= 0",
-			pkg: crdTests, test: "TestQuotaShareRevision/lower_revision,_same_hard",
-		},
-		{
-			protection: "QuotaShare: a limit changes with a higher revision only",
-			file:       shareCRD, old: "self.revision > oldSelf.revision || self.hard", new: "self.revision >= oldSelf.revision || self.hard",
-			pkg: crdTests, test: "TestQuotaShareRevision/same_revision,_more",
-		},
-	}
+var configMutants = []mutant{
+	{
+		protection: "guard: only the agent changes a managed ResourceQuota",
+		file:       guardFile, old: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass\n",
+		new: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass || (variables.wasManaged && request.operation == 'UPDATE')\n",
+		pkg: agentTests, test: "TestPolicies/an_administrator_edits_a_limit",
+	},
+	{
+		protection: "guard: only the agent deletes a managed ResourceQuota",
+		file:       guardFile, old: "operations: [CREATE, UPDATE, DELETE]", new: "operations: [CREATE, UPDATE]",
+		pkg: agentTests, test: "TestPolicies/an_administrator_deletes",
+	},
+	{
+		protection: "guard: nobody but the agent writes a revision, also behind broken glass",
+		file:       guardFile, old: "variables.isAgent || request.operation == 'DELETE' || !('quota.fedquota.io/revision'",
+		new: "true || !('quota.fedquota.io/revision'",
+		pkg: agentTests, test: "TestPolicies/behind_broken_glass_a_tenant_sets_the_revision",
+	},
+	{
+		protection: "guard: the revision never goes down",
+		file:       guardFile, old: "variables.newRevision >= variables.oldRevision)", new: "true)",
+		pkg: agentTests, test: "TestPolicies/the_agent_goes_back_a_revision",
+	},
+	{
+		protection: "guard: at the same revision no limit goes up",
+		file:       guardFile, old: "variables.oldHard.all(r, r in variables.newHard && quantity", new: "true || variables.oldHard.all(r, r in variables.newHard && quantity",
+		pkg: agentTests, test: "TestPolicies/the_agent_raises_a_limit_at_the_same_revision",
+	},
+	{
+		protection: "guard: no limit is lowered below what is used",
+		file:       guardFile, old: "variables.newHard.all(r, !(r in variables.used) ||", new: "true || variables.newHard.all(r, !(r in variables.used) ||",
+		pkg: agentTests, test: "TestPolicies/the_agent_lowers_a_limit_below_what_is_used",
+	},
+	{
+		protection: "guard: glass is broken on a managed ResourceQuota only, not before it is promoted",
+		file:       guardFile, old: "variables.wasManaged && variables.oldReason != ''", new: "variables.oldReason != ''",
+		pkg: agentTests, test: "TestPolicies/a_tenant_promotes_one_with_a_reason_set_before",
+	},
+	{
+		protection: "fence: no charge above spec.hard",
+		file:       fenceFile, old: "request.userInfo.username != 'system:apiserver' ||", new: "true ||",
+		pkg: agentTests, test: "TestPolicies/a_charge_above_a_limit_that_was_lowered",
+	},
+	{
+		protection: "fence: the limit in force is not brought above spec.hard",
+		file:       fenceFile, old: "variables.statusHard.all(r, (r in", new: "true || variables.statusHard.all(r, (r in",
+		pkg: agentTests, test: "TestPolicies/anyone_brings_the_limit_in_force_above_the_limit",
+	},
+	{
+		protection: "fence: a limit in force is not taken out of force",
+		file:       fenceFile, old: "expression: variables.statusWasHard.all(", new: "expression: true || variables.statusWasHard.all(",
+		pkg: agentTests, test: "TestPolicies/a_tenant_takes_a_limit_out_of_force",
+	},
+	{
+		protection: "fence: no metadata changes through the status, past the guard",
+		file:       fenceFile, old: " &&\n      object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})\n", new: "\n",
+		pkg: agentTests, test: "TestPolicies/a_tenant_sets_the_revision_through_the_status",
+	},
+	{
+		protection: "QuotaShare: the revision never goes down",
+		file:       shareCRD, old: "rule: self.revision >= oldSelf.revision", new: "rule: self.revision >= 0",
+		pkg: crdTests, test: "TestQuotaShareRevision/lower_revision,_same_hard",
+	},
+	{
+		protection: "QuotaShare: a limit changes with a higher revision only",
+		file:       shareCRD, old: "self.revision > oldSelf.revision || self.hard", new: "self.revision >= oldSelf.revision || self.hard",
+		pkg: crdTests, test: "TestQuotaShareRevision/same_revision,_more",
+	},
 }

@@ -11,114 +11,112 @@ const (
 )
 
 // hubMutants take protections out of the hub manager.
-func hubMutants() []mutant {
-	return []mutant{
-		{
-			protection: "the ledger is stored before any share is written",
-			file:       roundFile, old: "	if err := r.store(ctx, s); err != nil {\n",
-			new: "	if _, err := r.deliver(ctx, s); err != nil {\n		return ctrl.Result{}, err\n	}\n	if err := r.store(ctx, s); err != nil {\n",
-			pkg: hubTests, test: "TestLedgerIsStoredBeforeShares",
-		},
-		{
-			protection: "no share is written if the ledger could not be stored",
-			file:       statusFile, old: "	if err := r.Status().Update(ctx, s.fq); err != nil {\n		return err\n	}\n", new: "	_ = r.Status().Update(ctx, s.fq)\n",
-			pkg: hubTests, test: "TestLedgerIsStoredBeforeShares",
-		},
-		{
-			protection: "the ledger is stored by a compare-and-swap",
-			file:       statusFile, old: "	if err := r.Status().Update(ctx, s.fq); err != nil {\n", new: "	s.fq.ResourceVersion = \"\"\n	if err := r.Status().Update(ctx, s.fq); err != nil {\n",
-			pkg: hubTests, test: "TestStaleLeader",
-		},
-		{
-			protection: "the ledger that a round is decided on is read live",
-			file:       roundFile, old: "r.Live.Get(ctx, req.NamespacedName, fq)", new: "r.Get(ctx, req.NamespacedName, fq)",
-			pkg: hubTests, test: "TestRoundsReadLive",
-		},
-		{
-			protection: "what an entry is founded on, or ended by, is read live",
-			file:       observeFile, old: "		return r.Members.GetUncachedClient(ctx, key)\n", new: "		return r.Members.GetReader(ctx, key)\n",
-			pkg: hubTests, test: "TestGoneIsReadLive",
-		},
-		{
-			protection: "the Cluster is marked before its share is written",
-			file:       deliverFile, old: "	if err := r.mark(ctx, s, m); err != nil {\n		return err\n	}\n", new: "	_ = r.mark(ctx, s, m)\n",
-			pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
-		},
-		{
-			protection: "a Cluster with a marker may hold anything, although its share cannot be read",
-			file:       decideFile, old: "s.ledger.Join(m.name, markerOf(m.cluster) > 0)", new: "s.ledger.Join(m.name, false)",
-			pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
-		},
-		{
-			protection: "a ledger that was lost counts on above the markers",
-			file:       decideFile, old: "		s.ledger.Continue(s.marker)\n", new: "",
-			pkg: hubTests, test: "TestLostLedgerAndShare",
-		},
-		{
-			protection: "a ledger that was rolled back is noticed by what members were told",
-			file:       decideFile, old: "		s.ledger.Rebuild(highest)\n", new: "",
-			pkg: hubTests, test: "TestRolledBackLedger",
-		},
-		{
-			protection: "a member that cannot be read keeps what it was granted",
-			file:       decideFile, old: "	if !m.read() {\n		return\n	}\n	if e, ok", new: "	if !m.read() {\n		s.ledger.Vacate(m.name)\n		return\n	}\n	if e, ok",
-			pkg: hubTests, test: "TestUnreachable",
-		},
-		{
-			protection: "a cluster that leaves keeps its entry until its share is gone",
-			file:       decideFile, old: "if !m.read() || !m.live || m.share != nil {", new: "if !m.read() || !m.live {",
-			pkg: hubTests, test: "TestDeletion",
-		},
-		{
-			protection: "a share that is not there is not one that is gone: its limit may be in force",
-			file:       decideFile, old: "return s.removing() || !s.ledger.Holds(m.name) || m.heldBack == namespaceMissing", new: "return true",
-			pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
-		},
-		{
-			protection: "an API server without the API QuotaShare says nothing of shares",
-			file:       observeFile, old: "case !apierrors.IsNotFound(err) || isAbsentKind(err):", new: "case !apierrors.IsNotFound(err):",
-			pkg: hubTests, test: "TestLostAPI",
-		},
-		{
-			protection: "a share is deleted only after the cluster has confirmed that it holds nothing",
-			file:       decideFile, old: "(!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)", new: "e.Revision > 0",
-			pkg: hubTests, test: "TestClusterLeaves",
-		},
-		{
-			protection: "a FederatedQuota waits by its finalizer for every member",
-			file:       scopeFile, old: "return s.removing() && len(s.ledger.Clusters()) == 0", new: "return s.removing()",
-			pkg: hubTests, test: "TestDeletion",
-		},
-		{
-			protection: "a member whose quota controller is stuck is not raised",
-			file:       decideFile, old: "		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && ", new: "		",
-			pkg: hubTests, test: "TestWhatMembersReport/stuck",
-		},
-		{
-			protection: "a member behind broken glass is not raised",
-			file:       decideFile, old: "!m.reports(quotav1alpha1.ConditionBreakGlass) &&\n", new: "true &&\n",
-			pkg: hubTests, test: "TestWhatMembersReport/break_glass",
-		},
-		{
-			protection: "a member without guard or fence is not raised",
-			file:       decideFile, old: "		!m.reports(quotav1alpha1.ConditionUnguarded)\n", new: "		true\n",
-			pkg: hubTests, test: "TestWhatMembersReport/unguarded",
-		},
-		{
-			protection: "a member whose usage is not known is not raised",
-			file:       decideFile, old: "m.selected && known && m.report.Revision > 0 &&", new: "m.selected && (known || true) &&",
-			pkg: hubTests, test: "TestJoinProbesAtZeroAndRaises",
-		},
-		{
-			protection: "a limit that a member cannot reach within the revision is asked for anew",
-			file:       decideFile, old: "if s.ledger.Disagrees(m.name, m.report) && ", new: "if false && ",
-			pkg: hubTests, test: "TestLostLimit",
-		},
-		{
-			protection: "an older FederatedQuota of the same scope keeps a newer one from acting",
-			file:       scopeFile, old: `return s.fq.DeletionTimestamp.IsZero() && (len(s.problems) > 0 || s.conflict != "")`,
-			new: `return s.fq.DeletionTimestamp.IsZero() && len(s.problems) > 0`,
-			pkg: hubTests, test: "TestConflict",
-		},
-	}
+var hubMutants = []mutant{
+	{
+		protection: "the ledger is stored before any share is written",
+		file:       roundFile, old: "	if err := r.store(ctx, s); err != nil {\n",
+		new: "	if _, err := r.deliver(ctx, s); err != nil {\n		return ctrl.Result{}, err\n	}\n	if err := r.store(ctx, s); err != nil {\n",
+		pkg: hubTests, test: "TestLedgerIsStoredBeforeShares",
+	},
+	{
+		protection: "no share is written if the ledger could not be stored",
+		file:       statusFile, old: "	if err := r.Status().Update(ctx, s.fq); err != nil {\n		return err\n	}\n", new: "	_ = r.Status().Update(ctx, s.fq)\n",
+		pkg: hubTests, test: "TestLedgerIsStoredBeforeShares",
+	},
+	{
+		protection: "the ledger is stored by a compare-and-swap",
+		file:       statusFile, old: "	if err := r.Status().Update(ctx, s.fq); err != nil {\n", new: "	s.fq.ResourceVersion = \"\"\n	if err := r.Status().Update(ctx, s.fq); err != nil {\n",
+		pkg: hubTests, test: "TestStaleLeader",
+	},
+	{
+		protection: "the ledger that a round is decided on is read live",
+		file:       roundFile, old: "r.Live.Get(ctx, req.NamespacedName, fq)", new: "r.Get(ctx, req.NamespacedName, fq)",
+		pkg: hubTests, test: "TestRoundsReadLive",
+	},
+	{
+		protection: "what an entry is founded on, or ended by, is read live",
+		file:       observeFile, old: "		return r.Members.GetUncachedClient(ctx, key)\n", new: "		return r.Members.GetReader(ctx, key)\n",
+		pkg: hubTests, test: "TestGoneIsReadLive",
+	},
+	{
+		protection: "the Cluster is marked before its share is written",
+		file:       deliverFile, old: "	if err := r.mark(ctx, s, m); err != nil {\n		return err\n	}\n", new: "	_ = r.mark(ctx, s, m)\n",
+		pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
+	},
+	{
+		protection: "a Cluster with a marker may hold anything, although its share cannot be read",
+		file:       decideFile, old: "s.ledger.Join(m.name, markerOf(m.cluster) > 0)", new: "s.ledger.Join(m.name, false)",
+		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
+	},
+	{
+		protection: "a ledger that was lost counts on above the markers",
+		file:       decideFile, old: "		s.ledger.Continue(s.marker)\n", new: "",
+		pkg: hubTests, test: "TestLostLedgerAndShare",
+	},
+	{
+		protection: "a ledger that was rolled back is noticed by what members were told",
+		file:       decideFile, old: "		s.ledger.Rebuild(highest)\n", new: "",
+		pkg: hubTests, test: "TestRolledBackLedger",
+	},
+	{
+		protection: "a member that cannot be read keeps what it was granted",
+		file:       decideFile, old: "	if !m.read() {\n		return\n	}\n	if e, ok", new: "	if !m.read() {\n		s.ledger.Vacate(m.name)\n		return\n	}\n	if e, ok",
+		pkg: hubTests, test: "TestUnreachable",
+	},
+	{
+		protection: "a cluster that leaves keeps its entry until its share is gone",
+		file:       decideFile, old: "if !m.read() || !m.live || m.share != nil {", new: "if !m.read() || !m.live {",
+		pkg: hubTests, test: "TestDeletion",
+	},
+	{
+		protection: "a share that is not there is not one that is gone: its limit may be in force",
+		file:       decideFile, old: "return s.removing() || !s.ledger.Holds(m.name) || m.heldBack == namespaceMissing", new: "return true",
+		pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
+	},
+	{
+		protection: "an API server without the API QuotaShare says nothing of shares",
+		file:       observeFile, old: "case !apierrors.IsNotFound(err) || isAbsentKind(err):", new: "case !apierrors.IsNotFound(err):",
+		pkg: hubTests, test: "TestLostAPI",
+	},
+	{
+		protection: "a share is deleted only after the cluster has confirmed that it holds nothing",
+		file:       decideFile, old: "(!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)", new: "e.Revision > 0",
+		pkg: hubTests, test: "TestClusterLeaves",
+	},
+	{
+		protection: "a FederatedQuota waits by its finalizer for every member",
+		file:       scopeFile, old: "return s.removing() && len(s.ledger.Clusters()) == 0", new: "return s.removing()",
+		pkg: hubTests, test: "TestDeletion",
+	},
+	{
+		protection: "a member whose quota controller is stuck is not raised",
+		file:       decideFile, old: "		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && ", new: "		",
+		pkg: hubTests, test: "TestWhatMembersReport/stuck",
+	},
+	{
+		protection: "a member behind broken glass is not raised",
+		file:       decideFile, old: "!m.reports(quotav1alpha1.ConditionBreakGlass) &&\n", new: "true &&\n",
+		pkg: hubTests, test: "TestWhatMembersReport/break_glass",
+	},
+	{
+		protection: "a member without guard or fence is not raised",
+		file:       decideFile, old: "		!m.reports(quotav1alpha1.ConditionUnguarded)\n", new: "		true\n",
+		pkg: hubTests, test: "TestWhatMembersReport/unguarded",
+	},
+	{
+		protection: "a member whose usage is not known is not raised",
+		file:       decideFile, old: "m.selected && known && m.report.Revision > 0 &&", new: "m.selected && (known || true) &&",
+		pkg: hubTests, test: "TestJoinProbesAtZeroAndRaises",
+	},
+	{
+		protection: "a limit that a member cannot reach within the revision is asked for anew",
+		file:       decideFile, old: "if s.ledger.Disagrees(m.name, m.report) && ", new: "if false && ",
+		pkg: hubTests, test: "TestLostLimit",
+	},
+	{
+		protection: "an older FederatedQuota of the same scope keeps a newer one from acting",
+		file:       scopeFile, old: `return s.fq.DeletionTimestamp.IsZero() && (len(s.problems) > 0 || s.conflict != "")`,
+		new: `return s.fq.DeletionTimestamp.IsZero() && len(s.problems) > 0`,
+		pkg: hubTests, test: "TestConflict",
+	},
 }

@@ -8,117 +8,115 @@ const (
 )
 
 // ledgerMutants take protections out of the steps of the ledger.
-func ledgerMutants() []mutant {
-	return []mutant{
-		{
-			protection: "raise: no more than what is free",
-			file:       stepsFile, old: "	x = min(x, l.Free(name))\n", new: "	x = max(x, 0)\n",
-			pkg: ledgerTests, test: "TestSteps/raise:_no_more_than_what_is_free",
-		},
-		{
-			protection: "raise: nobody while there is debt",
-			file:       ledgerFile, old: "return max(0, l.budget[name]-l.Granted(name))", new: "return max(10, l.budget[name]-l.Granted(name))",
-			pkg: ledgerTests, test: "TestSteps/raise:_not_while_there_is_debt",
-		},
-		{
-			protection: "free: what was granted counts, not what was decided",
-			file:       ledgerFile, old: "amount.Add(l.sums[name], e.Granted[name])", new: "amount.Add(l.sums[name], e.Target[name])",
-			pkg: ledgerTests, test: "TestSteer/what_a_donor_gives_is_not_free_before_it_confirmed",
-		},
-		{
-			protection: "restore: not above what is granted",
-			file:       stepsFile, old: " && target <= e.Granted[name] &&", new: " &&",
-			pkg: ledgerTests, test: "TestSteps/restore:_not_above_what_is_granted,_nor_down",
-		},
-		{
-			protection: "restore: nothing while there is debt",
-			file:       stepsFile, old: " && l.Debt(name) == 0", new: "",
-			pkg: ledgerTests, test: "TestSteps/restore:_not_while_there_is_debt",
-		},
-		{
-			protection: "lower: what is granted stays until it is confirmed",
-			file:       stepsFile, old: "	e.Target[name] = target\n	l.next", new: "	e.Target[name], e.Granted[name] = target, target\n	l.next",
-			pkg: ledgerTests, test: "TestSteps/lower:_granted_stays",
-		},
-		{
-			protection: "every step takes a new revision",
-			file:       ledgerFile, old: "	l.revision++\n", new: "",
-			pkg: ledgerTests, test: "TestSteps/lower:_granted_stays",
-		},
-		{
-			protection: "settle: only by a report of the entry's own revision",
-			file:       ledgerFile, old: "report.Revision == e.Revision", new: "report.Revision <= e.Revision",
-			pkg: ledgerTests, test: "TestSteps/settle:_an_older_report_releases_nothing",
-		},
-		{
-			protection: "settle: what is used above the limit stays granted",
-			file:       ledgerFile, old: "return max(hard, used), limited && counted", new: "return max(hard, min(used, 0)), limited && counted",
-			pkg: ledgerTests, test: "TestSteps/settle:_usage_found_above_limit_and_grant_is_charged",
-		},
-		{
-			protection: "settle: nothing is released of a name whose usage is not known",
-			file:       ledgerFile, old: "return max(hard, used), limited && counted", new: "return max(hard, used), limited || counted",
-			pkg: ledgerTests, test: "TestSteps/settle:_a_name_whose_usage_is_not_known_releases_nothing",
-		},
-		{
-			protection: "settle: what an older report shows above the grant is charged",
-			file:       stepsFile, old: "e.Granted[name] = max(held, e.Granted[name])", new: "continue",
-			pkg: ledgerTests, test: "TestSteps/settle:_an_older_report_charges_what_it_shows_above_the_grant",
-		},
-		{
-			protection: "settle: not below the target, to which the share entitles the cluster",
-			file:       stepsFile, old: "e.Granted[name] = max(held, e.Target[name])", new: "e.Granted[name] = held",
-			pkg: ledgerTests, test: "TestSteps/settle:_a_limit_below_the_target_may_rise_to_it",
-		},
-		{
-			protection: "join: who may hold a share counts with anything until it was read",
-			file:       stepsFile, old: "	if mayHoldShare {\n", new: "	if mayHoldShare && false {\n",
-			pkg: ledgerTests, test: "TestSteps/join:_a_cluster_that_may_hold_a_share_may_hold_anything",
-		},
-		{
-			protection: "adopt: a share that was found may be enforcing anything until it confirms",
-			file:       stepsFile, old: "		e.Granted = amount.Max(unknown(l.budget), e.Granted)\n", new: "		e.Granted = amount.Max(share.Hard.Only(l.budget), e.Granted)\n",
-			pkg: ledgerTests, test: "TestSteps/adopt:_a_share_that_is_in_force_keeps_its_limit,_far_above_all_that_was_seen",
-		},
-		{
-			protection: "adopt: above every revision that was seen",
-			file:       stepsFile, old: "		l.Continue(share.highest())\n", new: "",
-			pkg: ledgerTests, test: "TestSteps/adopt:_an_old_share_in_the_place_of_a_newer_one_that_is_in_force",
-		},
-		{
-			protection: "adopt: a share that is not in force may be an old one, and what it says is not granted again",
-			file:       stepsFile, old: "share != nil && share.InForce == share.Revision", new: "share != nil",
-			pkg: ledgerTests, test: "TestSteps/adopt:_an_old_share_in_the_place_of_a_newer_one_that_is_in_force",
-		},
-		{
-			protection: "rollback: a higher revision in a member is noticed",
-			file:       stepsFile, old: "seen.highest() > e.Revision || ", new: "",
-			pkg: ledgerTests, test: "TestRolledBack/a_newer_share",
-		},
-		{
-			protection: "rollback: another limit at the same revision is noticed",
-			file:       stepsFile, old: "seen.Revision == e.Revision && !seen.Hard.Equal(e.Target)", new: "false",
-			pkg: ledgerTests, test: "TestRolledBack/the_same_revision_of_another_ledger",
-		},
-		{
-			protection: "rollback: every cluster counts as unread",
-			file:       stepsFile, old: "Entry{Granted: amount.Max(unknown(l.budget), e.Granted),", new: "Entry{Granted: e.Granted,",
-			pkg: ledgerTests, test: "TestSteps/rebuild:_nobody_is_known_any_more",
-		},
-		{
-			protection: "rollback: the counter jumps above what may still be on its way",
-			file:       stepsFile, old: "l.revision = above + Gap", new: "l.revision = above",
-			pkg: ledgerTests, test: "TestSteps/rebuild:_nobody_is_known_any_more",
-		},
-		{
-			protection: "a resource name that leaves the budget stays granted until the cluster has dropped it",
-			file:       ledgerFile, old: "amount.Max(zero(budget), e.Granted)", new: "amount.Max(zero(budget), e.Granted.Only(budget))",
-			pkg: ledgerTests, test: "TestNewWithOtherNames/a_name_that_left_stays_granted",
-		},
-		{
-			protection: "the share carries the target, not what is granted",
-			file:       convertFile, old: "return e.Revision, e.Target.ToList(like)", new: "return e.Revision, e.Granted.ToList(like)",
-			pkg: "controllers/hub", test: "TestDonorFirst",
-		},
-	}
+var ledgerMutants = []mutant{
+	{
+		protection: "raise: no more than what is free",
+		file:       stepsFile, old: "	x = min(x, l.Free(name))\n", new: "	x = max(x, 0)\n",
+		pkg: ledgerTests, test: "TestSteps/raise:_no_more_than_what_is_free",
+	},
+	{
+		protection: "raise: nobody while there is debt",
+		file:       ledgerFile, old: "return max(0, l.budget[name]-l.Granted(name))", new: "return max(10, l.budget[name]-l.Granted(name))",
+		pkg: ledgerTests, test: "TestSteps/raise:_not_while_there_is_debt",
+	},
+	{
+		protection: "free: what was granted counts, not what was decided",
+		file:       ledgerFile, old: "amount.Add(l.sums[name], e.Granted[name])", new: "amount.Add(l.sums[name], e.Target[name])",
+		pkg: ledgerTests, test: "TestSteer/what_a_donor_gives_is_not_free_before_it_confirmed",
+	},
+	{
+		protection: "restore: not above what is granted",
+		file:       stepsFile, old: " && target <= e.Granted[name] &&", new: " &&",
+		pkg: ledgerTests, test: "TestSteps/restore:_not_above_what_is_granted,_nor_down",
+	},
+	{
+		protection: "restore: nothing while there is debt",
+		file:       stepsFile, old: " && l.Debt(name) == 0", new: "",
+		pkg: ledgerTests, test: "TestSteps/restore:_not_while_there_is_debt",
+	},
+	{
+		protection: "lower: what is granted stays until it is confirmed",
+		file:       stepsFile, old: "	e.Target[name] = target\n	l.next", new: "	e.Target[name], e.Granted[name] = target, target\n	l.next",
+		pkg: ledgerTests, test: "TestSteps/lower:_granted_stays",
+	},
+	{
+		protection: "every step takes a new revision",
+		file:       ledgerFile, old: "	l.revision++\n", new: "",
+		pkg: ledgerTests, test: "TestSteps/lower:_granted_stays",
+	},
+	{
+		protection: "settle: only by a report of the entry's own revision",
+		file:       ledgerFile, old: "report.Revision == e.Revision", new: "report.Revision <= e.Revision",
+		pkg: ledgerTests, test: "TestSteps/settle:_an_older_report_releases_nothing",
+	},
+	{
+		protection: "settle: what is used above the limit stays granted",
+		file:       ledgerFile, old: "return max(hard, used), limited && counted", new: "return max(hard, min(used, 0)), limited && counted",
+		pkg: ledgerTests, test: "TestSteps/settle:_usage_found_above_limit_and_grant_is_charged",
+	},
+	{
+		protection: "settle: nothing is released of a name whose usage is not known",
+		file:       ledgerFile, old: "return max(hard, used), limited && counted", new: "return max(hard, used), limited || counted",
+		pkg: ledgerTests, test: "TestSteps/settle:_a_name_whose_usage_is_not_known_releases_nothing",
+	},
+	{
+		protection: "settle: what an older report shows above the grant is charged",
+		file:       stepsFile, old: "e.Granted[name] = max(held, e.Granted[name])", new: "continue",
+		pkg: ledgerTests, test: "TestSteps/settle:_an_older_report_charges_what_it_shows_above_the_grant",
+	},
+	{
+		protection: "settle: not below the target, to which the share entitles the cluster",
+		file:       stepsFile, old: "e.Granted[name] = max(held, e.Target[name])", new: "e.Granted[name] = held",
+		pkg: ledgerTests, test: "TestSteps/settle:_a_limit_below_the_target_may_rise_to_it",
+	},
+	{
+		protection: "join: who may hold a share counts with anything until it was read",
+		file:       stepsFile, old: "	if mayHoldShare {\n", new: "	if mayHoldShare && false {\n",
+		pkg: ledgerTests, test: "TestSteps/join:_a_cluster_that_may_hold_a_share_may_hold_anything",
+	},
+	{
+		protection: "adopt: a share that was found may be enforcing anything until it confirms",
+		file:       stepsFile, old: "		e.Granted = amount.Max(unknown(l.budget), e.Granted)\n", new: "		e.Granted = amount.Max(share.Hard.Only(l.budget), e.Granted)\n",
+		pkg: ledgerTests, test: "TestSteps/adopt:_a_share_that_is_in_force_keeps_its_limit,_far_above_all_that_was_seen",
+	},
+	{
+		protection: "adopt: above every revision that was seen",
+		file:       stepsFile, old: "		l.Continue(share.highest())\n", new: "",
+		pkg: ledgerTests, test: "TestSteps/adopt:_an_old_share_in_the_place_of_a_newer_one_that_is_in_force",
+	},
+	{
+		protection: "adopt: a share that is not in force may be an old one, and what it says is not granted again",
+		file:       stepsFile, old: "share != nil && share.InForce == share.Revision", new: "share != nil",
+		pkg: ledgerTests, test: "TestSteps/adopt:_an_old_share_in_the_place_of_a_newer_one_that_is_in_force",
+	},
+	{
+		protection: "rollback: a higher revision in a member is noticed",
+		file:       stepsFile, old: "seen.highest() > e.Revision || ", new: "",
+		pkg: ledgerTests, test: "TestRolledBack/a_newer_share",
+	},
+	{
+		protection: "rollback: another limit at the same revision is noticed",
+		file:       stepsFile, old: "seen.Revision == e.Revision && !seen.Hard.Equal(e.Target)", new: "false",
+		pkg: ledgerTests, test: "TestRolledBack/the_same_revision_of_another_ledger",
+	},
+	{
+		protection: "rollback: every cluster counts as unread",
+		file:       stepsFile, old: "Entry{Granted: amount.Max(unknown(l.budget), e.Granted),", new: "Entry{Granted: e.Granted,",
+		pkg: ledgerTests, test: "TestSteps/rebuild:_nobody_is_known_any_more",
+	},
+	{
+		protection: "rollback: the counter jumps above what may still be on its way",
+		file:       stepsFile, old: "l.revision = above + Gap", new: "l.revision = above",
+		pkg: ledgerTests, test: "TestSteps/rebuild:_nobody_is_known_any_more",
+	},
+	{
+		protection: "a resource name that leaves the budget stays granted until the cluster has dropped it",
+		file:       ledgerFile, old: "amount.Max(zero(budget), e.Granted)", new: "amount.Max(zero(budget), e.Granted.Only(budget))",
+		pkg: ledgerTests, test: "TestNewWithOtherNames/a_name_that_left_stays_granted",
+	},
+	{
+		protection: "the share carries the target, not what is granted",
+		file:       convertFile, old: "return e.Revision, e.Target.ToList(like)", new: "return e.Revision, e.Granted.ToList(like)",
+		pkg: "controllers/hub", test: "TestDonorFirst",
+	},
 }

@@ -29,8 +29,11 @@ func main() {
 	}
 }
 
-// run takes out what is selected, one after another, in a copy of the tree that goes when it ends.
+// run takes out what is selected, and writes the table if that was all there is.
 func run(ctx context.Context, root, only, write string) error {
+	if only != "" && write != "" {
+		return errors.New("the table is of all protections: -write goes without -run")
+	}
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -39,6 +42,14 @@ func run(ctx context.Context, root, only, write string) error {
 	if len(chosen) == 0 {
 		return errors.New("no protection matches")
 	}
+	if err := attack(ctx, root, chosen); err != nil || write == "" {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, write), []byte(document(all())), 0o600)
+}
+
+// attack takes the protections out, one after another, in a copy of the tree that goes when it ends.
+func attack(ctx context.Context, root string, list []mutant) error {
 	copied, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
 		return err
@@ -47,31 +58,26 @@ func run(ctx context.Context, root, only, write string) error {
 	if err := copyTree(root, copied); err != nil {
 		return err
 	}
-	if err := allPass(ctx, copied, chosen); err != nil {
+	if err := allPass(ctx, copied, list); err != nil {
 		return err
 	}
 	survivors := 0
-	for _, m := range chosen {
-		start := time.Now()
-		verdict := m.judge(ctx, copied)
+	for _, m := range list {
+		start, result := time.Now(), "fails, as it should"
+		if err := m.judge(ctx, copied); err != nil {
+			result = err.Error()
+			survivors++
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		result := "fails, as it should"
-		if verdict != nil {
-			result = verdict.Error()
-			survivors++
-		}
-		fmt.Fprintf(os.Stdout, "%-90s %-100s %4.0f s  %s\n", m.protection, m.testName(), time.Since(start).Seconds(), result)
+		fmt.Printf("%3.0f s  %s  %-95s  %s\n", time.Since(start).Seconds(), result, m.protection, m.testName())
 	}
 	if survivors > 0 {
-		return fmt.Errorf("%d of %d protections could go without the test named for them failing", survivors, len(chosen))
+		return fmt.Errorf("%d of %d protections could go without the test named for them failing", survivors, len(list))
 	}
-	fmt.Fprintf(os.Stdout, "%d protections taken out, and each time the test named for it failed\n", len(chosen))
-	if write == "" {
-		return nil
-	}
-	return os.WriteFile(filepath.Join(root, write), []byte(document(all())), 0o600)
+	fmt.Printf("%d protections taken out, and each time the test named for it failed\n", len(list))
+	return nil
 }
 
 func selected(list []mutant, pattern *regexp.Regexp) []mutant {
