@@ -110,11 +110,8 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	wanted.Status.Demand, again = f.Demand.of(share)
 	wanted.Status.Asked = f.Demand.asked(share)
 	result := ctrl.Result{RequeueAfter: again}
-	asks := wanted.Status.Asked > share.Status.Asked
-	if !asks && quotav1.Equals(share.Status.Demand, wanted.Status.Demand) {
-		return result, nil
-	}
-	if !asks && !unblocks(&share.Status, &wanted.Status) && (!mine || f.Demand.Clock.Since(when) < reportInterval) {
+	due := mine && f.Demand.Clock.Since(when) >= reportInterval
+	if !worthReporting(&share.Status, &wanted.Status, due) {
 		return result, nil
 	}
 	if err := f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share)); err != nil {
@@ -122,4 +119,13 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	f.Demand.wrote(wanted)
 	return result, nil
+}
+
+// worthReporting says whether a replica without the lease shall replace one status by another: to ask for the hub or for room
+// at once, and to take back what it has asked for when that is due.
+func worthReporting(before, after *quotav1alpha1.QuotaShareStatus, due bool) bool {
+	if after.Asked > before.Asked {
+		return true
+	}
+	return !quotav1.Equals(before.Demand, after.Demand) && (due || unblocks(before, after))
 }

@@ -55,17 +55,12 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 			continue
 		}
 		*pending = true
-		r, refused := refusals[w.Owner]
-		asked, denied := w.asked[share.Name]
-		if !refused && !denied && (w.Blocked || now.Sub(w.since) < patience) {
-			continue
-		}
-		unit := w.unit(share)
-		switch {
-		case refused:
-			unit = r.unit
-		case denied:
-			unit = asked
+		unit, asked := w.asks(share.Name, refusals)
+		if !asked {
+			if w.Blocked || now.Sub(w.since) < patience {
+				continue
+			}
+			unit = w.unit(share)
 		}
 		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pod: ns.shape(w)}
 	}
@@ -90,6 +85,15 @@ func (ns *namespace) shape(w *workload) *Shape {
 		return nil
 	}
 	return ShapeOf(w.Template)
+}
+
+// asks returns what a request of the workload that did not fit asked for last, if there was one.
+func (w *workload) asks(share string, refusals map[Owner]*refusal) (unit amount.List, asked bool) {
+	if r, refused := refusals[w.Owner]; refused {
+		return r.unit, true
+	}
+	unit, asked = w.asked[share]
+	return unit, asked
 }
 
 // unit returns what one pod of the workload is charged by a share.
