@@ -62,12 +62,16 @@ func (d *Demand) reportNamespace(ctx context.Context, namespace string) {
 	}
 }
 
-// source makes a controller look at the shares whose demand has changed.
+// source makes a controller look at the shares whose demand has changed. Requests may have come before: the webhook is served
+// earlier than controllers start.
 func (d *Demand) source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) error {
 		d.mutex.Lock()
 		defer d.mutex.Unlock()
 		d.queues = append(d.queues, queue)
+		for _, share := range d.Book.Shares() {
+			queue.Add(ctrl.Request{NamespacedName: share})
+		}
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,25 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
+
+// TestEarlyRequestsAreLookedAt has a request wait before any controller has started.
+func TestEarlyRequestsAreLookedAt(t *testing.T) {
+	key := types.NamespacedName{Namespace: "team", Name: "compute"}
+	d := &Demand{Book: demand.NewBook()}
+	d.Book.Hold(key, demand.Owner{Kind: "Pod", Name: "p"}, nil, amount.List{"pods": 2}, time.Unix(1000, 0))
+	d.Report(key)
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+	defer queue.ShutDown()
+	if err := d.source().Start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	if queue.Len() != 1 {
+		t.Fatalf("%d shares are looked at, want 1", queue.Len())
+	}
+	if got, _ := queue.Get(); got.NamespacedName != key {
+		t.Errorf("got %s", got)
+	}
+}
 
 // TestFollower reports what a replica without the lease has seen, asks whether the hub is there, and leaves all to the
 // reports of the leader once it leads itself.

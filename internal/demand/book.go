@@ -265,6 +265,21 @@ func (b *Book) Refused(share types.NamespacedName) bool {
 	return known && len(ns.refusals[share.Name]) > 0
 }
 
+// Shares returns those that requests did not fit.
+func (b *Book) Shares() []types.NamespacedName {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	var shares []types.NamespacedName
+	for name, ns := range b.namespaces {
+		for share, refusals := range ns.refusals {
+			if len(refusals) > 0 {
+				shares = append(shares, types.NamespacedName{Namespace: name, Name: share})
+			}
+		}
+	}
+	return shares
+}
+
 // Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one that
 // has waited longest first.
 func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper {
