@@ -21,6 +21,8 @@ type agent struct {
 	down bool
 	// used is what is in use, 0 of what it does not name.
 	used corev1.ResourceList
+	// wants, if set, is how many pods could be used: as many of them are as the limit allows, and the rest is demand.
+	wants int64
 	// hard is what is in force, revision its revision.
 	hard     corev1.ResourceList
 	revision int64
@@ -49,7 +51,20 @@ func (a *agent) act() bool {
 	if share.Spec.Revision >= a.revision {
 		a.enforce(share)
 	}
+	if a.wants > 0 {
+		a.use(share)
+	}
 	return a.report(share)
+}
+
+// use fills the limit as far as there is demand.
+func (a *agent) use(share *quotav1alpha1.QuotaShare) {
+	limit := a.hard["pods"]
+	used := min(a.wants, limit.Value())
+	a.used, share.Status.Demand = corev1.ResourceList{"pods": *resource.NewQuantity(used, resource.DecimalSI)}, nil
+	if used < a.wants {
+		share.Status.Demand = corev1.ResourceList{"pods": *resource.NewQuantity(a.wants-used, resource.DecimalSI)}
+	}
 }
 
 // enforce brings the share's limit into force, or what is used where that is more. Within a revision it only lowers.
@@ -69,7 +84,7 @@ func (a *agent) enforce(share *quotav1alpha1.QuotaShare) {
 
 func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	a.t.Helper()
-	stored := share.DeepCopy()
+	stored := a.share(a.name)
 	status := &share.Status
 	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
 	for name := range a.hard {

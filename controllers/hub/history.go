@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -43,12 +43,12 @@ func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]bool {
 }
 
 // move notes that the target has changed.
-func (h *history) move(now time.Time, before, after corev1.ResourceList) {
+func (h *history) move(now time.Time, before, after amount.List) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	h.moved = now
 	for name, target := range after {
-		if was, told := before[name]; told && target.Cmp(was) < 0 {
+		if target < before[name] {
 			if h.gave == nil {
 				h.gave = map[corev1.ResourceName]time.Time{}
 			}
@@ -77,14 +77,10 @@ func (r *QuotaReconciler) recall(s *scope) {
 }
 
 // note remembers which targets the round has moved.
-func (r *QuotaReconciler) note(s *scope, before []quotav1alpha1.ClusterStatus) {
-	was := make(map[quotav1alpha1.ClusterName]corev1.ResourceList, len(before))
-	for i := range before {
-		was[before[i].Name] = before[i].Target
-	}
-	for _, c := range s.fq.Status.Clusters {
-		if c.Revision > s.known[string(c.Name)] {
-			r.historyOf(s, s.byName[string(c.Name)]).move(s.now, was[c.Name], c.Target)
+func (r *QuotaReconciler) note(s *scope) {
+	for _, name := range s.ledger.Clusters() {
+		if e, _ := s.ledger.Entry(name); e.Revision > s.known[name].Revision {
+			r.historyOf(s, s.byName[name]).move(s.now, s.known[name].Target, e.Target)
 		}
 	}
 }

@@ -37,14 +37,14 @@ type scope struct {
 	strangers []string
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64
-	// known are the revisions of the entries before the round.
-	known map[string]int64
+	// known are the entries before the round.
+	known map[string]ledger.Entry
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
 }
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
-	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), known: make(map[string]int64, len(fq.Status.Clusters))}
+	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), known: make(map[string]ledger.Entry, len(fq.Status.Clusters))}
 	selected, missing := placed(&fq.Spec.Placement, clusters)
 	if s.removing() {
 		selected = nil
@@ -56,8 +56,9 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		s.problems = s.guarantees(selected)
 	}
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
-	for i := range fq.Status.Clusters {
-		s.known[string(fq.Status.Clusters[i].Name)] = fq.Status.Clusters[i].Revision
+	for _, name := range s.ledger.Clusters() {
+		e, _ := s.ledger.Entry(name)
+		s.known[name] = ledger.Entry{Revision: e.Revision, Target: e.Target.Clone()}
 	}
 	for i := range clusters {
 		s.marker = max(s.marker, markerOf(&clusters[i]))

@@ -45,7 +45,7 @@ func (r *QuotaReconciler) store(ctx context.Context, s *scope) error {
 		return err
 	}
 	r.stored.Store(s.fq.UID, r.Clock.Now())
-	r.note(s, stored.Clusters)
+	r.note(s)
 	r.announce(ctx, s.fq, stored.Conditions)
 	return nil
 }
