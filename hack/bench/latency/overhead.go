@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fedquota/fedquota/hack/bench/rig"
-
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/hack/bench/rig"
 )
 
 // latency is how long requests took, in milliseconds.
