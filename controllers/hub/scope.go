@@ -43,13 +43,16 @@ type scope struct {
 	marker int64
 	// before are the entries as they were stored, by cluster.
 	before map[string]quotav1alpha1.ClusterStatus
+	// known are the entries as the ledger had them before the round.
+	known map[string]ledger.Entry
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
 }
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
-	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), before: make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))}
-	s.unread = true
+	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), unread: true}
+	s.before = make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))
+	s.known = make(map[string]ledger.Entry, len(fq.Status.Clusters))
 	for _, c := range fq.Status.Clusters {
 		s.before[string(c.Name)] = c
 		s.unread = s.unread && c.Revision == 0
@@ -65,6 +68,10 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		s.problems = s.guarantees(selected)
 	}
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
+	for _, name := range s.ledger.Clusters() {
+		e, _ := s.ledger.Entry(name)
+		s.known[name] = ledger.Entry{Revision: e.Revision, Target: e.Target.Clone()}
+	}
 	for i := range clusters {
 		s.marker = max(s.marker, markerOf(&clusters[i]))
 	}

@@ -28,8 +28,12 @@ func (r *ShareReconciler) quotaHandler() handler.EventHandler {
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue requests) { all(ctx, e.Object.GetNamespace(), queue) },
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue requests) { all(ctx, e.Object.GetNamespace(), queue) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue requests) {
+			all(ctx, e.Object.GetNamespace(), queue)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue requests) {
+			all(ctx, e.Object.GetNamespace(), queue)
+		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue requests) {
 			before, after := e.ObjectOld.(*corev1.ResourceQuota), e.ObjectNew.(*corev1.ResourceQuota)
 			if !sameButUsed(before, after) {
