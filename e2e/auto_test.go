@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
@@ -23,9 +22,9 @@ import (
 	"github.com/fedquota/fedquota/e2e/system"
 )
 
-// following makes limits follow demand.
+// following makes limits follow demand, and headroom follow soon.
 func following(fq *quotav1alpha1.FederatedQuota) {
-	fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceAuto
+	fq.Spec.Rebalance = quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceAuto, DampingSeconds: new(int32(5))}
 }
 
 // deployment returns a ReplicaSet, which is what a Deployment makes, of pods that ask for cpu.
@@ -225,10 +224,4 @@ func (s *scenario) misfit(member string) time.Duration {
 		s.Errorf("a pod that fits nowhere, in %s: got %v, want Forbidden", member, err)
 	}
 	return time.Since(start)
-}
-
-// limitIn returns the limit in force in a member.
-func (s *scenario) limitIn(ctx context.Context, member string, name corev1.ResourceName) (resource.Quantity, error) {
-	quota, err := s.quota(ctx, member)
-	return quota.Status.Hard[name], err
 }

@@ -37,7 +37,7 @@ func testAutoKills(t *testing.T, w *world) {
 	s.fault("limits follow bursts of demand; two hub managers at once; %d kills (SIGKILL) of them and of agents; the budget cut and restored", rounds)
 	end()
 	s.endStorms()
-	s.follows(west, 40)
+	s.follows(west, 20)
 	s.finish()
 }
 
@@ -70,6 +70,6 @@ func testAutoNetwork(t *testing.T, w *world) {
 	s.noCondition(quotav1alpha1.ConditionStuckQuotaController)
 	end()
 	s.endStorms()
-	s.follows(west, 40)
+	s.follows(west, 20)
 	s.finish()
 }

@@ -53,6 +53,7 @@ func TestScenarios(t *testing.T) {
 		{"a lent min is reclaimed", testReclaim},
 		{"the fleet is full", testFull},
 		{"hub down while limits follow demand", testHubDown},
+		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
 	} {

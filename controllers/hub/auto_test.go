@@ -190,3 +190,14 @@ func TestPinnedMembersKeepWhatTheyHave(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstLimitsDoNotWait gives new members their part at once: what is put off is a move for headroom, not the first limit.
+func TestFirstLimitsDoNotWait(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, following)
+	for range 4 {
+		w.round()
+		w.act()
+	}
+	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
+}

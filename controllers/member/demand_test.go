@@ -70,7 +70,7 @@ func TestDemandOfReplicas(t *testing.T) {
 		d.wrote(share)
 	}
 
-	follower.Book.Hold(key, pod, true, amount.List{"pods": 2}, clk.Now())
+	follower.Book.Hold(key, pod, nil, amount.List{"pods": 2}, clk.Now())
 	want(leader, "0")
 	want(follower, "2")
 	write(follower)
@@ -80,7 +80,7 @@ func TestDemandOfReplicas(t *testing.T) {
 	write(follower)
 	want(leader, "0")
 
-	follower.Book.Hold(key, pod, true, amount.List{"pods": 3}, clk.Now())
+	follower.Book.Hold(key, pod, nil, amount.List{"pods": 3}, clk.Now())
 	write(follower)
 	want(leader, "3")
 	clk.SetTime(clk.Now().Add(demand.Memory))

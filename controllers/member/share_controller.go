@@ -58,9 +58,6 @@ type ShareReconciler struct {
 
 // SetupWithManager registers the reconciler.
 func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
-	sharesOfNamespace := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []ctrl.Request {
-		return r.shares(ctx, client.InNamespace(o.GetNamespace()))
-	})
 	allShares := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
 		return r.shares(ctx)
 	})
@@ -68,7 +65,7 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		Watches(&corev1.ResourceQuota{}, sharesOfNamespace).
+		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares))
 	if r.Demand != nil {
 		controller = controller.WatchesRawSource(r.Demand.source())

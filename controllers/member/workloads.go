@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -35,7 +34,7 @@ func CachedWorkloads() map[client.Object]cache.ByObject {
 func trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		return &corev1.Pod{ObjectMeta: trimMeta(&o.ObjectMeta), Status: corev1.PodStatus{Phase: o.Status.Phase, Conditions: unscheduled(o)}}, nil
+		return trimPod(o), nil
 	case *appsv1.ReplicaSet:
 		return &appsv1.ReplicaSet{
 			ObjectMeta: trimMeta(&o.ObjectMeta),
@@ -65,6 +64,15 @@ func trim(object any) (any, error) {
 	}
 }
 
+// trimPod keeps of the spec what a pod waits for that no node has room for.
+func trimPod(pod *corev1.Pod) *corev1.Pod {
+	trimmed := &corev1.Pod{ObjectMeta: trimMeta(&pod.ObjectMeta), Status: corev1.PodStatus{Phase: pod.Status.Phase, Conditions: unscheduled(pod)}}
+	if len(trimmed.Status.Conditions) > 0 {
+		trimmed.Spec = demand.TrimPodSpec(&pod.Spec)
+	}
+	return trimmed
+}
+
 func trimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	trimmed := metav1.ObjectMeta{
 		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
@@ -80,7 +88,7 @@ func trimTemplate(template *corev1.PodTemplateSpec, pods int64) corev1.PodTempla
 	if pods == 0 {
 		return corev1.PodTemplateSpec{}
 	}
-	return corev1.PodTemplateSpec{Spec: cost.TrimPodSpec(&template.Spec)}
+	return corev1.PodTemplateSpec{Spec: demand.TrimPodSpec(&template.Spec)}
 }
 
 // unscheduled returns the condition that says that no node has room for a pod, if it has it.
@@ -156,7 +164,7 @@ func podOf(pod *corev1.Pod) demand.Pod {
 		p.Owner = controller.UID
 	}
 	for _, condition := range unscheduled(pod) {
-		p.Unschedulable = condition.LastTransitionTime.Time
+		p.Unschedulable, p.Shape = condition.LastTransitionTime.Time, demand.ShapeOf(&pod.Spec)
 	}
 	return p
 }

@@ -161,6 +161,13 @@ func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name str
 		fmt.Sprintf("--webhook-port=%d", port), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port))
 }
 
+// StartElectedAgent starts an agent of a member that acts only while it is elected. It serves the member's webhook on a port,
+// and has API servers call it by a URL that several agents may share.
+func (s *System) StartElectedAgent(ctx context.Context, m *fleet.ControlPlane, name string, port int, url string) (*fleet.Process, error) {
+	return s.start(ctx, m, name, "agent", "fedquota-agent", "--leader-elect=true", "--webhook-host=127.0.0.1",
+		fmt.Sprintf("--webhook-port=%d", port), "--webhook-url="+url)
+}
+
 func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, account string, args ...string) (*fleet.Process, error) {
 	kubeconfig := filepath.Join(c.Dir, name+".kubeconfig")
 	if err := c.ServiceAccountKubeconfig(ctx, namespace, account, kubeconfig); err != nil {

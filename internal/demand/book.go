@@ -18,7 +18,7 @@ const (
 	// patience is how long a workload has to lack the same number of pods, unless one of them was refused: one that is
 	// just being scaled lacks nothing.
 	patience = 2 * time.Second
-	// unschedulableAfter is how long a pod may wait for a node before the cluster counts as full.
+	// unschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
 	unschedulableAfter = 30 * time.Second
 )
 
@@ -53,8 +53,9 @@ type Pod struct {
 	Namespace string
 	// Ended means that it is terminal, Terminating that it is being deleted.
 	Ended, Terminating bool
-	// Unschedulable is since when no node has room for it, zero while one may have.
+	// Unschedulable is since when no node has room for it, zero while one may have; Shape is its shape then.
 	Unschedulable time.Time
+	Shape         *Shape
 }
 
 // Book is what is known of the demand in a cluster. It is safe for concurrent use.
@@ -68,7 +69,7 @@ type namespace struct {
 	pods      map[types.UID]Pod
 	// present counts the pods of an owner that have not ended, active those of them that are not being deleted.
 	present, active map[types.UID]int64
-	unschedulable   map[types.UID]time.Time
+	unschedulable   map[types.UID]Pod
 	refusals        map[string]map[Owner]*refusal // by share
 }
 
@@ -83,7 +84,7 @@ type workload struct {
 
 // refusal is what was seen of an owner's requests that did not fit a share.
 type refusal struct {
-	pods bool
+	pod  *Shape      // of the last pod, nil if it was about other objects
 	unit amount.List // what one request asked for
 	held amount.List // what the requests ask for that are held now
 	open int         // how many they are
@@ -100,7 +101,7 @@ func (b *Book) namespace(name string) *namespace {
 		ns = &namespace{
 			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
-			unschedulable: map[types.UID]time.Time{}, refusals: map[string]map[Owner]*refusal{},
+			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{},
 		}
 		b.namespaces[name] = ns
 	}
@@ -150,7 +151,7 @@ func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	if !pod.Terminating {
 		ns.active[pod.Owner]++
 		if !pod.Unschedulable.IsZero() {
-			ns.unschedulable[pod.UID] = pod.Unschedulable
+			ns.unschedulable[pod.UID] = pod
 		}
 	}
 	return ns.count(pod.Owner, now)
@@ -206,8 +207,9 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	return lacked || missing > 0
 }
 
-// Hold takes down a request that does not fit a share. The caller ends it by End.
-func (b *Book) Hold(share types.NamespacedName, owner Owner, pods bool, asked amount.List, now time.Time) {
+// Hold takes down a request that does not fit a share, for a pod of a shape or, without one, for something else. The caller
+// ends it by End.
+func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	ns := b.namespace(share.Namespace)
@@ -216,10 +218,10 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pods bool, asked am
 	}
 	r, known := ns.refusals[share.Name][owner]
 	if !known || r.open == 0 && now.Sub(r.seen) >= Memory {
-		r = &refusal{pods: pods}
+		r = &refusal{}
 		ns.refusals[share.Name][owner] = r
 	}
-	r.seen, r.unit, r.open = now, asked, r.open+1
+	r.seen, r.unit, r.open, r.pod = now, asked, r.open+1, pod
 	r.held = sum(r.held, asked)
 	r.peak = amount.Max(r.peak, r.held)
 }

@@ -22,6 +22,9 @@ var (
 	bare  = demand.Owner{Kind: "Pod", Name: "bare"}
 )
 
+// onePod is the shape of a pod that asks for a CPU.
+var onePod = demand.ShapeOf(workload(1).Template)
+
 // later is long after the start for a workload that makes no progress.
 const later = 3 * time.Second
 
@@ -36,9 +39,23 @@ func share() *quotav1alpha1.QuotaShare {
 
 // workload returns one whose pods ask for a CPU each.
 func workload(desired int64) demand.Workload {
-	return demand.Workload{Owner: web, Namespace: key.Namespace, Desired: desired, Template: &corev1.PodSpec{
-		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}}}},
-	}}
+	return demand.Workload{Owner: web, Namespace: key.Namespace, Desired: desired, Template: spec("1")}
+}
+
+// spec is that of a pod that asks for cpu.
+func spec(cpu string) *corev1.PodSpec {
+	return &corev1.PodSpec{
+		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}},
+	}
+}
+
+// stuck returns a pod that asks for cpu, and that no node has room for since the start.
+func stuck(owner types.UID, cpu string, change ...func(*corev1.PodSpec)) demand.Pod {
+	s := spec(cpu)
+	for _, c := range change {
+		c(s)
+	}
+	return demand.Pod{UID: "1", Owner: owner, Namespace: key.Namespace, Unschedulable: start, Shape: demand.ShapeOf(s)}
 }
 
 func podOf(owner, uid types.UID) demand.Pod {
@@ -99,63 +116,63 @@ func TestDemand(t *testing.T) {
 		}, after: later, want: none},
 		"a workload that is gone": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
-			b.Hold(key, web, true, cpus(1, 1), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
 			b.End(key, web, cpus(1, 1), false, start)
 			b.DeleteWorkload(key.Namespace, "web")
 		}, after: later, want: none},
 		"a refusal speaks for the whole workload": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
-			b.Hold(key, web, true, cpus(1, 1), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
 		}, want: cpus(3, 3)},
 		"the charge that was seen goes before the template's": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
-			b.Hold(key, web, true, cpus(2, 1), start)
+			b.Hold(key, web, onePod, cpus(2, 1), start)
 		}, want: cpus(6, 3)},
 		"more requests than the workload is known to lack": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(1), start)
-			b.Hold(key, web, true, cpus(1, 1), start)
-			b.Hold(key, web, true, cpus(1, 1), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
 		}, want: cpus(2, 2)},
 		"an owner that is not known": {happens: func(b *demand.Book) {
-			b.Hold(key, web, true, cpus(1, 1), start)
-			b.Hold(key, web, true, cpus(1, 1), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
 		}, want: cpus(2, 2)},
 		"the same request tried again": {happens: func(b *demand.Book) {
 			for range 5 {
-				b.Hold(key, bare, true, cpus(1, 1), start)
+				b.Hold(key, bare, onePod, cpus(1, 1), start)
 				b.End(key, bare, cpus(1, 1), false, start)
 			}
 		}, want: cpus(1, 1)},
 		"a request that goes on": {happens: func(b *demand.Book) {
-			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), true, start)
 		}, want: none},
 		"a request that is almost forgotten": {happens: func(b *demand.Book) {
-			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)
 		}, after: demand.Memory - 1, want: cpus(1, 1)},
 		"a request that is forgotten": {happens: func(b *demand.Book) {
-			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)
 		}, after: demand.Memory, want: none},
 		"a request that is still held": {happens: func(b *demand.Book) {
-			b.Hold(key, bare, true, cpus(1, 1), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
 		}, after: 2 * demand.Memory, want: cpus(1, 1)},
 		"a workload in back-off, long after its request": {happens: func(b *demand.Book) {
 			w := workload(3)
 			w.Blocked = true // its controller does not say that it was refused
 			b.SetWorkload(w, start)
-			b.Hold(key, web, true, cpus(2, 1), start)
+			b.Hold(key, web, onePod, cpus(2, 1), start)
 			b.End(key, web, cpus(2, 1), false, start)
 		}, after: 10 * time.Minute, want: cpus(6, 3)},
 		"a workload that has its pods after back-off": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(1), start)
-			b.Hold(key, web, true, cpus(2, 1), start)
+			b.Hold(key, web, onePod, cpus(2, 1), start)
 			b.End(key, web, cpus(2, 1), false, start)
 			b.SetPod(podOf("web", "1"), start)
 		}, after: demand.Memory, want: none},
 		"another share's": {happens: func(b *demand.Book) {
-			b.Hold(types.NamespacedName{Namespace: key.Namespace, Name: "other"}, bare, true, cpus(1, 1), start)
+			b.Hold(types.NamespacedName{Namespace: key.Namespace, Name: "other"}, bare, onePod, cpus(1, 1), start)
 		}, want: none},
 		"a scope that the workload does not match": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later,
 			share: func(s *quotav1alpha1.QuotaShare) {
@@ -163,17 +180,45 @@ func TestDemand(t *testing.T) {
 			}, want: none},
 		"pods that no node has room for, for a moment": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
-			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Unschedulable: start}, start)
+			b.SetPod(stuck("web", "1"), start)
 		}, after: later, want: cpus(2, 2)},
 		"pods that no node has room for": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
-			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Unschedulable: start}, start)
-			b.Hold(key, bare, true, cpus(1, 1), start)
-			b.Hold(key, demand.Owner{Kind: "Secret", Name: "s"}, false, amount.List{"secrets": 1}, start)
+			b.SetPod(stuck("web", "1"), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
+			b.Hold(key, demand.Owner{Kind: "Secret", Name: "s"}, nil, amount.List{"secrets": 1}, start)
 		}, after: 30 * time.Second, want: amount.List{"secrets": 1}},
+		"one of many that asks for less": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.SetPod(stuck("big", "2"), start)
+		}, after: 30 * time.Second, want: cpus(3, 3)},
+		"one that asks for more": {happens: func(b *demand.Book) {
+			b.SetPod(stuck("web", "1"), start)
+			b.Hold(key, bare, demand.ShapeOf(spec("2")), cpus(2, 1), start)
+		}, after: 30 * time.Second, want: none},
+		"one for other nodes": {happens: func(b *demand.Book) {
+			b.SetPod(stuck("gpu", "1", func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"gpu": "yes"} }), start)
+			b.SetWorkload(workload(3), start)
+		}, after: 30 * time.Second, want: cpus(3, 3)},
+		"one that waits for a GPU": {happens: func(b *demand.Book) {
+			b.SetPod(stuck("gpu", "1", func(s *corev1.PodSpec) {
+				s.Containers[0].Resources.Requests["nvidia.com/gpu"] = resource.MustParse("1")
+			}), start)
+			b.SetWorkload(workload(3), start)
+		}, after: 30 * time.Second, want: cpus(3, 3)},
+		"one of a lower priority": {happens: func(b *demand.Book) {
+			b.SetPod(stuck("low", "1", func(s *corev1.PodSpec) { s.PriorityClassName = "low" }), start)
+			b.SetWorkload(workload(3), start)
+		}, after: 30 * time.Second, want: cpus(3, 3)},
+		"one with the tolerations that every pod gets": {happens: func(b *demand.Book) {
+			b.SetPod(stuck("other", "1", func(s *corev1.PodSpec) {
+				s.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
+			}), start)
+			b.SetWorkload(workload(3), start)
+		}, after: 30 * time.Second, want: none},
 		"pods that were scheduled after all": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
-			b.SetPod(demand.Pod{UID: "1", Owner: "web", Namespace: key.Namespace, Unschedulable: start}, start)
+			b.SetPod(stuck("web", "1"), start)
 			b.SetPod(podOf("web", "1"), start)
 		}, after: 30 * time.Second, want: cpus(2, 2)},
 	}
@@ -194,7 +239,7 @@ func TestDemand(t *testing.T) {
 
 func TestAsleep(t *testing.T) {
 	refuse := func(b *demand.Book) {
-		b.Hold(key, web, true, cpus(2, 1), start)
+		b.Hold(key, web, onePod, cpus(2, 1), start)
 		b.End(key, web, cpus(2, 1), false, start)
 	}
 	tests := map[string]struct {
@@ -206,7 +251,7 @@ func TestAsleep(t *testing.T) {
 		"stopped":                     {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later, want: 3},
 		"refused":                     {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, want: 3},
 		"refused long ago":            {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, after: time.Hour, want: 3},
-		"its request is held":         {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); b.Hold(key, web, true, cpus(1, 1), start) }, after: later},
+		"its request is held":         {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); b.Hold(key, web, onePod, cpus(1, 1), start) }, after: later},
 		"refused, and complete since": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b); b.SetWorkload(workload(0), start) }, after: later},
 		"blocked": {happens: func(b *demand.Book) {
 			w := workload(3)

@@ -19,10 +19,9 @@ func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time) (demand am
 	if !known {
 		return amount.List{}, false
 	}
-	full := ns.full(now)
 	demand = amount.List{}
-	for _, need := range ns.needs(share, now, &pending) {
-		if !full || !need.pods {
+	for owner, need := range ns.needs(share, now, &pending) {
+		if !ns.full(owner, need.pod, now) {
 			demand = sum(demand, need.List)
 		}
 	}
@@ -31,7 +30,7 @@ func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time) (demand am
 
 type need struct {
 	amount.List
-	pods bool
+	pod *Shape
 }
 
 // needs returns what each owner needs: a workload its missing pods or what it is asking for, whichever is more, and
@@ -49,7 +48,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		if _, known := ns.workloads[owner.UID]; known {
 			asked = r.held
 		}
-		needs[owner] = need{List: asked, pods: r.pods}
+		needs[owner] = need{List: asked, pod: r.pod}
 	}
 	for _, w := range ns.workloads {
 		if w.missing == 0 {
@@ -68,19 +67,29 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		case denied:
 			unit = asked
 		}
-		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pods: true}
+		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pod: ns.shape(w)}
 	}
 	return needs
 }
 
-// full says whether pods wait for a node: more budget would not help this cluster.
-func (ns *namespace) full(now time.Time) bool {
-	for _, since := range ns.unschedulable {
-		if now.Sub(since) >= unschedulableAfter {
+// full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the same
+// nodes, has waited for a node in vain. More budget for such pods would not help this cluster.
+func (ns *namespace) full(owner Owner, pod *Shape, now time.Time) bool {
+	for _, waiting := range ns.unschedulable {
+		alike := pod != nil && owner.UID != "" && waiting.Owner == owner.UID || pod.asksNoLess(waiting.Shape)
+		if alike && now.Sub(waiting.Unschedulable) >= unschedulableAfter {
 			return true
 		}
 	}
 	return false
+}
+
+// shape returns the shape of the pods of a workload; it is not looked at while all pods find their node.
+func (ns *namespace) shape(w *workload) *Shape {
+	if w.Template == nil || len(ns.unschedulable) == 0 {
+		return nil
+	}
+	return ShapeOf(w.Template)
 }
 
 // unit returns what one pod of the workload is charged by a share.

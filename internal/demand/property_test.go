@@ -44,7 +44,7 @@ func TestDemandIsNeverCountedTwice(t *testing.T) {
 				}
 			},
 			"hold": func(*rapid.T) {
-				b.Hold(key, web, true, unit, now)
+				b.Hold(key, web, onePod, unit, now)
 				w.held++
 			},
 			"end": func(t *rapid.T) {
@@ -53,7 +53,7 @@ func TestDemandIsNeverCountedTwice(t *testing.T) {
 					w.held--
 				}
 			},
-			"stranger holds": func(*rapid.T) { b.Hold(key, bare, true, unit, now); stranger++ },
+			"stranger holds": func(*rapid.T) { b.Hold(key, bare, onePod, unit, now); stranger++ },
 			"stranger goes on": func(*rapid.T) {
 				if stranger > 0 {
 					b.End(key, bare, unit, true, now)
@@ -79,8 +79,8 @@ func TestDemandIsNeverCountedTwice(t *testing.T) {
 func TestDemandSaturates(t *testing.T) {
 	b := demand.NewBook()
 	b.SetWorkload(workload(1<<40), start)
-	b.Hold(key, web, true, amount.List{"pods": 1 << 40}, start)
-	b.Hold(key, bare, true, amount.List{"pods": 1 << 62}, start)
+	b.Hold(key, web, onePod, amount.List{"pods": 1 << 40}, start)
+	b.Hold(key, bare, onePod, amount.List{"pods": 1 << 62}, start)
 	got, _ := b.Demand(share(), start.Add(time.Second))
 	if got["pods"] != 1<<63-1 {
 		t.Errorf("got %d", got["pods"])

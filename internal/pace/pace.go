@@ -1,5 +1,5 @@
 // Package pace holds the numbers by which limits follow demand, for the product and for the replay that they were chosen
-// by: docs/decisions/0019-pacing.md tells how.
+// by: docs/decisions/0026-pacing.md tells how.
 package pace
 
 import (

@@ -80,7 +80,7 @@ func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.
 	if request.DryRun || g.Stuck() {
 		return g.judge(ctx, l, list)
 	}
-	g.Book.Hold(l.key, request.Owner, request.Charge.Resource == cost.Pods, asked, g.Clock.Now())
+	g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, g.Clock.Now())
 	g.Report(l.key)
 	denial := ""
 	if !held || !g.wait(ctx, l, waiter) {
@@ -89,6 +89,14 @@ func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.
 	g.Book.End(l.key, request.Owner, asked, denial == "", g.Clock.Now())
 	g.Report(l.key)
 	return denial
+}
+
+// shapeOf returns the shape of a pod, nil for any other object.
+func shapeOf(object any) *demand.Shape {
+	if pod, ok := object.(*corev1.Pod); ok {
+		return demand.ShapeOf(&pod.Spec)
+	}
+	return nil
 }
 
 // wait waits until there is room for the request, and says whether there is.

@@ -1,0 +1,117 @@
+package hub
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// turns lets hub manager and agents act some times while the clock stands still.
+func (w *world) turns(count int) {
+	w.t.Helper()
+	for range count {
+		w.round()
+		w.act()
+	}
+}
+
+// TestHeadroomIsDamped moves a limit for headroom once in a while only, and for need at once.
+func TestHeadroomIsDamped(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, `
+hard: {pods: "20"}
+placement: {clusterSelector: {}}
+rebalance: {headroomPercent: 50, dampingSeconds: 7}
+admission: {mode: "Off"}`)
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
+	uses := func(pods string, after time.Duration) {
+		w.clock.SetTime(w.clock.Now().Add(after))
+		w.agents["east"].uses(list("pods", pods))
+		w.act()
+		w.turns(4)
+	}
+	uses("8", 0)
+	w.wantLedger("east 14/14 Settled", "west 6/6 Settled")
+	uses("12", 7*time.Second-time.Millisecond)
+	w.wantLedger("east 14/14 Settled", "west 6/6 Settled")
+	if next := w.round().RequeueAfter; next != time.Millisecond {
+		t.Errorf("looks again after %s, want when the damping ends", next)
+	}
+	uses("12", time.Millisecond)
+	w.wantLedger("east 18/18 Settled", "west 2/2 Settled")
+
+	w.agents["east"].uses(list("pods", "14"))
+	w.agents["west"].asks(list("pods", "5"))
+	w.act()
+	w.turns(4)
+	w.wantLedger("east 15/15 Settled", "west 5/5 Settled")
+}
+
+// TestRefusedTeamsAreTold writes into the share of who asks in vain how the fleet stands, once, and into no other.
+func TestRefusedTeamsAreTold(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, following)
+	w.agents["west"].uses(list("pods", "20"))
+	w.settle()
+	w.agents["east"].asks(list("pods", "5"))
+	w.settle()
+	want := quotav1alpha1.Fleet{Budget: list("pods", "20"), Used: list("pods", "20"), Waiting: []quotav1alpha1.ClusterName{"east"}}
+	if diff := cmp.Diff(want, w.share("east").Spec.Fleet, quantities); diff != "" {
+		t.Errorf("east is told (-want +got):\n%s", diff)
+	}
+	if waiting := w.share("west").Spec.Fleet.Waiting; len(waiting) > 0 {
+		t.Errorf("west, which asks for nothing, is told that %v wait", waiting)
+	}
+	w.agents["east"].asks(nil)
+	w.settle()
+	versions := w.versions()
+	w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	w.settle()
+	if diff := cmp.Diff(versions, w.versions()); diff != "" {
+		t.Errorf("written although nobody asks:\n%s", diff)
+	}
+}
+
+// TestQuestionsAreAnswered answers an agent that asks whether the hub is there, once, and not before the hub could decide.
+func TestQuestionsAreAnswered(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, holding)
+	w.settle()
+	w.agents["east"].asked = 3
+	w.agents["east"].asks(list("pods", "50"))
+	w.act()
+	w.before = func(write string) error {
+		if strings.HasPrefix(write, "hub: store") {
+			return errors.New("no")
+		}
+		return nil
+	}
+	if _, err := w.reconcile(quotaName); err == nil {
+		t.Fatal("the ledger was stored")
+	}
+	if got := w.share("east").Spec.Answered; got != 0 {
+		t.Errorf("answered %d although nothing could be decided", got)
+	}
+	w.before = nil
+	w.settle()
+	for member, want := range map[string]int64{"east": 3, "west": 0} {
+		if got := w.share(member).Spec.Answered; got != want {
+			t.Errorf("%s is answered %d, want %d", member, got, want)
+		}
+	}
+	revision := w.share("east").Spec.Revision
+	w.agents["east"].asked = 4
+	w.act()
+	w.written()
+	w.turns(3)
+	w.wantWritten("east: patch QuotaShare compute")
+	if share := w.share("east"); share.Spec.Answered != 4 || share.Spec.Revision != revision {
+		t.Errorf("answered %d at revision %d, want 4 at revision %d", share.Spec.Answered, share.Spec.Revision, revision)
+	}
+}

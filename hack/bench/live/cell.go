@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/hack/bench/rig"
+	"github.com/fedquota/fedquota/hack/bench/simulate"
+	"github.com/fedquota/fedquota/hack/bench/workload"
+)
+
+const (
+	// warmup is how long pods arrive before any is counted.
+	warmup = 10 * time.Second
+	// life is the mean life of a pod, sixty times shorter than in the simulation, and busy the mean length of a burst.
+	life = 10 * time.Second
+	busy = 15 * time.Second
+)
+
+// cell is one load on fleet and pool.
+type cell struct {
+	Load     float64    `json:"load"`
+	Budget   int64      `json:"budgetMilliCPU"`
+	Pods     int        `json:"pods"` // that are counted
+	Admitted []admitted `json:"admitted"`
+	Fleet    answers    `json:"fleet"`
+	Pooled   answers    `json:"pooled"`
+	// Writes is how often a limit was written, per cluster and minute.
+	Writes     float64  `json:"writesPerClusterMinute"`
+	Violations []string `json:"violations"`
+}
+
+// admitted are the pods that were admitted within a time of their arrival, and their work, size × life.
+type admitted struct {
+	Within                time.Duration `json:"withinNanoseconds"`
+	Fleet, Pooled         int
+	WorkFleet, WorkPooled float64
+}
+
+// answers are those to all requests; times are in milliseconds.
+type answers struct {
+	Requests int `json:"requests"`
+	P50, P99 float64
+}
+
+func (c *cell) within(d time.Duration) admitted {
+	for _, a := range c.Admitted {
+		if a.Within == d {
+			return a
+		}
+	}
+	return admitted{}
+}
+
+func (c *cell) ofPooled(a admitted) float64 { return float64(a.Fleet) / float64(max(1, a.Pooled)) }
+
+// draw returns the load.
+func draw(pods float64, length time.Duration, seed int64) workload.Synthetic {
+	drawn := workload.Bursty(len(members), seed)
+	drawn.Pods, drawn.Life, drawn.BusyFor, drawn.For = pods, life, busy, warmup+length
+	return drawn
+}
+
+// describe says in words what draw returns.
+func describe(drawn workload.Synthetic) string {
+	return fmt.Sprintf("%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, %g times the mean rate in bursts of %s; "+
+		"%s of arrivals, the first %s not counted; seed %d", drawn.Pods, drawn.Members, drawn.Life, drawn.Batch, drawn.Burst, drawn.BusyFor, drawn.For, warmup, drawn.Seed)
+}
+
+// play plays the load, with a budget of which its requests would use the given part on average.
+func play(ctx context.Context, r *rig.Rig, drawn workload.Synthetic, load float64) (cell, error) {
+	requests := drawn.Load().Requests
+	var work float64
+	for _, request := range requests {
+		work += float64(request.Size) * request.Life.Seconds()
+	}
+	c := cell{Load: load, Budget: int64(work / drawn.For.Seconds() / load)}
+	namespace := "load-" + strings.ReplaceAll(fmt.Sprintf("%g", load), ".", "-")
+	budget := fmt.Sprintf("%dm", c.Budget)
+	if err := r.Native(ctx, pooled, namespace, budget); err != nil {
+		return c, err
+	}
+	if err := r.Share(ctx, namespace, budget, members, quotav1alpha1.Admission{}); err != nil {
+		return c, err
+	}
+	watched, err := watch(ctx, r, namespace, budget)
+	if err != nil {
+		return c, err
+	}
+	defer watched.Stop()
+	began := time.Now()
+	fleet, pool, err := playBoth(ctx, r, namespace, requests)
+	if err != nil {
+		return c, err
+	}
+	seen := watched.Stop()
+	for _, m := range seen.Members {
+		c.Writes += float64(m.Writes) / float64(len(members)) / time.Since(began).Minutes()
+	}
+	c.Violations = seen.Violations()
+	c.count(requests, fleet, pool)
+	return c, nil
+}
+
+// playBoth plays the load on fleet and pool at the same time.
+func playBoth(ctx context.Context, r *rig.Rig, namespace string, requests []simulate.Request) (fleet, pool *player, err error) {
+	start := time.Now().Add(time.Second)
+	fleet, pool = newPlayer(namespace, requests, start), newPlayer(namespace, requests, start)
+	for _, m := range members {
+		fleet.clients = append(fleet.clients, r.Clients[m])
+	}
+	for range members {
+		pool.clients = append(pool.clients, r.Clients[pooled])
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return fleet.play(ctx) })
+	group.Go(func() error { return pool.play(ctx) })
+	return fleet, pool, group.Wait()
+}
+
+// watch starts an observer over the members.
+func watch(ctx context.Context, r *rig.Rig, namespace, budget string) (*observer.Observer, error) {
+	options := observer.Options{
+		Namespace: namespace, Name: rig.QuotaName, Members: map[string]*rest.Config{},
+		Budget: corev1.ResourceList{rig.CPU: rig.Pod("", "", budget).Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]},
+	}
+	for _, m := range members {
+		options.Members[m] = r.Member(m).Config
+	}
+	return observer.Watch(context.WithoutCancel(ctx), options)
+}
+
+// count counts the pods that arrived after the warmup.
+func (c *cell) count(requests []simulate.Request, fleet, pool *player) {
+	c.Fleet, c.Pooled = fleet.answers(), pool.answers()
+	for _, within := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
+		a := admitted{Within: within}
+		c.Pods = 0
+		for i, request := range requests {
+			if request.At < warmup {
+				continue
+			}
+			c.Pods++
+			work := float64(request.Size) / 1000 * request.Life.Seconds()
+			if fleet.pods[i].admittedWithin(within) {
+				a.Fleet, a.WorkFleet = a.Fleet+1, a.WorkFleet+work
+			}
+			if pool.pods[i].admittedWithin(within) {
+				a.Pooled, a.WorkPooled = a.Pooled+1, a.WorkPooled+work
+			}
+		}
+		c.Admitted = append(c.Admitted, a)
+	}
+}

@@ -1,0 +1,56 @@
+package demand
+
+import (
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/cost"
+)
+
+// Shape is what decides whether a node has room for a pod, as far as the pod alone tells.
+type Shape struct {
+	// requests is what the pod asks of its node.
+	requests amount.List
+	// placement says to which nodes it may go, and before whom.
+	placement string
+}
+
+// ShapeOf returns the shape of the pods of a spec.
+func ShapeOf(spec *corev1.PodSpec) *Shape {
+	requests := resourcehelper.PodRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
+	bound := TrimPodSpec(spec)
+	placement, err := json.Marshal(corev1.PodSpec{
+		NodeSelector: bound.NodeSelector, Affinity: bound.Affinity, Tolerations: bound.Tolerations, Volumes: bound.Volumes,
+		TopologySpreadConstraints: bound.TopologySpreadConstraints, PriorityClassName: bound.PriorityClassName,
+	})
+	if err != nil {
+		return nil // no pod that came out of JSON
+	}
+	return &Shape{requests: amount.Saturate(requests, amount.Up), placement: string(placement)}
+}
+
+// TrimPodSpec returns what of a pod's spec its cost, the scopes and its shape depend on.
+func TrimPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
+	trimmed := cost.TrimPodSpec(spec)
+	trimmed.NodeSelector, trimmed.Affinity = spec.NodeSelector, spec.Affinity
+	trimmed.TopologySpreadConstraints = spec.TopologySpreadConstraints
+	// Every pod gets tolerations for a node that is away a while, which its template does not have.
+	trimmed.Tolerations = slices.DeleteFunc(slices.Clone(spec.Tolerations), func(t corev1.Toleration) bool {
+		return t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable
+	})
+	for i := range spec.Volumes {
+		if claim := spec.Volumes[i].PersistentVolumeClaim; claim != nil {
+			trimmed.Volumes = append(trimmed.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
+		}
+	}
+	return trimmed
+}
+
+// asksNoLess says whether a node that has room for a pod of this shape has room for one of the other.
+func (s *Shape) asksNoLess(than *Shape) bool {
+	return s != nil && than != nil && s.placement == than.placement && s.requests.Covers(than.requests)
+}
