@@ -25,7 +25,11 @@ import (
 	"github.com/fedquota/fedquota/e2e/system"
 )
 
-const team = "team-a"
+const (
+	team = "team-a"
+	// held is how long requests are held: far longer than a raise takes on a machine that is busy.
+	held = 5 * time.Second
+)
 
 // member is a member with an agent and no hub manager: the test writes shares as the hub would.
 type member struct {
@@ -116,7 +120,7 @@ func share(name, cpu, pods string) *quotav1alpha1.QuotaShare {
 			Revision: 1,
 			Hard:     corev1.ResourceList{"requests.cpu": resource.MustParse(cpu), "pods": resource.MustParse(pods)},
 			Admission: quotav1alpha1.Admission{
-				Mode: quotav1alpha1.AdmissionHold, WaitMilliseconds: ptr.To[int32](1000),
+				Mode: quotav1alpha1.AdmissionHold, WaitMilliseconds: ptr.To(int32(held.Milliseconds())),
 			},
 			Fleet: quotav1alpha1.Fleet{
 				Budget:  corev1.ResourceList{"requests.cpu": resource.MustParse("30"), "pods": resource.MustParse("60")},
@@ -207,7 +211,9 @@ func TestAdmission(t *testing.T) {
 	t.Run("agent dead", func(t *testing.T) { m.testAgentDead(t) })
 }
 
-// testHeld holds a pod that does not fit until the limit is raised for the demand that it states.
+// testHeld holds a pod that does not fit until the limit is raised for the demand that it states. Native quota cannot refuse
+// it on the word of an older cache: the agent lets it go when the API server, the only one here, has said that its cache is not
+// behind.
 func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
 	stated := m.raiseLater(t, s, "3", "10")
@@ -310,7 +316,7 @@ func (m *member) testDryRun(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
 	began := time.Now()
 	err := m.Create(t.Context(), pod("dry", "20"), client.DryRunAll)
-	if waited := time.Since(began); waited > 200*time.Millisecond {
+	if waited := time.Since(began); waited > held/2 {
 		t.Errorf("a dry run was held for %s", waited)
 	}
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "; fleet: used requests.cpu=28 of 30; waiting: west, north") {
@@ -333,7 +339,7 @@ func (m *member) testAgentDead(t *testing.T) {
 		t.Errorf("got %v, want Forbidden by native quota", err)
 	}
 	m.create(t, pod("dead", "1"))
-	if took := time.Since(began); took > 500*time.Millisecond {
+	if took := time.Since(began); took > held/2 {
 		t.Errorf("two requests took %s without an agent", took)
 	}
 }
@@ -352,7 +358,7 @@ func (m *member) testDenied(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
 	}
-	if waited < time.Second || waited > 2*time.Second {
-		t.Errorf("it was held for %s, want about 1s", waited)
+	if waited < held {
+		t.Errorf("it was held for %s, want %s", waited, held)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	// the one that is asked.
 	settling = 15 * time.Millisecond
 	// settlingMost is how long it waits for the one that is asked.
-	settlingMost = 200 * time.Millisecond
+	settlingMost = time.Second
 	// echoInterval is the pause before an API server that is behind is asked again.
 	echoInterval = 2 * time.Millisecond
 
