@@ -111,14 +111,19 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 			m.cluster = &clusters[i]
 		}
 	}
-	for name, m := range byName {
-		m.uid = s.before[name].UID
-		m.replaced = m.cluster != nil && s.replaced(m.cluster)
-		if m.cluster != nil && !m.replaced {
-			m.uid = string(m.cluster.UID)
-		}
+	for _, m := range byName {
+		s.identify(m)
 	}
 	return byName
+}
+
+// identify fills in which Cluster the entry of a member was granted to.
+func (s *scope) identify(m *member) {
+	m.uid = s.before[m.name].UID
+	m.replaced = m.cluster != nil && s.replaced(m.cluster)
+	if m.cluster != nil && !m.replaced {
+		m.uid = string(m.cluster.UID)
+	}
 }
 
 // mayHold says whether a cluster that is not selected is to be read, since it may hold a share that a ledger knew which was
