@@ -47,12 +47,7 @@ func (s *scenario) deploy(member, name string, replicas int32, cpus string) {
 	s.must(s.member(member).Create(s.Context(), s.deployment(name, replicas, cpus)))
 }
 
-// scale changes how many pods a ReplicaSet wants.
-func (s *scenario) scale(member, name string, replicas int32) {
-	s.Helper()
-	s.must(s.tryScale(s.Context(), member, name, replicas))
-}
-
+// tryScale changes how many pods a ReplicaSet wants.
 func (s *scenario) tryScale(ctx context.Context, member, name string, replicas int32) error {
 	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: name}}
 	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))

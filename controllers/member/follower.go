@@ -110,11 +110,8 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	wanted.Status.Demand, again = f.Demand.of(share)
 	wanted.Status.Asked = f.Demand.asked(share)
 	result := ctrl.Result{RequeueAfter: again}
-	asks := wanted.Status.Asked > share.Status.Asked
-	if !asks && quotav1.Equals(share.Status.Demand, wanted.Status.Demand) {
-		return result, nil
-	}
-	if !asks && !unblocks(&share.Status, &wanted.Status) && (!mine || f.Demand.Clock.Since(when) < reportInterval) {
+	due := mine && f.Demand.Clock.Since(when) >= reportInterval
+	if !urgent(share, wanted) && (!due || quotav1.Equals(share.Status.Demand, wanted.Status.Demand)) {
 		return result, nil
 	}
 	if err := f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share)); err != nil {
@@ -122,4 +119,9 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	f.Demand.wrote(wanted)
 	return result, nil
+}
+
+// urgent says whether somebody waits for the hub to read what is wanted in the status of a share.
+func urgent(share, wanted *quotav1alpha1.QuotaShare) bool {
+	return wanted.Status.Asked > share.Status.Asked || unblocks(&share.Status, &wanted.Status)
 }

@@ -120,7 +120,7 @@ func share(name, cpu, pods string) *quotav1alpha1.QuotaShare {
 			Revision: 1,
 			Hard:     corev1.ResourceList{"requests.cpu": resource.MustParse(cpu), "pods": resource.MustParse(pods)},
 			Admission: quotav1alpha1.Admission{
-				Mode: quotav1alpha1.AdmissionHold, WaitMilliseconds: ptr.To(int32(held.Milliseconds())),
+				Mode: quotav1alpha1.AdmissionHold, WaitMilliseconds: new(int32(held.Milliseconds())),
 			},
 			Fleet: quotav1alpha1.Fleet{
 				Budget:  corev1.ResourceList{"requests.cpu": resource.MustParse("30"), "pods": resource.MustParse("60")},

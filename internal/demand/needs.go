@@ -55,17 +55,15 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 			continue
 		}
 		*pending = true
-		r, refused := refusals[w.Owner]
-		asked, denied := w.asked[share.Name]
-		if !refused && !denied && (w.Blocked || now.Sub(w.since) < patience) {
-			continue
-		}
-		unit := w.unit(share)
-		switch {
-		case refused:
+		unit := w.asked[share.Name]
+		if r, refused := refusals[w.Owner]; refused {
 			unit = r.unit
-		case denied:
-			unit = asked
+		}
+		if unit == nil {
+			if w.Blocked || now.Sub(w.since) < patience {
+				continue
+			}
+			unit = w.unit(share)
 		}
 		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pod: ns.shape(w)}
 	}

@@ -43,12 +43,16 @@ func run(ctx context.Context, out io.Writer) error {
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("%w\n%s", err, printed.String())
 	}
-	fmt.Fprintln(out, r.Machine)
+	var table strings.Builder
+	fmt.Fprintln(&table, r.Machine)
 	for line := range strings.Lines(printed.String()) {
 		if b, ok := parse(line); ok {
 			r.Benchmarks = append(r.Benchmarks, b)
-			fmt.Fprint(out, line)
+			table.WriteString(line)
 		}
+	}
+	if _, err := io.WriteString(out, table.String()); err != nil {
+		return err
 	}
 	return rig.Write(filepath.Join("bin", "bench", "micro.json"), r)
 }
