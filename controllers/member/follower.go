@@ -111,7 +111,7 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	wanted.Status.Asked = f.Demand.asked(share)
 	result := ctrl.Result{RequeueAfter: again}
 	due := mine && f.Demand.Clock.Since(when) >= reportInterval
-	if !urgent(share, wanted) && (!due || quotav1.Equals(share.Status.Demand, wanted.Status.Demand)) {
+	if !worthReporting(&share.Status, &wanted.Status, due) {
 		return result, nil
 	}
 	if err := f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share)); err != nil {
@@ -121,7 +121,11 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	return result, nil
 }
 
-// urgent says whether somebody waits for the hub to read what is wanted in the status of a share.
-func urgent(share, wanted *quotav1alpha1.QuotaShare) bool {
-	return wanted.Status.Asked > share.Status.Asked || unblocks(&share.Status, &wanted.Status)
+// worthReporting says whether a replica without the lease shall replace one status by another: to ask for the hub or for room
+// at once, and to take back what it has asked for when that is due.
+func worthReporting(before, after *quotav1alpha1.QuotaShareStatus, due bool) bool {
+	if after.Asked > before.Asked {
+		return true
+	}
+	return !quotav1.Equals(before.Demand, after.Demand) && (due || unblocks(before, after))
 }

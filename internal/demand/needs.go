@@ -55,11 +55,8 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 			continue
 		}
 		*pending = true
-		unit := w.asked[share.Name]
-		if r, refused := refusals[w.Owner]; refused {
-			unit = r.unit
-		}
-		if unit == nil {
+		unit, asked := w.asks(share.Name, refusals)
+		if !asked {
 			if w.Blocked || now.Sub(w.since) < patience {
 				continue
 			}
@@ -88,6 +85,15 @@ func (ns *namespace) shape(w *workload) *Shape {
 		return nil
 	}
 	return ShapeOf(w.Template)
+}
+
+// asks returns what a request of the workload that did not fit asked for last, if there was one.
+func (w *workload) asks(share string, refusals map[Owner]*refusal) (unit amount.List, asked bool) {
+	if r, refused := refusals[w.Owner]; refused {
+		return r.unit, true
+	}
+	unit, asked = w.asked[share]
+	return unit, asked
 }
 
 // unit returns what one pod of the workload is charged by a share.
