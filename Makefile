@@ -67,11 +67,23 @@ e2e: controlplane build $(TOOLS) ## Run the end-to-end scenarios on fleets of re
 safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/safety.md.
 	cp $(BIN)/e2e/safety.md docs/safety.md
 
-# What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder.
+# What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder. Each part writes what it prints
+# into bin/bench, and its numbers as JSON. Nothing else should run meanwhile.
+BENCHMARKS := micro replay latency live
+
 .PHONY: bench
-bench: ## Run the microbenchmarks, then the replay of loads through allocator and ledger.
-	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
-	$(GO) run ./hack/bench/replay
+bench: controlplane build $(BENCHMARKS:%=bench-%) ## Run the microbenchmarks, the replay of loads, and latency and admission on real fleets.
+
+.PHONY: $(BENCHMARKS:%=bench-%)
+.NOTPARALLEL: bench
+$(BENCHMARKS:%=bench-%): bench-%: controlplane build $(TOOLS)
+	mkdir -p $(BIN)/bench
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/$* > $(BIN)/bench/$*.txt
+	cat $(BIN)/bench/$*.txt
+
+.PHONY: bench-docs
+bench-docs: ## Write what the benchmarks have printed last into docs/benchmarks.md.
+	$(GO) run ./hack/bench/paste docs/benchmarks.md $(BIN)/bench
 
 .PHONY: mutants
 mutants: controlplane ## Take out one protection at a time, demand that its test fails, and write docs/protections.md.

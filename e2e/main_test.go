@@ -55,12 +55,13 @@ was granted before). *Proved* is what no delay of a watch can explain; *by arriv
 native quota charged above its own limit, whoever had written that. A scenario is ok if nothing was proved, if it ended settled, and if
 the pods that were made before the faults, to see whether anybody touches them, were still there.
 
-The last two columns are what the same observer saw, right after and on the same fleet, of plain ResourceQuotas in a namespace where
-fedquota has no part, under the same writers. *Native alone*: limits that nobody moves, or, for the cut, that are cut once. It can show
-no excess but what native quota itself lets through, which is the measure of what any federation of it could reach. *Naive*: somebody
-writes the limits of the same splits into all members at once, as soon as they change; whom he does not reach he leaves, and the same
+The last two columns are what the same kind of observer saw, right after and on the same fleet, of plain ResourceQuotas in a namespace
+where fedquota has no part, under the same writers: under the storm until they had half as many requests answered, else for 100 requests
+after the limits were moved. *Native alone*: limits that nobody moves, or, for the cut, that are cut once. It can show
+no excess but what native quota itself lets through, its overcharge, which is the measure of what a federation of it could reach.
+*Naive*: somebody writes the limits of such splits into all members at once; whom he does not reach he leaves, and the same
 member is paused, cut off or without its quota controller. His excess is proved in the same way; the seconds are for how long the sum
-was above the budget, by arrival, out of how many that he was watched. A dash: not measured.
+was above the budget, by arrival, out of how many that it was watched. A dash: not measured.
 
 Clocks are turned in whole processes: a manager is built with a standard library whose time.Now is off by an hour, so that all of its
 libraries have that clock too. API servers, etcd and quota controllers keep the clock of the machine. Certificates of a cluster that is

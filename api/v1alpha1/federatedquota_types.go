@@ -209,7 +209,8 @@ type Rebalance struct {
 	HeadroomPercent *int32 `json:"headroomPercent,omitempty"`
 
 	// dampingSeconds is the least time between two moves of a cluster's limit that serve headroom alone. What somebody
-	// needs moves at once. Defaults to 5. It only counts in mode Auto.
+	// needs moves at once. Defaults to 60 where requests may be held, since who has no headroom waits a moment then and is not
+	// refused, and to 5 with admission Off. It only counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600

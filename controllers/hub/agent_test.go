@@ -24,6 +24,8 @@ type agent struct {
 	// demand is what could be used beyond that, asked how often it was asked whether the hub is there.
 	demand corev1.ResourceList
 	asked  int64
+	// wants, if set, is how many pods could be used: as many of them are as the limit allows, and the rest is demand.
+	wants int64
 	// hard is what is in force, revision its revision.
 	hard     corev1.ResourceList
 	revision int64
@@ -55,7 +57,20 @@ func (a *agent) act() bool {
 	if share.Spec.Revision >= a.revision {
 		a.enforce(share)
 	}
+	if a.wants > 0 {
+		a.use()
+	}
 	return a.report(share)
+}
+
+// use fills the limit as far as there is demand.
+func (a *agent) use() {
+	limit := a.hard["pods"]
+	used := min(a.wants, limit.Value())
+	a.used, a.demand = corev1.ResourceList{"pods": *resource.NewQuantity(used, resource.DecimalSI)}, nil
+	if used < a.wants {
+		a.demand = corev1.ResourceList{"pods": *resource.NewQuantity(a.wants-used, resource.DecimalSI)}
+	}
 }
 
 // enforce brings the share's limit into force, or what is used where that is more. Within a revision it only lowers.
@@ -75,7 +90,7 @@ func (a *agent) enforce(share *quotav1alpha1.QuotaShare) {
 
 func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	a.t.Helper()
-	stored := share.DeepCopy()
+	stored := a.share(a.name)
 	status := &share.Status
 	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
 	status.Demand, status.Asked = a.demand, a.asked

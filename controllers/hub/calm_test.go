@@ -53,6 +53,39 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 	}
 }
 
+// TestConstantDemand has clusters ask for always the same, less than the budget and more: once their limits are where they
+// belong, and what is damped has come to rest, no limit is written for an hour.
+func TestConstantDemand(t *testing.T) {
+	for name, wants := range map[string][2]int64{"idle": {}, "fits": {18, 6}, "does not fit": {25, 12}, "one asks for all": {100, 0}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, `{hard: {pods: "30"}, placement: {clusterSelector: {}}}`)
+			w.agents["east"].wants, w.agents["west"].wants = wants[0], wants[1]
+			pass := func(step time.Duration, steps int) {
+				for range steps {
+					w.clock.SetTime(w.clock.Now().Add(step))
+					w.settle()
+				}
+			}
+			pass(10*time.Second, 20)
+			ledger := w.ledger("pods")
+			if used := w.quota().Status.Used["pods"]; used.Value() != min(30, wants[0]+wants[1]) {
+				t.Errorf("%s of 30 used: %v", used.String(), ledger)
+			}
+			pass(time.Second, 60)
+			pass(time.Minute, 60)
+			if diff := cmp.Diff(ledger, w.ledger("pods")); diff != "" {
+				t.Errorf("limits moved (-before +after):\n%s", diff)
+			}
+			for _, member := range []string{"east", "west"} {
+				if revision := w.share(member).Spec.Revision; revision > 12 {
+					t.Errorf("%s is at revision %d", member, revision)
+				}
+			}
+		})
+	}
+}
+
 func TestAgentThatDoesNotAct(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)

@@ -49,7 +49,7 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 		if !m.read() {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+		ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 		defer cancel()
 		if err := r.deliverTo(ctx, s, m); err != nil {
 			return fmt.Errorf("cluster %s: %w", m.name, err)

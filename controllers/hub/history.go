@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -42,12 +43,12 @@ func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]bool {
 }
 
 // move notes that the target has changed.
-func (h *history) move(now time.Time, before, after corev1.ResourceList) {
+func (h *history) move(now time.Time, before, after amount.List) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	h.moved = now
 	for name, target := range after {
-		if was, told := before[name]; told && target.Cmp(was) < 0 {
+		if target < before[name] {
 			if h.gave == nil {
 				h.gave = map[corev1.ResourceName]time.Time{}
 			}
@@ -78,10 +79,10 @@ func (r *QuotaReconciler) recall(s *scope) {
 // note remembers which targets the round has moved. The first share of a member is no move: it is zero, and what follows is
 // not to wait.
 func (r *QuotaReconciler) note(s *scope) {
-	for _, c := range s.fq.Status.Clusters {
-		before := s.before[string(c.Name)]
-		if before.Revision > 0 && c.Revision > before.Revision {
-			r.historyOf(s, s.byName[string(c.Name)]).move(s.now, before.Target, c.Target)
+	for _, name := range s.ledger.Clusters() {
+		known := s.known[name]
+		if e, _ := s.ledger.Entry(name); known.Revision > 0 && e.Revision > known.Revision {
+			r.historyOf(s, s.byName[name]).move(s.now, known.Target, e.Target)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 	defer cancel()
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.Members.Watch(ctx, key, r.shareWatcher(m.name)); err != nil {
@@ -130,13 +130,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 		return m.unreadable(err)
 	}
 	share := &quotav1alpha1.QuotaShare{}
-	switch err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share); {
-	case err == nil && m.knownBy(share):
-		m.take(share, s.fq)
-	case m.replaced && client.IgnoreNotFound(err) == nil:
-		m.unreachable = replacedCluster
-		return nil
-	case !apierrors.IsNotFound(err) || isAbsentKind(err):
+	if err := m.take(share, reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share), s.fq); err != nil {
 		return m.unreadable(err)
 	}
 	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {
@@ -145,8 +139,21 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 	return nil
 }
 
-// take takes what the share says. One that counts something else says nothing of this budget.
-func (m *member) take(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) {
+// take takes what reading the share gave, and returns the error that means that it could not be read.
+func (m *member) take(share *quotav1alpha1.QuotaShare, err error, fq *quotav1alpha1.FederatedQuota) error {
+	switch {
+	case err == nil && m.knownBy(share):
+		m.believe(share, fq)
+	case m.replaced && client.IgnoreNotFound(err) == nil:
+		m.unreachable = replacedCluster
+	case !apierrors.IsNotFound(err) || isAbsentKind(err):
+		return err
+	}
+	return nil
+}
+
+// believe takes what the share says. One that counts something else says nothing of this budget.
+func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) {
 	m.share = share
 	told := &quotav1alpha1.FederatedQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	if !sameScope(told, &fq.Spec) {

@@ -53,12 +53,14 @@ type QuotaReconciler struct {
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
 
-	watcher   clustercache.SourceWatcher[ctrl.Request]
-	stores    stores
-	outcomes  sync.Map // of why a share could not be written, by outcomeKey
-	histories sync.Map // of *history, by outcomeKey
-	newborn   sync.Map // of the UIDs that have had no ledger before this hub manager met them
-	stored    sync.Map // of when the status was written last, by UID
+	watcher clustercache.SourceWatcher[ctrl.Request]
+	stores  stores
+	// memberTimeout is the constant of this name.
+	memberTimeout time.Duration
+	outcomes      sync.Map // of why a share could not be written, by outcomeKey
+	histories     sync.Map // of *history, by outcomeKey
+	newborn       sync.Map // of the UIDs that have had no ledger before this hub manager met them
+	stored        sync.Map // of when the status was written last, by UID
 }
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
@@ -73,6 +75,7 @@ type QuotaReconciler struct {
 func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
 	r.stores.wentBack = make(chan event.GenericEvent)
+	r.memberTimeout = memberTimeout
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		For(&quotav1alpha1.FederatedQuota{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).

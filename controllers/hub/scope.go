@@ -43,13 +43,16 @@ type scope struct {
 	marker int64
 	// before are the entries as they were stored, by cluster.
 	before map[string]quotav1alpha1.ClusterStatus
+	// known are the entries as the ledger had them before the round.
+	known map[string]ledger.Entry
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
 }
 
 func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
-	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), before: make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))}
-	s.unread = true
+	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), unread: true}
+	s.before = make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))
+	s.known = make(map[string]ledger.Entry, len(fq.Status.Clusters))
 	for _, c := range fq.Status.Clusters {
 		s.before[string(c.Name)] = c
 		s.unread = s.unread && c.Revision == 0
@@ -65,6 +68,10 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		s.problems = s.guarantees(selected)
 	}
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
+	for _, name := range s.ledger.Clusters() {
+		e, _ := s.ledger.Entry(name)
+		s.known[name] = ledger.Entry{Revision: e.Revision, Target: e.Target.Clone()}
+	}
 	for i := range clusters {
 		s.marker = max(s.marker, markerOf(&clusters[i]))
 	}
@@ -104,14 +111,19 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 			m.cluster = &clusters[i]
 		}
 	}
-	for name, m := range byName {
-		m.uid = s.before[name].UID
-		m.replaced = m.cluster != nil && s.replaced(m.cluster)
-		if m.cluster != nil && !m.replaced {
-			m.uid = string(m.cluster.UID)
-		}
+	for _, m := range byName {
+		s.identify(m)
 	}
 	return byName
+}
+
+// identify fills in which Cluster the entry of a member was granted to.
+func (s *scope) identify(m *member) {
+	m.uid = s.before[m.name].UID
+	m.replaced = m.cluster != nil && s.replaced(m.cluster)
+	if m.cluster != nil && !m.replaced {
+		m.uid = string(m.cluster.UID)
+	}
 }
 
 // mayHold says whether a cluster that is not selected is to be read, since it may hold a share that a ledger knew which was

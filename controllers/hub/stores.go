@@ -97,7 +97,7 @@ func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
 	if err != nil {
 		return
 	}
-	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), memberTimeout, client.Limit(1))
+	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), r.memberTimeout, client.Limit(1))
 	known := r.stores.of(m.name)
 	if err != nil || !known.memory.Behind(list) {
 		return

@@ -107,7 +107,7 @@ func (w *world) stalled(member string, verbs ...string) client.Client {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(time.Minute):
+		case <-time.After(30 * time.Second):
 			w.t.Errorf("%s of %s was not given up", verb, member)
 			return errors.New("at last")
 		}
@@ -127,6 +127,7 @@ func TestMemberThatStallsOnReads(t *testing.T) {
 	w.create(quotaName, weighted)
 	w.settle()
 	w.members.byName["west"].client = w.stalled("west", "get")
+	w.hub.memberTimeout = memberTimeout
 	w.round()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable")
 }
@@ -137,6 +138,7 @@ func TestMemberThatStallsOnWrites(t *testing.T) {
 	w.create(quotaName, weighted)
 	w.settle()
 	w.members.byName["west"].client = w.stalled("west", "patch")
+	w.hub.memberTimeout = memberTimeout
 	w.edit(`
 hard: {pods: "18"}
 placement: {clusterSelector: {}}
@@ -149,6 +151,7 @@ rebalance: {mode: Static}`)
 	}
 	w.wantLedger("east 6/15 Settling", "north 5/5 Settled", "west 6/10 Settling")
 	w.members.byName["west"].client = w.recorded("west")
+	w.hub.memberTimeout = time.Minute
 	w.settle()
 	w.wantLedger("east 6/6 Settled", "north 6/6 Settled", "west 6/6 Settled")
 }

@@ -105,7 +105,7 @@ func (w *world) newHub() *QuotaReconciler {
 	hub := w.recorded(hubName)
 	return &QuotaReconciler{
 		Client: hub, Live: hub, Members: w.members, ClusterNamespace: w.clusters, Clock: w.clock,
-		Recorder: events.NewFakeRecorder(1000),
+		Recorder: events.NewFakeRecorder(1000), memberTimeout: time.Minute,
 	}
 }
 

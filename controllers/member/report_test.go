@@ -78,3 +78,20 @@ func TestReportsNothingWhileUnguarded(t *testing.T) {
 	w.reconcile()
 	w.wantsReport(1, l{"pods", "10"}, l{"pods", "9"})
 }
+
+// TestLimitLoweredByHand leaves a limit that is below the share at its own revision: that is reported, and raised by the
+// hub's next revision alone.
+func TestLimitLoweredByHand(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "4"})
+	w.breakGlass("less is enough")
+	q := w.quota()
+	q.Spec.Hard = list("pods", "5")
+	must(t, as(t, tenant).Update(t.Context(), q))
+	w.breakGlass("")
+	w.count("pods", "4")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsReport(1, l{"pods", "5"}, l{"pods", "4"})
+	w.share(2, "pods", "10")
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "10"}, l{"pods", "4"})
+}

@@ -19,7 +19,7 @@ var agentMutants = []mutant{
 	{
 		protection: "enforce: within one revision a limit only goes down",
 		file:       enforceFile, old: "sameRevision && limited {", new: "sameRevision && limited && false {",
-		pkg: agentTests, test: "TestFollowsUsageDown",
+		pkg: agentTests, test: "TestLimitLoweredByHand",
 	},
 	{
 		protection: "enforce: not below what is used",

@@ -19,9 +19,10 @@ const (
 	// Memory is how long a request that did not fit counts as demand after it was last seen. Who still wants it asks again,
 	// or is known to lack pods.
 	Memory = 5 * time.Second
-	// Damping is the least time between two moves of a limit for headroom alone, and HoldDamping the same where requests are
-	// held: who has no headroom there waits a moment and is not refused, so that headroom can come later.
-	Damping     = 5 * time.Second
+	// Damping is the least time between two moves of a limit for headroom alone.
+	Damping = 5 * time.Second
+	// HoldDamping is the same where requests are held: who has no headroom there waits a moment and is not refused, so that
+	// headroom can come later.
 	HoldDamping = time.Minute
 	// RespiteTime is how long a cluster that gave room away keeps its respite.
 	RespiteTime = time.Minute

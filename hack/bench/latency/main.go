@@ -11,8 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
-	"text/tabwriter"
 
 	"github.com/fedquota/fedquota/hack/bench/rig"
 )
@@ -83,25 +83,25 @@ func (r *report) compare() {
 
 // print prints the tables.
 func (r *report) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\n", r.Machine)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", r.Machine)
 	for _, raise := range r.Raises {
-		fmt.Fprintf(w, "\n%s: since the request, ms (%d requests, %d refused)\tp50\tp99\n", raise.Name, raise.Requests, raise.Refused)
+		fmt.Fprintf(&b, "\n%s: since the request, ms (%d requests, %d refused)\tp50\tp99\n", raise.Name, raise.Requests, raise.Refused)
 		for _, s := range raise.Stages {
-			fmt.Fprintf(w, "%s\t%.1f\t%.1f\n", s.What, s.P50, s.P99)
+			fmt.Fprintf(&b, "%s\t%.1f\t%.1f\n", s.What, s.P50, s.P99)
 		}
 	}
-	fmt.Fprintf(w, "\na request that fits, ms\tp50\tp90\tp99\n")
+	fmt.Fprintf(&b, "\na request that fits, ms\tp50\tp90\tp99\n")
 	for _, l := range r.Overhead {
-		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t%.2f\n", l.What, l.P50, l.P90, l.P99)
+		fmt.Fprintf(&b, "%s\t%.2f\t%.2f\t%.2f\n", l.What, l.P50, l.P90, l.P99)
 	}
-	fmt.Fprintf(w, "\nwhat that adds, of requests made one after the other, ms\tp50\n")
+	fmt.Fprintf(&b, "\nwhat that adds, of requests made one after the other, ms\tp50\n")
 	for _, a := range r.Added {
-		fmt.Fprintf(w, "%s\t%.2f\n", a.What, a.P50)
+		fmt.Fprintf(&b, "%s\t%.2f\n", a.What, a.P50)
 	}
-	fmt.Fprintf(w, "\ntarget\twant\tgot\t\n")
+	fmt.Fprintf(&b, "\ntarget\twant\tgot\t\n")
 	for _, t := range r.Targets {
-		fmt.Fprintln(w, t.Line())
+		fmt.Fprintln(&b, t.Line())
 	}
-	return w.Flush()
+	return rig.Table(out, b.String())
 }

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/fedquota/fedquota/hack/bench/rig"
@@ -90,27 +89,27 @@ func (r *report) compare() {
 
 // print prints the tables.
 func (r *report) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%s\n%s\n", r.Machine, r.Load)
-	fmt.Fprintf(w, "\nload\tadmitted within\tfleet\tpooled\tfleet ÷ pooled\twork ÷ pooled\n")
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\n", r.Machine, r.Load)
+	fmt.Fprintf(&b, "\nload\tadmitted within\tfleet\tpooled\tfleet ÷ pooled\twork ÷ pooled\n")
 	for _, c := range r.Cells {
 		for _, a := range c.Admitted {
-			fmt.Fprintf(w, "%g\t%s\t%d of %d\t%d of %d\t%.3f\t%.3f\n", c.Load, a.Within, a.Fleet, c.Pods, a.Pooled, c.Pods, c.ofPooled(a), a.WorkFleet/a.WorkPooled)
+			fmt.Fprintf(&b, "%g\t%s\t%d of %d\t%d of %d\t%.3f\t%.3f\n", c.Load, a.Within, a.Fleet, c.Pods, a.Pooled, c.Pods, c.ofPooled(a), a.WorkFleet/a.WorkPooled)
 		}
 	}
-	fmt.Fprintf(w, "\nload\tbudget, cpu\trequests, fleet\trequests, pooled\tanswer p50/p99, ms, fleet\tpooled\tlimit writes per cluster and minute\tviolations\n")
+	fmt.Fprintf(&b, "\nload\tbudget, cpu\trequests, fleet\trequests, pooled\tanswer p50/p99, ms, fleet\tpooled\tlimit writes per cluster and minute\tviolations\n")
 	for _, c := range r.Cells {
-		fmt.Fprintf(w, "%g\t%.3f\t%d\t%d\t%.1f/%.1f\t%.1f/%.1f\t%.1f\t%d\n", c.Load, float64(c.Budget)/1000, c.Fleet.Requests, c.Pooled.Requests,
+		fmt.Fprintf(&b, "%g\t%.3f\t%d\t%d\t%.1f/%.1f\t%.1f/%.1f\t%.1f\t%d\n", c.Load, float64(c.Budget)/1000, c.Fleet.Requests, c.Pooled.Requests,
 			c.Fleet.P50, c.Fleet.P99, c.Pooled.P50, c.Pooled.P99, c.Writes, len(c.Violations))
 	}
 	for _, c := range r.Cells {
 		for _, violation := range c.Violations {
-			fmt.Fprintf(w, "VIOLATION at %g: %s\n", c.Load, violation)
+			fmt.Fprintf(&b, "VIOLATION at %g: %s\n", c.Load, violation)
 		}
 	}
-	fmt.Fprintf(w, "\ntarget\twant\tgot\t\n")
+	fmt.Fprintf(&b, "\ntarget\twant\tgot\t\n")
 	for _, t := range r.Targets {
-		fmt.Fprintln(w, t.Line())
+		fmt.Fprintln(&b, t.Line())
 	}
-	return w.Flush()
+	return rig.Table(out, b.String())
 }

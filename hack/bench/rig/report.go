@@ -3,11 +3,13 @@ package rig
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 )
 
@@ -48,6 +50,15 @@ func Write(path string, report any) error {
 		return err
 	}
 	return os.WriteFile(path, append(content, '\n'), 0o644)
+}
+
+// Table writes lines with their cells, which tabs part, in columns.
+func Table(out io.Writer, lines string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(w, lines); err != nil {
+		return err
+	}
+	return w.Flush()
 }
 
 // Percentile is the value below which so many percent of the values lie, and 0 if there are none.

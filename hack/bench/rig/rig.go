@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
@@ -47,6 +50,7 @@ type Rig struct {
 // Start starts a fleet whose files stay in bin/bench. Pooled ones are control planes that no FederatedQuota selects. The
 // caller ends it with Stop.
 func Start(ctx context.Context, name string, members, pooled []string) (*Rig, error) {
+	log.SetLogger(zap.New(zap.WriteTo(io.Discard))) // what the libraries of the fleet have to say of themselves
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err

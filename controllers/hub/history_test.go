@@ -1,0 +1,38 @@
+package hub
+
+import (
+	"testing"
+
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// TestRespite has a donor keep a part of what it has for a while: what another asks for is taken from it once.
+func TestRespite(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, `{hard: {pods: "1000"}, placement: {clusterSelector: {}}}`)
+	east, west := w.agents["east"], w.agents["west"]
+	east.wants, west.wants = 500, 500
+	w.settle()
+	gave := func(name string) bool {
+		return w.hub.historyOf(&scope{fq: w.quota()}, &member{name: name}).gaveOf(w.clock.Now())["pods"]
+	}
+	if gave("east") || gave("west") {
+		t.Error("somebody gave room that nobody took")
+	}
+	east.wants, west.wants = 400, 600
+	w.settle()
+	w.wantLedger("east 400/400 Settled", "west 600/600 Settled")
+	if !gave("east") || gave("west") {
+		t.Errorf("east gave: %t, west gave: %t", gave("east"), gave("west"))
+	}
+	// Of the 20 that end now, 6 % of 380 less 0.2 % of 1000 stay.
+	east.wants, west.wants = 380, 620
+	w.settle()
+	w.wantLedger("east 400/400 Settled", "west 600/600 Settled")
+	w.clock.SetTime(w.clock.Now().Add(pace.RespiteTime))
+	if gave("east") {
+		t.Error("it never ends")
+	}
+	w.settle()
+	w.wantLedger("east 380/380 Settled", "west 620/620 Settled")
+}
