@@ -26,27 +26,34 @@ type added struct {
 const (
 	native   = "native quota"
 	control  = "native quota, again"
+	idle     = "native quota, and a webhook that allows all"
 	off      = "share, admission Off"
 	hold     = "share, admission Hold"
 	manyCPUs = "10000"
 
 	addedByNoise   = "native quota, again, over native quota"
+	addedByCall    = "the call of any webhook: one that allows all, over native quota"
 	addedByAgent   = "what the agent does in the background: Off over native quota"
 	addedByWebhook = "the webhook: Hold over Off"
 	addedByBoth    = "Hold over native quota"
 )
 
 // kinds are the namespaces by kind, in the order of the table.
-var kinds = []struct{ kind, namespace string }{{native, "native"}, {control, "control"}, {off, "off"}, {hold, "hold"}}
+var kinds = []struct{ kind, namespace string }{{native, "native"}, {control, "control"}, {idle, "idle"}, {off, "off"}, {hold, "hold"}}
 
 // overhead measures requests that fit, made by turns in namespaces of all kinds.
 func overhead(ctx context.Context, r *rig.Rig, rounds int) ([]latency, []added, error) {
 	members := []string{east, west}
-	for _, namespace := range []string{"native", "control"} {
+	for _, namespace := range []string{"native", "control", "idle"} {
 		if err := r.Native(ctx, east, namespace, manyCPUs); err != nil {
 			return nil, nil, err
 		}
 	}
+	server, err := idleWebhook(ctx, r, east, "idle")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer server.Close()
 	if err := r.Share(ctx, "off", manyCPUs, members, quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff}); err != nil {
 		return nil, nil, err
 	}
@@ -71,6 +78,7 @@ func overhead(ctx context.Context, r *rig.Rig, rounds int) ([]latency, []added, 
 	}
 	return table, []added{
 		differences(addedByNoise, took[control], took[native]),
+		differences(addedByCall, took[idle], took[native]),
 		differences(addedByAgent, took[off], took[native]),
 		differences(addedByWebhook, took[hold], took[off]),
 		differences(addedByBoth, took[hold], took[native]),
