@@ -111,8 +111,8 @@ func testAdoption(t *testing.T, w *world) {
 	s.observer.SetBudget(budget("30", "60"), time.Now())
 	s.condition(quotav1alpha1.ConditionDebt, "14 of requests.cpu")
 	s.condition(quotav1alpha1.ConditionDraining, east, north)
-	s.eventually("limits of what is used", func(ctx context.Context) error {
-		return s.limits(ctx, amounts{cpu: {"24", "0", "20"}})
+	s.eventually("nobody to be raised while there is debt", func(ctx context.Context) error {
+		return s.limits(ctx, amounts{cpu: {"0", "0", "0"}})
 	})
 	for member, count := range map[string]int{east: 24, north: 20} {
 		var list corev1.PodList
@@ -125,8 +125,8 @@ func testAdoption(t *testing.T, w *world) {
 		}
 	}
 	s.drain(north, "old")
-	s.eventually("west to be raised by what is free", func(ctx context.Context) error {
-		return s.limits(ctx, amounts{cpu: {"24", "", ""}})
+	s.eventually("all but east, which uses more than its part, to share what is free", func(ctx context.Context) error {
+		return s.limits(ctx, amounts{cpu: {"15", "4", "2"}})
 	})
 	s.drain(east, "old")
 	s.split(sample)

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -22,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
@@ -197,7 +197,7 @@ func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
 	if marker := markerOf(m.cluster); marker >= revision || marker > 0 && m.share != nil && revision-m.share.Spec.Revision < ledger.Gap {
 		return nil
 	}
-	patch, err := mergePatch(map[string]any{"metadata": map[string]any{
+	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
 	}})
 	if err != nil {
@@ -231,11 +231,11 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 // a lower revision, and another limit at the same one.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
-	patch, err := mergePatch(map[string]any{
+	patch, err := write.MergePatch(map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ClusterAnnotation: m.uid}},
 		"spec": map[string]any{
 			"revision":  revision,
-			"hard":      replacing(m.share.Spec.Hard, hard),
+			"hard":      write.Replacing(m.share.Spec.Hard, hard),
 			"admission": admissionPatch(s.admission()),
 			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
 			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
@@ -260,7 +260,7 @@ func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
 	if len(fleet.Budget) == 0 {
 		return nil
 	}
-	return map[string]any{"budget": replacing(old.Budget, fleet.Budget), "used": replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
+	return map[string]any{"budget": write.Replacing(old.Budget, fleet.Budget), "used": write.Replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
 }
 
 // orNil returns nil for an empty string, which a merge patch takes as removal.
@@ -269,18 +269,6 @@ func orNil[T ~string](value T) any {
 		return nil
 	}
 	return value
-}
-
-// replacing returns the merge patch of a map that turns old into list.
-func replacing(old, list corev1.ResourceList) map[string]any {
-	patch := make(map[string]any, len(list))
-	for name := range old {
-		patch[string(name)] = nil
-	}
-	for name, limit := range list {
-		patch[string(name)] = limit
-	}
-	return patch
 }
 
 // remove deletes the share of a member that leaves, after it was told what shall become of its ResourceQuota.
@@ -296,7 +284,7 @@ func (r *QuotaReconciler) remove(ctx context.Context, s *scope, m *member) error
 	if policy == "" {
 		policy = quotav1alpha1.RemovalRetain
 	}
-	patch, err := mergePatch(map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.RemovalAnnotation: policy}}})
+	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.RemovalAnnotation: policy}}})
 	if err != nil {
 		return err
 	}
@@ -305,14 +293,6 @@ func (r *QuotaReconciler) remove(ctx context.Context, s *scope, m *member) error
 		return client.IgnoreNotFound(err)
 	}
 	return client.IgnoreNotFound(c.Delete(ctx, share, client.Preconditions{UID: &share.UID}))
-}
-
-func mergePatch(content map[string]any) (client.Patch, error) {
-	data, err := json.Marshal(content)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a merge patch: %w", err)
-	}
-	return client.RawPatch(types.MergePatchType, data), nil
 }
 
 // forEach runs do for all members, several at once. One that fails does not stop the others.

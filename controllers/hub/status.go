@@ -3,8 +3,6 @@ package hub
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -23,8 +22,6 @@ const (
 	messageLimit = 256
 	// agentPatience is how long an agent may take to act on a share before it counts as absent.
 	agentPatience = 30 * time.Second
-	// conditionLimit keeps the message of a condition within its schema, and readable.
-	conditionLimit = 4096
 	// noteLimit keeps the note of an event within what the API server takes.
 	noteLimit = 1000
 )
@@ -81,7 +78,7 @@ func (s *scope) report() {
 	status.ObservedGeneration = s.fq.Generation
 	status.Revision = s.ledger.Revision()
 	s.totals()
-	setConditions(&status.Conditions, s.conditions(), s.fq.Generation, s.now)
+	write.Conditions(&status.Conditions, s.conditions(), s.fq.Generation, s.now)
 }
 
 func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {
@@ -91,7 +88,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
 	}
 	c.State, c.Message = s.stateOf(m, before)
-	c.Message = truncated(c.Message, messageLimit)
+	c.Message = write.Truncated(c.Message, messageLimit)
 	c.Since = before.Since
 	if c.State != before.State || c.Since == nil {
 		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
@@ -223,24 +220,6 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 	return result
 }
 
-// setConditions replaces all conditions; one that is not wanted any longer goes.
-func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
-	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
-	for _, c := range wanted {
-		c.Message = truncated(c.Message, conditionLimit)
-		c.ObservedGeneration = generation
-		c.LastTransitionTime = metav1.NewTime(now)
-		apimeta.SetStatusCondition(into, c)
-	}
-}
-
-func truncated(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit-3], "") + "..."
-}
-
 // announce logs and writes an event for each condition that has changed its status or reason.
 func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before []metav1.Condition) {
 	for _, c := range fq.Status.Conditions {
@@ -253,6 +232,6 @@ func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.Federa
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason)
-		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", truncated(c.Type+": "+c.Message, noteLimit))
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", write.Truncated(c.Type+": "+c.Message, noteLimit))
 	}
 }

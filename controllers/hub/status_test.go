@@ -2,7 +2,6 @@ package hub
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,24 +136,6 @@ func TestConditionsAreSound(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestMessagesStayWithinTheirBounds(t *testing.T) {
-	var conditions []metav1.Condition
-	setConditions(&conditions, []metav1.Condition{yes("Debt", "X", strings.Repeat("é", conditionLimit))}, 1, epoch)
-	if message := conditions[0].Message; len(message) > conditionLimit || !strings.HasSuffix(message, "é...") {
-		t.Errorf("%d bytes, ending with %q", len(message), message[len(message)-10:])
-	}
-}
-
-func TestSetConditionsKeepsTheTime(t *testing.T) {
-	var conditions []metav1.Condition
-	setConditions(&conditions, []metav1.Condition{yes("Debt", "X", "a"), yes("Draining", "X", "a")}, 1, epoch)
-	setConditions(&conditions, []metav1.Condition{yes("Debt", "Y", "b")}, 2, epoch.AddDate(0, 0, 1))
-	want := []metav1.Condition{{Type: "Debt", Status: "True", Reason: "Y", Message: "b", ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(epoch)}}
-	if diff := cmp.Diff(want, conditions); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/write"
 )
 
 const (
@@ -114,7 +115,7 @@ func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	}
 	limit := quota.Spec.Hard[canaryResource]
 	next := max(c.limit, limit.Value()) + 1
-	patch, err := mergePatch(map[string]any{"spec": map[string]any{"hard": map[string]any{string(canaryResource): strconv.FormatInt(next, 10)}}})
+	patch, err := write.MergePatch(map[string]any{"spec": map[string]any{"hard": map[string]any{string(canaryResource): strconv.FormatInt(next, 10)}}})
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -1,8 +1,6 @@
 package member
 
 import (
-	"encoding/json"
-	"fmt"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
@@ -96,7 +95,7 @@ func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 		metadata["labels"] = map[string]any{quotav1alpha1.ManagedLabel: "true"}
 		annotations[quotav1alpha1.ReleasedAnnotation] = nil
 	}
-	return mergePatch(map[string]any{"metadata": metadata, "spec": map[string]any{"hard": replacing(quota.Spec.Hard, hard)}})
+	return write.MergePatch(map[string]any{"metadata": metadata, "spec": map[string]any{"hard": write.Replacing(quota.Spec.Hard, hard)}})
 }
 
 // statusPatch returns the merge patch that brings the limit in force to spec.hard, or nil if it is there. A name whose
@@ -112,7 +111,7 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	if quotav1.Equals(hard, quota.Status.Hard) {
 		return nil, nil
 	}
-	return mergePatch(map[string]any{"status": map[string]any{"hard": replacing(quota.Status.Hard, hard)}})
+	return write.MergePatch(map[string]any{"status": map[string]any{"hard": write.Replacing(quota.Status.Hard, hard)}})
 }
 
 // releasePatch returns the merge patch that hands a ResourceQuota over to the users of the member, limited to what is
@@ -125,33 +124,13 @@ func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 			hard[name] = smaller(used, limit)
 		}
 	}
-	return mergePatch(map[string]any{
+	return write.MergePatch(map[string]any{
 		"metadata": map[string]any{
 			"labels":      map[string]any{quotav1alpha1.ManagedLabel: nil},
 			"annotations": map[string]any{quotav1alpha1.RevisionAnnotation: nil, quotav1alpha1.ReleasedAnnotation: "true"},
 		},
 		"spec": map[string]any{"hard": hard},
 	})
-}
-
-// replacing returns the merge patch of a map that turns old into hard.
-func replacing(old, hard corev1.ResourceList) map[string]any {
-	patch := make(map[string]any, len(hard))
-	for name := range old {
-		patch[string(name)] = nil
-	}
-	for name, limit := range hard {
-		patch[string(name)] = limit
-	}
-	return patch
-}
-
-func mergePatch(content map[string]any) (client.Patch, error) {
-	data, err := json.Marshal(content)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a merge patch: %w", err)
-	}
-	return client.RawPatch("application/merge-patch+json", data), nil
 }
 
 func larger(a, b resource.Quantity) resource.Quantity {

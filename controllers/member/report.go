@@ -4,20 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 )
 
 // observation is all that a report is decided on. quota is nil if there is none.
@@ -88,7 +87,7 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	}
 	conditions := []metav1.Condition{enforced(seen)}
 	conditions = append(conditions, abnormal(seen)...)
-	setConditions(&status.Conditions, conditions, seen.share.Generation, seen.now)
+	write.Conditions(&status.Conditions, conditions, seen.share.Generation, seen.now)
 	return status
 }
 
@@ -186,14 +185,4 @@ func abnormal(seen observation) []metav1.Condition {
 
 func unguardedMessage(policies string) string {
 	return "Nothing is enforced anew or reported until these ValidatingAdmissionPolicies are in force, with their bindings: " + policies
-}
-
-// setConditions replaces all conditions; one that is not wanted any longer goes.
-func setConditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
-	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
-	for _, c := range wanted {
-		c.ObservedGeneration = generation
-		c.LastTransitionTime = metav1.NewTime(now)
-		apimeta.SetStatusCondition(into, c)
-	}
 }

@@ -1,0 +1,59 @@
+// Package write holds what hub and agent both need to write objects.
+package write
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// conditionLimit keeps the message of a condition within its schema, and readable.
+const conditionLimit = 4096
+
+// MergePatch returns the JSON merge patch of a content. It carries no resourceVersion unless the content does.
+func MergePatch(content map[string]any) (client.Patch, error) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a merge patch: %w", err)
+	}
+	return client.RawPatch(types.MergePatchType, data), nil
+}
+
+// Replacing returns the merge patch of a map that turns old into list.
+func Replacing(old, list corev1.ResourceList) map[string]any {
+	patch := make(map[string]any, len(list))
+	for name := range old {
+		patch[string(name)] = nil
+	}
+	for name, limit := range list {
+		patch[string(name)] = limit
+	}
+	return patch
+}
+
+// Conditions replaces all conditions; one that is not wanted any longer goes.
+func Conditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
+	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
+	for _, c := range wanted {
+		c.Message = Truncated(c.Message, conditionLimit)
+		c.ObservedGeneration = generation
+		c.LastTransitionTime = metav1.NewTime(now)
+		apimeta.SetStatusCondition(into, c)
+	}
+}
+
+// Truncated returns at most the first limit bytes of a text, and says so by dots.
+func Truncated(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-3], "") + "..."
+}
