@@ -130,7 +130,11 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
 		return m.unreadable(err)
 	}
 	share := &quotav1alpha1.QuotaShare{}
-	if err := m.take(share, reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share), s.fq); err != nil {
+	err = reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share)
+	if client.IgnoreNotFound(err) == nil {
+		r.stores.saw(m.name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
+	}
+	if err := m.take(share, err, s.fq); err != nil {
 		return m.unreadable(err)
 	}
 	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {

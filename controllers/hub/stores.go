@@ -3,9 +3,12 @@ package hub
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -19,7 +22,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/rollback"
 )
 
-// storeInterval is how often the store of each member is looked at: 1,000 members make 200 small reads per second.
+// storeInterval is how often the store of each member is looked at: 1,000 members make 200 reads of metadata per second.
 const storeInterval = 5 * time.Second
 
 // Watchdog returns what ends the hub manager when the store of the hub went back.
@@ -41,6 +44,9 @@ type stores struct {
 // store is what is known of one.
 type store struct {
 	memory rollback.Memory
+	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, and lost those of the
+	// ones that the last look did not find.
+	seen, lost map[types.NamespacedName]string
 	// epoch counts how often it went back.
 	epoch int
 }
@@ -66,6 +72,54 @@ func (s *stores) of(member string) *store {
 		s.byMember[member] = &store{}
 	}
 	return s.byMember[member]
+}
+
+// saw notes what a round has read of a share: its resourceVersion, or "" if there is none.
+func (s *stores) saw(member string, share types.NamespacedName, version string) {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if version == "" {
+		delete(known.seen, share)
+		return
+	}
+	if known.seen == nil {
+		known.seen = map[types.NamespacedName]string{}
+	}
+	known.seen[share] = version
+}
+
+// seenOf returns what rounds have read of the shares of a member.
+func (s *stores) seenOf(member string) map[types.NamespacedName]string {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return maps.Clone(known.seen)
+}
+
+// wentOn notes that the store of a member went back: what was seen of it is of the past.
+func (s *stores) wentOn(member string) {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known.epoch, known.seen = known.epoch+1, nil
+}
+
+// behind says whether the store is behind what rounds have seen of it, or what it showed itself, before it listed all shares.
+// A share that is gone may just have been deleted; one that rounds go on to see was forgotten.
+func (s *store) behind(list *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string) bool {
+	for share, version := range seen {
+		s.memory.Expect(share, version)
+	}
+	behind := s.memory.Behind(list)
+	for i := range list.Items {
+		delete(seen, client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	for share, version := range seen {
+		behind = behind || s.lost[share] == version
+	}
+	s.lost = seen
+	return behind
 }
 
 // watchStores looks at the stores of all members again and again.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +26,7 @@ func TestStoreWentBack(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
 	w.settle()
-	version := "1000"
+	version := "1000000"
 	w.members.byName["west"].client = interceptor.NewClient(servers["west"], interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			err := c.List(ctx, list, options...)
@@ -39,10 +40,10 @@ func TestStoreWentBack(t *testing.T) {
 		told    int
 		watches []string
 	}{
-		{version: "1000", watches: []string{"quota-watchShares-0"}},
-		{version: "1001", watches: []string{"quota-watchShares-0"}},
-		{version: "999", told: 1, watches: []string{"quota-watchShares-0", "quota-watchShares-1"}},
-		{version: "1000", watches: []string{"quota-watchShares-0", "quota-watchShares-1"}},
+		{version: "1000000", watches: []string{"quota-watchShares-0"}},
+		{version: "1000001", watches: []string{"quota-watchShares-0"}},
+		{version: "999999", told: 1, watches: []string{"quota-watchShares-0", "quota-watchShares-1"}},
+		{version: "1000000", watches: []string{"quota-watchShares-0", "quota-watchShares-1"}},
 		{version: "20", told: 1, watches: []string{"quota-watchShares-0", "quota-watchShares-1", "quota-watchShares-2"}},
 	} {
 		version = step.version
@@ -62,6 +63,58 @@ func TestStoreWentBack(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"quota-watchShares-0"}, w.members.byName["east"].watches); diff != "" {
 		t.Errorf("watches of east (-want +got):\n%s", diff)
+	}
+}
+
+// TestStoreWentBackBetweenLooks has a store go back to a state that is newer than the last look, but older than what rounds
+// have seen since.
+func TestStoreWentBackBetweenLooks(t *testing.T) {
+	share := types.NamespacedName{Namespace: "team-a", Name: "compute"}
+	listed := func(version string, shares ...string) *metav1.PartialObjectMetadataList {
+		list := &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: version}}
+		for _, version := range shares {
+			list.Items = append(list.Items, metav1.PartialObjectMetadata{
+				ObjectMeta: metav1.ObjectMeta{Namespace: share.Namespace, Name: share.Name, ResourceVersion: version},
+			})
+		}
+		return list
+	}
+	for name, tc := range map[string]struct {
+		lists []*metav1.PartialObjectMetadataList
+		want  []bool
+	}{
+		"as seen":          {lists: []*metav1.PartialObjectMetadataList{listed("40", "20"), listed("41", "20")}, want: []bool{false, false}},
+		"older than seen":  {lists: []*metav1.PartialObjectMetadataList{listed("40", "15")}, want: []bool{true}},
+		"forgotten":        {lists: []*metav1.PartialObjectMetadataList{listed("40"), listed("41")}, want: []bool{false, true}},
+		"forgotten, noted": {lists: []*metav1.PartialObjectMetadataList{listed("40"), listed("41"), listed("42")}, want: []bool{false, true, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s stores
+			s.of("west").behind(listed("10", "5"), s.seenOf("west"))
+			s.saw("west", share, "20")
+			for i, list := range tc.lists {
+				got := s.of("west").behind(list, s.seenOf("west"))
+				if got != tc.want[i] {
+					t.Errorf("look %d: got %t, want %t", i, got, tc.want[i])
+				}
+				if got {
+					s.wentOn("west")
+				}
+			}
+		})
+	}
+}
+
+// TestDeletedShareIsNotForgotten has a share deleted between two looks: rounds see that, too.
+func TestDeletedShareIsNotForgotten(t *testing.T) {
+	var s stores
+	share := types.NamespacedName{Namespace: "team-a", Name: "compute"}
+	s.saw("west", share, "20")
+	for _, version := range []string{"40", "41", "42"} {
+		if s.of("west").behind(&metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: version}}, s.seenOf("west")) {
+			t.Errorf("at %s the store counts as one that went back", version)
+		}
+		s.saw("west", share, "")
 	}
 }
 

@@ -33,6 +33,24 @@ func (m *Memory) Behind(list *metav1.PartialObjectMetadataList) bool {
 	return behind
 }
 
+// Expect takes the resourceVersion of an object that was seen elsewhere, in a cache or in the answer to a write, before the
+// next list is read: a store that has forgotten it went back.
+func (m *Memory) Expect(object types.NamespacedName, version string) {
+	if m.objects == nil {
+		m.objects = map[types.NamespacedName]string{}
+	}
+	m.objects[object] = higher(m.objects[object], version)
+	m.store = higher(m.store, version)
+}
+
+// higher returns the second version if it is known to be the higher one, or there is no other.
+func higher(seen, version string) string {
+	if seen == "" || lower(seen, version) {
+		return version
+	}
+	return seen
+}
+
 // lower says whether version is known to be lower than seen. What is no resourceVersion says nothing.
 func lower(version, seen string) bool {
 	order, err := resourceversion.CompareResourceVersion(version, seen)

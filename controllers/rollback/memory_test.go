@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fedquota/fedquota/controllers/rollback"
 )
@@ -40,6 +41,30 @@ func TestMemory(t *testing.T) {
 				if got := memory.Behind(list); got != tc.want[i] {
 					t.Errorf("list %d: got %t, want %t", i, got, tc.want[i])
 				}
+			}
+		})
+	}
+}
+
+func TestMemoryExpects(t *testing.T) {
+	for name, tc := range map[string]struct {
+		expected string
+		list     *metav1.PartialObjectMetadataList
+		want     bool
+	}{
+		"as expected":            {expected: "8", list: listed("10", "a", "8")},
+		"changed since":          {expected: "8", list: listed("10", "a", "9")},
+		"the object went back":   {expected: "8", list: listed("10", "a", "7"), want: true},
+		"the store went back":    {expected: "8", list: listed("7"), want: true},
+		"deleted since":          {expected: "8", list: listed("10")},
+		"lower than seen before": {expected: "3", list: listed("10", "a", "4"), want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var memory rollback.Memory
+			memory.Behind(listed("5", "a", "5"))
+			memory.Expect(types.NamespacedName{Namespace: "n", Name: "a"}, tc.expected)
+			if got := memory.Behind(tc.list); got != tc.want {
+				t.Errorf("got %t, want %t", got, tc.want)
 			}
 		})
 	}
