@@ -151,14 +151,12 @@ func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
 	if err != nil {
 		return
 	}
-	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), r.memberTimeout, client.Limit(1))
-	known := r.stores.of(m.name)
-	if err != nil || !known.memory.Behind(list) {
+	seen := r.stores.seenOf(m.name)
+	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), r.memberTimeout)
+	if err != nil || !r.stores.of(m.name).behind(list, seen) {
 		return
 	}
-	r.stores.mutex.Lock()
-	known.epoch++
-	r.stores.mutex.Unlock()
+	r.stores.wentOn(m.name)
 	ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", m.name)
 	select {
 	case r.stores.wentBack <- event.GenericEvent{Object: m.cluster}:
