@@ -102,8 +102,8 @@ func testForeign(t *testing.T, w *world) {
 
 // testAdoption begins with clusters that use more than their shares, and more than the whole budget.
 func testAdoption(t *testing.T, w *world) {
-	// 44 cpu are used. Until both clusters have been read, others may be raised by 10 cpu and 26 pods.
-	s := newScenario(t, w, "adoption", budget("54", "70"))
+	// 44 cpu and 44 pods are used. Nobody is given more cpu, however late it is read who uses how much.
+	s := newScenario(t, w, "adoption", budget("44", "60"))
 	s.namespaceIn(north)
 	s.namespaceIn(east)
 	s.fill(north, "old", 20, "1")

@@ -94,11 +94,13 @@ func TestAgentThatDoesNotAct(t *testing.T) {
 		w.round()
 		w.act()
 	}
-	w.wantLedger("east 0/0 Settling", "west 12/12 Settled")
+	w.wantLedger("east 0/0 Settling", "west 0/0 Settled")
 	w.clock.SetTime(w.clock.Now().Add(agentPatience + time.Second))
 	if result := w.round(); result.RequeueAfter == 0 {
 		t.Error("does not look again")
 	}
+	w.act()
+	w.round()
 	w.wantLedger("east 0/0 NotReady", "west 12/12 Settled")
 	if got, want := w.message("MemberNotReady"), "east: its agent does not act on the share: see whether fedquota-agent runs there"; got != want {
 		t.Errorf("got %q", got)

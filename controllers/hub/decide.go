@@ -2,6 +2,7 @@ package hub
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -127,8 +128,32 @@ func (s *scope) leaves(m *member) bool {
 	return s.removing() || (!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)
 }
 
-// mayRaise says whether a member can make use of more: it is there, its usage is known, and nobody meddles with it.
+// mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses already, which
+// would be debt if the budget were handed out before.
 func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
+	return s.awaitedFor() == 0 && s.canUseMore(cluster, name)
+}
+
+// awaitedFor returns how long raises wait at most for the first report of a member that joins.
+func (s *scope) awaitedFor() time.Duration {
+	var longest time.Duration
+	for _, m := range s.members {
+		if s.joining(m) {
+			longest = max(longest, m.awaitedFor)
+		}
+	}
+	return longest
+}
+
+// joining says whether a member can be expected to say for the first time what it uses.
+func (s *scope) joining(m *member) bool {
+	_, entered := s.ledger.Entry(m.name)
+	return entered && m.selected && m.read() && m.report.Revision == 0 &&
+		m.misfit == "" && m.heldBack == "" && s.before[m.name].Message != agentAbsent
+}
+
+// canUseMore says whether a member can make use of more: it is there, its usage is known, and nobody meddles with it.
+func (s *scope) canUseMore(cluster string, name corev1.ResourceName) bool {
 	m := s.byName[cluster]
 	_, known := m.report.Used[name]
 	return m.read() && m.selected && known && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&

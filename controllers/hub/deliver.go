@@ -67,6 +67,7 @@ func (s *scope) nextRound() time.Duration {
 			next = d
 		}
 	}
+	sooner(s.awaitedFor())
 	for _, m := range s.members {
 		if s.unfinished(m) {
 			return time.Millisecond

@@ -10,9 +10,15 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
+// firstReportWait is how long raises wait for the first report of a member that joins. Its agent may not be there.
+const firstReportWait = 5 * time.Second
+
 // history is what the hub manager remembers of one share. It paces moves and is no part of the protocol: a restarted hub
 // manager goes on without it.
 type history struct {
+	// met is when the member was seen first.
+	met time.Time
+
 	mutex sync.Mutex
 	// moved is when the target changed last.
 	moved time.Time
@@ -59,7 +65,7 @@ func (h *history) move(now time.Time, before, after amount.List) {
 
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
-	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{})
+	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{met: s.now})
 	return h.(*history)
 }
 
@@ -73,6 +79,7 @@ func (r *QuotaReconciler) recall(s *scope) {
 		h := r.historyOf(s, m)
 		m.gave = h.gaveOf(s.now)
 		m.dampedFor = h.dampedFor(s.now, damping)
+		m.awaitedFor = max(0, firstReportWait-s.now.Sub(h.met))
 	}
 }
 

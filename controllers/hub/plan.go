@@ -121,7 +121,7 @@ func (t distributionTerms) most(name corev1.ResourceName, selected bool) int64 {
 // responsive says whether a member can be lowered and raised now.
 func (s *scope) responsive(m *member, names []corev1.ResourceName) bool {
 	for _, name := range names {
-		if !s.mayRaise(m.name, name) {
+		if !s.canUseMore(m.name, name) {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -270,4 +271,27 @@ rebalance: {mode: Static}`)
 	if diff := cmp.Diff(list("pods", "24"), corev1.ResourceList(quota.Status.Hard), quantities); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// TestUsageReportedLate has a cluster join that uses most of the budget already, and that says so later than another one asks
+// for all of it: nobody is raised meanwhile, for some time.
+func TestUsageReportedLate(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	west := w.agents["west"]
+	west.uses(list("pods", "25"))
+	west.down = true
+	w.agents["east"].asks(list("pods", "30"))
+	w.create(quotaName, `{hard: {pods: "30"}, placement: {clusterSelector: {}}}`)
+	var result ctrl.Result
+	for range 4 {
+		result = w.round()
+		w.act()
+	}
+	w.wantLedger("east 0/0 Settled", "west 0/0 Settling")
+	if result.RequeueAfter == 0 || result.RequeueAfter > firstReportWait {
+		t.Errorf("looks again after %s", result.RequeueAfter)
+	}
+	west.down = false
+	w.settle()
+	w.wantLedger("east 5/5 Settled", "west 25/25 Settled")
 }

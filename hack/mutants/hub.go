@@ -49,6 +49,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
+		protection: "nobody is raised while a cluster that joins is about to say what it uses",
+		file:       decideFile, old: "s.awaitedFor() == 0 && ", new: "",
+		pkg: hubTests, test: "TestUsageReportedLate",
+	},
+	{
 		protection: "a ledger that was lost counts on above the markers",
 		file:       decideFile, old: "		s.ledger.Continue(s.marker)\n", new: "",
 		pkg: hubTests, test: "TestLostLedgerAndShare",
