@@ -95,6 +95,12 @@ func (t table) settled() bool {
 	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == t.fq.Generation
 }
 
+// demands says whether the hub knows that so many cpus are asked for beyond what is used.
+func (t table) demands(cpus string) bool {
+	demand := t.fq.Status.Demand[corev1.ResourceRequestsCPU]
+	return demand.String() == cpus
+}
+
 // look reads what hub and members say, at a time when the ledger did not move.
 func (d *display) look(ctx context.Context) (table, error) {
 	for {

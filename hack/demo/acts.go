@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// acts are what the demo shows, in order.
+func (d *display) acts(ctx context.Context, root string) error {
+	for _, act := range []func(context.Context, string) error{d.split, d.use, d.reweigh, d.cut, d.demand, d.full, d.reclaim, d.everybody, d.restore} {
+		if err := act(ctx, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split applies the sample.
+func (d *display) split(ctx context.Context, root string) error {
+	d.say("act 1: one budget of 30 requests.cpu and 60 pods, split 3:2:1 (config/samples)")
+	fq, err := sample(root)
+	if err != nil {
+		return err
+	}
+	if err := d.create(ctx, "hub", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fq.Namespace}}); err != nil {
+		return err
+	}
+	if err := d.create(ctx, "hub", fq); err != nil {
+		return err
+	}
+	return d.follow(ctx)
+}
+
+// use runs more in east than fits there, and something in west.
+func (d *display) use(ctx context.Context, _ string) error {
+	d.say("act 2: 20 replicas of 1 cpu in east, where 15 cpu fit, and 4 in west")
+	for cluster, replicas := range map[string]int32{"east": 20, "west": 4} {
+		if err := d.create(ctx, cluster, deployment(quotaKey.Namespace, replicas)); err != nil {
+			return err
+		}
+	}
+	err := d.until(ctx, "east to use its limit, west 4 cpu", func(t table) bool {
+		return t.row("east").used["requests.cpu"] == "15" && t.row("west").used["requests.cpu"] == "4"
+	})
+	if err != nil {
+		return err
+	}
+	return d.showRefusal(ctx, "east")
+}
+
+// reweigh moves the split away from where usage is.
+func (d *display) reweigh(ctx context.Context, _ string) error {
+	d.say("act 3: weights 1:1:4. east gives back only what it does not use; nothing that runs is touched")
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		for i, weight := range []int32{1, 1, 4} {
+			fq.Spec.Distribution.Rules[i].Weight = new(weight)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = d.until(ctx, "north to be raised by what west gave back", func(t table) bool { return t.row("north").hard["requests.cpu"] == "10" })
+	if err != nil {
+		return err
+	}
+	d.say("       east scales down to 3 replicas, and the limit follows")
+	if err := d.scale(ctx, "east", quotaKey.Namespace, 3); err != nil {
+		return err
+	}
+	return d.follow(ctx)
+}
+
+// cut takes a part of the budget away.
+func (d *display) cut(ctx context.Context, _ string) error {
+	d.say("act 4: the budget is cut to 24 cpu")
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("24")
+	})
+	if err != nil {
+		return err
+	}
+	return d.follow(ctx)
+}
+
+// restore brings the demo back to the sample.
+func (d *display) restore(ctx context.Context, root string) error {
+	d.say("act 9: back to the sample: 30 cpu, 3:2:1")
+	for _, cluster := range members {
+		if err := d.delete(ctx, cluster, deployment("team-a", 0)); err != nil {
+			return err
+		}
+	}
+	wanted, err := sample(root)
+	if err != nil {
+		return err
+	}
+	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec = wanted.Spec }); err != nil {
+		return err
+	}
+	return d.follow(ctx)
+}
+
+// sample reads the sample that the README shows.
+func sample(root string) (*quotav1alpha1.FederatedQuota, error) {
+	content, err := os.ReadFile(filepath.Join(root, "config/samples/quota_v1alpha1_federatedquota.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	fq := &quotav1alpha1.FederatedQuota{}
+	return fq, yaml.UnmarshalStrict(content, fq)
+}
+
+// deployment returns one of pods that ask for one cpu.
+func deployment(namespace string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": "web"}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					TerminationGracePeriodSeconds: new(int64(0)),
+					Containers: []corev1.Container{{
+						Name: "web", Image: "registry.k8s.io/pause:3.10",
+						Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+					}},
+				},
+			},
+		},
+	}
+}
+
+// showRefusal shows the answer to a pod in a member at its limit.
+func (d *display) showRefusal(ctx context.Context, cluster string) error {
+	template := deployment(quotaKey.Namespace, 1).Spec.Template
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: quotaKey.Namespace, Name: "one-more"}, Spec: template.Spec}
+	err := d.clients[cluster].Create(ctx, pod, client.DryRunAll)
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("one more pod in %s was not refused: %w", cluster, err)
+	}
+	fmt.Printf("         one more pod in %s: 403 %s\n", cluster, err)
+	return nil
+}

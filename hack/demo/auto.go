@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// rest is for how long limits must not move to count as still.
+const rest = 5 * time.Second
+
+// demand lets limits follow what is asked for.
+func (d *display) demand(ctx context.Context, _ string) error {
+	d.say("act 5: mode Auto. east asks for 18 cpu, more than its part; west and north idle, and lend it theirs")
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceAuto
+		for i := range fq.Spec.Distribution.Rules {
+			fq.Spec.Distribution.Rules[i].Weight = new(int32(1))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := d.scale(ctx, "east", quotaKey.Namespace, 18); err != nil {
+		return err
+	}
+	err = d.until(ctx, "east to run 18 replicas", func(t table) bool { return t.row("east").used["requests.cpu"] == "18" })
+	if err == nil {
+		d.say(fmt.Sprintf("       all 18 admitted %.1f s after the deployment was scaled", time.Since(began).Seconds()))
+	}
+	return err
+}
+
+// full has north ask for more than the budget has left.
+func (d *display) full(ctx context.Context, _ string) error {
+	d.say("act 6: north asks for 4 cpu, and 2 of 24 are left")
+	if err := d.create(ctx, "north", deployment(quotaKey.Namespace, 4)); err != nil {
+		return err
+	}
+	if err := d.uses(ctx, map[string]string{"north": "2"}); err != nil {
+		return err
+	}
+	return d.showRefusal(ctx, "north")
+}
+
+// reclaim has west want its min, which others have borrowed.
+func (d *display) reclaim(ctx context.Context, _ string) error {
+	d.say("act 7: west is guaranteed 8 cpu, has lent them, and wants them back. Nothing that runs is touched")
+	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		guarantee := corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("8")}
+		fq.Spec.Distribution.Rules[1].Min, fq.Spec.Distribution.Rules[1].Lendable = guarantee, guarantee
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.scale(ctx, "west", quotaKey.Namespace, 8); err != nil {
+		return err
+	}
+	if err := d.until(ctx, "east to be told to make room", func(t table) bool { return t.row("east").state == string(quotav1alpha1.ClusterDraining) }); err != nil {
+		return err
+	}
+	d.say("       4 pods of east end, and west has its 8, before north has any of them")
+	if err := d.scale(ctx, "east", quotaKey.Namespace, 14); err != nil {
+		return err
+	}
+	return d.uses(ctx, map[string]string{"east": "14", "west": "8"})
+}
+
+// everybody has all want everything.
+func (d *display) everybody(ctx context.Context, _ string) error {
+	d.say("act 8: weights 3:2:1. All are at 1 cpu of 3, and want 30. The budget is raised to 24")
+	if err := d.scaleAll(ctx, 1); err != nil {
+		return err
+	}
+	if err := d.uses(ctx, map[string]string{"east": "1", "west": "1", "north": "1"}); err != nil {
+		return err
+	}
+	if err := d.changeBudget(ctx, "3"); err != nil {
+		return err
+	}
+	if err := d.follow(ctx); err != nil {
+		return err
+	}
+	if err := d.scaleAll(ctx, 30); err != nil {
+		return err
+	}
+	if err := d.until(ctx, "all to ask for 30 cpu", func(t table) bool { return t.demands("87") }); err != nil {
+		return err
+	}
+	if err := d.changeBudget(ctx, "24"); err != nil {
+		return err
+	}
+	if err := d.uses(ctx, map[string]string{"east": "12", "west": "8", "north": "4"}); err != nil {
+		return err
+	}
+	return d.still(ctx)
+}
+
+// changeBudget gives the budget a number of cpus, and clusters the weights of the sample without guarantees.
+func (d *display) changeBudget(ctx context.Context, cpus string) error {
+	return d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse(cpus)
+		for i, weight := range []int32{3, 2, 1} {
+			rule := &fq.Spec.Distribution.Rules[i]
+			rule.Weight, rule.Min, rule.Lendable = new(weight), nil, nil
+		}
+	})
+}
+
+// scaleAll scales the deployments of all members.
+func (d *display) scaleAll(ctx context.Context, replicas int32) error {
+	for _, cluster := range members {
+		if err := d.scale(ctx, cluster, quotaKey.Namespace, replicas); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uses waits until clusters use as many cpus.
+func (d *display) uses(ctx context.Context, cpus map[string]string) error {
+	return d.until(ctx, fmt.Sprintf("usage of %v cpu", cpus), func(t table) bool {
+		for cluster, want := range cpus {
+			if t.row(cluster).used[corev1.ResourceRequestsCPU] != want {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// still demands that limits stay where they are for a while.
+func (d *display) still(ctx context.Context) error {
+	if err := d.follow(ctx); err != nil {
+		return err
+	}
+	before, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	err = d.until(ctx, "time to pass", func(t table) bool {
+		return t.fq.Status.Revision != before.fq.Status.Revision || time.Since(began) > rest
+	})
+	if err != nil {
+		return err
+	}
+	if elapsed := time.Since(began); elapsed < rest {
+		return fmt.Errorf("a limit moved after %s although nobody wants anything else", elapsed)
+	}
+	d.say(fmt.Sprintf("       all still want more, and for %s no limit has moved", rest))
+	return nil
+}
