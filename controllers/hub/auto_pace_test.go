@@ -78,6 +78,34 @@ func TestRefusedTeamsAreTold(t *testing.T) {
 	}
 }
 
+// TestRefusedTeamsAreToldOfUsage writes what the fleet uses anew for who asks in vain, and not more often than it must.
+func TestRefusedTeamsAreToldOfUsage(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, following)
+	w.agents["west"].uses(list("pods", "20"))
+	w.settle()
+	w.agents["east"].asks(list("pods", "25"))
+	w.settle()
+	told := func() string {
+		used := w.share("east").Spec.Fleet.Used["pods"]
+		return used.String()
+	}
+	w.agents["west"].uses(list("pods", "16"))
+	w.act()
+	w.turns(4)
+	before := told()
+	w.agents["east"].uses(list("pods", "1"))
+	w.act()
+	if result := w.round(); told() != before || result.RequeueAfter == 0 || result.RequeueAfter > retellInterval {
+		t.Errorf("told of %s used after %s, and looks again after %s", told(), before, result.RequeueAfter)
+	}
+	w.clock.SetTime(w.clock.Now().Add(retellInterval))
+	w.round()
+	if told() != "17" {
+		t.Errorf("told of %s used, want 17", told())
+	}
+}
+
 // TestQuestionsAreAnswered answers an agent that asks whether the hub is there, once, and not before the hub could decide.
 func TestQuestionsAreAnswered(t *testing.T) {
 	w := newWorld(t, "east", "west")

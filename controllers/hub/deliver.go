@@ -75,6 +75,9 @@ func (s *scope) nextRound() time.Duration {
 		if m.held() {
 			sooner(wait.Jitter(heldBackInterval, jitter))
 		}
+		if s.misinformed(m) {
+			sooner(m.toldFor)
+		}
 		if !s.static() {
 			sooner(m.dampedFor)
 			sooner(wait.Jitter(roundInterval, jitter))
@@ -131,6 +134,7 @@ func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error 
 	} else {
 		err = r.update(ctx, c, s, m)
 	}
+	r.historyOf(s, m).tell(s.now)
 	return r.judge(s, m, err)
 }
 

@@ -37,9 +37,15 @@ func (s *scope) wants(m *member) bool {
 	return false
 }
 
-// outdated says whether a member is about to refuse somebody with words that are no longer true.
+// outdated says whether a member is about to refuse somebody with words that are no longer true. Usage goes on changing: it
+// is told again after a while.
 func (s *scope) outdated(m *member) bool {
-	fleet := s.fleet()
-	return s.wants(m) && (!equality.Semantic.DeepEqual(m.share.Spec.Fleet.Budget, fleet.Budget) ||
-		!slices.Equal(m.share.Spec.Fleet.Waiting, fleet.Waiting))
+	told, fleet := m.share.Spec.Fleet, s.fleet()
+	return s.wants(m) && (!equality.Semantic.DeepEqual(told.Budget, fleet.Budget) || !slices.Equal(told.Waiting, fleet.Waiting) ||
+		s.misinformed(m) && m.toldFor == 0)
+}
+
+// misinformed says whether a member that is about to refuse somebody was told of other usage than there is.
+func (s *scope) misinformed(m *member) bool {
+	return s.wants(m) && !equality.Semantic.DeepEqual(m.share.Spec.Fleet.Used, s.fleet().Used)
 }

@@ -13,6 +13,9 @@ import (
 // firstReportWait is how long raises wait for the first report of a member that joins. Its agent may not be there.
 const firstReportWait = 5 * time.Second
 
+// retellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
+const retellInterval = time.Second
+
 // history is what the hub manager remembers of one share. It paces moves and is no part of the protocol: a restarted hub
 // manager goes on without it.
 type history struct {
@@ -24,6 +27,8 @@ type history struct {
 	moved time.Time
 	// gave is when the target went down last, by resource name.
 	gave map[corev1.ResourceName]time.Time
+	// told is when the share was written last.
+	told time.Time
 	// revision is the entry's revision when it changed last, decided when that was; pending is true until it has settled.
 	revision int64
 	decided  time.Time
@@ -63,6 +68,20 @@ func (h *history) move(now time.Time, before, after amount.List) {
 	}
 }
 
+// tell notes that the share was written.
+func (h *history) tell(now time.Time) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.told = now
+}
+
+// toldFor returns how long what the share was told of usage will do.
+func (h *history) toldFor(now time.Time) time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return max(0, retellInterval-now.Sub(h.told))
+}
+
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
 	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{met: s.now})
@@ -79,6 +98,7 @@ func (r *QuotaReconciler) recall(s *scope) {
 		h := r.historyOf(s, m)
 		m.gave = h.gaveOf(s.now)
 		m.dampedFor = h.dampedFor(s.now, damping)
+		m.toldFor = h.toldFor(s.now)
 		m.awaitedFor = max(0, firstReportWait-s.now.Sub(h.met))
 	}
 }

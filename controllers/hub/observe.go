@@ -50,6 +50,8 @@ type member struct {
 	gave map[corev1.ResourceName]bool
 	// dampedFor is how long the limit must not move for headroom.
 	dampedFor time.Duration
+	// toldFor is how long the usage that its share was told of will do.
+	toldFor time.Duration
 	// awaitedFor is how long its first report would be waited for.
 	awaitedFor time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.

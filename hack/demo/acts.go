@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -57,7 +59,7 @@ func (d *display) use(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	return d.showRefusal(ctx, "east")
+	return d.showRefusal(ctx, "east", "exceeded quota")
 }
 
 // reweigh moves the split away from where usage is.
@@ -144,14 +146,18 @@ func deployment(namespace string, replicas int32) *appsv1.Deployment {
 	}
 }
 
-// showRefusal shows the answer to a pod in a member at its limit.
-func (d *display) showRefusal(ctx context.Context, cluster string) error {
+// showRefusal shows the answer to a pod in a member at its limit, once that has the words.
+func (d *display) showRefusal(ctx context.Context, cluster, words string) error {
 	template := deployment(quotaKey.Namespace, 1).Spec.Template
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: quotaKey.Namespace, Name: "one-more"}, Spec: template.Spec}
-	err := d.clients[cluster].Create(ctx, pod, client.DryRunAll)
-	if !apierrors.IsForbidden(err) {
-		return fmt.Errorf("one more pod in %s was not refused: %w", cluster, err)
+	var answer error
+	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: quotaKey.Namespace, Name: "one-more"}, Spec: template.Spec}
+		answer = d.clients[cluster].Create(ctx, pod, client.DryRunAll)
+		return apierrors.IsForbidden(answer) && strings.Contains(answer.Error(), words), nil
+	})
+	if err != nil {
+		return fmt.Errorf("one more pod in %s: got %w, want a 403 with %q", cluster, answer, words)
 	}
-	fmt.Printf("         one more pod in %s: 403 %s\n", cluster, err)
+	fmt.Printf("         one more pod in %s: 403 %s\n", cluster, answer)
 	return nil
 }

@@ -46,7 +46,7 @@ func (d *display) full(ctx context.Context, _ string) error {
 	if err := d.uses(ctx, map[string]string{"north": "2"}); err != nil {
 		return err
 	}
-	return d.showRefusal(ctx, "north")
+	return d.showRefusal(ctx, "north", "fleet: used requests.cpu=24 of 24; waiting: north")
 }
 
 // reclaim has west want its min, which others have borrowed.
