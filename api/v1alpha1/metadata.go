@@ -36,6 +36,10 @@ const (
 	// whether the API server judges by what is stored.
 	EchoAnnotation = "quota.fedquota.io/echo"
 
+	// HubLease is the name of the Lease, in the namespace of a member's agent, that the hub renews while it is there. It is not
+	// the one of the hub's own leader election: a hub may be a member as well.
+	HubLease = "fedquota-hub-heartbeat"
+
 	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, and on a
 	// QuotaShare until the agent has done it.
 	Finalizer = "quota.fedquota.io/removal"

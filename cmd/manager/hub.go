@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ import (
 // newHubCommand returns the command that runs the hub manager.
 func newHubCommand() *cobra.Command {
 	var options managerOptions
-	var clusterNamespace string
+	var clusterNamespace, agentNamespace string
 	var concurrency int
 	command := &cobra.Command{
 		Use:   "hub",
@@ -44,11 +45,17 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
+			identity, err := os.Hostname()
+			if err != nil {
+				return err
+			}
 			reconciler := &hub.QuotaReconciler{
 				Client:           mgr.GetClient(),
 				Live:             mgr.GetAPIReader(),
 				Members:          members,
 				ClusterNamespace: clusterNamespace,
+				AgentNamespace:   agentNamespace,
+				Identity:         identity,
 				Clock:            clock.RealClock{},
 				Recorder:         mgr.GetEventRecorder("fedquota-hub"),
 			}
@@ -60,6 +67,7 @@ func newHubCommand() *cobra.Command {
 	}
 	options.bind(command)
 	command.Flags().StringVar(&clusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets.")
+	command.Flags().StringVar(&agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
 	command.Flags().IntVar(&concurrency, "concurrency", 10, "How many FederatedQuotas, and how many Clusters, are reconciled at once.")
 	return command
 }

@@ -48,6 +48,8 @@ type QuotaReconciler struct {
 	Members clustercache.ClusterCache
 	// ClusterNamespace is where the Clusters are.
 	ClusterNamespace string
+	// AgentNamespace is where the agents run in members, Identity what the hub manager renews the Lease there as.
+	AgentNamespace, Identity string
 	// Clock says since when.
 	Clock clock.PassiveClock
 	// Recorder writes events on FederatedQuotas.
@@ -90,6 +92,9 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 		return err
 	}
 	r.watcher = c
+	if err := mgr.Add(manager.RunnableFunc(r.renewLeases)); err != nil {
+		return err
+	}
 	return mgr.Add(manager.RunnableFunc(r.watchStores))
 }
 

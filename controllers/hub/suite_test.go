@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,6 +29,9 @@ const hubName = "hub"
 // servers are clients of the API servers that TestMain started, if their programs are at hand: the hub's, and one for each
 // member.
 var servers = map[string]client.WithWatch{}
+
+// configs are how to connect to them.
+var configs = map[string]*rest.Config{}
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -90,7 +94,7 @@ func startServers() (stop func() error, err error) {
 		c, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
 		mutex.Lock()
 		defer mutex.Unlock()
-		servers[name] = c
+		servers[name], configs[name] = c, config
 		return err
 	})
 	return func() error {
