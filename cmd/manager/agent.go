@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/member"
 	"github.com/fedquota/fedquota/internal/demand"
 	webhooks "github.com/fedquota/fedquota/webhooks/member"
@@ -27,7 +29,7 @@ func newAgentCommand() *cobra.Command {
 		Short: "Run the agent in a member",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			mgr, err := options.newManager("fedquota-agent", agentObjects(), webhook.server())
+			mgr, err := options.newManager("fedquota-agent", agentObjects(options.namespace), webhook.server())
 			if err != nil {
 				return err
 			}
@@ -74,9 +76,12 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 }
 
 // agentObjects restricts what the agent caches.
-func agentObjects() cache.Options {
+func agentObjects(namespace string) cache.Options {
 	objects := map[client.Object]cache.ByObject{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhooks.ConfigurationName)},
+		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{namespace: {
+			FieldSelector: fields.OneTermEqualSelector("metadata.name", quotav1alpha1.HubLease),
+		}}},
 	}
 	maps.Copy(objects, member.CachedWorkloads())
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: objects}

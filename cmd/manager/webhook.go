@@ -85,7 +85,7 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 		return fmt.Errorf("setting up the rules of the webhook: %w", err)
 	}
 	gate := &webhooks.Gate{Clock: clock.RealClock{}, Book: needs.Book, Report: needs.Report, Live: mgr.GetAPIReader(), Stuck: stuck, Echo: webhooks.NewEcho(mgr.GetClient())}
-	needs.Silent = gate.Silent
+	needs.Asks = gate.Asks
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}

@@ -32,8 +32,8 @@ type Demand struct {
 	Clock clock.PassiveClock
 	// Book holds it.
 	Book *demand.Book
-	// Silent says whether requests of a share are not held because nothing comes from the hub; nil where none are held.
-	Silent func(share types.NamespacedName) bool
+	// Asks says whether the status of a share shall ask for a sign of the hub; nil where no requests are held.
+	Asks func(share types.NamespacedName) bool
 
 	mutex  sync.Mutex
 	queues []workqueue.TypedRateLimitingInterface[ctrl.Request]
@@ -99,10 +99,10 @@ func (d *Demand) of(share *quotav1alpha1.QuotaShare) (corev1.ResourceList, time.
 	return stated, after
 }
 
-// asked returns how often the agent has asked whether the hub is there: once more while the hub is silent and has answered
-// all questions before.
+// asked returns how often the agent has asked whether the hub is there: once more while it asks and the hub has answered all
+// questions before.
 func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
-	if d == nil || d.Silent == nil || !d.Silent(client.ObjectKeyFromObject(share)) {
+	if d == nil || d.Asks == nil || !d.Asks(client.ObjectKeyFromObject(share)) {
 		return share.Status.Asked
 	}
 	return max(share.Status.Asked, share.Spec.Answered+1)

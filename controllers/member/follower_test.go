@@ -45,7 +45,7 @@ func TestFollower(t *testing.T) {
 	bare := demand.Owner{Kind: "Pod", Name: "p"}
 	for name, tc := range map[string]struct {
 		happens func(f *Follower)
-		silent  bool
+		asks    bool
 		elected bool
 		demand  string
 		asked   int64
@@ -58,7 +58,7 @@ func TestFollower(t *testing.T) {
 			f.Demand.Book.Hold(key, bare, nil, amount.List{"pods": 2}, f.Demand.Clock.Now())
 			f.Demand.Book.End(key, bare, amount.List{"pods": 2}, false, f.Demand.Clock.Now())
 		}, demand: "2"},
-		"a request was held in vain": {silent: true, happens: func(f *Follower) {
+		"a request was held in vain": {asks: true, happens: func(f *Follower) {
 			f.Demand.Book.Hold(key, bare, nil, amount.List{"pods": 2}, f.Demand.Clock.Now())
 		}, demand: "2", asked: 4},
 		"it leads": {elected: true, happens: func(f *Follower) {
@@ -82,7 +82,7 @@ func TestFollower(t *testing.T) {
 			}
 			f := &Follower{Elected: elected, Demand: &Demand{
 				Client: c, Clock: testingclock.NewFakeClock(time.Unix(1000, 0)), Book: demand.NewBook(),
-				Silent: func(types.NamespacedName) bool { return tc.silent },
+				Asks: func(types.NamespacedName) bool { return tc.asks },
 			}}
 			if tc.happens != nil {
 				tc.happens(f)

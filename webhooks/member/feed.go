@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -12,9 +13,14 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// Feed lets the gate see the shares and ResourceQuotas of the cluster.
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=fedquota-system,resources=leases,resourceNames=fedquota-hub-heartbeat,verbs=list;watch
+
+// Feed lets the gate see the shares and ResourceQuotas of the cluster, and the Lease of the hub: no other may be cached.
 func (g *Gate) Feed(ctx context.Context, informers cache.Informers) error {
 	if err := follow(ctx, informers, &quotav1alpha1.QuotaShare{}, g.SetShare, g.DeleteShare); err != nil {
+		return err
+	}
+	if err := follow(ctx, informers, &coordinationv1.Lease{}, g.SetLease, g.DeleteLease); err != nil {
 		return err
 	}
 	return follow(ctx, informers, &corev1.ResourceQuota{}, g.SetQuota, g.DeleteQuota)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -45,6 +46,7 @@ type Gate struct {
 	// Stuck says whether usage is not to be relied upon.
 	Stuck func() bool
 
+	hub   heartbeat
 	mutex sync.RWMutex
 	lanes map[string][]*lane // by namespace, sorted by name
 }
@@ -131,12 +133,12 @@ func (g *Gate) judge(ctx context.Context, l *lane, asked corev1.ResourceList) st
 	return denial(quota, share, asked)
 }
 
-// Silent says whether requests of a share are not held because a hold ended without a sign of the hub. One that is there
-// answers when it is asked by the share's status.
-func (g *Gate) Silent(share types.NamespacedName) bool {
+// Asks says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub that is there
+// answers.
+func (g *Gate) Asks(share types.NamespacedName) bool {
 	for _, l := range g.lanesOf(share.Namespace) {
 		if l.key == share {
-			return l.silentNow()
+			return l.asksNow()
 		}
 	}
 	return false
@@ -158,7 +160,7 @@ func (g *Gate) lane(key types.NamespacedName) *lane {
 			return l
 		}
 	}
-	l := &lane{key: key}
+	l := &lane{key: key, hub: &g.hub}
 	lanes = append(slices.Clone(lanes), l)
 	slices.SortFunc(lanes, func(a, b *lane) int { return cmp.Compare(a.key.Name, b.key.Name) })
 	if g.lanes == nil {
@@ -170,7 +172,12 @@ func (g *Gate) lane(key types.NamespacedName) *lane {
 
 // SetShare takes down a share as it is now.
 func (g *Gate) SetShare(share *quotav1alpha1.QuotaShare) {
-	g.lane(client.ObjectKeyFromObject(share)).setShare(share)
+	g.lane(client.ObjectKeyFromObject(share)).setShare(share, g.Clock.Now())
+}
+
+// SetLease takes down the Lease of the hub as it is now.
+func (g *Gate) SetLease(lease *coordinationv1.Lease) {
+	g.hub.see(lease.Spec, g.Clock.Now())
 }
 
 // SetQuota takes down a ResourceQuota as it is now: requests that it has room for go on.
@@ -192,6 +199,11 @@ func (g *Gate) DeleteShare(key types.NamespacedName) {
 	if len(g.lanes[key.Namespace]) == 0 {
 		delete(g.lanes, key.Namespace)
 	}
+}
+
+// DeleteLease strikes out the Lease of the hub.
+func (g *Gate) DeleteLease(types.NamespacedName) {
+	g.hub.see(coordinationv1.LeaseSpec{}, g.Clock.Now())
 }
 
 // DeleteQuota strikes out a ResourceQuota.

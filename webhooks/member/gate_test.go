@@ -31,6 +31,7 @@ type scene struct {
 	quota   *corev1.ResourceQuota
 	live    *corev1.ResourceQuota // nil: the API server does not answer
 	reports int
+	beats   int // how often the hub renewed its Lease
 	stuck   bool
 }
 

@@ -26,6 +26,7 @@ const (
 // lane is where the requests of one share pass.
 type lane struct {
 	key  types.NamespacedName
+	hub  *heartbeat
 	live liveQuota
 	echo sharedEcho
 
@@ -44,8 +45,8 @@ type lane struct {
 	disappointed int
 	lastTimeout  time.Time
 
-	signs  int  // how often the hub wrote the share
-	silent bool // a request was held in vain without a sign of the hub, and there was none since
+	signs int  // how often the hub wrote the share
+	asks  bool // for a sign of the hub: a request was held in vain without one, and there was none since
 }
 
 // passage is a request that went on and whose charge was not seen yet.
@@ -104,11 +105,16 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) (w *waiter, 
 		return nil, false
 	}
 	w = &waiter{asked: asked, since: now, raises: l.raises, signs: l.signs, fits: make(chan struct{})}
-	hold = !dryRun && !l.silent && (l.disappointed < disappointments || now.Sub(l.lastTimeout) >= respite)
+	hold = !dryRun && !l.silent(now) && (l.disappointed < disappointments || now.Sub(l.lastTimeout) >= respite)
 	if hold {
 		l.waiters = append(l.waiters, w)
 	}
 	return w, hold
+}
+
+// silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave none yet.
+func (l *lane) silent(now time.Time) bool {
+	return l.asks || l.hub.stopped(now)
 }
 
 // room says whether the request fits beside what is used and what is underway.
@@ -183,7 +189,7 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	} else if w.since.After(l.lastTimeout) {
 		l.disappointed, l.lastTimeout = l.disappointed+1, now
 	}
-	l.silent = l.silent || l.raises == w.raises && l.signs == w.signs
+	l.asks = l.asks || l.raises == w.raises && l.signs == w.signs
 	return false
 }
 
@@ -193,18 +199,19 @@ func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
 	return l.share
 }
 
-func (l *lane) silentNow() bool {
+func (l *lane) asksNow() bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.silent
+	return l.asks
 }
 
 // setShare takes down the share. Whatever is new in its spec is a sign of the hub.
-func (l *lane) setShare(share *quotav1alpha1.QuotaShare) {
+func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.share == nil || l.share.UID != share.UID || l.share.Generation != share.Generation {
-		l.signs, l.silent = l.signs+1, false
+		l.signs, l.asks = l.signs+1, false
+		l.hub.wrote(now)
 	}
 	if l.share == nil || raised(l.share.Spec.Hard, share.Spec.Hard) {
 		l.disappointed = 0

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // inVain sends a request that is held until its time is up.
@@ -52,8 +55,8 @@ func TestAdmitGivesUpHolding(t *testing.T) {
 func TestAdmitHoldsNothingWhileTheHubIsSilent(t *testing.T) {
 	s := newScene(t, "8")
 	s.inVain()
-	if !s.gate.Silent(key) {
-		t.Error("the hub does not count as silent")
+	if !s.gate.Asks(key) {
+		t.Error("the hub is not asked for a sign")
 	}
 	for range 3 {
 		s.notHeld()
@@ -61,8 +64,8 @@ func TestAdmitHoldsNothingWhileTheHubIsSilent(t *testing.T) {
 		s.gate.SetShare(s.share) // its status has changed
 	}
 	s.written("10")
-	if s.gate.Silent(key) {
-		t.Error("the hub counts as silent after it wrote")
+	if s.gate.Asks(key) {
+		t.Error("the hub is asked for a sign after it gave one")
 	}
 	s.inVain()
 }
@@ -78,10 +81,82 @@ func TestAdmitTakesAnyWriteForASign(t *testing.T) {
 			held := s.held(request("3"))
 			sign(s)
 			s.answer(held, 600*time.Millisecond)
-			if s.gate.Silent(key) {
-				t.Error("the hub counts as silent")
+			if s.gate.Asks(key) {
+				t.Error("the hub is asked for a sign")
 			}
 			s.inVain()
 		})
 	}
+}
+
+// beat renews the Lease of the hub. The clock of the hub is an hour off, and stands still.
+func (s *scene) beat() {
+	s.beats++
+	s.gate.SetLease(s.lease())
+}
+
+// lease is the Lease as the hub renewed it last.
+func (s *scene) lease() *coordinationv1.Lease {
+	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: new("hub"), LeaseDurationSeconds: new(int32(15)),
+		RenewTime: &metav1.MicroTime{Time: time.Unix(1000, 0).Add(time.Hour + time.Duration(s.beats)*time.Microsecond)},
+	}}
+}
+
+// TestAdmitHoldsNothingAfterTheLeaseRanOut holds not even the first request of a share once the Lease of the hub was not seen to
+// change for as long as it is good for, and holds again as soon as it does.
+func TestAdmitHoldsNothingAfterTheLeaseRanOut(t *testing.T) {
+	s := newScene(t, "8")
+	s.beat()
+	s.clock.Step(15*time.Second - time.Millisecond)
+	s.beat()
+	s.clock.Step(15*time.Second - time.Millisecond)
+	s.gate.SetLease(s.lease()) // it is listed again
+	held := s.held(request("3"))
+	s.written("10")
+	s.answer(held, 600*time.Millisecond)
+	s.notHeld()
+	if s.gate.Asks(key) {
+		t.Error("the hub is asked for a sign although its Lease says that it is not there")
+	}
+	s.clock.Step(10 * time.Minute)
+	s.gate.SetShare(s.share) // its status has changed
+	s.notHeld()
+	s.beat()
+	s.inVain()
+}
+
+// TestAdmitHoldsWithoutALease holds requests where the hub never renewed a Lease, or somebody has deleted it.
+func TestAdmitHoldsWithoutALease(t *testing.T) {
+	for name, change := range map[string]func(s *scene){
+		"never held": func(s *scene) { s.gate.SetLease(&coordinationv1.Lease{}) },
+		"deleted": func(s *scene) {
+			s.beat()
+			s.clock.Step(time.Minute)
+			s.gate.DeleteLease(types.NamespacedName{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, "8")
+			change(s)
+			s.clock.Step(time.Minute)
+			s.inVain()
+		})
+	}
+}
+
+// TestAdmitHoldsForAHubThatWrites holds requests when the hub writes shares although its Lease ran out, which says nothing until it
+// is renewed.
+func TestAdmitHoldsForAHubThatWrites(t *testing.T) {
+	s := newScene(t, "8")
+	s.beat()
+	s.clock.Step(15 * time.Second)
+	s.notHeld()
+	s.written("10")
+	s.clock.Step(time.Minute)
+	s.inVain()
+	s.written("10")
+	s.beat()
+	s.clock.Step(15 * time.Second)
+	s.notHeld()
 }
