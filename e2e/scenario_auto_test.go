@@ -4,10 +4,12 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
@@ -165,7 +167,7 @@ func testFull(t *testing.T, w *world) {
 }
 
 // testHubDown has neither a hub manager nor an API server of the hub: limits stay, and no request waits for an answer that
-// cannot come.
+// cannot come. East learns it at once, by a request that is held in vain; the others by the Lease, before any of theirs is held.
 func testHubDown(t *testing.T, w *world) {
 	const wait = 5 * time.Second
 	s := newScenario(t, w, "hub-down", budget("30", "60"))
@@ -182,17 +184,14 @@ func testHubDown(t *testing.T, w *world) {
 		s.must(server.Restart(context.Background()))
 		s.must(w.HubManager.Restart(context.Background()))
 	})
-	for _, member := range s.names() {
-		s.Logf("the first pod that does not fit in %s was answered after %s", member, s.misfit(member).Round(time.Millisecond))
-		for range 10 {
-			if took := s.misfit(member); took > wait/2 {
-				s.Errorf("a pod that does not fit in %s was answered after %s, although nobody can raise", member, took)
-			}
-		}
-		start := time.Now()
-		s.must(s.member(member).Create(t.Context(), newPod(s.key.Namespace, "fits", "100m")))
-		if took := time.Since(start); took > wait/2 {
-			s.Errorf("a pod that fits in %s was created after %s", member, took)
+	s.Logf("the first pod that does not fit in %s was answered after %s", east, s.misfit(east).Round(time.Millisecond))
+	if s.asksInVain(east, wait/2) == 0 {
+		s.Errorf("cluster %s has not asked whether the hub is there", east)
+	}
+	for _, member := range []string{west, north} {
+		s.eventually("the Lease of the hub to run out in "+member, func(ctx context.Context) error { return s.leaseRanOut(ctx, member) })
+		if asked := s.asksInVain(member, wait/2); asked != 0 {
+			s.Errorf("cluster %s has asked %d times whether the hub is there: a request was held after the Lease ran out", member, asked)
 		}
 	}
 	s.still("nobody to move limits", 5*time.Second)
@@ -200,7 +199,15 @@ func testHubDown(t *testing.T, w *world) {
 	s.fault("both started again")
 	s.must(server.Restart(t.Context()))
 	s.must(w.HubManager.Restart(t.Context()))
-	s.eventually("the hub to answer", s.answered)
+	s.eventually("the hub to answer", func(ctx context.Context) error { return s.answered(ctx, east) })
+	for _, member := range s.names() {
+		s.eventually("a request to be held again in "+member, func(context.Context) error {
+			if took := s.misfit(member); took < wait {
+				return fmt.Errorf("it was answered after %s", took)
+			}
+			return nil
+		})
+	}
 	s.follows(north, 40)
 	for _, member := range s.names() {
 		s.must(client.IgnoreNotFound(s.member(member).Delete(t.Context(), newPod(s.key.Namespace, "fits", "100m"))))
@@ -208,16 +215,55 @@ func testHubDown(t *testing.T, w *world) {
 	s.finish()
 }
 
-// answered says in which members a question whether the hub is there is open.
-func (s *scenario) answered(ctx context.Context) error {
-	for _, member := range s.names() {
-		share := &quotav1alpha1.QuotaShare{}
-		if err := s.member(member).Get(ctx, s.key, share); err != nil {
-			return err
-		}
-		if share.Status.Asked == 0 || share.Spec.Answered != share.Status.Asked {
-			return fmt.Errorf("cluster %s has asked %d times, and the hub answered %d", member, share.Status.Asked, share.Spec.Answered)
+// asksInVain creates pods in a member of which one fits, sees that each is answered within a time, and returns how many questions
+// are open in the report after that: one if any request of this share was held in vain and the hub wrote nothing since.
+func (s *scenario) asksInVain(member string, within time.Duration) int64 {
+	s.Helper()
+	for range 10 {
+		if took := s.misfit(member); took > within {
+			s.Errorf("a pod that does not fit in %s was answered after %s, although nobody can raise", member, took)
 		}
 	}
+	start := time.Now()
+	s.must(s.member(member).Create(s.Context(), newPod(s.key.Namespace, "fits", "100m")))
+	if took := time.Since(start); took > within {
+		s.Errorf("a pod that fits in %s was created after %s", member, took)
+	}
+	share := &quotav1alpha1.QuotaShare{}
+	for _, stated := range []bool{true, false} {
+		s.eventually(fmt.Sprintf("the demand of %s, stated: %t", member, stated), func(ctx context.Context) error {
+			err := s.member(member).Get(ctx, s.key, share)
+			if err == nil && stated != (len(share.Status.Demand) > 0) {
+				err = fmt.Errorf("it is %s", text(share.Status.Demand))
+			}
+			return err
+		})
+	}
+	return share.Status.Asked - share.Spec.Answered
+}
+
+// leaseRanOut says why the Lease of the hub in a member has not run out.
+func (s *scenario) leaseRanOut(ctx context.Context, member string) error {
+	lease := &coordinationv1.Lease{}
+	if err := s.member(member).Get(ctx, client.ObjectKey{Namespace: "fedquota-system", Name: quotav1alpha1.HubLease}, lease); err != nil {
+		return err
+	}
+	if lease.Spec.RenewTime == nil {
+		return errors.New("it was never renewed")
+	}
+	const watched = time.Second // it reached the agent no later than that
+	if age := time.Since(lease.Spec.RenewTime.Time); age < time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second+watched {
+		return fmt.Errorf("it was renewed %s ago", age)
+	}
 	return nil
+}
+
+// answered says whether a question of a member whether the hub is there is open.
+func (s *scenario) answered(ctx context.Context, member string) error {
+	share := &quotav1alpha1.QuotaShare{}
+	err := s.member(member).Get(ctx, s.key, share)
+	if err == nil && share.Spec.Answered != share.Status.Asked {
+		err = fmt.Errorf("cluster %s has asked %d times, and the hub answered %d", member, share.Status.Asked, share.Spec.Answered)
+	}
+	return err
 }
