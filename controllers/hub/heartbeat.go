@@ -20,7 +20,7 @@ import (
 const (
 	// renewInterval is how often the Lease in each member is renewed: 1,000 members take 200 small patches per second.
 	renewInterval = storeInterval
-	// leaseDuration is how long a member takes the hub to be there without a renewal: two may be lost.
+	// leaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one late.
 	leaseDuration = 3 * renewInterval
 )
 

@@ -122,4 +122,14 @@ var agentMutants = []mutant{
 		file:       "webhooks/member/gate.go", old: "	quota, err := l.live.get(ctx, g.Live, l.key)\n", new: "	quota, err := l.quota, ctx.Err()\n",
 		pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
 	},
+	{
+		protection: "webhook: no request is held once the Lease of the hub ran out",
+		file:       "webhooks/member/lane.go", old: "return l.asks || l.hub.stopped(now)", new: "return l.asks",
+		pkg: gateTests, test: "TestAdmitHoldsNothingAfterTheLeaseRanOut",
+	},
+	{
+		protection: "webhook: the Lease runs out by the clock of the agent alone",
+		file:       "webhooks/member/heartbeat.go", old: "= lease, now, false", new: "= lease, lease.RenewTime.Time, false",
+		pkg: gateTests, test: "TestAdmitHoldsNothingAfterTheLeaseRanOut",
+	},
 }

@@ -1,13 +1,14 @@
 package main
 
 const (
-	roundFile   = "controllers/hub/quota_controller.go"
-	decideFile  = "controllers/hub/decide.go"
-	deliverFile = "controllers/hub/deliver.go"
-	observeFile = "controllers/hub/observe.go"
-	scopeFile   = "controllers/hub/scope.go"
-	statusFile  = "controllers/hub/status.go"
-	hubTests    = "controllers/hub"
+	roundFile     = "controllers/hub/quota_controller.go"
+	decideFile    = "controllers/hub/decide.go"
+	deliverFile   = "controllers/hub/deliver.go"
+	observeFile   = "controllers/hub/observe.go"
+	scopeFile     = "controllers/hub/scope.go"
+	statusFile    = "controllers/hub/status.go"
+	heartbeatFile = "controllers/hub/heartbeat.go"
+	hubTests      = "controllers/hub"
 )
 
 // hubMutants take protections out of the hub manager.
@@ -123,5 +124,20 @@ var hubMutants = []mutant{
 		file:       scopeFile, old: `return s.fq.DeletionTimestamp.IsZero() && (len(s.problems) > 0 || s.conflict != "")`,
 		new: `return s.fq.DeletionTimestamp.IsZero() && len(s.problems) > 0`,
 		pkg: hubTests, test: "TestConflict",
+	},
+	{
+		protection: "the Lease in members is renewed only while the API server of the hub answers",
+		file:       heartbeatFile, old: "	if err == nil {\n		err = r.List(", new: "	if true {\n		err = r.List(",
+		pkg: hubTests, test: "TestLeaseIsRenewed",
+	},
+	{
+		protection: "no Lease is renewed in a cluster without the marker",
+		file:       heartbeatFile, old: "markerOf(cluster) > 0 {", new: "cluster != nil {",
+		pkg: hubTests, test: "TestLeaseIsRenewed",
+	},
+	{
+		protection: "members that do not answer delay the Lease in no other",
+		file:       heartbeatFile, old: "			group.Go(func() { r.renew(ctx, cluster) })\n", new: "			r.renew(ctx, cluster)\n",
+		pkg: hubTests, test: "TestLeaseIsRenewedBesideMembersThatStall",
 	},
 }
