@@ -95,7 +95,9 @@ func trimTemplate(template *corev1.PodTemplateSpec, pods int64) corev1.PodTempla
 func unscheduled(pod *corev1.Pod) []corev1.PodCondition {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
-			return []corev1.PodCondition{{Type: condition.Type, LastTransitionTime: condition.LastTransitionTime}}
+			return []corev1.PodCondition{{
+				Type: condition.Type, Status: condition.Status, Reason: condition.Reason, LastTransitionTime: condition.LastTransitionTime,
+			}}
 		}
 	}
 	return nil

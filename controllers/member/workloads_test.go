@@ -1,0 +1,51 @@
+package member
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+// TestPodOfTrimmed has the book learn of a pod in the cache what it would learn of the whole pod.
+func TestPodOfTrimmed(t *testing.T) {
+	since := metav1.NewTime(time.Unix(1000, 0))
+	condition := func(status corev1.ConditionStatus, reason string) corev1.PodCondition {
+		return corev1.PodCondition{Type: corev1.PodScheduled, Status: status, Reason: reason, LastTransitionTime: since, Message: "0/2 nodes"}
+	}
+	for name, tc := range map[string]struct {
+		conditions []corev1.PodCondition
+		waits      bool
+	}{
+		"new":                {},
+		"scheduled":          {conditions: []corev1.PodCondition{condition(corev1.ConditionTrue, "")}},
+		"no node has room":   {conditions: []corev1.PodCondition{{Type: corev1.PodReady}, condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true},
+		"waits for its gate": {conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonSchedulingGated)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web-1", UID: "1", OwnerReferences: []metav1.OwnerReference{{UID: "web", Controller: new(true)}}},
+				Spec: corev1.PodSpec{NodeSelector: map[string]string{"disk": "fast"}, Containers: []corev1.Container{{
+					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+				}}},
+				Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: tc.conditions},
+			}
+			want := podOf(pod)
+			if waits := !want.Unschedulable.IsZero(); waits != tc.waits {
+				t.Errorf("the pod waits for a node: %t", waits)
+			}
+			trimmed, err := trim(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, podOf(trimmed.(*corev1.Pod)), cmp.AllowUnexported(demand.Shape{})); diff != "" {
+				t.Errorf("whole pod (-), trimmed pod (+):\n%s", diff)
+			}
+		})
+	}
+}
