@@ -31,12 +31,15 @@ const (
 )
 
 // Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as on a
-// FederatedQuota, and Unguarded are there only while they are true.
+// FederatedQuota, Unguarded and NodesFull are there only while they are true.
 const (
 	// ConditionEnforced is True while the ResourceQuota has the share's revision in force.
 	ConditionEnforced = "Enforced"
 	// ConditionUnguarded is True while guard or fence is not in force in the member: nothing is enforced anew or reported.
 	ConditionUnguarded = "Unguarded"
+	// ConditionNodesFull is True while demand is left out because pods like those that ask for more find no node: the member
+	// gets no more headroom.
+	ConditionNodesFull = "NodesFull"
 )
 
 // Reasons of conditions.
@@ -89,6 +92,8 @@ const (
 	ReasonPolicyNotInForce = "PolicyNotInForce"
 	// ReasonScopeCovered means that a ResourceQuota that the agent does not manage covers the same scope.
 	ReasonScopeCovered = "ScopeCovered"
+	// ReasonUnschedulable means that pods have waited for a node in vain.
+	ReasonUnschedulable = "Unschedulable"
 	// ReasonAnnotated means that the break-glass annotation is set.
 	ReasonAnnotated = "Annotated"
 )

@@ -23,6 +23,8 @@ hard: {pods: "24"}
 placement: {clusterSelector: {}}
 rebalance: {headroomPercent: 0}`
 
+var nodesFull = []metav1.Condition{yes("NodesFull", "Unschedulable", "pods find no node")}
+
 // TestLimitsFollowDemand settles by who uses and asks for what.
 func TestLimitsFollowDemand(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -57,6 +59,25 @@ distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, weight: 3}
 distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, max: {pods: "12"}}]}`,
 			set:  func(w *world) { w.agents["east"].asks(list("pods", "15")) },
 			want: []string{"east 12/12 Settled", "west 8/8 Settled"},
+		},
+		"headroom for what is used": {
+			spec: following, set: func(w *world) { w.agents["east"].uses(list("pods", "10")) },
+			want: []string{"east 15/15 Settled", "west 5/5 Settled"},
+		},
+		"no headroom where nodes are full": {
+			spec: following, set: func(w *world) {
+				w.agents["east"].uses(list("pods", "10"))
+				w.agents["east"].conditions = nodesFull
+			},
+			want: []string{"east 10/10 Settled", "west 10/10 Settled"},
+		},
+		"where nodes are full, what other pods ask for": {
+			spec: following, set: func(w *world) {
+				w.agents["east"].uses(list("pods", "10"))
+				w.agents["east"].asks(list("pods", "3"))
+				w.agents["east"].conditions = nodesFull
+			},
+			want: []string{"east 13/13 Settled", "west 7/7 Settled"},
 		},
 		"not below what is used": {
 			spec: following, set: func(w *world) {

@@ -99,12 +99,19 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
 			Used: m.report.Used[name], Demand: m.demand[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
+		if !s.static() && m.reports(quotav1alpha1.ConditionNodesFull) {
+			claimant.Claims[i].Max = min(claimant.Claims[i].Max, withoutHeadroom(&claimant.Claims[i]))
+		}
 		if m.gave[name] {
 			claimant.Claims[i].Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
 		}
 	}
 	return claimant
 }
+
+// withoutHeadroom is what a member gets at most whose nodes are full: what it has or asks for. Pods that find no node would
+// fill any headroom, step by step, and nobody else could use it then.
+func withoutHeadroom(c *allocate.Claim) int64 { return max(c.Target, amount.Add(c.Used, c.Demand)) }
 
 // most returns the bound of a cluster that is still selected; another one gets nothing.
 func (t distributionTerms) most(name corev1.ResourceName, selected bool) int64 {

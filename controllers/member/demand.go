@@ -99,6 +99,11 @@ func (d *Demand) of(share *quotav1alpha1.QuotaShare) (corev1.ResourceList, time.
 	return stated, after
 }
 
+// full says whether a part of the demand of a share is left out because no node has room for it.
+func (d *Demand) full(share *quotav1alpha1.QuotaShare) bool {
+	return d != nil && d.Book.Full(share, d.Clock.Now())
+}
+
 // asked returns how often the agent has asked whether the hub is there: once more while it asks and the hub has answered all
 // questions before.
 func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
@@ -112,6 +117,7 @@ func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
 func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
 	var again time.Duration
 	seen.demand, again = r.Demand.of(seen.share)
+	seen.full = r.Demand.full(seen.share)
 	seen.asked = r.Demand.asked(seen.share)
 	result, err := r.report(ctx, seen)
 	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {

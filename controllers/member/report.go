@@ -25,6 +25,7 @@ type observation struct {
 	quota      *corev1.ResourceQuota
 	foreign    []string
 	demand     corev1.ResourceList
+	full       bool
 	asked      int64
 	enforceErr error
 	stuck      bool
@@ -179,6 +180,10 @@ func abnormal(seen observation) []metav1.Condition {
 	if seen.quota != nil && managed(seen.quota) && brokenGlass(seen.quota) != "" {
 		yes(quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonAnnotated, fmt.Sprintf(
 			"The agent leaves the ResourceQuota alone until annotation %s is removed; its reason: %q", quotav1alpha1.BreakGlassAnnotation, brokenGlass(seen.quota)))
+	}
+	if seen.full {
+		yes(quotav1alpha1.ConditionNodesFull, quotav1alpha1.ReasonUnschedulable,
+			"Pods of this namespace have waited for a node in vain: no budget is asked for, for more like them")
 	}
 	return conditions
 }

@@ -74,6 +74,7 @@ func TestDemand(t *testing.T) {
 		after   time.Duration
 		share   func(s *quotav1alpha1.QuotaShare)
 		want    amount.List
+		full    bool
 	}{
 		"nothing":                           {happens: func(*demand.Book) {}, want: none},
 		"a workload that is just scaled":    {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, want: none},
@@ -187,7 +188,11 @@ func TestDemand(t *testing.T) {
 			b.SetPod(stuck("web", "1"), start)
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.Hold(key, demand.Owner{Kind: "Secret", Name: "s"}, nil, amount.List{"secrets": 1}, start)
-		}, after: 30 * time.Second, want: amount.List{"secrets": 1}},
+		}, after: 30 * time.Second, want: amount.List{"secrets": 1}, full: true},
+		"pods that no node has room for, and no more of them": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(1), start)
+			b.SetPod(stuck("web", "1"), start)
+		}, after: 30 * time.Second, want: none},
 		"one of many that asks for less": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("big", "2"), start)
@@ -195,7 +200,7 @@ func TestDemand(t *testing.T) {
 		"one that asks for more": {happens: func(b *demand.Book) {
 			b.SetPod(stuck("web", "1"), start)
 			b.Hold(key, bare, demand.ShapeOf(spec("2")), cpus(2, 1), start)
-		}, after: 30 * time.Second, want: none},
+		}, after: 30 * time.Second, want: none, full: true},
 		"one for other nodes": {happens: func(b *demand.Book) {
 			b.SetPod(stuck("gpu", "1", func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"gpu": "yes"} }), start)
 			b.SetWorkload(workload(3), start)
@@ -215,7 +220,7 @@ func TestDemand(t *testing.T) {
 				s.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}}
 			}), start)
 			b.SetWorkload(workload(3), start)
-		}, after: 30 * time.Second, want: none},
+		}, after: 30 * time.Second, want: none, full: true},
 		"pods that were scheduled after all": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("web", "1"), start)
@@ -232,6 +237,9 @@ func TestDemand(t *testing.T) {
 			got, _ := b.Demand(s, start.Add(tc.after))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+			if full := b.Full(s, start.Add(tc.after)); full != tc.full {
+				t.Errorf("full: %t", full)
 			}
 		})
 	}

@@ -28,6 +28,22 @@ func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time) (demand am
 	return demand, pending || len(ns.unschedulable) > 0
 }
 
+// Full says whether a part of what the namespace needs is left out of its demand, because no node has room for it.
+func (b *Book) Full(share *quotav1alpha1.QuotaShare, now time.Time) bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known || len(ns.unschedulable) == 0 {
+		return false
+	}
+	for owner, need := range ns.needs(share, now, new(bool)) {
+		if ns.full(owner, need.pod, now) {
+			return true
+		}
+	}
+	return false
+}
+
 type need struct {
 	amount.List
 	pod *Shape
