@@ -52,6 +52,7 @@ func TestScenarios(t *testing.T) {
 		{"all want everything", testEverybody},
 		{"a lent min is reclaimed", testReclaim},
 		{"the fleet is full", testFull},
+		{"nodes are full", testNodes},
 		{"hub down while limits follow demand", testHubDown},
 		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},

@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -11,6 +13,40 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 )
+
+// Schedule gives a control plane that has none kube-scheduler and nodes, until the returned function ends them.
+func (c *ControlPlane) Schedule(ctx context.Context, nodes Nodes) (end func(context.Context) error, err error) {
+	c.options.Nodes = &nodes
+	if err = c.startScheduler(ctx); err == nil {
+		err = c.startNodes(ctx)
+	}
+	return c.unschedule, err
+}
+
+// unschedule ends kube-scheduler and KWOK and removes all nodes.
+func (c *ControlPlane) unschedule(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	c.options.Nodes = nil
+	err = errors.Join(c.endProcess(Scheduler), c.endProcess(KWOK))
+	return errors.Join(err, client.CoreV1().Nodes().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+}
+
+// endProcess ends a process of the control plane, if it has it, and forgets it.
+func (c *ControlPlane) endProcess(name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	c.processes = slices.DeleteFunc(c.processes, func(p *Process) bool {
+		if p.Name == name {
+			err = p.Kill()
+		}
+		return p.Name == name
+	})
+	return err
+}
 
 // startNodes starts KWOK, makes the nodes, and waits until pods can be scheduled to all of them.
 func (c *ControlPlane) startNodes(ctx context.Context) error {
@@ -27,7 +63,7 @@ func (c *ControlPlane) startNodes(ctx context.Context) error {
 		return err
 	}
 	for i := range c.options.Nodes.Count {
-		node := c.options.Nodes.node(fmt.Sprintf("%s-%d", c.Name, i))
+		node := c.options.Nodes.Node(fmt.Sprintf("%s-%d", c.Name, i))
 		if _, err := client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return err
 		}
@@ -51,8 +87,8 @@ func (c *ControlPlane) kwok() (command, error) {
 	return command{name: KWOK, path: path, args: args, dir: c.Dir}, err
 }
 
-// node is a node as a kubelet registers it.
-func (n *Nodes) node(name string) *corev1.Node {
+// Node returns a node as a kubelet registers it.
+func (n *Nodes) Node(name string) *corev1.Node {
 	capacity := n.Capacity
 	if capacity == nil {
 		capacity = corev1.ResourceList{
