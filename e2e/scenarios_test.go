@@ -47,6 +47,7 @@ func TestScenarios(t *testing.T) {
 		{"clocks an hour off", testClocks},
 		{"member restored from a snapshot", testMemberRestored},
 		{"hub restored from a snapshot", testHubRestored},
+		{"hub restored by the runbook", testRunbook},
 		{"cluster deleted while it runs", testClusterDeleted},
 		{"limits follow demand", testDemand},
 		{"all want everything", testEverybody},
