@@ -67,6 +67,11 @@ var configMutants = []mutant{
 		pkg: agentTests, test: "TestPolicies/a_tenant_sets_the_revision_through_the_status",
 	},
 	{
+		protection: "echo: the API server says that its cache is behind",
+		file:       "config/member/policy/echo.yaml", old: "expression: request.dryRun &&", new: "expression: false && request.dryRun &&",
+		pkg: gateTests, test: "TestEchoOfAnAPIServer",
+	},
+	{
 		protection: "QuotaShare: the revision never goes down",
 		file:       shareCRD, old: "rule: self.revision >= oldSelf.revision", new: "rule: self.revision >= 0",
 		pkg: crdTests, test: "TestQuotaShareRevision/lower_revision,_same_hard",
