@@ -147,6 +147,18 @@ distribution: {rules: [{clusterSelector: {matchLabels: {name: west}}, min: {pods
 	}
 }
 
+// TestFullNodesInAStaticSplit gives a cluster its part by weight, whatever it makes of it.
+func TestFullNodesInAStaticSplit(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted2)
+	w.settle()
+	w.agents["west"].conditions = nodesFull
+	w.settle()
+	w.edit(weighted)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
 // TestDonorsComeFirst raises nobody by what a donor has not given back.
 func TestDonorsComeFirst(t *testing.T) {
 	w := newWorld(t, "east", "west")

@@ -110,6 +110,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestWhatMembersReport/unguarded",
 	},
 	{
+		protection: "a member whose nodes are full is not raised for headroom",
+		file:       "controllers/hub/plan.go", old: "if !s.static() && m.reports(", new: "if false && m.reports(",
+		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
+	},
+	{
 		protection: "a member whose usage is not known is not raised",
 		file:       decideFile, old: "m.selected && known && m.report.Revision > 0 &&", new: "m.selected && (known || true) &&",
 		pkg: hubTests, test: "TestJoinProbesAtZeroAndRaises",
