@@ -2,7 +2,6 @@ package hub
 
 import (
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -31,6 +30,7 @@ func (s *scope) decide() {
 			s.ledger.Gone(m.name)
 		}
 	}
+	s.await()
 	s.ledger.Steer(s.plan(), s.mayRaise)
 }
 
@@ -131,18 +131,16 @@ func (s *scope) leaves(m *member) bool {
 // mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses already, which
 // would be debt if the budget were handed out before.
 func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
-	return s.awaitedFor() == 0 && s.canUseMore(cluster, name)
+	return s.awaitedFor == 0 && s.canUseMore(cluster, name)
 }
 
-// awaitedFor returns how long raises wait at most for the first report of a member that joins.
-func (s *scope) awaitedFor() time.Duration {
-	var longest time.Duration
+// await fills in how long raises wait at most for the first report of a member that joins.
+func (s *scope) await() {
 	for _, m := range s.members {
 		if s.joining(m) {
-			longest = max(longest, m.awaitedFor)
+			s.awaitedFor = max(s.awaitedFor, m.awaitedFor)
 		}
 	}
-	return longest
 }
 
 // joining says whether a member can be expected to say for the first time what it uses.

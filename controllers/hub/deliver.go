@@ -67,7 +67,7 @@ func (s *scope) nextRound() time.Duration {
 			next = d
 		}
 	}
-	sooner(s.awaitedFor())
+	sooner(s.awaitedFor)
 	for _, m := range s.members {
 		if s.unfinished(m) {
 			return time.Millisecond
@@ -218,7 +218,7 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 			Annotations: map[string]string{quotav1alpha1.ClusterAnnotation: m.uid},
 		},
 		Spec: quotav1alpha1.QuotaShareSpec{
-			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admission(), Fleet: s.fleet(),
+			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admission(), Fleet: s.fleet,
 		},
 	}
 	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
@@ -243,7 +243,7 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 			"hard":      write.Replacing(m.share.Spec.Hard, hard),
 			"admission": admissionPatch(s.admission()),
 			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
-			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet()),
+			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
 		},
 	})
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// fleet returns what a team that is refused should know of the whole budget.
-func (s *scope) fleet() quotav1alpha1.Fleet {
-	if s.static() {
-		return quotav1alpha1.Fleet{}
+// survey fills in what a team that is refused should know of the whole budget, by the status of this round.
+func (s *scope) survey() {
+	if !s.static() {
+		s.fleet = quotav1alpha1.Fleet{Budget: s.fq.Status.Hard, Used: s.fq.Status.Used, Waiting: s.waiting()}
 	}
-	return quotav1alpha1.Fleet{Budget: s.fq.Status.Hard, Used: s.fq.Status.Used, Waiting: s.waiting()}
 }
 
 // waiting returns the clusters that ask for more than they have, at most as many as a message names.
@@ -40,12 +39,12 @@ func (s *scope) wants(m *member) bool {
 // outdated says whether a member is about to refuse somebody with words that are no longer true. Usage goes on changing: it
 // is told again after a while.
 func (s *scope) outdated(m *member) bool {
-	told, fleet := m.share.Spec.Fleet, s.fleet()
-	return s.wants(m) && (!equality.Semantic.DeepEqual(told.Budget, fleet.Budget) || !slices.Equal(told.Waiting, fleet.Waiting) ||
+	told := &m.share.Spec.Fleet
+	return s.wants(m) && (!equality.Semantic.DeepEqual(told.Budget, s.fleet.Budget) || !slices.Equal(told.Waiting, s.fleet.Waiting) ||
 		s.misinformed(m) && m.toldFor == 0)
 }
 
 // misinformed says whether a member that is about to refuse somebody was told of other usage than there is.
 func (s *scope) misinformed(m *member) bool {
-	return s.wants(m) && !equality.Semantic.DeepEqual(m.share.Spec.Fleet.Used, s.fleet().Used)
+	return s.wants(m) && !equality.Semantic.DeepEqual(m.share.Spec.Fleet.Used, s.fleet.Used)
 }

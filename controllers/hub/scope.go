@@ -45,6 +45,10 @@ type scope struct {
 	before map[string]quotav1alpha1.ClusterStatus
 	// known are the entries as the ledger had them before the round.
 	known map[string]ledger.Entry
+	// awaitedFor is how long raises wait for the first report of members that join; decide sets it.
+	awaitedFor time.Duration
+	// fleet is what shares say of the whole budget; report fills it.
+	fleet quotav1alpha1.Fleet
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
 }

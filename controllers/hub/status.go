@@ -79,6 +79,7 @@ func (s *scope) report() {
 	status.Revision = s.ledger.Revision()
 	s.totals()
 	write.Conditions(&status.Conditions, s.conditions(), s.fq.Generation, s.now)
+	s.survey()
 }
 
 func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {

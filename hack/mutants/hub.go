@@ -51,7 +51,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "nobody is raised while a cluster that joins is about to say what it uses",
-		file:       decideFile, old: "s.awaitedFor() == 0 && ", new: "",
+		file:       decideFile, old: "s.awaitedFor == 0 && ", new: "",
 		pkg: hubTests, test: "TestUsageReportedLate",
 	},
 	{
