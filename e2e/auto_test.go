@@ -191,16 +191,6 @@ func (s *scenario) bursts() (end func()) {
 	}
 }
 
-// pause waits, or until the context ends.
-func pause(ctx context.Context, duration time.Duration) {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not use.
 func (s *scenario) follows(member string, replicas int32) {
 	s.Helper()

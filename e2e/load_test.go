@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +30,8 @@ type storm struct {
 	clients   []client.WithWatch
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
+	// idle lets them delete all they have and wait.
+	idle atomic.Bool
 
 	created, refused, deleted, failed atomic.Int64
 }
@@ -62,6 +66,11 @@ func (l *storm) write(ctx context.Context, writer int) {
 	var own []*corev1.Pod
 	for n := 0; ctx.Err() == nil; n++ {
 		c := l.clients[(writer+n)%len(l.clients)]
+		if l.idle.Load() {
+			own = slices.DeleteFunc(own, func(pod *corev1.Pod) bool { return l.delete(ctx, c, pod) })
+			pause(ctx, pollInterval)
+			continue
+		}
 		pod := newPod(l.namespace, fmt.Sprintf("load-%d-%d-%d", writer, n, rand.Int32()), loadPod)
 		pod.Labels = map[string]string{loadLabel: "true"}
 		err := c.Create(ctx, pod)
@@ -75,11 +84,28 @@ func (l *storm) write(ctx context.Context, writer int) {
 			l.failed.Add(1)
 		}
 		if len(own) > 0 && (err != nil || rand.IntN(4) == 0) {
-			if c.Delete(ctx, own[0]) == nil {
-				l.deleted.Add(1)
+			if l.delete(ctx, c, own[0]) {
 				own = own[1:]
 			}
 		}
+	}
+}
+
+func (l *storm) delete(ctx context.Context, c client.Client, pod *corev1.Pod) bool {
+	if c.Delete(ctx, pod) != nil {
+		return false
+	}
+	l.deleted.Add(1)
+	return true
+}
+
+// pause waits, or until the context ends.
+func pause(ctx context.Context, duration time.Duration) {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

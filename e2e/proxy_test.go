@@ -68,14 +68,19 @@ func kubeconfigSecret(cluster string) types.NamespacedName {
 // function is called.
 func (s *scenario) toxic(member, kind, stream string, attributes string) (remove func()) {
 	s.Helper()
-	name := kind + "-" + stream
-	p := s.proxies[member]
-	_, err := p.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
-		`{"name": %q, "type": %q, "stream": %q, "toxicity": 1, "attributes": %s}`, name, kind, stream, attributes)))
+	s.Cleanup(func() { s.proxies[member].Toxics.ResetToxics(context.Background()) })
+	mend, err := s.proxies[member].poison(kind, stream, attributes)
 	s.must(err)
-	s.Cleanup(func() { p.Toxics.ResetToxics(context.Background()) })
 	return func() {
 		s.Helper()
-		s.must(p.Toxics.RemoveToxic(s.Context(), name))
+		s.must(mend(s.Context()))
 	}
+}
+
+// poison makes the way bad, and returns how to make it good again.
+func (p proxy) poison(kind, stream, attributes string) (mend func(context.Context) error, err error) {
+	name := kind + "-" + stream
+	_, err = p.Toxics.AddToxicJson(strings.NewReader(fmt.Sprintf(
+		`{"name": %q, "type": %q, "stream": %q, "toxicity": 1, "attributes": %s}`, name, kind, stream, attributes)))
+	return func(ctx context.Context) error { return p.Toxics.RemoveToxic(ctx, name) }, err
 }

@@ -51,6 +51,16 @@ func testAPIServerPaused(t *testing.T, w *world) {
 // afterwards is how many requests of the load a baseline lasts after its limits were moved.
 const afterwards = 100
 
+// badWays are how the way between hub and a member can be bad.
+var badWays = []struct{ what, kind, stream, attributes string }{
+	{"delays of 300 ms", "latency", "downstream", `{"latency": 300, "jitter": 200}`},
+	{"what the hub sends is dropped", "timeout", "upstream", `{"timeout": 0}`},
+	{"what the member answers is dropped", "timeout", "downstream", `{"timeout": 0}`},
+	{"connections are reset", "reset_peer", "downstream", `{"timeout": 50}`},
+	{"connections end after 20 kB", "limit_data", "downstream", `{"bytes": 20000}`},
+	{"bytes come in small slices", "slicer", "downstream", `{"average_size": 64, "size_variation": 32, "delay": 200}`},
+}
+
 // testCutOff makes the way between hub and one member bad in many ways, each over a change that takes from that member.
 func testCutOff(t *testing.T, w *world) {
 	s := newScenario(t, w, "cut-off", budget("30", "60"))
@@ -58,14 +68,7 @@ func testCutOff(t *testing.T, w *world) {
 	s.split(sample)
 	s.witness(1)
 	s.storm(west)
-	for n, bad := range []struct{ what, kind, stream, attributes string }{
-		{"delays of 300 ms", "latency", "downstream", `{"latency": 300, "jitter": 200}`},
-		{"what the hub sends is dropped", "timeout", "upstream", `{"timeout": 0}`},
-		{"what the member answers is dropped", "timeout", "downstream", `{"timeout": 0}`},
-		{"connections are reset", "reset_peer", "downstream", `{"timeout": 50}`},
-		{"connections end after 20 kB", "limit_data", "downstream", `{"bytes": 20000}`},
-		{"bytes come in small slices", "slicer", "downstream", `{"average_size": 64, "size_variation": 32, "delay": 200}`},
-	} {
+	for n, bad := range badWays {
 		s.fault("between hub and west %s", bad.what)
 		s.turn(0)
 		s.moment(stepWindow)

@@ -368,11 +368,15 @@ func (s *scenario) label(cluster, tier string) {
 }
 
 func (s *scenario) relabel(ctx context.Context, cluster, tier string) error {
+	return s.setLabel(ctx, cluster, tierLabel, tier)
+}
+
+func (s *scenario) setLabel(ctx context.Context, cluster, label, value string) error {
 	object := &clusterv1.Cluster{}
 	if err := s.hub.Get(ctx, types.NamespacedName{Namespace: corev1.NamespaceDefault, Name: cluster}, object); err != nil {
 		return err
 	}
 	stored := object.DeepCopy()
-	object.Labels[tierLabel] = tier
+	object.Labels[label] = value
 	return s.hub.Patch(ctx, object, client.MergeFrom(stored))
 }

@@ -58,6 +58,7 @@ func TestScenarios(t *testing.T) {
 		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
+		{"faults at random", testChaos},
 	} {
 		t.Run(scenario.name, func(t *testing.T) { scenario.run(t, w) })
 	}
