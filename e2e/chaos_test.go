@@ -86,10 +86,12 @@ type chaos struct {
 
 	// budget is held while the budget changes, and while the observer is told what is granted.
 	budget sync.Mutex
-	// restored says whether the hub was rolled back; budget protects it.
-	restored bool
+	// renewed says whether the ledger is another one than at first; budget protects it.
+	renewed bool
 	// acting is held for writing while the hub is rolled back, which no hub manager that is stopped may miss.
 	acting sync.RWMutex
+	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves.
+	managed sync.RWMutex
 
 	mutex  sync.Mutex
 	events []string
@@ -175,8 +177,8 @@ func (c *chaos) tellGranted(ctx context.Context) {
 	}
 }
 
-// granted tells the observer what is granted of the names of which that is less than it allows. After a rollback the ledger
-// says nothing until it has met the members.
+// granted tells the observer what is granted of the names of which that is less than it allows. A ledger that is
+// new, or was rolled back, says nothing until it has met the members.
 func (c *chaos) granted(ctx context.Context) error {
 	c.budget.Lock()
 	defer c.budget.Unlock()
@@ -184,7 +186,7 @@ func (c *chaos) granted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.restored {
+	if c.renewed {
 		if err := c.ahead(ctx); err != nil {
 			return err
 		}

@@ -18,10 +18,13 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// witness creates pods in each member that have to outlive the scenario.
-func (s *scenario) witness(perMember int) {
+// witness creates pods in members, all of them if none is named, that have to outlive the scenario.
+func (s *scenario) witness(perMember int, members ...string) {
 	s.Helper()
-	for _, member := range s.names() {
+	if len(members) == 0 {
+		members = s.names()
+	}
+	for _, member := range members {
 		for i := range perMember {
 			pod := newPod(s.key.Namespace, fmt.Sprintf("witness-%d", i), "100m")
 			s.eventually("creating a witness in "+member, func(ctx context.Context) error {

@@ -4,33 +4,22 @@ package e2e_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
-
-// gradeLabel is a label of Clusters by which a rule of the distribution goes.
-const gradeLabel = "grade"
 
 // lanes are all that may happen.
 func (c *chaos) lanes(t *testing.T, snapshot string) []lane {
 	lanes := []lane{
-		c.managers("hub manager", c.HubManager), c.managers("second hub manager", c.spareHub(t)),
+		sharing(&c.acting, c.processes("hub manager", c.HubManager)), sharing(&c.acting, c.processes("second hub manager", c.spareHub(t))),
+		c.stalls("API server of the hub", c.Hub.Process(fleet.APIServer)), c.stalls("etcd of the hub", c.Hub.Process(fleet.Etcd)),
 		c.processes("second agent of east", c.spareAgent(t, east)), c.processes("second agent of west", c.spareAgent(t, west)),
 		c.stalls("second API server of east", c.Member(east).Process(fleet.SecondAPIServer)),
-		c.rollback(snapshot), c.budgets(), c.rules(), c.modes(),
+		c.rollback(snapshot), c.losses(), c.recreation(), c.budgets(), c.rules(), c.modes(),
 	}
 	for _, member := range c.names() {
 		m := c.Member(member)
@@ -39,11 +28,11 @@ func (c *chaos) lanes(t *testing.T, snapshot string) []lane {
 			c.stalls("API server of "+member, m.Process(fleet.APIServer)),
 			c.stalls("etcd of "+member, m.Process(fleet.Etcd)),
 			c.quotaController(member, m.Process(fleet.ControllerManager)),
-			c.network(member), c.labels(member), c.grades(member), c.shares(member), c.administrators(member),
-			c.bursting(member), c.idling(member),
+			c.network(member), c.labels(member), c.grades(member), c.shares(member), c.bursting(member), c.idling(member),
 		)
 	}
-	return lanes
+	// Whoever has left is free to do with the ResourceQuota what he wants, as north may.
+	return append(lanes, sharing(&c.managed, c.administrators(east)), sharing(&c.managed, c.administrators(west)))
 }
 
 // processes kills (SIGKILL) or pauses (SIGSTOP) a process.
@@ -57,19 +46,21 @@ func (c *chaos) processes(name string, p *fleet.Process) lane {
 	}}
 }
 
-// managers is processes, but not while the hub is rolled back.
-func (c *chaos) managers(name string, p *fleet.Process) lane {
-	l := c.processes(name, p)
+// sharing has a lane hold a lock while a disturbance lasts, which another lane holds alone.
+func sharing(lock *sync.RWMutex, l lane) lane {
 	draw := l.draw
 	l.draw = func(r *rand.Rand) disturbance {
 		d := draw(r)
 		do, undo := d.do, d.undo
 		d.do = func(ctx context.Context) error {
-			c.acting.RLock()
+			lock.RLock()
 			return do(ctx)
 		}
 		d.undo = func(ctx context.Context) error {
-			defer c.acting.RUnlock()
+			defer lock.RUnlock()
+			if undo == nil {
+				return nil
+			}
 			return undo(ctx)
 		}
 		return d
@@ -123,161 +114,14 @@ func (c *chaos) network(member string) lane {
 
 // rollback puts the etcd of the hub back to where it was before all faults, with a budget of 30 cpu then.
 func (c *chaos) rollback(snapshot string) lane {
-	return lane{name: "etcd of the hub", pause: 3 * c.duration, draw: func(*rand.Rand) disturbance {
+	return lane{name: "data of the hub", pause: 3 * c.duration, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "hub rolled back", lasts: c.duration, do: func(ctx context.Context) error {
 			c.acting.Lock()
 			defer c.acting.Unlock()
 			c.budget.Lock()
 			defer c.budget.Unlock()
-			c.restored = true
+			c.renewed = true
 			return c.observer.ChangeBudget(ctx, budget("30", "60"), func(ctx context.Context) error { return c.Hub.Restore(ctx, snapshot) })
 		}}
-	}}
-}
-
-// budgets cuts and raises the budget, and adds a resource to it.
-func (c *chaos) budgets() lane {
-	return lane{name: "budget", pause: 15 * time.Second, draw: func(r *rand.Rand) disturbance {
-		hard := oneOf(r, budget("30", "60"), budget("36", "50"), budget("24", "60"), budget("18", "36"), budget("9", "20"), budget("3", "6"))
-		if r.IntN(3) == 0 {
-			hard[corev1.ResourceServices] = resource.MustParse("10")
-		}
-		return disturbance{kind: "budget", where: text(hard), do: func(ctx context.Context) error {
-			c.budget.Lock()
-			defer c.budget.Unlock()
-			return c.call(ctx, func(ctx context.Context) error {
-				return c.tryChange(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = hard })
-			})
-		}}
-	}}
-}
-
-// changed writes something else than the budget into the spec.
-func (c *chaos) changed(kind, where string, mutate func(*quotav1alpha1.FederatedQuota)) disturbance {
-	return disturbance{kind: kind, where: where, do: func(ctx context.Context) error {
-		return c.call(ctx, func(ctx context.Context) error { return c.tryChange(ctx, mutate) })
-	}}
-}
-
-// rules changes weights, and bounds, among them such as cannot be.
-func (c *chaos) rules() lane {
-	return lane{name: "rules", pause: 10 * time.Second, draw: func(r *rand.Rand) disturbance {
-		list := weights(splits[r.IntN(len(splits))]...)
-		bounded := &list[r.IntN(len(list))]
-		if r.IntN(3) == 0 {
-			bounded.Min = budget(oneOf(r, "2", "6", "12"), oneOf(r, "4", "12", "24"))
-			bounded.Lendable = oneOf(r, nil, budget("2", "4"))
-		}
-		if r.IntN(3) == 0 {
-			bounded.Max = budget(oneOf(r, "1", "5", "16"), oneOf(r, "2", "10", "30"))
-		}
-		if r.IntN(3) == 0 {
-			list = append(list, quotav1alpha1.DistributionRule{
-				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{gradeLabel: "gold"}}, Weight: new(r.Int32N(8)),
-			})
-		}
-		return c.changed("rules", fmt.Sprintf("%v of %+v", bounded.Clusters, list), func(fq *quotav1alpha1.FederatedQuota) {
-			fq.Spec.Distribution.Rules = list
-		})
-	}}
-}
-
-// modes changes what limits follow, and what is done for requests that do not fit.
-func (c *chaos) modes() lane {
-	return lane{name: "mode", pause: 12 * time.Second, draw: func(r *rand.Rand) disturbance {
-		mode := quotav1alpha1.Rebalance{Mode: oneOf(r, quotav1alpha1.RebalanceAuto, quotav1alpha1.RebalanceAuto, quotav1alpha1.RebalanceStatic),
-			DampingSeconds: new(r.Int32N(10)), HeadroomPercent: new(oneOf[int32](r, 0, 10, 50))}
-		admission := quotav1alpha1.Admission{Mode: oneOf(r, quotav1alpha1.AdmissionHold, quotav1alpha1.AdmissionOff),
-			WaitMilliseconds: new(oneOf[int32](r, 1, 500, 5000))}
-		where := fmt.Sprintf("%s, admission %s of %d ms", mode.Mode, admission.Mode, *admission.WaitMilliseconds)
-		return c.changed("mode", where, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Rebalance, fq.Spec.Admission = mode, admission })
-	}}
-}
-
-// labels deselects a cluster and selects it again.
-func (c *chaos) labels(member string) lane {
-	return lane{name: "placement of " + member, pause: 40 * time.Second, draw: func(r *rand.Rand) disturbance {
-		return disturbance{kind: "deselected", lasts: upTo(r, 10*time.Second), do: c.labelled(member, tierLabel, "test"), undo: c.labelled(member, tierLabel, "prod")}
-	}}
-}
-
-// grades changes a label that a rule may go by.
-func (c *chaos) grades(member string) lane {
-	return lane{name: "grade of " + member, pause: 30 * time.Second, draw: func(r *rand.Rand) disturbance {
-		return disturbance{kind: "label", do: c.labelled(member, gradeLabel, oneOf(r, "gold", "none"))}
-	}}
-}
-
-func (c *chaos) labelled(member, label, value string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		return c.call(ctx, func(ctx context.Context) error { return c.setLabel(ctx, member, label, value) })
-	}
-}
-
-// shares deletes the share of a member by hand.
-func (c *chaos) shares(member string) lane {
-	return lane{name: "share in " + member, pause: 40 * time.Second, draw: func(*rand.Rand) disturbance {
-		return disturbance{kind: "share deleted", do: func(ctx context.Context) error {
-			return c.call(ctx, func(ctx context.Context) error {
-				return c.member(member).Delete(ctx, &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name}})
-			})
-		}}
-	}}
-}
-
-// administrators change the ResourceQuota of a member, which is refused, or break the glass and think better of it.
-func (c *chaos) administrators(member string) lane {
-	return lane{name: "administrator of " + member, pause: 20 * time.Second, draw: func(r *rand.Rand) disturbance {
-		much := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"hard":{"requests.cpu":"1000"}}}`))
-		inForce := client.RawPatch(types.MergePatchType, []byte(`{"status":{"hard":{"requests.cpu":"1000"}}}`))
-		switch r.IntN(4) {
-		case 0:
-			return c.refused("edit", func(ctx context.Context) error { return c.member(member).Patch(ctx, c.named(), much) })
-		case 1:
-			return c.refused("edit of the status", func(ctx context.Context) error { return c.member(member).Status().Patch(ctx, c.named(), inForce) })
-		case 2:
-			return c.refused("delete", func(ctx context.Context) error { return c.member(member).Delete(ctx, c.named()) })
-		}
-		return disturbance{kind: "broken glass", lasts: upTo(r, 8*time.Second),
-			do: func(ctx context.Context) error {
-				return c.call(ctx, func(ctx context.Context) error { return c.breakGlass(ctx, member, ptr.To("chaos")) })
-			},
-			// While the glass is broken others may change the quota, so nothing else may be tried before it is mended.
-			undo: func(ctx context.Context) error {
-				return await(ctx, func(ctx context.Context) error { return c.breakGlass(ctx, member, nil) })
-			}}
-	}}
-}
-
-// refused is something that an administrator tries and that guard or fence have to refuse.
-func (c *chaos) refused(what string, try func(context.Context) error) disturbance {
-	return disturbance{kind: "meddling", where: what, do: func(ctx context.Context) error {
-		calling, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		err := try(calling)
-		if err == nil || apierrors.IsNotFound(err) {
-			return fmt.Errorf("the %s was not refused: %w", what, err)
-		}
-		return nil
-	}}
-}
-
-// bursting changes how many pods a ReplicaSet wants, beyond what there is and to nothing.
-func (c *chaos) bursting(member string) lane {
-	return lane{name: "replicas in " + member, pause: 6 * time.Second, draw: func(r *rand.Rand) disturbance {
-		replicas := oneOf[int32](r, 0, 4, 16, 50)
-		return disturbance{kind: "burst", where: fmt.Sprint(replicas), do: func(ctx context.Context) error {
-			return c.call(ctx, func(ctx context.Context) error { return c.tryScale(ctx, member, "burst", replicas) })
-		}}
-	}}
-}
-
-// idling has the writers of a member delete all that they have for a while.
-func (c *chaos) idling(member string) lane {
-	return lane{name: "writers in " + member, pause: 15 * time.Second, draw: func(r *rand.Rand) disturbance {
-		set := func(idle bool) func(context.Context) error {
-			return func(context.Context) error { c.writers[member].idle.Store(idle); return nil }
-		}
-		return disturbance{kind: "no load", lasts: upTo(r, 15*time.Second), do: set(true), undo: set(false)}
 	}}
 }

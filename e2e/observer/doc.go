@@ -51,5 +51,5 @@
 //
 // These need no clock, as versions of one member are ordered: a limit put below usage, a revision that goes down, a
 // limit raised within one revision, the managed label lost, an object re-created (all violations); usage first known to be above a new limit,
-// deletions, and charges above the limit in force (reported).
+// deletions, releases, and charges above the limit in force (reported).
 package observer

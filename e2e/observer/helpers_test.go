@@ -31,6 +31,12 @@ func (q quota) Revision(r string) quota {
 	q.rq.Annotations["quota.fedquota.io/revision"] = r
 	return q
 }
+
+// Released hands it over to the users of the member.
+func (q quota) Released() quota {
+	q.rq.Labels, q.rq.Annotations = nil, map[string]string{"quota.fedquota.io/released": "true"}
+	return q
+}
 func (q quota) Spec(hard string) quota { q.rq.Spec.Hard = amounts(hard); return q }
 func (q quota) Hard(hard string) quota { q.rq.Status.Hard = amounts(hard); return q }
 func (q quota) Used(used string) quota { q.rq.Status.Used = amounts(used); return q }

@@ -19,11 +19,11 @@ const (
 	LimitBelowUsage FindingKind = "LimitBelowUsage"
 	// RevisionDown: the revision annotation went down, or was lost.
 	RevisionDown FindingKind = "RevisionDown"
-	// RaisedAtSameRevision: a limit was raised or taken away without a new revision.
+	// RaisedAtSameRevision: a limit was raised or taken away without a new revision, or by a release.
 	RaisedAtSameRevision FindingKind = "RaisedAtSameRevision"
 	// Recreated: the object has another UID than before.
 	Recreated FindingKind = "Recreated"
-	// LabelLost: the managed label was taken off.
+	// LabelLost: the managed label was taken off, and not by a release.
 	LabelLost FindingKind = "LabelLost"
 )
 
@@ -35,6 +35,8 @@ const (
 	Overcharged FindingKind = "Overcharged"
 	// Deleted: the object was deleted.
 	Deleted FindingKind = "Deleted"
+	// Released: the object was handed over to the users of the member, whose cluster has left.
+	Released FindingKind = "Released"
 )
 
 // Violation reports whether a finding of this kind is one.

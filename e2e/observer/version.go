@@ -13,6 +13,7 @@ import (
 const (
 	managedLabel       = "quota.fedquota.io/managed"
 	revisionAnnotation = "quota.fedquota.io/revision"
+	releasedAnnotation = "quota.fedquota.io/released"
 )
 
 // step says how a version follows the one before it.
@@ -36,6 +37,8 @@ type version struct {
 	// labelled is whether this version carries the managed label, managed whether this object ever did.
 	labelled bool
 	managed  bool
+	// released is whether it says that it was handed over to the users of the member.
+	released bool
 	revision int64
 	spec     corev1.ResourceList
 	hard     corev1.ResourceList
@@ -57,6 +60,7 @@ func newVersion(previous version, rq *corev1.ResourceQuota, arrived time.Time, h
 		step:            how,
 		labelled:        labelled,
 		managed:         labelled || (previous.managed && previous.uid == rq.UID),
+		released:        !labelled && rq.Annotations[releasedAnnotation] == "true",
 		revision:        revisionOf(rq),
 		spec:            rq.Spec.Hard,
 		hard:            rq.Status.Hard,
@@ -131,7 +135,7 @@ type memory struct {
 
 // after returns the memory once v was seen.
 func (m memory) after(v version) memory {
-	if !v.managed {
+	if !v.managed || v.released {
 		return m
 	}
 	return memory{revision: v.revision, uid: v.uid}
@@ -158,13 +162,17 @@ func compareIdentity(past memory, previous, next version) []Finding {
 	if previous.managed && !next.exists() {
 		add(Deleted, "deleted at revision %d", previous.revision)
 	}
-	if next.managed && next.revision < past.revision {
+	if next.managed && !next.released && next.revision < past.revision {
 		add(RevisionDown, "revision went from %d to %d", past.revision, next.revision)
 	}
 	if next.managed && past.uid != "" && past.uid != next.uid {
 		add(Recreated, "UID went from %s to %s", past.uid, next.uid)
 	}
-	if previous.labelled && next.managed && !next.labelled {
+	switch {
+	case !previous.labelled || !next.managed || next.labelled:
+	case next.released:
+		add(Released, "handed over at revision %d", previous.revision)
+	default:
 		add(LabelLost, "label %s is gone", managedLabel)
 	}
 	return findings
@@ -183,7 +191,7 @@ func compareLimits(previous, next version) []Finding {
 			findings = append(findings, Finding{Kind: LimitBelowUsage, Resource: name, Message: fmt.Sprintf(
 				"limit set from %s to %s below usage %s", text(before, had), after.String(), used.String())})
 		}
-		if raised && previous.managed && next.revision == previous.revision {
+		if raised && previous.managed && (next.revision == previous.revision || next.released) {
 			findings = append(findings, Finding{Kind: RaisedAtSameRevision, Resource: name, Message: fmt.Sprintf(
 				"limit raised from %s to %s at revision %d", before.String(), text(after, has), next.revision)})
 		}
