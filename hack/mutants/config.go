@@ -32,6 +32,12 @@ var configMutants = []mutant{
 		pkg: agentTests, test: "TestPolicies/the_agent_goes_back_a_revision",
 	},
 	{
+		protection: "guard: the revision never goes down, also behind broken glass",
+		file:       guardFile, old: "!variables.isAgent || request.operation == 'DELETE' || !variables.isManaged",
+		new: "!variables.isAgent || variables.brokenGlass || request.operation == 'DELETE' || !variables.isManaged",
+		pkg: agentTests, test: "TestPolicies/behind_broken_glass_the_agent_goes_back_a_revision",
+	},
+	{
 		protection: "guard: at the same revision no limit goes up",
 		file:       guardFile, old: "variables.oldHard.all(r, r in variables.newHard && quantity", new: "true || variables.oldHard.all(r, r in variables.newHard && quantity",
 		pkg: agentTests, test: "TestPolicies/the_agent_raises_a_limit_at_the_same_revision",
