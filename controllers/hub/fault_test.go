@@ -246,6 +246,25 @@ func TestWipedStatusOfAnUnreachableMember(t *testing.T) {
 	w.wantLedger("east 30/30 Settled", "west 0/0 Settled")
 }
 
+// TestWipedStatusOfAMemberThatLeaves has a hub manager that met the FederatedQuota without a ledger, and stored one since: it
+// knows of west, which is not selected any more, by the marker alone.
+func TestWipedStatusOfAMemberThatLeaves(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.edit(eastAlone)
+	w.settle()
+	if total := w.total("pods"); total > 30 {
+		t.Errorf("members have %d pods of 30", total)
+	}
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
+	w.members.byName["west"].err = nil
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
 // TestDeletedShare has somebody delete a share by hand: the agent lets it go and keeps the limit, and the hub writes it anew.
 func TestDeletedShare(t *testing.T) {
 	w := newWorld(t, "east", "west")

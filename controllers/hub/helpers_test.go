@@ -11,6 +11,12 @@ hard: {pods: "20"}
 placement: {clusterSelector: {}}
 rebalance: {mode: Static}`
 
+// eastAlone selects nobody but east.
+const eastAlone = `
+hard: {pods: "30"}
+placement: {clusters: [east]}
+rebalance: {mode: Static}`
+
 // eastFirst gives all of 30 pods to east.
 const eastFirst = `
 hard: {pods: "30"}

@@ -61,7 +61,7 @@ type QuotaReconciler struct {
 	memberTimeout time.Duration
 	outcomes      sync.Map // of why a share could not be written, by outcomeKey
 	histories     sync.Map // of *history, by outcomeKey
-	newborn       sync.Map // of the UIDs that have had no ledger before this hub manager met them
+	newborn       sync.Map // of the UIDs that have had no ledger, neither before this hub manager met them nor since
 	stored        sync.Map // of when the status was written last, by UID
 }
 
@@ -153,6 +153,9 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 			fencedWrites.Inc()
 		}
 		return ctrl.Result{}, err
+	}
+	if slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.Revision > 0 }) {
+		r.newborn.Delete(fq.UID) // a ledger that tells of nobody is one that was lost, from now on
 	}
 	r.measure(s)
 	return r.deliver(ctx, s)

@@ -55,6 +55,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestUsageReportedLate",
 	},
 	{
+		protection: "a ledger that is lost after it was stored is not taken for a new one",
+		file:       roundFile, old: "		r.newborn.Delete(fq.UID) // a", new: "		_ = fq.UID // a",
+		pkg: hubTests, test: "TestWipedStatusOfAMemberThatLeaves",
+	},
+	{
 		protection: "a ledger that was lost counts on above the markers",
 		file:       decideFile, old: "		s.ledger.Continue(s.marker)\n", new: "",
 		pkg: hubTests, test: "TestLostLedgerAndShare",
