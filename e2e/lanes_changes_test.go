@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -63,7 +64,8 @@ func (c *chaos) rules() lane {
 				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{gradeLabel: "gold"}}, Weight: new(r.Int32N(8)),
 			})
 		}
-		return c.changed("rules", fmt.Sprintf("%v of %+v", bounded.Clusters, list), func(fq *quotav1alpha1.FederatedQuota) {
+		text, _ := json.Marshal(list)
+		return c.changed("rules", string(text), func(fq *quotav1alpha1.FederatedQuota) {
 			fq.Spec.Distribution.Rules = list
 		})
 	}}
@@ -96,7 +98,7 @@ func (c *chaos) losses() lane {
 	}}
 }
 
-// recreation deletes the FederatedQuota and creates it again.
+// recreation deletes the FederatedQuota and creates it again, and waits until the administrators' members are managed again.
 func (c *chaos) recreation() lane {
 	return lane{name: "FederatedQuota", pause: 3 * c.duration, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "re-created", do: func(ctx context.Context) error {
@@ -105,16 +107,36 @@ func (c *chaos) recreation() lane {
 			if err := await(ctx, c.deleted); err != nil {
 				return err
 			}
-			c.budget.Lock()
-			defer c.budget.Unlock()
-			c.renewed = true
-			return c.observer.ChangeBudget(ctx, budget("30", "60"), func(ctx context.Context) error {
-				return await(ctx, func(ctx context.Context) error {
-					return client.IgnoreAlreadyExists(c.hub.Create(ctx, newQuota(c.key, budget("30", "60"))))
-				})
-			})
+			c.note("the FederatedQuota is gone")
+			if err := c.created(ctx); err != nil {
+				return err
+			}
+			return await(ctx, func(ctx context.Context) error { return errors.Join(c.manages(ctx, east), c.manages(ctx, west)) })
 		}}
 	}}
+}
+
+// created creates the FederatedQuota.
+func (c *chaos) created(ctx context.Context) error {
+	c.budget.Lock()
+	defer c.budget.Unlock()
+	c.renewed = true
+	return c.observer.ChangeBudget(ctx, budget("30", "60"), func(ctx context.Context) error {
+		return await(ctx, func(ctx context.Context) error {
+			return client.IgnoreAlreadyExists(c.hub.Create(ctx, newQuota(c.key, budget("30", "60"))))
+		})
+	})
+}
+
+// manages says whether the ResourceQuota of a member is left to its users.
+func (c *chaos) manages(ctx context.Context, member string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	quota, err := c.quota(ctx, member)
+	if _, managed := quota.Labels[quotav1alpha1.ManagedLabel]; err == nil && !managed {
+		err = fmt.Errorf("the ResourceQuota in %s is not managed", member)
+	}
+	return err
 }
 
 // deleted deletes the FederatedQuota, and says whether it is still there.

@@ -133,7 +133,7 @@ func glassRows() map[string]row {
 		})
 	}
 	rows := map[string]row{
-		"behind broken glass the agent repairs":                       {was: broken(), by: agent, do: enforce("6", "pods", "20", "services", "4")},
+		"behind broken glass the agent repairs":                        {was: broken(), by: agent, do: enforce("6", "pods", "20", "services", "4")},
 		"behind broken glass the agent goes back a revision":           {was: broken(), by: agent, do: enforce("4", "pods", "20", "services", "4"), refused: staleRevision},
 		"behind broken glass the agent raises at the same revision":    {was: broken(), by: agent, do: enforce("5", "pods", "20", "services", "4"), refused: noRaise},
 		"behind broken glass the agent lowers below what is used":      {was: broken(), by: agent, do: enforce("6", "pods", "7", "services", "4"), refused: belowUsage},
