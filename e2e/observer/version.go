@@ -66,6 +66,9 @@ func newVersion(previous version, rq *corev1.ResourceQuota, arrived time.Time, h
 		hard:            rq.Status.Hard,
 		used:            rq.Status.Used,
 	}
+	if v.released && v.managed {
+		v.revision = previous.revision // a release takes the annotation away, and is of the revision that was enforced
+	}
 	v.overcharged = overcharge(previous, v)
 	return v
 }
@@ -135,7 +138,7 @@ type memory struct {
 
 // after returns the memory once v was seen.
 func (m memory) after(v version) memory {
-	if !v.managed || v.released {
+	if !v.managed {
 		return m
 	}
 	return memory{revision: v.revision, uid: v.uid}
@@ -162,20 +165,24 @@ func compareIdentity(past memory, previous, next version) []Finding {
 	if previous.managed && !next.exists() {
 		add(Deleted, "deleted at revision %d", previous.revision)
 	}
-	if next.managed && !next.released && next.revision < past.revision {
+	if next.managed && next.revision < past.revision {
 		add(RevisionDown, "revision went from %d to %d", past.revision, next.revision)
 	}
 	if next.managed && past.uid != "" && past.uid != next.uid {
 		add(Recreated, "UID went from %s to %s", past.uid, next.uid)
 	}
-	switch {
-	case !previous.labelled || !next.managed || next.labelled:
-	case next.released:
-		add(Released, "handed over at revision %d", previous.revision)
-	default:
-		add(LabelLost, "label %s is gone", managedLabel)
+	if previous.labelled && next.managed && !next.labelled {
+		findings = append(findings, unlabelled(next))
 	}
 	return findings
+}
+
+// unlabelled is what it means that the managed label is gone.
+func unlabelled(v version) Finding {
+	if v.released {
+		return Finding{Kind: Released, Message: fmt.Sprintf("handed over at revision %d", v.revision)}
+	}
+	return Finding{Kind: LabelLost, Message: fmt.Sprintf("label %s is gone", managedLabel)}
 }
 
 // compareLimits judges a write of spec.hard; previous and next are the same object.
@@ -191,7 +198,7 @@ func compareLimits(previous, next version) []Finding {
 			findings = append(findings, Finding{Kind: LimitBelowUsage, Resource: name, Message: fmt.Sprintf(
 				"limit set from %s to %s below usage %s", text(before, had), after.String(), used.String())})
 		}
-		if raised && previous.managed && (next.revision == previous.revision || next.released) {
+		if raised && previous.managed && next.revision == previous.revision {
 			findings = append(findings, Finding{Kind: RaisedAtSameRevision, Resource: name, Message: fmt.Sprintf(
 				"limit raised from %s to %s at revision %d", before.String(), text(after, has), next.revision)})
 		}
