@@ -118,7 +118,7 @@ func (c *chaos) run(lanes []lane) {
 	cancel()
 	watching.Wait()
 	if err := errors.Join(c.errs...); err != nil {
-		c.Fatal(err)
+		c.Error(err)
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *chaos) modes() lane {
 
 // losses wipe the ledger, as a restore without the status does.
 func (c *chaos) losses() lane {
-	return lane{name: "ledger", pause: 2 * c.duration, draw: func(*rand.Rand) disturbance {
+	return lane{name: "ledger", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "ledger lost", do: func(ctx context.Context) error {
 			c.budget.Lock()
 			defer c.budget.Unlock()
@@ -100,7 +100,7 @@ func (c *chaos) losses() lane {
 
 // recreation deletes the FederatedQuota and creates it again, and waits until the administrators' members are managed again.
 func (c *chaos) recreation() lane {
-	return lane{name: "FederatedQuota", pause: 3 * c.duration, draw: func(*rand.Rand) disturbance {
+	return lane{name: "FederatedQuota", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "re-created", do: func(ctx context.Context) error {
 			c.managed.Lock()
 			defer c.managed.Unlock()

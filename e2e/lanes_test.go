@@ -114,7 +114,7 @@ func (c *chaos) network(member string) lane {
 
 // rollback puts the etcd of the hub back to where it was before all faults, with a budget of 30 cpu then.
 func (c *chaos) rollback(snapshot string) lane {
-	return lane{name: "data of the hub", pause: 3 * c.duration, draw: func(*rand.Rand) disturbance {
+	return lane{name: "data of the hub", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "hub rolled back", lasts: c.duration, do: func(ctx context.Context) error {
 			c.acting.Lock()
 			defer c.acting.Unlock()
