@@ -55,6 +55,19 @@ func preceded(c client.WithWatch, do func() bool) client.WithWatch {
 	})
 }
 
+// precededInForce returns a client that runs do before each patch of a ResourceQuota's status, for as often as do returns true.
+func precededInForce(c client.WithWatch, do func() bool) client.WithWatch {
+	more := true
+	return interceptor.NewClient(c, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, inner client.Client, subresource string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			if _, ok := object.(*corev1.ResourceQuota); ok && more {
+				more = do()
+			}
+			return inner.SubResource(subresource).Patch(ctx, object, patch, opts...)
+		},
+	})
+}
+
 var errDead = errors.New("the agent has ended")
 
 // dying returns a client whose writes fail once dead says so.

@@ -86,19 +86,33 @@ func yielding(hard corev1.ResourceList, quota *corev1.ResourceQuota, attempt, at
 	return loose
 }
 
-// specPatch returns the merge patch that makes hard and the share's revision the spec of quota, both at once. One that was
-// released is taken over with it.
+// specPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was released
+// is taken over with it, as it was read.
 func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
-	annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10)}
-	metadata := map[string]any{"annotations": annotations}
-	if !managed(quota) {
-		metadata["labels"] = map[string]any{quotav1alpha1.ManagedLabel: "true"}
-		annotations[quotav1alpha1.ReleasedAnnotation] = nil
+	text := strconv.FormatInt(revision, 10)
+	if managed(quota) && len(quota.Annotations) > 0 {
+		return whileManaged(quota,
+			write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text},
+			write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: hard})
 	}
-	return write.MergePatch(map[string]any{"metadata": metadata, "spec": map[string]any{"hard": write.Replacing(quota.Spec.Hard, hard)}})
+	return write.MergePatch(map[string]any{
+		"metadata": map[string]any{
+			"resourceVersion": quota.ResourceVersion,
+			"labels":          map[string]any{quotav1alpha1.ManagedLabel: "true"},
+			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil},
+		},
+		"spec": map[string]any{"hard": write.Replacing(quota.Spec.Hard, hard)},
+	})
 }
 
-// statusPatch returns the merge patch that brings the limit in force to spec.hard, or nil if it is there. A name whose
+// whileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since it was
+// read, and then neither guard nor fence judges what comes late.
+func whileManaged(quota *corev1.ResourceQuota, change ...write.Operation) (client.Patch, error) {
+	test := write.Operation{Op: "test", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel), Value: quota.Labels[quotav1alpha1.ManagedLabel]}
+	return write.JSONPatch(append([]write.Operation{test}, change...)...)
+}
+
+// statusPatch returns the patch that brings the limit in force to spec.hard, or nil if it is there. A name whose
 // usage is not known yet is left to the quota controller: limiting it would refuse every request.
 func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
@@ -111,7 +125,7 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	if quotav1.Equals(hard, quota.Status.Hard) {
 		return nil, nil
 	}
-	return write.MergePatch(map[string]any{"status": map[string]any{"hard": write.Replacing(quota.Status.Hard, hard)}})
+	return whileManaged(quota, write.Operation{Op: "add", Path: write.Pointer("status", "hard"), Value: hard})
 }
 
 // releasePatch returns the merge patch that hands a ResourceQuota over to the users of the member, limited to what is

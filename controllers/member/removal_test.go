@@ -3,10 +3,12 @@ package member_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // breakGlass states a reason, or takes it away.
@@ -171,6 +173,43 @@ func TestStaleRelease(t *testing.T) {
 	}
 	w.reconcile()
 	w.wantsReport(2, l{"pods", "4"}, l{"pods", "3"})
+}
+
+// TestLateAfterRelease has a second agent go on, after the first has released the ResourceQuota, with a write that it had
+// decided before: nobody's policy judges that any more, and the cluster is granted nothing.
+func TestLateAfterRelease(t *testing.T) {
+	for name, tc := range map[string]struct {
+		late func(client.WithWatch, func() bool) client.WithWatch
+		// before says that it was released once before.
+		before bool
+	}{
+		"limit":          {late: preceded},
+		"limit in force": {late: precededInForce},
+		"take-over":      {late: preceded, before: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "10"}, l{"pods", "0"})
+			if tc.before {
+				w.leave("Retain")
+				w.reconcile()
+			}
+			w.share(2, "pods", "50")
+			second := w.newAgent()
+			second.Client = tc.late(as(t, agent), func() bool {
+				w.share(3, "pods", "0")
+				w.reconcile()
+				w.leave("Retain")
+				w.reconcile()
+				return false
+			})
+			_, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key})
+			t.Logf("the second agent: %v", err)
+			w.wantsQuota("", "pods", "0")
+			if diff := cmp.Diff(list("pods", "0"), w.quota().Status.Hard); diff != "" {
+				t.Errorf("in force (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 // TestReadoptionAfterRestart takes over by an agent that ends right after its first write.

@@ -27,6 +27,31 @@ func MergePatch(content map[string]any) (client.Patch, error) {
 	return client.RawPatch(types.MergePatchType, data), nil
 }
 
+// Operation is one of a JSON patch.
+type Operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// JSONPatch returns the JSON patch of operations. The API server applies all of them or, where one cannot be, none.
+func JSONPatch(operations ...Operation) (client.Patch, error) {
+	data, err := json.Marshal(operations)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a JSON patch: %w", err)
+	}
+	return client.RawPatch(types.JSONPatchType, data), nil
+}
+
+// Pointer returns the path of a field, as JSON patches write it.
+func Pointer(fields ...string) string {
+	var path strings.Builder
+	for _, field := range fields {
+		path.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(field))
+	}
+	return path.String()
+}
+
 // Replacing returns the merge patch of a map that turns old into list.
 func Replacing(old, list corev1.ResourceList) map[string]any {
 	patch := make(map[string]any, len(list))

@@ -32,9 +32,18 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestRaiseAndLower/confirm,_overcharged",
 	},
 	{
+		protection: "enforce: no limit of a ResourceQuota that was released meanwhile",
+		file:       enforceFile, old: "append([]write.Operation{test}, change...)", new: "append([]write.Operation{test}[:0], change...)",
+		pkg: agentTests, test: "TestLateAfterRelease/limit_in_force",
+	},
+	{
+		protection: "enforce: what was released is taken over as it was read",
+		file:       enforceFile, old: "			\"resourceVersion\": quota.ResourceVersion,\n", new: "",
+		pkg: agentTests, test: "TestLateAfterRelease/take-over",
+	},
+	{
 		protection: "enforce: limit and revision in one write",
-		file:       enforceFile, old: `annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(revision, 10)}`,
-		new: `annotations := map[string]any{quotav1alpha1.RevisionAnnotation: strconv.FormatInt(max(1, revisionOf(quota)), 10)}`,
+		file:       enforceFile, old: "text := strconv.FormatInt(revision, 10)", new: "text := strconv.FormatInt(max(1, revisionOf(quota)), 10)",
 		pkg: agentTests, test: "TestRaiseAndLower/confirm",
 	},
 	{
