@@ -90,7 +90,8 @@ type chaos struct {
 	renewed bool
 	// acting is held for writing while the hub is rolled back, which no hub manager that is stopped may miss.
 	acting sync.RWMutex
-	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves.
+	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves, and
+	// while the ledger is wiped.
 	managed sync.RWMutex
 
 	mutex  sync.Mutex

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,6 +88,8 @@ func (c *chaos) modes() lane {
 func (c *chaos) losses() lane {
 	return lane{name: "ledger", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "ledger lost", do: func(ctx context.Context) error {
+			c.managed.Lock()
+			defer c.managed.Unlock()
 			c.budget.Lock()
 			defer c.budget.Unlock()
 			c.renewed = true
@@ -193,15 +196,36 @@ func (c *chaos) labelled(member, label, value string) func(context.Context) erro
 	}
 }
 
-// shares deletes the share of a member by hand.
+// shares deletes the share of a member by hand, and waits until it is written again. A ledger that is lost, or a FederatedQuota
+// that is deleted, before that leaves nobody who knows of the limit that is in force: the two exclude each other.
 func (c *chaos) shares(member string) lane {
-	return lane{name: "share in " + member, pause: 40 * time.Second, draw: func(*rand.Rand) disturbance {
-		return disturbance{kind: "share deleted", do: func(ctx context.Context) error {
-			return c.call(ctx, func(ctx context.Context) error {
-				return c.member(member).Delete(ctx, &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name}})
-			})
-		}}
-	}}
+	return sharing(&c.managed, lane{name: "share in " + member, pause: 40 * time.Second, draw: func(*rand.Rand) disturbance {
+		return disturbance{kind: "share deleted",
+			do: func(ctx context.Context) error {
+				return c.call(ctx, func(ctx context.Context) error {
+					return c.member(member).Delete(ctx, &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name}})
+				})
+			},
+			undo: func(ctx context.Context) error {
+				return await(ctx, func(ctx context.Context) error { return c.told(ctx, member) })
+			}}
+	}})
+}
+
+// told says whether a member of which the ledger knows has no share.
+func (c *chaos) told(ctx context.Context, member string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	fq, err := c.federatedQuota(ctx)
+	if err != nil || !slices.ContainsFunc(fq.Status.Clusters, func(s quotav1alpha1.ClusterStatus) bool { return string(s.Name) == member }) {
+		return err
+	}
+	share := &quotav1alpha1.QuotaShare{}
+	err = c.member(member).Get(ctx, c.key, share)
+	if err == nil && !share.DeletionTimestamp.IsZero() {
+		err = errors.New("the share is still being deleted")
+	}
+	return err
 }
 
 // administrators change the ResourceQuota of a member, which is refused, or break the glass and think better of it.
