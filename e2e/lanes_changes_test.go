@@ -101,7 +101,8 @@ func (c *chaos) losses() lane {
 	}}
 }
 
-// recreation deletes the FederatedQuota and creates it again, and waits until the administrators' members are managed again.
+// recreation deletes the FederatedQuota and creates it again, over all clusters: what one that is not selected goes on using is no
+// part of the new budget. It waits until the administrators' members are managed again.
 func (c *chaos) recreation() lane {
 	return lane{name: "FederatedQuota", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "re-created", do: func(ctx context.Context) error {
@@ -111,6 +112,11 @@ func (c *chaos) recreation() lane {
 				return err
 			}
 			c.note("the FederatedQuota is gone")
+			for _, member := range c.names() {
+				if err := await(ctx, func(ctx context.Context) error { return c.relabel(ctx, member, "prod") }); err != nil {
+					return err
+				}
+			}
 			if err := c.created(ctx); err != nil {
 				return err
 			}
@@ -156,12 +162,12 @@ func (c *chaos) deleted(ctx context.Context) error {
 
 // labels deselects a cluster and selects it again; north may be empty then, and have left in between.
 func (c *chaos) labels(member string) lane {
-	return lane{name: "placement of " + member, pause: 40 * time.Second, draw: func(r *rand.Rand) disturbance {
+	return sharing(&c.managed, lane{name: "placement of " + member, pause: 40 * time.Second, draw: func(r *rand.Rand) disturbance {
 		if member == north && r.IntN(2) == 0 {
 			return disturbance{kind: "emptied and deselected", lasts: upTo(r, 20*time.Second), do: c.emptied(member), undo: c.loaded(member)}
 		}
 		return disturbance{kind: "deselected", lasts: upTo(r, 10*time.Second), do: c.labelled(member, tierLabel, "test"), undo: c.labelled(member, tierLabel, "prod")}
-	}}
+	}})
 }
 
 // emptied ends the load of a member and deselects it. Its lanes may bring the load back before it has left.

@@ -195,11 +195,11 @@ func markerOf(cluster *clusterv1.Cluster) int64 {
 	return revision
 }
 
-// mark leaves a marker on the Cluster before a share comes into being or jumps ahead: from now on the cluster may hold a
-// share, and a ledger that is lost must not count from below the revision that the marker notes.
+// mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of it that a ledger which continues
+// from the marker would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
 func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
 	revision := s.ledger.Revision()
-	if marker := markerOf(m.cluster); marker >= revision || marker > 0 && m.share != nil && revision-m.share.Spec.Revision < ledger.Gap {
+	if marker := markerOf(m.cluster); marker >= revision || marker > 0 && m.share != nil && revision-marker < ledger.Gap {
 		return nil
 	}
 	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{

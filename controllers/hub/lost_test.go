@@ -56,6 +56,35 @@ func TestLostLedgerAndShare(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
+// TestLostLedgerOfAQuotaThatIsCreatedAgain has nothing but the marker left to tell of the revisions that a ledger gave which
+// itself came after one that was lost.
+func TestLostLedgerOfAQuotaThatIsCreatedAgain(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted)
+	decide := func() {
+		for _, spec := range []string{weighted2, weighted, weighted2, weighted, weighted2, weighted} {
+			w.edit(spec)
+			w.settle()
+		}
+	}
+	decide()
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.restart()
+	decide()
+	highest := w.quota().Status.Revision
+	w.must(servers[hubName].Delete(t.Context(), w.quota()))
+	for range 3 {
+		w.round()
+		w.act()
+	}
+	w.create(quotaName, weighted)
+	w.round()
+	w.round()
+	if revision := w.quota().Status.Revision; revision <= highest {
+		t.Errorf("goes on at revision %d, after %d", revision, highest)
+	}
+}
+
 // TestLostLimit has a member come back with a lower limit at the revision of its entry, which the agent cannot raise.
 func TestLostLimit(t *testing.T) {
 	w := newWorld(t, "east", "west")

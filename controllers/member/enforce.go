@@ -1,6 +1,7 @@
 package member
 
 import (
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -128,7 +129,7 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	return whileManaged(quota, write.Operation{Op: "add", Path: write.Pointer("status", "hard"), Value: hard})
 }
 
-// releasePatch returns the merge patch that hands a ResourceQuota over to the users of the member, limited to what is
+// releasePatch returns the patch that hands a ResourceQuota over to the users of the member, limited to what is
 // used; no limit goes up.
 func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
@@ -138,13 +139,16 @@ func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 			hard[name] = smaller(used, limit)
 		}
 	}
-	return write.MergePatch(map[string]any{
-		"metadata": map[string]any{
-			"labels":      map[string]any{quotav1alpha1.ManagedLabel: nil},
-			"annotations": map[string]any{quotav1alpha1.RevisionAnnotation: nil, quotav1alpha1.ReleasedAnnotation: "true"},
-		},
-		"spec": map[string]any{"hard": hard},
-	})
+	annotations := maps.Clone(quota.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	delete(annotations, quotav1alpha1.RevisionAnnotation)
+	annotations[quotav1alpha1.ReleasedAnnotation] = "true"
+	return whileManaged(quota,
+		write.Operation{Op: "remove", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
+		write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations"), Value: annotations},
+		write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: hard})
 }
 
 func larger(a, b resource.Quantity) resource.Quantity {

@@ -212,6 +212,21 @@ func TestLateAfterRelease(t *testing.T) {
 	}
 }
 
+// TestReleasedTwice has a second agent release, by what it read before, what the first has released.
+func TestReleasedTwice(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Retain")
+	second := w.newAgent()
+	second.Client = preceded(as(t, agent), func() bool {
+		w.count("pods", "3")
+		w.reconcile()
+		return false
+	})
+	_, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key})
+	t.Logf("the second agent: %v", err)
+	w.wantsQuota("", "pods", "3")
+}
+
 // TestReadoptionAfterRestart takes over by an agent that ends right after its first write.
 func TestReadoptionAfterRestart(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})

@@ -60,6 +60,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestWipedStatusOfAMemberThatLeaves",
 	},
 	{
+		protection: "a marker is written anew before a ledger is a gap ahead of it",
+		file:       deliverFile, old: "m.share != nil && revision-marker < ledger.Gap", new: "m.share != nil && revision-m.share.Spec.Revision < ledger.Gap",
+		pkg: hubTests, test: "TestLostLedgerOfAQuotaThatIsCreatedAgain",
+	},
+	{
 		protection: "a ledger that was lost counts on above the markers",
 		file:       decideFile, old: "		s.ledger.Continue(s.marker)\n", new: "",
 		pkg: hubTests, test: "TestLostLedgerAndShare",
