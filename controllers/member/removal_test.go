@@ -227,6 +227,20 @@ func TestReleasedTwice(t *testing.T) {
 	w.wantsQuota("", "pods", "3")
 }
 
+// TestReleasedIsNotTakenBack has a second agent whose cache still shows the share on whose account the first has released.
+func TestReleasedIsNotTakenBack(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	stale := w.status()
+	w.leave("Retain")
+	w.reconcile()
+	second := w.newAgent()
+	second.Client = frozen(as(t, agent), stale)
+	if _, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); !apierrors.IsConflict(err) {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	w.wantsQuota("", "pods", "8")
+}
+
 // TestReadoptionAfterRestart takes over by an agent that ends right after its first write.
 func TestReadoptionAfterRestart(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})

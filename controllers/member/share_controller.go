@@ -3,6 +3,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -148,6 +149,9 @@ func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.Quot
 	case !forShare(share, quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
 		return quota, nil
 	}
+	if err := r.mayTakeOver(ctx, share, quota); err != nil {
+		return quota, err
+	}
 	quota = quota.DeepCopy()
 	if err := r.enforceSpec(ctx, share, quota); err != nil {
 		return quota, err
@@ -157,6 +161,20 @@ func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.Quot
 		return quota, err
 	}
 	return quota, r.Status().Patch(ctx, quota, patch)
+}
+
+// mayTakeOver returns why a ResourceQuota that was released is not to be taken over: another agent may have released it on
+// account of this very share, which is still in the cache.
+func (r *ShareReconciler) mayTakeOver(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	if managed(quota) {
+		return nil
+	}
+	live := &quotav1alpha1.QuotaShare{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(share), live)
+	if client.IgnoreNotFound(err) != nil || live.UID == share.UID && live.DeletionTimestamp.IsZero() {
+		return err
+	}
+	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted"))
 }
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it

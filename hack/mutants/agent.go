@@ -42,6 +42,11 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestLateAfterRelease/take-over",
 	},
 	{
+		protection: "enforce: what was released is taken over on account of a share that is still there",
+		file:       shareFile, old: "	if managed(quota) {\n		return nil\n	}\n	live :=", new: "	if share != nil {\n		return nil\n	}\n	live :=",
+		pkg: agentTests, test: "TestReleasedIsNotTakenBack",
+	},
+	{
 		protection: "enforce: limit and revision in one write",
 		file:       enforceFile, old: "text := strconv.FormatInt(revision, 10)", new: "text := strconv.FormatInt(max(1, revisionOf(quota)), 10)",
 		pkg: agentTests, test: "TestRaiseAndLower/confirm",
