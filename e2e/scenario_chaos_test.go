@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -80,6 +81,9 @@ func testSeed(t *testing.T, w *world, namespace string, seed uint64, duration ti
 	s.fault("%s", c.summary())
 	c.heal()
 	s.split(sample)
+	for _, member := range s.names() {
+		c.counted(member)
+	}
 	s.change(following)
 	for _, member := range s.names() {
 		s.fits(member)
@@ -104,6 +108,30 @@ func (c *chaos) heal() {
 	c.endStorms()
 	c.eventually("the spec to be as before", func(ctx context.Context) error {
 		return c.tryChange(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec = newQuota(c.key, budget("30", "60")).Spec })
+	})
+}
+
+// counted waits until the quota controller of a member, which may just have been started, takes note of a pod that is deleted. What it
+// misses is counted on for minutes, until it counts everything anew.
+func (c *chaos) counted(member string) {
+	c.Helper()
+	want := 0
+	for _, w := range c.witnesses {
+		if w.member == member {
+			want++
+		}
+	}
+	c.eventually("deletions to be counted in "+member, func(ctx context.Context) error {
+		pod := newPod(c.key.Namespace, fmt.Sprintf("probe-%d", rand.Int32()), "10m")
+		if err := errors.Join(c.member(member).Create(ctx, pod), c.member(member).Delete(ctx, pod)); err != nil {
+			return err
+		}
+		pause(ctx, time.Second)
+		quota, err := c.quota(ctx, member)
+		if used := quota.Status.Used[pods]; err == nil && used.CmpInt64(int64(want)) != 0 {
+			err = fmt.Errorf("%s pods are counted, and there are %d", used.String(), want)
+		}
+		return err
 	})
 }
 
