@@ -26,15 +26,23 @@ func (d *display) demand(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
+	if err := d.follow(ctx); err != nil {
+		return err
+	}
 	began := time.Now()
 	if err := d.scale(ctx, "east", quotaKey.Namespace, 18); err != nil {
 		return err
 	}
-	err = d.until(ctx, "east to run 18 replicas", func(t table) bool { return t.row("east").used["requests.cpu"] == "18" })
-	if err == nil {
-		d.say(fmt.Sprintf("       all 18 admitted %.1f s after the deployment was scaled", time.Since(began).Seconds()))
+	err = d.until(ctx, "room for 18 cpu in east", func(t table) bool { return t.row("east").hard["requests.cpu"] == "18" })
+	if err != nil {
+		return err
 	}
-	return err
+	d.say(fmt.Sprintf("       the room was there %.1f s after the deployment was scaled", time.Since(began).Seconds()))
+	if err := d.uses(ctx, map[string]string{"east": "18"}); err != nil {
+		return err
+	}
+	d.say(fmt.Sprintf("       all 18 admitted after %.1f s: the ReplicaSet controller is allowed 20 requests a second", time.Since(began).Seconds()))
+	return nil
 }
 
 // full has north ask for more than the budget has left.
