@@ -427,6 +427,11 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
+	// removal is what the share of a cluster that leaves was told shall become of the ResourceQuota, once it was. Only then
+	// does it mean anything that the share is gone.
+	// +optional
+	Removal RemovalPolicy `json:"removal,omitempty"`
+
 	// state sums up the entry.
 	// +optional
 	State ClusterState `json:"state,omitempty"`

@@ -109,7 +109,7 @@ func (s *scope) gone(m *member) bool {
 	if !m.read() || !m.live || m.share != nil {
 		return false
 	}
-	return s.removing() || !s.ledger.Holds(m.name) || m.heldBack == namespaceMissing
+	return s.before[m.name].Removal != "" || m.heldBack == namespaceMissing
 }
 
 // untold says whether a member cannot hold a share: it was never read, and so never written to, neither in the time of this

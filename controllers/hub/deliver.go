@@ -114,8 +114,6 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, "")
 		return nil
-	case m.share == nil && s.removing():
-		return nil
 	}
 	return r.write(ctx, s, m)
 }
@@ -144,7 +142,8 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 	if spec.Revision != e.Revision {
 		return spec.Revision > e.Revision
 	}
-	return m.share.Annotations[quotav1alpha1.ClusterAnnotation] == m.uid && m.share.Status.Asked <= spec.Answered &&
+	annotations := m.share.Annotations
+	return annotations[quotav1alpha1.ClusterAnnotation] == m.uid && annotations[quotav1alpha1.RemovalAnnotation] == "" && m.share.Status.Asked <= spec.Answered &&
 		equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
 }
 
@@ -223,7 +222,7 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 	}
 	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
 	err := c.Create(ctx, share)
-	if !missingNamespace(err) || s.fq.Spec.Placement.CreateNamespace == nil || !*s.fq.Spec.Placement.CreateNamespace {
+	if !missingNamespace(err) || !m.selected || s.fq.Spec.Placement.CreateNamespace == nil || !*s.fq.Spec.Placement.CreateNamespace {
 		return err
 	}
 	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
@@ -237,7 +236,7 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
 	patch, err := write.MergePatch(map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ClusterAnnotation: m.uid}},
+		"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ClusterAnnotation: m.uid, quotav1alpha1.RemovalAnnotation: nil}},
 		"spec": map[string]any{
 			"revision":  revision,
 			"hard":      write.Replacing(m.share.Spec.Hard, hard),
@@ -274,30 +273,6 @@ func orNil[T ~string](value T) any {
 		return nil
 	}
 	return value
-}
-
-// remove deletes the share of a member that leaves, after it was told what shall become of its ResourceQuota.
-func (r *QuotaReconciler) remove(ctx context.Context, s *scope, m *member) error {
-	if !m.share.DeletionTimestamp.IsZero() && m.share.Annotations[quotav1alpha1.RemovalAnnotation] != "" {
-		return nil
-	}
-	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
-	if err != nil {
-		return err
-	}
-	policy := s.fq.Spec.Removal.Policy
-	if policy == "" {
-		policy = quotav1alpha1.RemovalRetain
-	}
-	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.RemovalAnnotation: policy}}})
-	if err != nil {
-		return err
-	}
-	share := m.share.DeepCopy()
-	if err := c.Patch(ctx, share, patch); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	return client.IgnoreNotFound(c.Delete(ctx, share, client.Preconditions{UID: &share.UID}))
 }
 
 // forEach runs do for all members, several at once. One that fails does not stop the others.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,71 @@ func TestLostShareOfAClusterThatLeaves(t *testing.T) {
 	w.agents["west"].uses(nil)
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
+}
+
+// TestLostShareOfARemoval has somebody delete a share a moment before the FederatedQuota is deleted, and while it is: the limit of
+// the member is as managed as before, so the member is told what shall become of it.
+func TestLostShareOfARemoval(t *testing.T) {
+	for name, before := range map[string]int{"before": 0, "meanwhile": 1} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted+"\nremoval: {policy: Delete}")
+			w.settle()
+			w.must(servers[hubName].Delete(t.Context(), w.quota()))
+			w.agents["west"].down = true
+			for range before {
+				w.round()
+				w.act()
+			}
+			w.untell("west")
+			w.loseShare("west")
+			w.agents["west"].down = false
+			for range 6 {
+				w.round()
+				w.act()
+			}
+			if !w.gone() {
+				t.Errorf("the FederatedQuota is still there: %v", w.ledger("pods"))
+			}
+			if got := w.agents["west"].removal; got != "Delete" {
+				t.Errorf("west was told to %q", got)
+			}
+		})
+	}
+}
+
+// untell takes back what a share was told of a removal.
+func (w *world) untell(member string) {
+	w.t.Helper()
+	share := w.share(member)
+	delete(share.Annotations, quotav1alpha1.RemovalAnnotation)
+	w.must(servers[member].Update(w.t.Context(), share))
+}
+
+// TestLostNamespaceOfARemoval creates no namespace for the sake of a removal.
+func TestLostNamespaceOfARemoval(t *testing.T) {
+	w := newWorld(t)
+	w.join("west")
+	w.create(quotaName, `
+hard: {pods: "30"}
+placement: {clusterSelector: {}}
+rebalance: {mode: Static}`)
+	w.settle()
+	w.edit(`
+hard: {pods: "30"}
+placement: {clusterSelector: {}, createNamespace: true}
+rebalance: {mode: Static}`)
+	w.must(servers[hubName].Delete(t.Context(), w.quota()))
+	for range 4 {
+		w.round()
+	}
+	if !w.gone() {
+		t.Errorf("the FederatedQuota is still there: %v", w.ledger("pods"))
+	}
+	err := servers["west"].Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("reading the namespace in west: got %v, want NotFound", err)
+	}
 }
 
 // TestLostLedgerAndShare leaves nothing but the marker on the Cluster to tell of the revisions that were given.

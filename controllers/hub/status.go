@@ -88,6 +88,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 	if m.read() && m.share != nil {
 		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
 	}
+	c.Removal = m.removal(before.Removal)
 	c.State, c.Message = s.stateOf(m, before)
 	c.Message = write.Truncated(c.Message, messageLimit)
 	c.Since = before.Since

@@ -7,6 +7,7 @@ const (
 	observeFile   = "controllers/hub/observe.go"
 	scopeFile     = "controllers/hub/scope.go"
 	statusFile    = "controllers/hub/status.go"
+	removalFile   = "controllers/hub/removal.go"
 	heartbeatFile = "controllers/hub/heartbeat.go"
 	hubTests      = "controllers/hub"
 )
@@ -86,8 +87,18 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share that is not there is not one that is gone: its limit may be in force",
-		file:       decideFile, old: "return s.removing() || !s.ledger.Holds(m.name) || m.heldBack == namespaceMissing", new: "return true",
+		file:       decideFile, old: "return s.before[m.name].Removal != \"\" || m.heldBack == namespaceMissing", new: "return true",
 		pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
+	},
+	{
+		protection: "nor is it while the FederatedQuota is deleted, unless it was told what shall become of the ResourceQuota",
+		file:       decideFile, old: "return s.before[m.name].Removal != \"\" || ", new: "return s.removing() || ",
+		pkg: hubTests, test: "TestLostShareOfARemoval/before",
+	},
+	{
+		protection: "a removal is noted once the share shows it, before the share is deleted",
+		file:       removalFile, old: "		return removalOf(m.share)\n", new: "		return quotav1alpha1.RemovalRetain\n",
+		pkg: hubTests, test: "TestLostShareOfARemoval/meanwhile",
 	},
 	{
 		protection: "an API server without the API QuotaShare says nothing of shares",
