@@ -90,9 +90,10 @@ type chaos struct {
 	renewed bool
 	// acting is held for writing while the hub is rolled back, which no hub manager that is stopped may miss.
 	acting sync.RWMutex
-	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves, and
-	// while the ledger is wiped.
+	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves.
 	managed sync.RWMutex
+	// known is held for writing while the ledger is lost or rolled back, and shares alone know of some limits.
+	known sync.RWMutex
 
 	mutex  sync.Mutex
 	events []string

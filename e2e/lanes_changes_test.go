@@ -88,8 +88,8 @@ func (c *chaos) modes() lane {
 func (c *chaos) losses() lane {
 	return lane{name: "ledger", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "ledger lost", do: func(ctx context.Context) error {
-			c.managed.Lock()
-			defer c.managed.Unlock()
+			c.known.Lock()
+			defer c.known.Unlock()
 			c.budget.Lock()
 			defer c.budget.Unlock()
 			c.renewed = true
@@ -202,10 +202,10 @@ func (c *chaos) labelled(member, label, value string) func(context.Context) erro
 	}
 }
 
-// shares deletes the share of a member by hand, and waits until it is written again. A ledger that is lost, or a FederatedQuota
-// that is deleted, before that leaves nobody who knows of the limit that is in force: the two exclude each other.
+// shares deletes the share of a member by hand, and waits until it is written again. A ledger that is lost before that leaves
+// nobody who knows of the limit that is in force: the two exclude each other.
 func (c *chaos) shares(member string) lane {
-	return sharing(&c.managed, lane{name: "share in " + member, pause: 40 * time.Second, draw: func(*rand.Rand) disturbance {
+	return sharing(&c.known, lane{name: "share in " + member, pause: 40 * time.Second, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "share deleted",
 			do: func(ctx context.Context) error {
 				return c.call(ctx, func(ctx context.Context) error {
