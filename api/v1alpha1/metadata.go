@@ -29,7 +29,7 @@ const (
 	RemovalAnnotation = "quota.fedquota.io/removal"
 
 	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
-	// now: its controller then tries again at once. Its value is the revision that made the room.
+	// now: its controller then tries again at once. Its value is when that was.
 	PokedAnnotation = "quota.fedquota.io/poked"
 
 	// EchoAnnotation is never stored: by a write without effect that sets it on a managed ResourceQuota, the agent asks

@@ -37,7 +37,7 @@ type Demand struct {
 
 	mutex  sync.Mutex
 	queues []workqueue.TypedRateLimitingInterface[ctrl.Request]
-	poked  map[types.NamespacedName]map[types.UID]int64 // the revision at which a workload was poked
+	poked  map[types.NamespacedName]map[types.UID]poke // the last one of each workload
 	notes  map[types.NamespacedName]note
 }
 

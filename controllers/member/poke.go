@@ -2,7 +2,7 @@ package member
 
 import (
 	"context"
-	"strconv"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -17,24 +17,38 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// poke wakes the workloads that were refused and that there is room for now, each once per revision: their controllers may
-// sleep in back-off for minutes. A poke that fails is not repeated: the controller wakes in its own time.
+// pokeInterval is how long a workload that was poked has to make use of the room before it is poked again.
+const pokeInterval = 5 * time.Second
+
+// poke is the last time that a workload was woken.
+type poke struct {
+	revision int64
+	at       time.Time
+}
+
+// due says whether a workload is to be woken at a revision: there is a new limit, or it was refused once more under this one, by
+// an API server that did not know the limit yet.
+func (p poke) due(revision int64, now time.Time) bool {
+	return p.revision != revision || now.Sub(p.at) >= pokeInterval
+}
+
+// poke wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off for minutes.
 func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) {
 	if d == nil || share.Spec.Admission.Poke == quotav1alpha1.PokeDisabled {
 		return
 	}
 	key, revision := client.ObjectKeyFromObject(share), revisionOf(quota)
 	room := amount.Sub(amount.Saturate(quota.Status.Hard, amount.Down), amount.Saturate(quota.Status.Used, amount.Up))
-	before := d.pokedAt(key)
-	poked := map[types.UID]int64{}
-	for _, sleeper := range d.Book.Asleep(share, d.Clock.Now()) {
+	before, now := d.pokesOf(key), d.Clock.Now()
+	poked := map[types.UID]poke{}
+	for _, sleeper := range d.Book.Asleep(share, now) {
 		poked[sleeper.UID] = before[sleeper.UID]
-		if poked[sleeper.UID] == revision || !room.Covers(sleeper.Unit.Only(room)) {
+		if !poked[sleeper.UID].due(revision, now) || !room.Covers(sleeper.Unit.Only(room)) {
 			continue
 		}
-		poked[sleeper.UID] = revision
+		poked[sleeper.UID] = poke{revision: revision, at: now}
 		room = amount.Sub(room, sleeper.Need())
-		if err := d.Patch(ctx, object(sleeper.Owner, share.Namespace), pokePatch(revision)); err != nil {
+		if err := d.Patch(ctx, object(sleeper.Owner, share.Namespace), pokePatch(now)); err != nil {
 			ctrl.LoggerFrom(ctx).Info("Waking a workload failed", "kind", sleeper.Kind, "workload", sleeper.Name, "error", err.Error())
 			continue
 		}
@@ -43,22 +57,23 @@ func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quot
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.poked == nil {
-		d.poked = map[types.NamespacedName]map[types.UID]int64{}
+		d.poked = map[types.NamespacedName]map[types.UID]poke{}
 	}
 	if d.poked[key] = poked; len(poked) == 0 {
 		delete(d.poked, key)
 	}
 }
 
-func (d *Demand) pokedAt(share types.NamespacedName) map[types.UID]int64 {
+func (d *Demand) pokesOf(share types.NamespacedName) map[types.UID]poke {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	return d.poked[share]
 }
 
-func pokePatch(revision int64) client.Patch {
+// pokePatch returns the patch that wakes: a controller looks at an object again only if it has changed.
+func pokePatch(now time.Time) client.Patch {
 	return client.RawPatch(types.MergePatchType,
-		[]byte(`{"metadata":{"annotations":{"`+quotav1alpha1.PokedAnnotation+`":"`+strconv.FormatInt(revision, 10)+`"}}}`))
+		[]byte(`{"metadata":{"annotations":{"`+quotav1alpha1.PokedAnnotation+`":"`+now.UTC().Format(time.RFC3339Nano)+`"}}}`))
 }
 
 // object returns the object of a workload.

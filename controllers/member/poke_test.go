@@ -1,0 +1,54 @@
+package member_test
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/member"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+// TestWorkloadsAreWoken has a ReplicaSet sleep that lacks a pod: it is woken when there is room, and again if it goes on sleeping.
+func TestWorkloadsAreWoken(t *testing.T) {
+	w := settled(t, 1, l{"pods", "3"}, l{"pods", "3"})
+	set := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: "web"},
+		Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web"}}},
+		}},
+	}
+	must(t, w.hub.Create(t.Context(), set))
+	book := demand.NewBook()
+	book.SetWorkload(demand.Workload{
+		Owner:     demand.Owner{Kind: "ReplicaSet", Name: set.Name, UID: set.UID},
+		Namespace: set.Namespace, Desired: 1, Template: &set.Spec.Template.Spec,
+	}, w.clock.Now())
+	w.agent.Demand = &member.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
+	version := set.ResourceVersion
+	wantWoken := func(when string, want bool) {
+		t.Helper()
+		w.reconcile()
+		must(t, w.hub.Get(t.Context(), client.ObjectKeyFromObject(set), set))
+		if woken := set.ResourceVersion != version; woken != want {
+			t.Errorf("woken %s: %t, annotated %q", when, woken, set.Annotations[quotav1alpha1.PokedAnnotation])
+		}
+		version = set.ResourceVersion
+	}
+	w.clock.Step(time.Minute)
+	wantWoken("without room", false)
+	w.share(2, "pods", "4")
+	w.reconcile()
+	w.count("pods", "3")
+	wantWoken("with room", true)
+	w.clock.Step(time.Second)
+	wantWoken("again, soon", false)
+	w.clock.Step(10 * time.Second)
+	wantWoken("again, later", true)
+}
