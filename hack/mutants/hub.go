@@ -83,7 +83,7 @@ var hubMutants = []mutant{
 	{
 		protection: "a cluster that leaves keeps its entry until its share is gone",
 		file:       decideFile, old: "if !m.read() || !m.live || m.share != nil {", new: "if !m.read() || !m.live {",
-		pkg: hubTests, test: "TestDeletion",
+		pkg: hubTests, test: "TestGoneIsReadLive",
 	},
 	{
 		protection: "a share that is not there is not one that is gone: its limit may be in force",

@@ -79,7 +79,7 @@ type workload struct {
 	missing int64
 	since   time.Time              // missing has been what it is
 	denied  bool                   // a request of it was denied since it last lacked nothing
-	asked   map[string]amount.List // what such a request asked for, by share
+	asked   map[string]amount.List // what a request of it asked for that did not fit a share since then, by share
 }
 
 // refusal is what was seen of an owner's requests that did not fit a share.
@@ -221,6 +221,9 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 		r = &refusal{}
 		ns.refusals[share.Name][owner] = r
 	}
+	if w, ok := ns.workloads[owner.UID]; ok {
+		w.ask(share.Name, asked)
+	}
 	r.seen, r.unit, r.open, r.pod = now, asked, r.open+1, pod
 	r.held = sum(r.held, asked)
 	r.peak = amount.Max(r.peak, r.held)
@@ -238,7 +241,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
-			w.deny(share.Name, r.unit)
+			w.denied = true
 		}
 		return
 	}
@@ -248,9 +251,8 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	}
 }
 
-// deny takes down that a request of the workload was denied.
-func (w *workload) deny(share string, asked amount.List) {
-	w.denied = true
+// ask takes down what a request of the workload asked for that did not fit a share.
+func (w *workload) ask(share string, asked amount.List) {
 	if w.asked == nil {
 		w.asked = map[string]amount.List{}
 	}

@@ -76,7 +76,20 @@ func TestDemand(t *testing.T) {
 		want    amount.List
 		full    bool
 	}{
-		"nothing":                           {happens: func(*demand.Book) {}, want: none},
+		"nothing": {happens: func(*demand.Book) {}, want: none},
+		"a workload that goes on after a request of it was held": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
+			b.End(key, web, cpus(1, 1), true, start)
+			b.SetPod(podOf(web.UID, "1"), start)
+		}, want: cpus(2, 2)},
+		"and that lacks nothing any more": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(1), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
+			b.End(key, web, cpus(1, 1), true, start)
+			b.SetPod(podOf(web.UID, "1"), start)
+			b.SetWorkload(workload(3), start)
+		}, want: none},
 		"a workload that is just scaled":    {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, want: none},
 		"a workload that makes no progress": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later, want: cpus(3, 3)},
 		"a workload that makes progress": {happens: func(b *demand.Book) {
