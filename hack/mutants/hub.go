@@ -138,7 +138,7 @@ var hubMutants = []mutant{
 	{
 		protection: "a member whose usage is not known is not raised",
 		file:       decideFile, old: "m.selected && known && m.report.Revision > 0 &&", new: "m.selected && (known || true) &&",
-		pkg: hubTests, test: "TestJoinProbesAtZeroAndRaises",
+		pkg: hubTests, test: "TestResourceNamesComeAndGo",
 	},
 	{
 		protection: "a limit that a member cannot reach within the revision is asked for anew",
