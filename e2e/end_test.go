@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -119,8 +120,12 @@ func (s *scenario) cleanup() {
 	ctx, cancel = context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, member := range s.names() {
-		if err := s.member(member).DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(s.key.Namespace)); err != nil {
-			s.Errorf("emptying %s: %v", member, err)
+		// A scenario that failed has left its deployments, whose pods would take the place of those of the next ones.
+		for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}} {
+			err := s.member(member).DeleteAllOf(ctx, kind, client.InNamespace(s.key.Namespace), client.PropagationPolicy(metav1.DeletePropagationBackground))
+			if err != nil {
+				s.Errorf("emptying %s: %v", member, err)
+			}
 		}
 	}
 }
