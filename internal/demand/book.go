@@ -242,6 +242,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
 			w.denied = true
+			w.ask(share.Name, r.unit) // it may not have been known yet when it asked
 		}
 		return
 	}

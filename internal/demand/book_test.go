@@ -83,6 +83,12 @@ func TestDemand(t *testing.T) {
 			b.End(key, web, cpus(1, 1), true, start)
 			b.SetPod(podOf(web.UID, "1"), start)
 		}, want: cpus(2, 2)},
+		"a workload that is known only after a request of it was held": {happens: func(b *demand.Book) {
+			b.Hold(key, web, onePod, cpus(1, 1), start)
+			b.SetWorkload(workload(3), start.Add(demand.Memory))
+			b.End(key, web, cpus(1, 1), false, start.Add(demand.Memory))
+			b.SetWorkload(workload(4), start.Add(2*demand.Memory))
+		}, after: 2 * demand.Memory, want: cpus(4, 4)},
 		"and that lacks nothing any more": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(1), start)
 			b.Hold(key, web, onePod, cpus(1, 1), start)
