@@ -1,0 +1,163 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// FederatedQuotaStatus is the ledger, and a snapshot of usage.
+type FederatedQuotaStatus struct {
+	// conditions of the FederatedQuota.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that the ledger follows.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// settled is how many of the selected clusters enforce their target, as "settled/selected".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Settled string `json:"settled,omitempty"`
+
+	// tightest is the resource with the least room, as "name: used/budget".
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Tightest string `json:"tightest,omitempty"`
+
+	// hard is the budget: spec.hard less spec.reserve.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
+
+	// granted is the sum of what clusters were granted.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Granted map[corev1.ResourceName]resource.Quantity `json:"granted,omitempty"`
+
+	// used is the sum of what clusters last reported as used.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
+
+	// demand is the sum of what clusters could use beyond what they use.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
+
+	// free is what can be granted at once, without taking from anyone.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Free map[corev1.ResourceName]resource.Quantity `json:"free,omitempty"`
+
+	// revision is the ledger's counter: the highest revision that any cluster's entry took.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Revision int64 `json:"revision,omitempty"`
+
+	// clusters is the ledger: an entry for each cluster that was granted something or is selected.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1000
+	Clusters []ClusterStatus `json:"clusters,omitempty"`
+}
+
+// ClusterState sums up a cluster's entry in the ledger.
+//
+// +kubebuilder:validation:Enum=Unread;Settled;Settling;Draining;Leaving;Unreachable;NotReady;Stuck;BreakGlass
+type ClusterState string
+
+const (
+	// ClusterUnread means that the cluster may hold a share and was not read yet; granted is an assumption.
+	ClusterUnread ClusterState = "Unread"
+	// ClusterSettled means that the cluster enforces its target.
+	ClusterSettled ClusterState = "Settled"
+	// ClusterSettling means that the target is on its way.
+	ClusterSettling ClusterState = "Settling"
+	// ClusterDraining means that the cluster uses more than its target; its limit follows its usage down.
+	ClusterDraining ClusterState = "Draining"
+	// ClusterLeaving means that the cluster is no longer selected and gives back what it was granted as its usage falls.
+	ClusterLeaving ClusterState = "Leaving"
+	// ClusterUnreachable means that the cluster cannot be read.
+	ClusterUnreachable ClusterState = "Unreachable"
+	// ClusterNotReady means that the cluster cannot take a share: no agent, no namespace, or an unknown resource.
+	ClusterNotReady ClusterState = "NotReady"
+	// ClusterStuck means that the quota controller of the cluster does not work.
+	ClusterStuck ClusterState = "Stuck"
+	// ClusterBreakGlass means that somebody has taken the cluster's ResourceQuota out of the agent's hands.
+	ClusterBreakGlass ClusterState = "BreakGlass"
+)
+
+// ClusterStatus is a cluster's entry in the ledger, and what the cluster last reported. It has one writer, and as an
+// atomic struct it costs the API server a tenth less to remember who that is.
+//
+// +structType=atomic
+type ClusterStatus struct {
+	// name of the Cluster.
+	// +required
+	Name ClusterName `json:"name,omitempty"`
+
+	// uid is the one of the Cluster object that the entry was granted to. Another Cluster of the name is another cluster,
+	// unless its share says otherwise.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
+
+	// revision of the entry: the fencing token of the share that was written for it. 0 while the cluster was never read.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Revision int64 `json:"revision,omitempty"`
+
+	// granted is the most that the cluster may be enforcing or using, as far as the hub can know.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Granted map[corev1.ResourceName]resource.Quantity `json:"granted,omitempty"`
+
+	// target is what the hub wants the cluster's limit to be. It is left out while it equals granted.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Target map[corev1.ResourceName]resource.Quantity `json:"target,omitempty"`
+
+	// used is what the cluster last reported as used.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
+
+	// demand is what the cluster last reported that it could use beyond what it uses.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
+
+	// removal is what the share of a cluster that leaves was told shall become of the ResourceQuota, once it was. Only then
+	// does it mean anything that the share is gone.
+	// +optional
+	Removal RemovalPolicy `json:"removal,omitempty"`
+
+	// state sums up the entry.
+	// +optional
+	State ClusterState `json:"state,omitempty"`
+
+	// since is when the cluster entered its state.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+
+	// message says what holds the cluster back, if anything does.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Message string `json:"message,omitempty"`
+}
