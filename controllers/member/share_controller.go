@@ -29,6 +29,8 @@ const (
 	reportInterval = time.Second
 	// guardAttempts is how often a lowering is tried that the guard refuses since usage rises meanwhile.
 	guardAttempts = 4
+	// conflictDelay is how long caches are given to catch up with a write that this process or another has made.
+	conflictDelay = 10 * time.Millisecond
 )
 
 // ShareReconciler keeps one managed ResourceQuota per QuotaShare: it enforces the share's limit, and reports what is in
@@ -87,8 +89,22 @@ func (r *ShareReconciler) shares(ctx context.Context, opts ...client.ListOption)
 	return requests
 }
 
-// Reconcile enforces a share and reports what is in force.
+// Reconcile enforces a share and reports what is in force. A conflict is no error: a look at what was written meanwhile
+// follows.
 func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcile(ctx, req)
+	switch {
+	case apierrors.IsConflict(err):
+		ctrl.LoggerFrom(ctx).V(1).Info("Reading again after a conflict", "conflict", err.Error())
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	default:
+		return result, nil
+	}
+}
+
+func (r *ShareReconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	share := &quotav1alpha1.QuotaShare{}
 	if err := r.Get(ctx, req.NamespacedName, share); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
