@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // resultsDir is where the results of a run go.
@@ -18,6 +20,7 @@ var resultsDir = filepath.Join("..", "bin", "e2e")
 
 // TestMain writes what the scenarios showed, when all have ended.
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
 	code := m.Run()
 	if err := writeResults(results.list); err != nil {
 		fmt.Fprintln(os.Stderr, "writing the results:", err)

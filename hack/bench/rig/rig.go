@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -20,7 +20,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
@@ -50,7 +49,7 @@ type Rig struct {
 // Start starts a fleet whose files stay in bin/bench. Pooled ones are control planes that no FederatedQuota selects. The
 // caller ends it with Stop.
 func Start(ctx context.Context, name string, members, pooled []string) (*Rig, error) {
-	log.SetLogger(zap.New(zap.WriteTo(io.Discard))) // what the libraries of the fleet have to say of themselves
+	log.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
