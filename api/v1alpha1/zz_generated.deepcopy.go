@@ -5,9 +5,9 @@
 package v1alpha1
 
 import (
-	"k8s.io/api/core/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -36,28 +36,28 @@ func (in *ClusterStatus) DeepCopyInto(out *ClusterStatus) {
 	*out = *in
 	if in.Granted != nil {
 		in, out := &in.Granted, &out.Granted
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Target != nil {
 		in, out := &in.Target, &out.Target
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Used != nil {
 		in, out := &in.Used, &out.Used
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Demand != nil {
 		in, out := &in.Demand, &out.Demand
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
@@ -110,7 +110,7 @@ func (in *DistributionRule) DeepCopyInto(out *DistributionRule) {
 	}
 	if in.ClusterSelector != nil {
 		in, out := &in.ClusterSelector, &out.ClusterSelector
-		*out = new(metav1.LabelSelector)
+		*out = new(v1.LabelSelector)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Weight != nil {
@@ -120,21 +120,21 @@ func (in *DistributionRule) DeepCopyInto(out *DistributionRule) {
 	}
 	if in.Min != nil {
 		in, out := &in.Min, &out.Min
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Lendable != nil {
 		in, out := &in.Lendable, &out.Lendable
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Max != nil {
 		in, out := &in.Max, &out.Max
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
@@ -215,24 +215,24 @@ func (in *FederatedQuotaSpec) DeepCopyInto(out *FederatedQuotaSpec) {
 	*out = *in
 	if in.Hard != nil {
 		in, out := &in.Hard, &out.Hard
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Scopes != nil {
 		in, out := &in.Scopes, &out.Scopes
-		*out = make([]v1.ResourceQuotaScope, len(*in))
+		*out = make([]corev1.ResourceQuotaScope, len(*in))
 		copy(*out, *in)
 	}
 	if in.ScopeSelector != nil {
 		in, out := &in.ScopeSelector, &out.ScopeSelector
-		*out = new(v1.ScopeSelector)
+		*out = new(corev1.ScopeSelector)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Reserve != nil {
 		in, out := &in.Reserve, &out.Reserve
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
@@ -259,42 +259,42 @@ func (in *FederatedQuotaStatus) DeepCopyInto(out *FederatedQuotaStatus) {
 	*out = *in
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]metav1.Condition, len(*in))
+		*out = make([]v1.Condition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
 	if in.Hard != nil {
 		in, out := &in.Hard, &out.Hard
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Granted != nil {
 		in, out := &in.Granted, &out.Granted
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Used != nil {
 		in, out := &in.Used, &out.Used
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Demand != nil {
 		in, out := &in.Demand, &out.Demand
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Free != nil {
 		in, out := &in.Free, &out.Free
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
@@ -323,14 +323,14 @@ func (in *Fleet) DeepCopyInto(out *Fleet) {
 	*out = *in
 	if in.Budget != nil {
 		in, out := &in.Budget, &out.Budget
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Used != nil {
 		in, out := &in.Used, &out.Used
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
@@ -357,7 +357,7 @@ func (in *Placement) DeepCopyInto(out *Placement) {
 	*out = *in
 	if in.ClusterSelector != nil {
 		in, out := &in.ClusterSelector, &out.ClusterSelector
-		*out = new(metav1.LabelSelector)
+		*out = new(v1.LabelSelector)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Clusters != nil {
@@ -446,19 +446,19 @@ func (in *QuotaShareSpec) DeepCopyInto(out *QuotaShareSpec) {
 	*out = *in
 	if in.Hard != nil {
 		in, out := &in.Hard, &out.Hard
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Scopes != nil {
 		in, out := &in.Scopes, &out.Scopes
-		*out = make([]v1.ResourceQuotaScope, len(*in))
+		*out = make([]corev1.ResourceQuotaScope, len(*in))
 		copy(*out, *in)
 	}
 	if in.ScopeSelector != nil {
 		in, out := &in.ScopeSelector, &out.ScopeSelector
-		*out = new(v1.ScopeSelector)
+		*out = new(corev1.ScopeSelector)
 		(*in).DeepCopyInto(*out)
 	}
 	in.Admission.DeepCopyInto(&out.Admission)
@@ -480,28 +480,28 @@ func (in *QuotaShareStatus) DeepCopyInto(out *QuotaShareStatus) {
 	*out = *in
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
-		*out = make([]metav1.Condition, len(*in))
+		*out = make([]v1.Condition, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
 	if in.Hard != nil {
 		in, out := &in.Hard, &out.Hard
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Used != nil {
 		in, out := &in.Used, &out.Used
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Demand != nil {
 		in, out := &in.Demand, &out.Demand
-		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
 		}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
 	"github.com/fedquota/fedquota/controllers/member"
@@ -42,7 +41,7 @@ func (o *webhookOptions) server() webhook.Server {
 	return webhook.NewServer(webhook.Options{
 		Host:    o.host,
 		Port:    o.port,
-		TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = o.certificate.Serving }},
+		TLSOpts: []func(*tls.Config){http1, func(c *tls.Config) { c.GetCertificate = o.certificate.Serving }},
 	})
 }
 
@@ -89,6 +88,6 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}
-	mgr.GetWebhookServer().Register(webhooks.Path, &admission.Webhook{Handler: &webhooks.Handler{Gate: gate}})
+	mgr.GetWebhookServer().Register(webhooks.Path, &webhooks.Handler{Gate: gate})
 	return nil
 }

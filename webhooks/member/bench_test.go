@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/demand"
@@ -115,7 +114,7 @@ func processorTime(b *testing.B) func() {
 // BenchmarkHandler measures a request that fits, from the body that the API server sends to the answer.
 func BenchmarkHandler(b *testing.B) {
 	gate := roomy()
-	server := &admission.Webhook{Handler: &Handler{Gate: gate}}
+	server := &Handler{Gate: gate}
 	body := review(b)
 	b.ReportAllocs()
 	defer processorTime(b)()

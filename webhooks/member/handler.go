@@ -10,35 +10,56 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// Handler answers admission requests by what the gate says. What it does not understand it leaves to native quota.
+// maxReview is the most bytes of a review: two objects of the size that API servers take at most, and what is around them.
+const maxReview = 7 << 20
+
+// Handler answers the reviews of API servers by what the gate says. What it does not understand it leaves to native quota.
 type Handler struct {
 	// Gate holds requests that do not fit.
 	Gate *Gate
 }
 
-// Handle answers one admission request.
-func (h *Handler) Handle(ctx context.Context, review admission.Request) admission.Response {
-	request, err := read(&review.AdmissionRequest)
+// ServeHTTP answers a review. It stands in the way of every request that fits: controller-runtime's handler, which takes
+// reviews of all versions, takes two thirds more of the processor for the same answer.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReview)).Decode(&review); err != nil {
+		http.Error(w, "reading the AdmissionReview: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if review.Request == nil {
+		http.Error(w, "the AdmissionReview has no request", http.StatusBadRequest)
+		return
+	}
+	review.Response = h.answer(r.Context(), review.Request)
+	review.Response.UID = review.Request.UID
+	review.Request = nil
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review) // if this fails, the API server has gone
+}
+
+// answer answers one admission request.
+func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	request, err := read(review)
 	if err != nil {
-		return admission.Allowed("").WithWarnings("fedquota could not read the request: " + err.Error())
+		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()}}
 	}
 	message := h.Gate.Admit(ctx, request)
 	if message == "" {
-		return admission.Allowed("")
+		return &admissionv1.AdmissionResponse{Allowed: true}
 	}
-	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{Result: &metav1.Status{
+	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusForbidden,
 		Reason:  metav1.StatusReasonForbidden,
 		Message: message,
 		Details: &metav1.StatusDetails{Name: review.Name, Group: review.Resource.Group, Kind: review.Resource.Resource},
-	}}}
+	}}
 }
 
 // read returns what the gate has to know of an admission request.
@@ -49,23 +70,26 @@ func read(review *admissionv1.AdmissionRequest) (Request, error) {
 		Charge:    cost.Charge{Resource: resource},
 		DryRun:    review.DryRun != nil && *review.DryRun,
 	}
-	object, err := decode(resource, review.Object.Raw)
+	object, err := decode(resource, review.Operation, review.Object.Raw)
 	if err != nil {
 		return Request{}, err
 	}
 	request.Charge.Object = object
 	request.Owner = ownerOf(review, object)
 	if review.Operation == admissionv1.Update {
-		request.Charge.Old, err = decode(resource, review.OldObject.Raw)
+		request.Charge.Old, err = decode(resource, review.Operation, review.OldObject.Raw)
 	}
 	return request, err
 }
 
 // decode reads an object as far as its cost depends on it.
-func decode(resource schema.GroupResource, raw []byte) (metav1.Object, error) {
+func decode(resource schema.GroupResource, operation admissionv1.Operation, raw []byte) (metav1.Object, error) {
 	var object metav1.Object
 	switch resource {
 	case cost.Pods:
+		if operation == admissionv1.Create {
+			return readNewPod(raw)
+		}
 		object = &corev1.Pod{}
 	case cost.Claims:
 		object = &corev1.PersistentVolumeClaim{}

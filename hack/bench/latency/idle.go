@@ -24,7 +24,6 @@ import (
 // it shows what the call of any webhook costs. The caller ends it with Close.
 func idleWebhook(ctx context.Context, r *rig.Rig, member, namespace string) (*httptest.Server, error) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(allow))
-	server.EnableHTTP2 = true
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
