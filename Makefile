@@ -34,14 +34,9 @@ clean: ## Remove all that was built, control plane and tools included.
 
 ##@ Build
 
-# Only what exists is built.
-PROGRAMS := $(notdir $(wildcard cmd/manager cmd/kubectl-fedquota))
-
 .PHONY: build
-build: $(PROGRAMS:%=build-%) ## Build the programs into bin/.
-
-build-%:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/$* ./cmd/$*
+build: ## Build the manager, of the hub and of members, into bin/.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/manager ./cmd/manager
 
 ##@ Check
 

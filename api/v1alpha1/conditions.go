@@ -21,8 +21,8 @@ const (
 	ConditionForeignQuota = "ForeignQuota"
 	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised until it is known.
 	ConditionRebuilding = "Rebuilding"
-	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, or an unknown
-	// resource. A member without an agent is not among them: it stays Settling.
+	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, an unknown
+	// resource, or, after half a minute, an agent that does not act.
 	ConditionMemberNotReady = "MemberNotReady"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
 	ConditionUnknownCluster = "UnknownCluster"
@@ -79,9 +79,6 @@ const (
 	ReasonStaleShare = "StaleShare"
 	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage.
 	ReasonNameTaken = "NameTaken"
-	// ReasonNamespaceMissing means that the member has no namespace of that name. No share can exist then, so the hub says it
-	// in MemberNotReady, and this reason is not set.
-	ReasonNamespaceMissing = "NamespaceMissing"
 	// ReasonNamespaceTerminating means that the namespace is being deleted in the member.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 	// ReasonUnknownResource means that the member's API server counts no resource of a name in hard.

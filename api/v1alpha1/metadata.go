@@ -25,7 +25,7 @@ const (
 	ClusterAnnotation = "quota.fedquota.io/cluster"
 
 	// RemovalAnnotation is set on a QuotaShare by the hub: the RemovalPolicy that the agent follows when the share is
-	// deleted. Without it the agent retains the ResourceQuota.
+	// deleted. Without it the agent leaves the ResourceQuota as it is, still managed.
 	RemovalAnnotation = "quota.fedquota.io/removal"
 
 	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for

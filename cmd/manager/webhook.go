@@ -75,7 +75,7 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	if err := mgr.Add(&o.certificate); err != nil {
 		return err
 	}
-	template, err := webhooks.NewTemplate(manifests.Manifests)
+	template, err := webhooks.NewTemplate(manifests.Manifests, namespace)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,8 @@ const (
 	jitter = 0.2
 )
 
-// outcomeKey names a share whose delivery is remembered from one round to the next, for the status alone.
+// outcomeKey names a share of which something is remembered from one round to the next: for the status, to pace moves, and to
+// look whether the namespace is missing still.
 type outcomeKey struct {
 	quota   types.UID
 	cluster string

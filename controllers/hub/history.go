@@ -29,10 +29,9 @@ type history struct {
 	gave map[corev1.ResourceName]time.Time
 	// told is when the share was written last.
 	told time.Time
-	// revision is the entry's revision when it changed last, decided when that was; pending is true until it has settled.
-	revision int64
-	decided  time.Time
-	pending  bool
+	// decided is when the ledger decided on the cluster last; pending is true until that has settled.
+	decided time.Time
+	pending bool
 }
 
 // dampedFor returns how long the target must not move for headroom.
@@ -104,11 +103,11 @@ func (r *QuotaReconciler) recall(s *scope) {
 }
 
 // note remembers which targets the round has moved. The first share of a member is no move: it is zero, and what follows is
-// not to wait.
+// not to wait. Nor is a share that is only written anew.
 func (r *QuotaReconciler) note(s *scope) {
 	for _, name := range s.ledger.Clusters() {
 		known := s.known[name]
-		if e, _ := s.ledger.Entry(name); known.Revision > 0 && e.Revision > known.Revision {
+		if e, _ := s.ledger.Entry(name); known.Revision > 0 && e.Revision > known.Revision && !e.Target.Equal(known.Target) {
 			r.historyOf(s, s.byName[name]).move(s.now, known.Target, e.Target)
 		}
 	}

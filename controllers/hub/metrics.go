@@ -2,11 +2,13 @@ package hub
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -45,40 +47,45 @@ func init() {
 // measure exports the round.
 func (r *QuotaReconciler) measure(s *scope) {
 	budget := s.ledger.Budget()
-	for name := range budget {
+	names := budget.Names()
+	if before, ok := r.measured.Swap(s.fq.UID, names); ok && !slices.Equal(before.([]corev1.ResourceName), names) {
+		forgetSeries(client.ObjectKeyFromObject(s.fq)) // those of names that have left the budget
+	}
+	for _, name := range names {
 		labels := prometheus.Labels{"namespace": s.fq.Namespace, "name": s.fq.Name, "resource": string(name)}
 		grantedRatio.With(labels).Set(baseUnits(name, s.ledger.Granted(name)) / baseUnits(name, max(1, budget[name])))
 		debt.With(labels).Set(baseUnits(name, s.ledger.Debt(name)))
 	}
 	for _, m := range s.members {
 		if _, ok := s.ledger.Entry(m.name); !ok {
-			memberReachable.DeleteLabelValues(m.name)
+			r.drop(outcomeKey{s.fq.UID, m.name})
 			continue
 		}
 		memberReachable.WithLabelValues(m.name).Set(truth(m.read()))
 	}
 	for i := range s.fq.Status.Clusters {
 		c := &s.fq.Status.Clusters[i]
-		settled := c.State == quotav1alpha1.ClusterSettled
-		if took, ok := r.historyOf(s, s.byName[string(c.Name)]).settle(s.now, c.Revision, settled); ok {
+		decided, settled := c.Revision > s.known[string(c.Name)].Revision, c.State == quotav1alpha1.ClusterSettled
+		if took, ok := r.historyOf(s, s.byName[string(c.Name)]).settle(s.now, decided, settled); ok {
 			settleSeconds.Observe(took.Seconds())
 		}
 	}
 }
 
-// forget removes the series of a FederatedQuota that is gone.
-func forget(key types.NamespacedName) {
+// forgetSeries removes the series of a FederatedQuota.
+func forgetSeries(key types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
 	grantedRatio.DeletePartialMatch(labels)
 	debt.DeletePartialMatch(labels)
 }
 
-// settle notes whether a cluster has settled, and returns how long it took if this round is the first to see it.
-func (h *history) settle(now time.Time, revision int64, settled bool) (time.Duration, bool) {
+// settle notes whether this round has decided on a cluster and whether it has settled, and returns how long it took if this
+// round is the first to see it.
+func (h *history) settle(now time.Time, decided, settled bool) (time.Duration, bool) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if revision != h.revision {
-		h.revision, h.decided, h.pending = revision, now, true
+	if decided {
+		h.decided, h.pending = now, true
 	}
 	if !settled || !h.pending {
 		return 0, false

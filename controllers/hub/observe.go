@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -84,9 +85,12 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 			m.heldBack, m.outcome = reason.(string), reason.(string)
 		}
 	}
-	err := forEach(s.members, func(m *member) error { return r.read(ctx, s, m) })
+	_ = forEach(s.members, func(m *member) error {
+		r.read(ctx, s, m)
+		return nil // a member that cannot be read is a finding: the others go on
+	})
 	r.recall(s)
-	return s, err
+	return s, nil
 }
 
 // placed returns the Clusters that the placement selects, by name, and the names that it gives in vain.
@@ -117,32 +121,54 @@ func matcher(s *metav1.LabelSelector) func(*clusterv1.Cluster) bool {
 	return func(c *clusterv1.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
 }
 
-// read fills in what the member says. A member that cannot be read is a finding, not an error: the others go on.
-func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) error {
+// read fills in what the member says, or why it cannot be read.
+func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 	if m.cluster == nil {
 		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 	defer cancel()
 	key := client.ObjectKeyFromObject(m.cluster)
+	if err := r.readShare(ctx, s, m, key); err != nil {
+		m.unreachable = unreadable(m.name, err)
+		ctrl.LoggerFrom(ctx).V(1).Info("Reading a share failed", "Cluster", m.name, "reason", err.Error())
+	}
+	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {
+		m.unreachable = "health probes fail"
+	}
+}
+
+// readShare reads the share of a member, and takes what it says.
+func (r *QuotaReconciler) readShare(ctx context.Context, s *scope, m *member, key client.ObjectKey) error {
 	if err := r.Members.Watch(ctx, key, r.shareWatcher(m.name)); err != nil {
-		return m.unreadable(err)
+		return err
 	}
 	reader, err := r.reader(ctx, m, m.replaced || s.needsLive(m.name), key)
 	if err != nil {
-		return m.unreadable(err)
+		return err
 	}
 	share := &quotav1alpha1.QuotaShare{}
 	err = reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share)
 	if client.IgnoreNotFound(err) == nil {
 		r.stores.saw(m.name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
 	}
-	if err := m.take(share, err, s.fq); err != nil {
-		return m.unreadable(err)
+	if err := m.take(share, err, s.fq); err != nil || m.share != nil || m.heldBack != namespaceMissing {
+		return err
 	}
-	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {
-		m.unreachable = "health probes fail"
+	return r.confirmMissing(ctx, s, m, key)
+}
+
+// confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may have
+// written the share since, and an entry ends by what is seen. The API server says so before it looks at the share.
+func (r *QuotaReconciler) confirmMissing(ctx context.Context, s *scope, m *member, key client.ObjectKey) error {
+	c, err := r.Members.GetUncachedClient(ctx, key)
+	if err != nil {
+		return err
+	}
+	probe := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: s.fq.Namespace, Name: s.fq.Name}}
+	if err := c.Create(ctx, probe, client.DryRunAll); !missingNamespace(err) {
+		m.heldBack = ""
 	}
 	return nil
 }
@@ -192,19 +218,18 @@ func (r *QuotaReconciler) reader(ctx context.Context, m *member, live bool, key 
 	return r.Members.GetReader(ctx, key)
 }
 
-// unreadable notes why a member cannot be read, in words that stay the same while the reason does.
-func (m *member) unreadable(err error) error {
+// unreadable returns why a member cannot be read, in words that stay the same while the reason does.
+func unreadable(cluster string, err error) string {
 	switch {
 	case errors.Is(err, clustercache.ErrClusterNotConnected):
-		m.unreachable = "there is no connection; see the Cluster's kubeconfig Secret " + m.name + "-kubeconfig and the cluster's API server"
+		return "there is no connection; see the Cluster's kubeconfig Secret " + cluster + "-kubeconfig and the cluster's API server"
 	case isAbsentKind(err):
-		m.unreachable = "the API QuotaShare is not installed there; install the agent's manifests"
+		return "the API QuotaShare is not installed there; install the agent's manifests"
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
-		m.unreachable = "its API server refuses the hub: " + string(apierrors.ReasonForError(err))
+		return "its API server refuses the hub: " + string(apierrors.ReasonForError(err))
 	default:
-		m.unreachable = "reading its share failed"
+		return "reading its share failed"
 	}
-	return nil
 }
 
 // isAbsentKind says whether an API server does not serve the kind at all, rather than not having the object.

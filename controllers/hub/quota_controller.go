@@ -63,6 +63,7 @@ type QuotaReconciler struct {
 	histories     sync.Map // of *history, by outcomeKey
 	newborn       sync.Map // of the UIDs that have had no ledger, neither before this hub manager met them nor since
 	stored        sync.Map // of when the status was written last, by UID
+	measured      sync.Map // of the names of the budget that have series, by UID
 }
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
@@ -127,7 +128,7 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
 		if apierrors.IsNotFound(err) {
-			forget(req.NamespacedName)
+			forgetSeries(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -165,13 +166,26 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 func (r *QuotaReconciler) forget(quota types.UID) {
 	r.stored.Delete(quota)
 	r.newborn.Delete(quota)
-	for _, remembered := range []*sync.Map{&r.outcomes, &r.histories} {
-		remembered.Range(func(key, _ any) bool {
-			if key.(outcomeKey).quota == quota {
-				remembered.Delete(key)
-			}
-			return true
-		})
+	r.measured.Delete(quota)
+	r.histories.Range(func(key, _ any) bool {
+		if key := key.(outcomeKey); key.quota == quota {
+			r.drop(key)
+		}
+		return true
+	})
+}
+
+// drop drops what is remembered of a share that the ledger no longer knows, and the series of a cluster that none knows.
+func (r *QuotaReconciler) drop(share outcomeKey) {
+	r.outcomes.Delete(share)
+	r.histories.Delete(share)
+	known := false
+	r.histories.Range(func(key, _ any) bool {
+		known = key.(outcomeKey).cluster == share.cluster
+		return !known
+	})
+	if !known {
+		memberReachable.DeleteLabelValues(share.cluster)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // scope is one round over one FederatedQuota. newScope fills all but the members' reports, which observe adds; decide
-// changes nothing but the ledger.
+// changes the ledger, drops members that have no part in it, and sets awaitedFor.
 type scope struct {
 	fq  *quotav1alpha1.FederatedQuota
 	now time.Time

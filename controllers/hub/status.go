@@ -34,8 +34,8 @@ func (r *QuotaReconciler) store(ctx context.Context, s *scope) error {
 	if equality.Semantic.DeepEqual(stored, &s.fq.Status) {
 		return nil
 	}
-	if sameButUsage(stored, &s.fq.Status) && r.Clock.Since(r.lastStored(s.fq)) < snapshotInterval {
-		s.snapshotDue = snapshotInterval
+	if wait := snapshotInterval - r.Clock.Since(r.lastStored(s.fq)); wait > 0 && sameButUsage(stored, &s.fq.Status) {
+		s.snapshotDue = wait
 		return nil
 	}
 	if err := r.Status().Update(ctx, s.fq); err != nil {

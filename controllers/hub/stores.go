@@ -97,8 +97,8 @@ func (s *stores) seenOf(member string) map[types.NamespacedName]string {
 	return maps.Clone(known.seen)
 }
 
-// wentOn notes that the store of a member went back: what was seen of it is of the past.
-func (s *stores) wentOn(member string) {
+// nextEpoch notes that the store of a member went back: what was seen of it is of the past.
+func (s *stores) nextEpoch(member string) {
 	known := s.of(member)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -156,7 +156,7 @@ func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
 	if err != nil || !r.stores.of(m.name).behind(list, seen) {
 		return
 	}
-	r.stores.wentOn(m.name)
+	r.stores.nextEpoch(m.name)
 	ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", m.name)
 	select {
 	case r.stores.wentBack <- event.GenericEvent{Object: m.cluster}:

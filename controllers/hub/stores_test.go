@@ -98,7 +98,7 @@ func TestStoreWentBackBetweenLooks(t *testing.T) {
 					t.Errorf("look %d: got %t, want %t", i, got, tc.want[i])
 				}
 				if got {
-					s.wentOn("west")
+					s.nextEpoch("west")
 				}
 			}
 		})

@@ -98,10 +98,10 @@ func settled(seen observation) bool {
 	if seen.stuck || seen.unguarded != "" || quota == nil || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
 		return false
 	}
-	for name, used := range quota.Spec.Hard {
+	for name, limit := range quota.Spec.Hard {
 		_, known := quota.Status.Used[name]
 		inForce, limited := quota.Status.Hard[name]
-		if known && (!limited || inForce.Cmp(used) != 0) {
+		if known && (!limited || inForce.Cmp(limit) != 0) {
 			return false
 		}
 	}

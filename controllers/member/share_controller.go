@@ -27,8 +27,8 @@ import (
 const (
 	// reportInterval is the least time between two reports of a share that differ in usage alone.
 	reportInterval = time.Second
-	// guardAttempts is how often a lowering is tried that the guard refuses since usage rises meanwhile.
-	guardAttempts = 4
+	// guardRetries is how often a lowering is tried again that the guard has refused, since usage rose meanwhile.
+	guardRetries = 4
 	// conflictDelay is how long caches are given to catch up with a write that this process or another has made.
 	conflictDelay = 10 * time.Millisecond
 )
@@ -197,7 +197,7 @@ func (r *ShareReconciler) mayTakeOver(ctx context.Context, share *quotav1alpha1.
 // inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
 func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
 	for attempt := int64(0); ; attempt++ {
-		hard := yielding(limits(share, quota), quota, attempt, guardAttempts)
+		hard := yielding(limits(share, quota), quota, attempt, guardRetries)
 		if enforces(quota, share.Spec.Revision, hard) {
 			return nil
 		}
@@ -207,7 +207,7 @@ func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.
 		}
 		ctrl.LoggerFrom(ctx).Info("Enforcing the share", "revision", share.Spec.Revision, "hard", hard)
 		err = r.Patch(ctx, quota, patch)
-		if !apierrors.IsForbidden(err) || attempt == guardAttempts {
+		if !apierrors.IsForbidden(err) || attempt == guardRetries {
 			return err
 		}
 		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -55,25 +54,6 @@ func FromQuantity(name corev1.ResourceName, q resource.Quantity, rounding Roundi
 		return up - 1, nil
 	}
 	return up, nil
-}
-
-// FromList returns the amounts of a list of quantities. A quantity that has no amount is left out and named in the error.
-func FromList(quantities corev1.ResourceList, rounding Rounding) (List, error) {
-	list := make(List, len(quantities))
-	var problems []string
-	for name, q := range quantities {
-		value, err := FromQuantity(name, q, rounding)
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", name, err))
-			continue
-		}
-		list[name] = value
-	}
-	if len(problems) > 0 {
-		slices.Sort(problems)
-		return list, fmt.Errorf("%s", strings.Join(problems, "; "))
-	}
-	return list, nil
 }
 
 // Saturate returns the amounts of a list of quantities that somebody reported: what does not fit counts as the most or

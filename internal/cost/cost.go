@@ -28,8 +28,8 @@ var counted = map[corev1.ResourceName]bool{
 	corev1.ResourceConfigMaps:             true,
 }
 
-// CountName returns the name under which objects of a resource are counted.
-func CountName(gr schema.GroupResource) corev1.ResourceName {
+// countName returns the name under which objects of a resource are counted.
+func countName(gr schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName(countPrefix + gr.String())
 }
 
@@ -95,7 +95,7 @@ func Usage(gr schema.GroupResource, object any, limited corev1.ResourceList) cor
 			all[name] = one()
 		}
 	}
-	all[CountName(gr)] = one()
+	all[countName(gr)] = one()
 	usage := make(corev1.ResourceList, len(limited))
 	for name := range limited {
 		if quantity, charged := all[name]; charged {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -65,7 +66,9 @@ func (c *Certificate) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
-			_ = c.Ensure(ctx) // the certificate at hand goes on
+			if err := c.Ensure(ctx); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Renewing the certificate of the webhook failed, the one at hand goes on")
+			}
 		}
 	}
 }

@@ -161,8 +161,9 @@ func rulesFor(template []admissionregistrationv1.RuleWithOperations, resource sc
 	return rules
 }
 
-// NewTemplate returns the webhook that controller-gen made of the markers: one, with the rules of all.
-func NewTemplate(manifest []byte) (admissionregistrationv1.ValidatingWebhook, error) {
+// NewTemplate returns the webhook that controller-gen made of the markers: one, with the rules of all, behind the Service in
+// the agent's namespace.
+func NewTemplate(manifest []byte, namespace string) (admissionregistrationv1.ValidatingWebhook, error) {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := yaml.UnmarshalStrict(manifest, configuration); err != nil {
 		return admissionregistrationv1.ValidatingWebhook{}, fmt.Errorf("reading the rules of the webhook: %w", err)
@@ -175,8 +176,8 @@ func NewTemplate(manifest []byte) (admissionregistrationv1.ValidatingWebhook, er
 		template = webhook
 	}
 	template.Name = "fedquota.io"
-	if service := template.ClientConfig.Service; service != nil && service.Port == nil {
-		service.Port = new(int32(443))
+	if service := template.ClientConfig.Service; service != nil {
+		service.Namespace, service.Port = namespace, new(int32(443))
 	}
 	return template, nil
 }

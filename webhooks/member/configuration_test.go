@@ -31,7 +31,7 @@ func shareOf(namespace string, names ...corev1.ResourceName) quotav1alpha1.Quota
 
 // TestRulesFollowShares sees no call for a kind that no share of a namespace counts.
 func TestRulesFollowShares(t *testing.T) {
-	template, err := NewTemplate(manifests.Manifests)
+	template, err := NewTemplate(manifests.Manifests, "quota-system")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestRulesFollowShares(t *testing.T) {
 }
 
 func TestWebhookOfAProcess(t *testing.T) {
-	template, err := NewTemplate(manifests.Manifests)
+	template, err := NewTemplate(manifests.Manifests, "quota-system")
 	if err != nil {
 		t.Fatal(err)
 	}

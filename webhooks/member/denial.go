@@ -46,7 +46,12 @@ func fleetText(fleet *quotav1alpha1.Fleet, names []corev1.ResourceName) string {
 		text.WriteString("; fleet: used " + strings.Join(totals, ", "))
 	}
 	for i, cluster := range fleet.Waiting {
-		text.WriteString(map[bool]string{true: "; waiting: ", false: ", "}[i == 0] + string(cluster))
+		if i == 0 {
+			text.WriteString("; waiting: ")
+		} else {
+			text.WriteString(", ")
+		}
+		text.WriteString(string(cluster))
 	}
 	return text.String()
 }
