@@ -47,12 +47,15 @@ type outcomeKey struct {
 // deliver writes the shares that differ from the ledger. It runs after the ledger is stored.
 func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error) {
 	err := forEach(s.members, func(m *member) error {
-		if !m.read() {
+		if !m.read() || m.stalledFor > 0 {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 		defer cancel()
 		if err := r.deliverTo(ctx, s, m); err != nil {
+			if ctx.Err() != nil {
+				r.historyOf(s, m).stall(r.Clock.Now())
+			}
 			return fmt.Errorf("cluster %s: %w", m.name, err)
 		}
 		return nil
@@ -70,6 +73,10 @@ func (s *scope) nextRound() time.Duration {
 	}
 	sooner(s.awaitedFor)
 	for _, m := range s.members {
+		sooner(m.stalledFor)
+		if m.stalledFor > 0 {
+			continue
+		}
 		if s.unfinished(m) {
 			return time.Millisecond
 		}

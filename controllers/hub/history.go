@@ -16,6 +16,9 @@ const firstReportWait = 5 * time.Second
 // retellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
 const retellInterval = time.Second
 
+// stallInterval is how long nothing is written to a member after a write that was not answered in time: a round waits for each.
+const stallInterval = 5 * time.Second
+
 // history is what the hub manager remembers of one share. It paces moves and is no part of the protocol: a restarted hub
 // manager goes on without it.
 type history struct {
@@ -29,6 +32,8 @@ type history struct {
 	gave map[corev1.ResourceName]time.Time
 	// told is when the share was written last.
 	told time.Time
+	// stalled is when a write was not answered in time.
+	stalled time.Time
 	// decided is when the ledger decided on the cluster last; pending is true until that has settled.
 	decided time.Time
 	pending bool
@@ -81,6 +86,20 @@ func (h *history) toldFor(now time.Time) time.Duration {
 	return max(0, retellInterval-now.Sub(h.told))
 }
 
+// stall notes that a write was not answered in time.
+func (h *history) stall(now time.Time) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.stalled = now
+}
+
+// stalledFor returns how long nothing is to be written.
+func (h *history) stalledFor(now time.Time) time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return max(0, stallInterval-now.Sub(h.stalled))
+}
+
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
 	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{met: s.now})
@@ -98,6 +117,7 @@ func (r *QuotaReconciler) recall(s *scope) {
 		m.gave = h.gaveOf(s.now)
 		m.dampedFor = h.dampedFor(s.now, damping)
 		m.toldFor = h.toldFor(s.now)
+		m.stalledFor = h.stalledFor(s.now)
 		m.awaitedFor = max(0, firstReportWait-s.now.Sub(h.met))
 	}
 }

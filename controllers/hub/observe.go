@@ -55,6 +55,8 @@ type member struct {
 	toldFor time.Duration
 	// awaitedFor is how long its first report would be waited for.
 	awaitedFor time.Duration
+	// stalledFor is how long nothing is written to it, since the last write was not answered in time.
+	stalledFor time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome string
 }

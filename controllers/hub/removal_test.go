@@ -1,13 +1,16 @@
 package hub
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -38,6 +41,9 @@ func TestClusterLeaves(t *testing.T) {
 	}
 	if got := w.agents["west"].removal; got != "Retain" {
 		t.Errorf("west was told to %s", got)
+	}
+	if _, known := w.hub.histories.Load(outcomeKey{w.quota().UID, "west"}); known {
+		t.Error("it is still remembered, and would not be waited for when it comes back")
 	}
 }
 
@@ -157,6 +163,33 @@ func TestNamespaceMissing(t *testing.T) {
 	w.createNamespace("west", w.namespace)
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// TestNamespaceMissingBefore has a hub manager whose cache lags behind remember that a namespace was missing, which another one
+// has found since.
+func TestNamespaceMissingBefore(t *testing.T) {
+	w := newWorld(t, "east")
+	w.join("west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/0 NotReady")
+	first := w.hub
+
+	w.createNamespace("west", w.namespace)
+	w.restart()
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+
+	w.members.byName["west"].cache = interceptor.NewClient(servers["west"], interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return apierrors.NewNotFound(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), key.Name)
+		},
+	})
+	w.hub = first
+	w.round()
+	if got := w.ledger("pods"); !strings.HasPrefix(got[1], "west 12/12") {
+		t.Errorf("the limit of west is in force, and the ledger says %v", got)
+	}
 }
 
 func TestNamespaceIsCreated(t *testing.T) {

@@ -203,6 +203,9 @@ rebalance: {mode: Static}`)
 		t.Errorf("east is told %s", hard.String())
 	}
 	w.wantLedger("east 6/15 Settling", "north 5/5 Settled", "west 6/10 Settling")
+	if result := w.round(); result.RequeueAfter == 0 || result.RequeueAfter > stallInterval {
+		t.Errorf("a round that does not wait for west is followed by the next one after %s", result.RequeueAfter)
+	}
 	w.members.byName["west"].client = w.recorded("west")
 	w.hub.memberTimeout = time.Minute
 	w.settle()

@@ -41,6 +41,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestGoneIsReadLive",
 	},
 	{
+		protection: "an entry ends by a missing namespace that is seen, not remembered",
+		file:       observeFile, old: "	return r.confirmMissing(ctx, s, m, key)\n", new: "	return nil\n",
+		pkg: hubTests, test: "TestNamespaceMissingBefore",
+	},
+	{
 		protection: "the Cluster is marked before its share is written",
 		file:       deliverFile, old: "	if err := r.mark(ctx, s, m); err != nil {\n		return err\n	}\n", new: "	_ = r.mark(ctx, s, m)\n",
 		pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
