@@ -73,7 +73,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "report: only a limit that is in force",
-		file:       reportFile, old: "if known && (!limited || inForce.Cmp(limit) != 0) {", new: "if known && limited && inForce.Cmp(used) == 99 {",
+		file:       reportFile, old: "if known && (!limited || inForce.Cmp(limit) != 0) {", new: "if known && limited && inForce.Cmp(limit) == 99 {",
 		pkg: agentTests, test: "TestReportsOnlyWhatIsInForce",
 	},
 	{
