@@ -8,6 +8,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
 )
 
 // namesLimit is how many clusters a message names before it only counts them.
@@ -138,7 +139,10 @@ func (s *scope) debt() string {
 	var parts []string
 	budget, formats := s.ledger.Budget(), like(s.fq)
 	for _, name := range budget.Names() {
-		if debt := s.ledger.Debt(name); debt > 0 {
+		switch debt := s.ledger.Debt(name); {
+		case debt == ledger.Unknown:
+			parts = append(parts, fmt.Sprintf("an unknown amount of %s", name))
+		case debt > 0:
 			q := amount.ToQuantity(name, debt, formats[name].Format)
 			parts = append(parts, fmt.Sprintf("%s of %s", q.String(), name))
 		}

@@ -179,6 +179,9 @@ rebalance: {mode: Static}`)
 	w.written()
 	w.round()
 	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
+	if got, want := w.message("Debt"), "More is granted than the budget allows, so nobody is raised: an unknown amount of pods"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	for range 4 {
 		w.round()
 		w.act()

@@ -2,11 +2,14 @@ package hub
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -128,6 +131,23 @@ rebalance: {mode: Static}`)
 	if total := w.total("pods"); total != 30 {
 		t.Errorf("%d pods are handed out while nobody can say what east does", total)
 	}
+
+	recorder := events.NewFakeRecorder(1000)
+	w.hub.Recorder = recorder
+	w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+	w.round()
+	close(recorder.Events)
+	var written []string
+	for event := range recorder.Events {
+		written = append(written, event)
+	}
+	if !slices.ContainsFunc(written, func(event string) bool {
+		return strings.Contains(event, "Unreachable: east: ") && strings.Contains(event, "west: ")
+	}) {
+		t.Errorf("no event says that west is unreachable, too: %q", written)
+	}
+	w.members.byName["west"].err = nil
+	w.hub.Recorder = events.NewFakeRecorder(1000)
 
 	w.members.byName["east"].err = nil
 	w.settle()

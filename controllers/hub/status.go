@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -222,11 +223,16 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 	return result
 }
 
-// announce logs and writes an event for each condition that has changed its status or reason.
+// namesClusters are the conditions whose message says no more than which clusters are affected, and by what.
+var namesClusters = sets.New(quotav1alpha1.ConditionUnreachable, quotav1alpha1.ConditionMemberNotReady, quotav1alpha1.ConditionStuckQuotaController,
+	quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionUnknownCluster)
+
+// announce logs and writes an event for each condition that has changed its status or reason, or affects other clusters.
 func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before []metav1.Condition) {
 	for _, c := range fq.Status.Conditions {
 		was := apimeta.FindStatusCondition(before, c.Type)
-		if was != nil && was.Status == c.Status && was.Reason == c.Reason {
+		same := was != nil && was.Status == c.Status && was.Reason == c.Reason
+		if same && (was.Message == c.Message || !namesClusters.Has(c.Type)) {
 			continue
 		}
 		kind := corev1.EventTypeWarning

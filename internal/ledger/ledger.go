@@ -123,8 +123,14 @@ func (l *Ledger) Granted(name corev1.ResourceName) int64 {
 // Free returns what can be granted of name at once, without taking from anyone.
 func (l *Ledger) Free(name corev1.ResourceName) int64 { return max(0, l.budget[name]-l.Granted(name)) }
 
-// Debt returns by how much the sum of what is granted of name is above the budget.
-func (l *Ledger) Debt(name corev1.ResourceName) int64 { return max(0, l.Granted(name)-l.budget[name]) }
+// Debt returns by how much the sum of what is granted of name is above the budget; Unknown while a cluster may hold any amount.
+func (l *Ledger) Debt(name corev1.ResourceName) int64 {
+	granted := l.Granted(name)
+	if granted == Unknown {
+		return Unknown
+	}
+	return max(0, granted-l.budget[name])
+}
 
 // Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target.
 func (l *Ledger) Settled(cluster string, report Report) bool {
