@@ -1,9 +1,11 @@
 package allocate
 
 import (
+	"math/big"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 func TestMakeRoom(t *testing.T) {
@@ -36,6 +38,46 @@ func TestMakeRoom(t *testing.T) {
 			},
 			want: []int64{20, 10},
 		},
+		"what is used above a cut budget is taken from who uses more than its part": {
+			budget: 20,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 25, Demand: 10, Granted: 25, Target: 25}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 5, Granted: 5, Target: 5}}},
+			},
+			want: []int64{15, 5},
+		},
+		"a cut budget leaves the min": {
+			budget: 20,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 15, Granted: 15, Target: 15}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Min: 12, Lendable: 12, Max: Unlimited, Used: 15, Granted: 15, Target: 15}}},
+			},
+			want: []int64{8, 12},
+		},
+		"a budget that holds just what is used takes nothing": {
+			budget: 30,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 25, Demand: 10, Granted: 25, Target: 25}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 5, Demand: 10, Granted: 5, Target: 5}}},
+			},
+			want: []int64{25, 5},
+		},
+		"what is used beside a pinned member": {
+			budget: 30,
+			members: []Member{
+				{ID: "east", Pinned: true, Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Granted: 18, Target: 10}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 15, Granted: 15, Target: 15}}},
+			},
+			want: []int64{18, 12},
+		},
+		"what is used above a max is taken, and from nobody else": {
+			budget: 30,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: 8, Used: 12, Demand: 4, Granted: 12, Target: 12}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 16, Demand: 40, Granted: 18, Target: 18}}},
+			},
+			want: []int64{8, 18},
+		},
 		"a pinned member keeps what it holds": {
 			budget: 30,
 			members: []Member{
@@ -58,5 +100,45 @@ func TestMakeRoom(t *testing.T) {
 				t.Errorf("targets (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestMakeRoomBringsUsageIntoBounds checks that nobody who uses more than the budget or a max holds is left there, that a min
+// which is used is not touched, and that nobody is moved who does not use more.
+func TestMakeRoomBringsUsageIntoBounds(t *testing.T) {
+	lowered := 0
+	rapid.Check(t, func(t *rapid.T) {
+		in, options := anyAuto(t, 2)
+		before, after := Auto(in, options), Auto(in, options)
+		MakeRoom(in, after)
+		for r := range in.Budgets {
+			guaranteed := new(big.Int)
+			for i, m := range in.Members {
+				was, is, c := before.Verdicts[i][r].Target, after.Verdicts[i][r].Target, m.Claims[r].normalized()
+				least := min(c.Min, plus(c.Used, c.Demand))
+				if m.Pinned {
+					continue
+				}
+				guaranteed.Add(guaranteed, big.NewInt(least))
+				if is > c.Max || is != was && (is > was || is >= c.Used || is < least) {
+					t.Fatalf("member %d, resource %d: from %d to %d with %v", i, r, was, is, c)
+				}
+				if is != was {
+					lowered++
+				}
+			}
+			sum := in.sum(func(i int) int64 {
+				if in.Members[i].Pinned {
+					return 0
+				}
+				return after.Verdicts[i][r].Target
+			})
+			if bound := larger(big.NewInt(in.open(r)), guaranteed); sum.Cmp(bound) > 0 {
+				t.Fatalf("resource %d: the sum is %d, more than %d", r, sum, bound)
+			}
+		}
+	})
+	if lowered < 20 {
+		t.Errorf("only %d were lowered", lowered)
 	}
 }
