@@ -26,6 +26,8 @@ type agent struct {
 	asked  int64
 	// wants, if set, is how many pods could be used: as many of them are as the limit allows, and the rest is demand.
 	wants int64
+	// uncounted, if set, is a name that nothing is counted under.
+	uncounted corev1.ResourceName
 	// hard is what is in force, revision its revision.
 	hard     corev1.ResourceList
 	revision int64
@@ -77,6 +79,9 @@ func (a *agent) use() {
 func (a *agent) enforce(share *quotav1alpha1.QuotaShare) {
 	hard := corev1.ResourceList{}
 	for name, limit := range share.Spec.Hard {
+		if name == a.uncounted {
+			continue
+		}
 		if used := a.used[name]; used.Cmp(limit) > 0 {
 			limit = used
 		}

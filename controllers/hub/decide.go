@@ -150,11 +150,21 @@ func (s *scope) joining(m *member) bool {
 		m.misfit == "" && m.heldBack == "" && s.before[m.name].Message != agentAbsent
 }
 
-// canUseMore says whether a member can make use of more: it is there, its usage is known, and nobody meddles with it.
+// canUseMore says whether a member can make use of more.
 func (s *scope) canUseMore(cluster string, name corev1.ResourceName) bool {
 	m := s.byName[cluster]
+	return m.counts(name) && m.follows()
+}
+
+// counts says whether it is known what the member uses of name.
+func (m *member) counts(name corev1.ResourceName) bool {
 	_, known := m.report.Used[name]
-	return m.read() && m.selected && known && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&
+	return known
+}
+
+// follows says whether a member can do as it is told: it is there, and nobody meddles with it.
+func (m *member) follows() bool {
+	return m.read() && m.selected && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&
 		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass) &&
 		!m.reports(quotav1alpha1.ConditionUnguarded)
 }

@@ -88,6 +88,9 @@ func (s *scope) nextRound() time.Duration {
 		}
 		if !s.static() {
 			sooner(m.dampedFor)
+			if m.idle() {
+				sooner(donorPatience - m.idleFor)
+			}
 			sooner(wait.Jitter(roundInterval, jitter))
 		}
 	}

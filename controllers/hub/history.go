@@ -13,6 +13,9 @@ import (
 // firstReportWait is how long raises wait for the first report of a member that joins. Its agent may not be there.
 const firstReportWait = 5 * time.Second
 
+// donorPatience is how long the agent of a donor may take to act before others are asked in its place.
+const donorPatience = 3 * time.Second
+
 // retellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
 const retellInterval = time.Second
 
@@ -37,6 +40,10 @@ type history struct {
 	// decided is when the ledger decided on the cluster last; pending is true until that has settled.
 	decided time.Time
 	pending bool
+	// observed is the last generation of the share that its agent had seen, idleSince when it was first found to be not the
+	// present one.
+	observed  int64
+	idleSince time.Time
 }
 
 // dampedFor returns how long the target must not move for headroom.
@@ -100,6 +107,20 @@ func (h *history) stalledFor(now time.Time) time.Duration {
 	return max(0, stallInterval-now.Sub(h.stalled))
 }
 
+// idleFor returns how long the agent has not acted although there was something to act on.
+func (h *history) idleFor(now time.Time, m *member) time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if !m.idle() {
+		h.idleSince = time.Time{}
+		return 0
+	}
+	if observed := m.share.Status.ObservedGeneration; h.idleSince.IsZero() || observed != h.observed {
+		h.observed, h.idleSince = observed, now
+	}
+	return now.Sub(h.idleSince)
+}
+
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
 	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{met: s.now})
@@ -118,6 +139,7 @@ func (r *QuotaReconciler) recall(s *scope) {
 		m.dampedFor = h.dampedFor(s.now, damping)
 		m.toldFor = h.toldFor(s.now)
 		m.stalledFor = h.stalledFor(s.now)
+		m.idleFor = h.idleFor(s.now, m)
 		m.awaitedFor = max(0, firstReportWait-s.now.Sub(h.met))
 	}
 }

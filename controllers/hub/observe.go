@@ -53,6 +53,8 @@ type member struct {
 	dampedFor time.Duration
 	// toldFor is how long the usage that its share was told of will do.
 	toldFor time.Duration
+	// idleFor is how long its agent has not acted on the present share.
+	idleFor time.Duration
 	// awaitedFor is how long its first report would be waited for.
 	awaitedFor time.Duration
 	// stalledFor is how long nothing is written to it, since the last write was not answered in time.

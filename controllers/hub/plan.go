@@ -15,10 +15,10 @@ import (
 // static says whether the budget is split by weights, min and max alone.
 func (s *scope) static() bool { return s.fq.Spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic }
 
-// admission returns what agents do for requests that do not fit: nothing where no demand would move a limit.
+// admission returns what agents do for requests that do not fit: none is held where no demand would move a limit.
 func (s *scope) admission() quotav1alpha1.Admission {
 	if s.static() {
-		return quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff}
+		return quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff, Poke: s.fq.Spec.Admission.Poke}
 	}
 	return s.fq.Spec.Admission
 }
@@ -43,7 +43,7 @@ func (s *scope) plan() []ledger.Target {
 			switch {
 			case !m.selected:
 				target.Amounts[name] = 0
-			case !input.Members[i].Pinned:
+			case s.static() || !input.Members[i].Pinned && m.counts(name):
 				target.Amounts[name] = result.Verdicts[i][j].Target
 			}
 		}
@@ -93,20 +93,44 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 		claimant.ID, claimant.Weight = string(m.cluster.UID), t.weight
 	}
 	claimant.Damped = m.dampedFor > 0
-	claimant.Pinned = !s.static() && !s.responsive(m, names)
+	claimant.Pinned = !s.static() && !s.responsive(m)
 	for i, name := range names {
-		claimant.Claims[i] = allocate.Claim{
+		c := &claimant.Claims[i]
+		*c = allocate.Claim{
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
 			Used: m.report.Used[name], Demand: m.demand[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
-		if !s.static() && m.reports(quotav1alpha1.ConditionNodesFull) {
-			claimant.Claims[i].Max = min(claimant.Claims[i].Max, withoutHeadroom(&claimant.Claims[i]))
-		}
 		if m.gave[name] {
-			claimant.Claims[i].Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
+			c.Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
+		}
+		if !s.static() {
+			s.restrict(c, m, name)
 		}
 	}
 	return claimant
+}
+
+// restrict takes off a claim what the member could make no use of, or could not be given. A name that it does not count stays
+// as it is, as if all that was granted were used.
+func (s *scope) restrict(c *allocate.Claim, m *member, name corev1.ResourceName) {
+	if m.reports(quotav1alpha1.ConditionNodesFull) {
+		c.Max = min(c.Max, withoutHeadroom(c))
+	}
+	if s.ledger.Granted(name) == ledger.Unknown {
+		asTold(c)
+	}
+	if !m.counts(name) {
+		c.Min, c.Max, c.Used, c.Demand = c.Granted, c.Granted, c.Granted, 0
+	}
+}
+
+// asTold makes a claim one for what the member was told. While a cluster may hold anything nobody can be raised, so that nobody
+// needs to be lowered either, but by a cut of the budget or of its max. What that cluster holds is not known, and not taken off.
+func asTold(c *allocate.Claim) {
+	c.Min, c.Max, c.Used, c.Respite = min(c.Min, c.Target), min(c.Max, c.Target), min(c.Used, c.Target), c.Target
+	if c.Granted == ledger.Unknown {
+		c.Granted = c.Target
+	}
 }
 
 // withoutHeadroom is what a member gets at most whose nodes are full: what it has or asks for. Pods that find no node would
@@ -126,13 +150,11 @@ func (t distributionTerms) most(name corev1.ResourceName, selected bool) int64 {
 }
 
 // responsive says whether a member can be lowered and raised now.
-func (s *scope) responsive(m *member, names []corev1.ResourceName) bool {
-	for _, name := range names {
-		if !s.canUseMore(m.name, name) {
-			return false
-		}
-	}
-	return true
+func (s *scope) responsive(m *member) bool { return m.follows() && m.heldBack == "" && !s.absent(m) }
+
+// absent says whether the agent has not acted on the present share for so long that others are asked in its place.
+func (s *scope) absent(m *member) bool {
+	return m.idle() && (m.idleFor >= donorPatience || s.before[m.name].Message == agentAbsent)
 }
 
 // ration cuts raises down to what is free.

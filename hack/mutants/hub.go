@@ -137,12 +137,12 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full is not raised for headroom",
-		file:       "controllers/hub/plan.go", old: "if !s.static() && m.reports(", new: "if false && m.reports(",
+		file:       "controllers/hub/plan.go", old: "	if m.reports(quotav1alpha1.ConditionNodesFull) {", new: "	if false {",
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
 	},
 	{
 		protection: "a member whose usage is not known is not raised",
-		file:       decideFile, old: "m.selected && known && m.report.Revision > 0 &&", new: "m.selected && (known || true) &&",
+		file:       decideFile, old: "return m.counts(name) && m.follows()", new: "return m.follows()",
 		pkg: hubTests, test: "TestResourceNamesComeAndGo",
 	},
 	{

@@ -1,0 +1,185 @@
+package hub
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// TestLimitsRestWhileAClusterIsUnread loses the ledger while a cluster is away: nobody can be raised, so nobody is lowered for
+// the sake of another either. A cut of the budget counts all the same.
+func TestLimitsRestWhileAClusterIsUnread(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, following)
+	w.agents["east"].uses(list("pods", "2"))
+	w.settle()
+	w.wantLedger("east 8/8 Settled", "north 6/6 Settled", "west 6/6 Settled")
+	w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.restart()
+	w.settle()
+	w.wantLedger("east 8/8 Settled", "north 6/6 Settled", "west 0/9223372036854775807 Unread")
+	w.agents["north"].asks(list("pods", "12"))
+	w.settle()
+	w.wantLedger("east 8/8 Settled", "north 6/6 Settled", "west 0/9223372036854775807 Unread")
+	w.edit(`{hard: {pods: "10"}, placement: {clusterSelector: {}}, rebalance: {headroomPercent: 0}, admission: {mode: "Off"}}`)
+	w.settle()
+	w.wantLedger("east 5/5 Settled", "north 5/5 Settled", "west 0/9223372036854775807 Unread")
+	w.edit(following)
+	w.members.byName["west"].err = nil
+	w.settle()
+	w.wantLedger("east 4/4 Settled", "north 14/14 Settled", "west 2/2 Settled")
+}
+
+// TestNameThatAClusterDoesNotCount moves the limits of the other names as if it were not there.
+func TestNameThatAClusterDoesNotCount(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.agents["west"].uncounted = "count/typos.example.com"
+	w.create(quotaName, `
+hard: {pods: "20", count/typos.example.com: "8"}
+placement: {clusterSelector: {}}
+rebalance: {headroomPercent: 0}
+admission: {mode: "Off"}`)
+	w.settle()
+	w.agents["east"].asks(list("pods", "16"))
+	w.settle()
+	for name, want := range map[string][]string{
+		"pods":                    {"east 18/18 Settled", "west 2/2 Settling"},
+		"count/typos.example.com": {"east 8/8 Settled", "west 0/0 Settling"},
+	} {
+		if diff := cmp.Diff(want, w.ledger(corev1.ResourceName(name))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// fromTheHeaviest gives 20 pods to whoever asks; west has the most to give.
+const fromTheHeaviest = following + `
+distribution: {rules: [{clusterSelector: {matchLabels: {name: west}}, weight: 2}]}`
+
+// TestDonorThatDoesNotAct has a donor whose agent is dead: after a moment another one is asked, and the first again as soon as
+// its agent acts.
+func TestDonorThatDoesNotAct(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, fromTheHeaviest)
+	w.settle()
+	w.wantLedger("east 5/5 Settled", "north 5/5 Settled", "west 10/10 Settled")
+	w.agents["west"].down = true
+	w.agents["east"].asks(list("pods", "8"))
+	w.act()
+	w.turns(4)
+	w.wantLedger("east 7/7 Settled", "north 3/3 Settled", "west 6/10 Settling")
+	if next := w.round().RequeueAfter; next != donorPatience {
+		t.Errorf("looks again after %s, want %s", next, donorPatience)
+	}
+	w.clock.SetTime(w.clock.Now().Add(donorPatience - time.Millisecond))
+	w.turns(3)
+	w.wantLedger("east 7/7 Settled", "north 3/3 Settled", "west 6/10 Settling")
+	w.clock.SetTime(w.clock.Now().Add(time.Millisecond))
+	w.turns(3)
+	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 Settling")
+
+	// A hub manager that is started again does not ask it anew.
+	w.clock.SetTime(w.clock.Now().Add(agentPatience + time.Second))
+	w.turns(1)
+	w.restart()
+	w.agents["north"].asks(list("pods", "4"))
+	w.act()
+	w.turns(3)
+	w.wantLedger("east 6/6 Settled", "north 4/4 Settled", "west 6/10 NotReady")
+
+	w.agents["west"].down = false
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "north 6/6 Settled", "west 4/4 Settled")
+}
+
+// TestDonorThatRefusesItsShare has a donor whose API server does not take the share: others are asked.
+func TestDonorThatRefusesItsShare(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, fromTheHeaviest)
+	w.settle()
+	w.before = func(write string) error {
+		if write == "west: patch QuotaShare compute" {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "quotashares"}, quotaName, nil)
+		}
+		return nil
+	}
+	w.agents["east"].asks(list("pods", "8"))
+	w.act()
+	for range 4 {
+		_, _ = w.reconcile(quotaName)
+		w.act()
+	}
+	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 NotReady")
+	w.before = nil
+	w.settle()
+	w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
+}
+
+// TestCutBelowUsage lets limits follow usage down although each pod that ends would be replaced, until the budget, and a max,
+// hold what is used.
+func TestCutBelowUsage(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec               string
+		cut, later, served []string
+	}{
+		"the budget": {
+			spec:   `{hard: {pods: "12"}, placement: {clusterSelector: {}}, rebalance: {headroomPercent: 0}, admission: {mode: "Off"}}`,
+			cut:    []string{"east 8/14 Draining", "west 4/4 Settled"},
+			later:  []string{"east 8/11 Draining", "west 4/4 Settled"},
+			served: []string{"east 8/8 Settled", "west 4/4 Settled"},
+		},
+		"a max": {
+			spec: following + `
+distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, max: {pods: "9"}}]}`,
+			cut:    []string{"east 9/14 Draining", "west 5/5 Settled"},
+			later:  []string{"east 9/11 Draining", "west 9/9 Settled"},
+			served: []string{"east 9/9 Settled", "west 9/9 Settled"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, following)
+			east := w.agents["east"]
+			east.uses(list("pods", "14"))
+			w.agents["west"].uses(list("pods", "4"))
+			w.settle()
+			w.edit(tc.spec)
+			w.settle()
+			w.wantLedger(tc.cut...)
+			// Three pods end, and what replaces them does not fit.
+			east.uses(list("pods", "11"))
+			east.asks(list("pods", "3"))
+			w.settle()
+			w.wantLedger(tc.later...)
+			east.uses(list("pods", "8"))
+			east.asks(nil)
+			w.settle()
+			w.wantLedger(tc.served...)
+		})
+	}
+}
+
+// TestPokeInAStaticSplit wakes workloads that were refused as the spec says, though no request is held.
+func TestPokeInAStaticSplit(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted2+`
+admission: {mode: Hold, poke: Disabled}`)
+	w.settle()
+	want := quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff, Poke: quotav1alpha1.PokeDisabled}
+	if diff := cmp.Diff(want, w.share("east").Spec.Admission); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	w.edit(weighted2)
+	w.settle()
+	if got := w.share("east").Spec.Admission.Poke; got != "" {
+		t.Errorf("poke is still %q", got)
+	}
+}
