@@ -123,6 +123,27 @@ func TestDonorThatRefusesItsShare(t *testing.T) {
 	w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
 }
 
+// TestDonorThatStalls has a donor whose API server does not answer a write in time: others are asked.
+func TestDonorThatStalls(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, fromTheHeaviest)
+	w.settle()
+	w.members.byName["west"].client = w.stalled("west", "patch")
+	w.hub.memberTimeout = memberTimeout
+	w.agents["east"].asks(list("pods", "8"))
+	w.act()
+	for range 4 {
+		_, _ = w.reconcile(quotaName)
+		w.act()
+	}
+	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 Settling")
+	w.members.byName["west"].client = w.recorded("west")
+	w.hub.memberTimeout = time.Minute
+	w.clock.SetTime(w.clock.Now().Add(stallInterval))
+	w.settle()
+	w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
+}
+
 // TestCutBelowUsage lets limits follow usage down although each pod that ends would be replaced, until the budget, and a max,
 // hold what is used.
 func TestCutBelowUsage(t *testing.T) {
