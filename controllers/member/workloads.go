@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -84,11 +85,12 @@ func trimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return trimmed
 }
 
+// trimTemplate keeps of a template what is kept of its pods, with what they will request.
 func trimTemplate(template *corev1.PodTemplateSpec, pods int64) corev1.PodTemplateSpec {
 	if pods == 0 {
 		return corev1.PodTemplateSpec{}
 	}
-	return corev1.PodTemplateSpec{Spec: demand.TrimPodSpec(&template.Spec)}
+	return corev1.PodTemplateSpec{Spec: demand.TrimPodSpec(cost.OfTemplate(&template.Spec))}
 }
 
 // unscheduled returns the condition that says that no node has room for a pod, if it has it.

@@ -5,10 +5,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -47,5 +50,34 @@ func TestPodOfTrimmed(t *testing.T) {
 				t.Errorf("whole pod (-), trimmed pod (+):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTemplatesWithLimits has a workload whose template sets limits alone lack what its pods will be charged.
+func TestTemplatesWithLimits(t *testing.T) {
+	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}}
+	set := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "db", UID: "db"},
+		Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Resources: limited}},
+		}}},
+	}
+	share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "compute"}}
+	share.Spec.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse("10"), "limits.cpu": resource.MustParse("10")}
+	whole := set.DeepCopy()
+
+	trimmed, err := trim(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workload, _ := workloadOf(trimmed)
+	book := demand.NewBook()
+	book.SetWorkload(workload, time.Unix(1000, 0))
+	got, _ := book.Demand(share, time.Unix(1010, 0))
+	if diff := cmp.Diff(amount.List{"requests.cpu": 6000, "limits.cpu": 6000}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(whole, set); diff != "" {
+		t.Errorf("the object itself was changed:\n%s", diff)
 	}
 }
