@@ -219,19 +219,28 @@ func replicas(wanted *int32) int64 {
 	return int64(*wanted)
 }
 
+// ends are the conditions of a Job that starts no more pods.
+var ends = map[batchv1.JobConditionType]bool{
+	batchv1.JobComplete: true, batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailed: true, batchv1.JobFailureTarget: true,
+}
+
 // jobPods returns how many pods a Job wants to run now.
 func jobPods(job *batchv1.Job) int64 {
 	if job.Spec.Suspend != nil && *job.Spec.Suspend {
 		return 0
 	}
 	for _, condition := range job.Status.Conditions {
-		if (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) && condition.Status == corev1.ConditionTrue {
+		if ends[condition.Type] && condition.Status == corev1.ConditionTrue {
 			return 0
 		}
 	}
 	pods := replicas(job.Spec.Parallelism)
-	if job.Spec.Completions != nil {
-		pods = min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)))
+	switch {
+	case job.Spec.Completions != nil:
+		return min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)))
+	case job.Status.Succeeded > 0:
+		return 0 // one success is enough: those that run go on, and no more are started
+	default:
+		return pods
 	}
-	return pods
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,5 +80,35 @@ func TestTemplatesWithLimits(t *testing.T) {
 	}
 	if diff := cmp.Diff(whole, set); diff != "" {
 		t.Errorf("the object itself was changed:\n%s", diff)
+	}
+}
+
+func TestJobPods(t *testing.T) {
+	condition := func(kind batchv1.JobConditionType, status corev1.ConditionStatus) []batchv1.JobCondition {
+		return []batchv1.JobCondition{{Type: kind, Status: status}}
+	}
+	for name, tc := range map[string]struct {
+		completions *int32
+		suspended   bool
+		status      batchv1.JobStatus
+		want        int64
+	}{
+		"new":                              {completions: new(int32(5)), want: 3},
+		"almost complete":                  {completions: new(int32(5)), status: batchv1.JobStatus{Succeeded: 4}, want: 1},
+		"suspended":                        {completions: new(int32(5)), suspended: true},
+		"without completions":              {want: 3},
+		"without completions, one success": {status: batchv1.JobStatus{Succeeded: 1}},
+		"complete":                         {status: batchv1.JobStatus{Conditions: condition(batchv1.JobComplete, corev1.ConditionTrue)}},
+		"failed":                           {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailed, corev1.ConditionTrue)}},
+		"about to fail":                    {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}},
+		"about to be complete":             {status: batchv1.JobStatus{Conditions: condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue)}},
+		"not about to fail":                {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionFalse)}, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: new(int32(3)), Completions: tc.completions, Suspend: &tc.suspended}, Status: tc.status}
+			if got := jobPods(job); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
 	}
 }
