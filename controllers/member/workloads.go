@@ -178,14 +178,11 @@ func workloadOf(object any) (demand.Workload, bool) {
 	switch o := object.(type) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
-		// Its controller says when it was refused; otherwise it is still about to make its pods.
-		w.Blocked = true
 		for _, condition := range o.Status.Conditions {
-			refused := condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue
-			if refused && strings.Contains(condition.Message, "exceeded quota") {
-				w.Blocked = false
-			}
+			failed := condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue
+			w.Refused = w.Refused || failed && strings.Contains(condition.Message, "exceeded quota")
 		}
+		w.Blocked = !w.Refused // until its controller says so it is still about to make its pods
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)

@@ -112,3 +112,25 @@ func TestJobPods(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedReplicaSets has a ReplicaSet count as refused when its controller says that a quota did it.
+func TestRefusedReplicaSets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		message string
+		status  corev1.ConditionStatus
+		want    bool
+	}{
+		"by a quota":         {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionTrue, want: true},
+		"by a quota, before": {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionFalse},
+		"by something else":  {message: `pods "web-1" is forbidden: violates PodSecurity`, status: corev1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
+				{Type: appsv1.ReplicaSetReplicaFailure, Status: tc.status, Message: tc.message},
+			}}}
+			if w, _ := workloadOf(set); w.Refused != tc.want || w.Blocked == tc.want {
+				t.Errorf("refused: %t, blocked: %t", w.Refused, w.Blocked)
+			}
+		})
+	}
+}

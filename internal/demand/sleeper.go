@@ -17,6 +17,8 @@ type Sleeper struct {
 	Missing int64
 	// Since is when it last made progress.
 	Since time.Time
+	// Refused means that it is known to have been refused by a quota: what else it may wait for is not ours to end.
+	Refused bool
 }
 
 func sortSleepers(sleepers []Sleeper) {
