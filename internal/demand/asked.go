@@ -21,7 +21,7 @@ const (
 // Key names an owner in few characters, the same in each book.
 func (o Owner) Key() string {
 	hash := fnv.New64a()
-	fmt.Fprintf(hash, "%s/%s/%s", o.Kind, o.Name, o.UID)
+	_, _ = fmt.Fprintf(hash, "%s/%s/%s", o.Kind, o.Name, o.UID) // a hash takes everything
 	return fmt.Sprintf("%016x", hash.Sum64())
 }
 

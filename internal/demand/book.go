@@ -307,7 +307,7 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 			unit = r.unit
 		}
 		if len(unit) > 0 {
-			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.denied || w.Refused})
+			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refused()})
 		}
 	}
 	sortSleepers(sleepers)

@@ -27,6 +27,9 @@ func sortSleepers(sleepers []Sleeper) {
 	})
 }
 
+// refused says whether a quota is known to have refused the workload.
+func (w *workload) refused() bool { return w.denied || w.Refused }
+
 func multiply(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {
 		return math.MaxInt64
