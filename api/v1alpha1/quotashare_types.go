@@ -148,6 +148,43 @@ type QuotaShareStatus struct {
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
+
+	// requested is what requests ask for that do not fit, by the replica of the agent that has seen them. The replica that leads
+	// has it in demand, with what itself has seen, and it alone reads this.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=8
+	Requested map[string]Requested `json:"requested,omitempty"`
+}
+
+// Requested is what requests ask for that one replica of the agent has seen.
+type Requested struct {
+	// renewed changes with each statement. A replica that has not made one for as long as a request is remembered is gone.
+	// +required
+	Renewed metav1.MicroTime `json:"renewed,omitzero"`
+
+	// owners are those who ask.
+	// +required
+	// +listType=map
+	// +listMapKey=owner
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	Owners []OwnerRequests `json:"owners,omitempty"`
+}
+
+// OwnerRequests is what one owner needs, some of it asked for by requests that do not fit.
+type OwnerRequests struct {
+	// owner is the same in the words of each replica. Those that there is no space for are one.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16
+	Owner string `json:"owner,omitempty"`
+
+	// amounts are what it needs.
+	// +required
+	// +mapType=atomic
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	Amounts map[corev1.ResourceName]resource.Quantity `json:"amounts,omitempty"`
 }
 
 // QuotaShareList is a list of QuotaShare.

@@ -9,6 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -53,7 +54,7 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	if err := mgr.Add(canary.Watchdog(mgr.GetAPIReader())); err != nil {
 		return fmt.Errorf("setting up the watch over the store: %w", err)
 	}
-	needs := &member.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook()}
+	needs := &member.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook(), Replica: string(uuid.NewUUID())}
 	if err := needs.Watch(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("watching workloads: %w", err)
 	}

@@ -32,13 +32,15 @@ type Demand struct {
 	Clock clock.PassiveClock
 	// Book holds it.
 	Book *demand.Book
+	// Replica is the name of this process among the replicas of the agent.
+	Replica string
 	// Asks says whether the status of a share shall ask for a sign of the hub; nil where no requests are held.
 	Asks func(share types.NamespacedName) bool
 
 	mutex  sync.Mutex
 	queues []workqueue.TypedRateLimitingInterface[ctrl.Request]
 	poked  map[types.NamespacedName]map[types.UID]poke // the last one of each workload
-	notes  map[types.NamespacedName]note
+	heard  map[types.NamespacedName]map[string]heard   // the last statement of each replica
 }
 
 // Report has the demand of a share looked at. It does not block.
@@ -76,27 +78,31 @@ func (d *Demand) source() source.Source {
 	})
 }
 
-// of returns the demand of a share, and after what time to look again, 0 if nothing is pending.
-func (d *Demand) of(share *quotav1alpha1.QuotaShare) (corev1.ResourceList, time.Duration) {
+// of returns the demand of a share, with what other replicas state, and after what time to look again, 0 if nothing is pending.
+func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav1alpha1.Requested) (corev1.ResourceList, time.Duration) {
 	if d == nil {
 		return share.Status.Demand, 0
 	}
-	now := d.Clock.Now()
-	amounts, pending := d.Book.Demand(share, now)
+	amounts, pending := d.Book.Demand(share, d.Clock.Now(), elsewhere(requested)...)
+	stated := limited(share, amounts)
+	after := time.Duration(0)
+	if pending || len(stated) > 0 {
+		after = agingInterval
+	}
+	return stated, after
+}
+
+// limited returns those of the amounts that a share limits, nil if there are none.
+func limited(share *quotav1alpha1.QuotaShare, amounts amount.List) corev1.ResourceList {
 	for name, value := range amounts {
 		if _, limited := share.Spec.Hard[name]; !limited || value == 0 {
 			delete(amounts, name)
 		}
 	}
-	stated := d.withForeign(share, amounts.ToList(share.Spec.Hard), now)
-	after := time.Duration(0)
-	if pending || len(stated) > 0 {
-		after = agingInterval
+	if len(amounts) == 0 {
+		return nil
 	}
-	if len(stated) == 0 {
-		return nil, after
-	}
-	return stated, after
+	return amounts.ToList(share.Spec.Hard)
 }
 
 // full says whether a part of the demand of a share is left out because no node has room for it.
@@ -116,7 +122,8 @@ func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
 // reportDemand reports with what the cluster could use, and wakes those that there is room for.
 func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
 	var again time.Duration
-	seen.demand, again = r.Demand.of(seen.share)
+	seen.requested = r.Demand.others(seen.share)
+	seen.demand, again = r.Demand.of(seen.share, seen.requested)
 	seen.full = r.Demand.full(seen.share)
 	seen.asked = r.Demand.asked(seen.share)
 	result, err := r.report(ctx, seen)

@@ -2,83 +2,102 @@ package member
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// note is what a replica remembers of the demand in a share's status.
-type note struct {
-	wrote corev1.ResourceList // by this replica, last
-	when  time.Time
-	// foreign is what another replica wrote, seen first at since.
-	foreign corev1.ResourceList
-	since   time.Time
+// renewInterval is how often a replica states anew what has not changed, so that others know that it is there.
+const renewInterval = demand.Memory / 2
+
+// heard is a statement of another replica.
+type heard struct {
+	renewed metav1.MicroTime
+	since   time.Time // seen first, by the clock of this replica
 }
 
-// withForeign returns own, but no less than what another replica stated within the time that a request counts: that one has
-// seen requests which this one has not.
-func (d *Demand) withForeign(share *quotav1alpha1.QuotaShare, own corev1.ResourceList, now time.Time) corev1.ResourceList {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	key := client.ObjectKeyFromObject(share)
-	n, known := d.notes[key]
-	stored := share.Status.Demand
-	switch {
-	case len(stored) == 0 || quotav1.Equals(stored, n.wrote):
-		n.foreign = nil
-	case !quotav1.Equals(stored, n.foreign):
-		n.foreign, n.since = stored, now
-	}
-	if known || n.foreign != nil {
-		d.note(key, n)
-	}
-	if n.foreign == nil || now.Sub(n.since) >= demand.Memory {
-		return own
-	}
-	return quotav1.Mask(quotav1.Max(own, n.foreign), quotav1.ResourceNames(share.Spec.Hard))
-}
-
-func (d *Demand) note(key types.NamespacedName, n note) {
-	if d.notes == nil {
-		d.notes = map[types.NamespacedName]note{}
-	}
-	d.notes[key] = n
-}
-
-// wrote remembers what this replica reported.
-func (d *Demand) wrote(share *quotav1alpha1.QuotaShare) {
+// others returns the statements of other replicas that count: one that was not renewed for as long as a request is remembered
+// is of a replica that is gone.
+func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha1.Requested {
 	if d == nil {
-		return
+		return share.Status.Requested
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	d.note(client.ObjectKeyFromObject(share), note{wrote: share.Status.Demand, when: d.Clock.Now()})
+	key, now := client.ObjectKeyFromObject(share), d.Clock.Now()
+	before, after := d.heard[key], map[string]heard{}
+	var counting map[string]quotav1alpha1.Requested
+	for replica, requested := range share.Status.Requested {
+		if replica == d.Replica {
+			continue // of before it led
+		}
+		last, known := before[replica]
+		if !known || !last.renewed.Equal(&requested.Renewed) {
+			last = heard{renewed: requested.Renewed, since: now}
+		}
+		after[replica] = last
+		if now.Sub(last.since) >= demand.Memory {
+			continue
+		}
+		if counting == nil {
+			counting = map[string]quotav1alpha1.Requested{}
+		}
+		counting[replica] = requested
+	}
+	if d.heard == nil {
+		d.heard = map[types.NamespacedName]map[string]heard{}
+	}
+	if d.heard[key] = after; len(after) == 0 {
+		delete(d.heard, key)
+	}
+	return counting
 }
 
-// mine says whether the demand that is stored was written by this replica, and when.
-func (d *Demand) mine(share *quotav1alpha1.QuotaShare) (bool, time.Time) {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	n := d.notes[client.ObjectKeyFromObject(share)]
-	return len(n.wrote) > 0 && quotav1.Equals(share.Status.Demand, n.wrote), n.when
+// elsewhere returns what replicas state, for the book.
+func elsewhere(requested map[string]quotav1alpha1.Requested) []map[string]amount.List {
+	stated := make([]map[string]amount.List, 0, len(requested))
+	for _, r := range requested {
+		asked := make(map[string]amount.List, len(r.Owners))
+		for _, o := range r.Owners {
+			asked[o.Owner] = amount.Saturate(o.Amounts, amount.Up)
+		}
+		stated = append(stated, asked)
+	}
+	return stated
 }
 
-// Follower reports the demand of the requests that a replica without the lease has seen: it raises what is reported, and
-// lowers what it has raised. All else is reported by the replica with the lease.
+// requestedChanged lets through what another replica states.
+func requestedChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*quotav1alpha1.QuotaShare)
+		after, both := e.ObjectNew.(*quotav1alpha1.QuotaShare)
+		return ok && both && !equality.Semantic.DeepEqual(before.Status.Requested, after.Status.Requested)
+	}}
+}
+
+// Follower states what the requests ask for that a replica without the lease has seen. The replica with the lease has it in
+// the demand that it reports, with all else.
 type Follower struct {
 	// Demand is what this replica knows.
 	Demand *Demand
 	// Elected is closed when this replica has the lease.
 	Elected <-chan struct{}
+
+	writes sync.Map // the time of the last one, by share
 }
 
 // SetupWithManager registers the reconciler.
@@ -90,7 +109,7 @@ func (f *Follower) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(f)
 }
 
-// Reconcile reports the demand of a share if this replica knows of requests that nobody else does.
+// Reconcile states what this replica knows of the requests for a share that nobody else does.
 func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	select {
 	case <-f.Elected:
@@ -99,33 +118,77 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	share := &quotav1alpha1.QuotaShare{}
 	if err := f.Demand.Get(ctx, req.NamespacedName, share); err != nil {
+		f.writes.Delete(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	mine, when := f.Demand.mine(share)
-	if !mine && !f.Demand.Book.Refused(req.NamespacedName) {
+	now := f.Demand.Clock.Now()
+	owners, asked := f.Demand.owners(share, now), f.Demand.asked(share)
+	since := agingInterval
+	if last, wrote := f.writes.Load(req.NamespacedName); wrote {
+		since = now.Sub(last.(time.Time))
+	}
+	interval, due := statesAnew(share.Status.Requested[f.Demand.Replica].Owners, owners, asked > share.Status.Asked)
+	switch {
+	case due && since < interval:
+		return ctrl.Result{RequeueAfter: min(interval-since, agingInterval)}, nil
+	case !due && since < agingInterval: // the cache may not know yet what was written
+		return ctrl.Result{RequeueAfter: agingInterval}, nil
+	case !due:
 		return ctrl.Result{}, nil
 	}
-	wanted := share.DeepCopy()
-	var again time.Duration
-	wanted.Status.Demand, again = f.Demand.of(share)
-	wanted.Status.Asked = f.Demand.asked(share)
-	result := ctrl.Result{RequeueAfter: again}
-	due := mine && f.Demand.Clock.Since(when) >= reportInterval
-	if !worthReporting(&share.Status, &wanted.Status, due) {
-		return result, nil
-	}
-	if err := f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share)); err != nil {
+	if err := f.state(ctx, share, owners, asked, now); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	f.Demand.wrote(wanted)
-	return result, nil
+	f.writes.Store(req.NamespacedName, now)
+	return ctrl.Result{RequeueAfter: agingInterval}, nil
 }
 
-// worthReporting says whether a replica without the lease shall replace one status by another: to ask for the hub or for room
-// at once, and to take back what it has asked for when that is due.
-func worthReporting(before, after *quotav1alpha1.QuotaShareStatus, due bool) bool {
-	if after.Asked > before.Asked {
-		return true
+// state writes the statement of this replica. It touches no other, and carries no resourceVersion.
+func (f *Follower) state(ctx context.Context, share *quotav1alpha1.QuotaShare, owners []quotav1alpha1.OwnerRequests, asked int64, now time.Time) error {
+	wanted := share.DeepCopy()
+	wanted.Status.Asked = asked
+	delete(wanted.Status.Requested, f.Demand.Replica)
+	if len(owners) > 0 {
+		if wanted.Status.Requested == nil {
+			wanted.Status.Requested = map[string]quotav1alpha1.Requested{}
+		}
+		wanted.Status.Requested[f.Demand.Replica] = quotav1alpha1.Requested{Renewed: metav1.NewMicroTime(now), Owners: owners}
 	}
-	return !quotav1.Equals(before.Demand, after.Demand) && (due || unblocks(before, after))
+	return f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share))
+}
+
+// owners returns what those need of whom this replica has seen requests.
+func (d *Demand) owners(share *quotav1alpha1.QuotaShare, now time.Time) []quotav1alpha1.OwnerRequests {
+	var owners []quotav1alpha1.OwnerRequests
+	asked := d.Book.Asked(share, now)
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		if amounts := limited(share, asked[key]); amounts != nil {
+			owners = append(owners, quotav1alpha1.OwnerRequests{Owner: key, Amounts: amounts})
+		}
+	}
+	return owners
+}
+
+// statesAnew says whether a replica has to state something, and how long after the last time: to ask for more or for nothing at
+// once, for less when that is due, and the same now and then.
+func statesAnew(before, after []quotav1alpha1.OwnerRequests, asks bool) (interval time.Duration, due bool) {
+	switch {
+	case asks, rises(before, after), len(after) == 0 && len(before) > 0:
+		return unblockingInterval, true
+	case !equality.Semantic.DeepEqual(before, after):
+		return reportInterval, true
+	default:
+		return renewInterval, len(after) > 0
+	}
+}
+
+// rises says whether an owner asks for more.
+func rises(before, after []quotav1alpha1.OwnerRequests) bool {
+	was := map[string]amount.List{}
+	for _, o := range before {
+		was[o.Owner] = amount.Saturate(o.Amounts, amount.Up)
+	}
+	return slices.ContainsFunc(after, func(o quotav1alpha1.OwnerRequests) bool {
+		return !was[o.Owner].Covers(amount.Saturate(o.Amounts, amount.Up))
+	})
 }

@@ -26,10 +26,11 @@ type poke struct {
 	at       time.Time
 }
 
-// due says whether a workload is to be woken at a revision: there is a new limit, or it was refused once more under this one, by
-// an API server that did not know the limit yet.
-func (p poke) due(revision int64, now time.Time) bool {
-	return p.revision != revision || now.Sub(p.at) >= pokeInterval
+// due says whether a workload is to be woken at a revision: there is a new limit, or it was refused and may have been once more
+// under this one, by an API server that did not know the limit yet. One that was not refused may lack pods for another reason, as
+// a Job does whose pods fail: waking it again would not end that.
+func (p poke) due(revision int64, refused bool, now time.Time) bool {
+	return p.revision != revision || refused && now.Sub(p.at) >= pokeInterval
 }
 
 // poke wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off for minutes.
@@ -43,7 +44,7 @@ func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quot
 	poked := map[types.UID]poke{}
 	for _, sleeper := range d.Book.Asleep(share, now) {
 		poked[sleeper.UID] = before[sleeper.UID]
-		if !poked[sleeper.UID].due(revision, now) || !room.Covers(sleeper.Unit.Only(room)) {
+		if !poked[sleeper.UID].due(revision, sleeper.Refused, now) || !room.Covers(sleeper.Unit.Only(room)) {
 			continue
 		}
 		poked[sleeper.UID] = poke{revision: revision, at: now}

@@ -14,8 +14,16 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// TestWorkloadsAreWoken has a ReplicaSet sleep that lacks a pod: it is woken when there is room, and again if it goes on sleeping.
+// TestWorkloadsAreWoken has a workload sleep that lacks a pod: it is woken when there is room, and again if it goes on sleeping and
+// is known to have been refused.
 func TestWorkloadsAreWoken(t *testing.T) {
+	for name, refused := range map[string]bool{"was refused": true, "lacks a pod for an unknown reason": false} {
+		t.Run(name, func(t *testing.T) { testWorkloadIsWoken(t, refused) })
+	}
+}
+
+func testWorkloadIsWoken(t *testing.T, refused bool) {
+	t.Helper()
 	w := settled(t, 1, l{"pods", "3"}, l{"pods", "3"})
 	set := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: "web"},
@@ -28,7 +36,7 @@ func TestWorkloadsAreWoken(t *testing.T) {
 	book := demand.NewBook()
 	book.SetWorkload(demand.Workload{
 		Owner:     demand.Owner{Kind: "ReplicaSet", Name: set.Name, UID: set.UID},
-		Namespace: set.Namespace, Desired: 1, Template: &set.Spec.Template.Spec,
+		Namespace: set.Namespace, Desired: 1, Template: &set.Spec.Template.Spec, Refused: refused,
 	}, w.clock.Now())
 	w.agent.Demand = &member.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
 	version := set.ResourceVersion
@@ -50,5 +58,10 @@ func TestWorkloadsAreWoken(t *testing.T) {
 	w.clock.Step(time.Second)
 	wantWoken("again, soon", false)
 	w.clock.Step(10 * time.Second)
-	wantWoken("again, later", true)
+	wantWoken("again, later", refused)
+	w.clock.Step(time.Second)
+	w.share(3, "pods", "5")
+	w.reconcile()
+	w.count("pods", "3")
+	wantWoken("with more room", true)
 }

@@ -25,6 +25,7 @@ type observation struct {
 	quota      *corev1.ResourceQuota
 	foreign    []string
 	demand     corev1.ResourceList
+	requested  map[string]quotav1alpha1.Requested
 	full       bool
 	asked      int64
 	enforceErr error
@@ -51,7 +52,6 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	r.reports.Store(client.ObjectKeyFromObject(share), seen.now)
-	r.Demand.wrote(share)
 	r.announce(share, stored.Status.Conditions, status.Conditions)
 	return ctrl.Result{}, nil
 }
@@ -79,7 +79,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
-	status.Demand, status.Asked = seen.demand, seen.asked
+	status.Demand, status.Requested, status.Asked = seen.demand, seen.requested, seen.asked
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
 		names := quotav1.ResourceNames(seen.quota.Status.Used)

@@ -67,7 +67,7 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	controller := ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, requestedChanged()))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares))
 	if r.Demand != nil {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -84,11 +85,12 @@ func trimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
 	return trimmed
 }
 
+// trimTemplate keeps of a template what is kept of its pods, with what they will request.
 func trimTemplate(template *corev1.PodTemplateSpec, pods int64) corev1.PodTemplateSpec {
 	if pods == 0 {
 		return corev1.PodTemplateSpec{}
 	}
-	return corev1.PodTemplateSpec{Spec: demand.TrimPodSpec(&template.Spec)}
+	return corev1.PodTemplateSpec{Spec: demand.TrimPodSpec(cost.OfTemplate(&template.Spec))}
 }
 
 // unscheduled returns the condition that says that no node has room for a pod, if it has it.
@@ -176,14 +178,11 @@ func workloadOf(object any) (demand.Workload, bool) {
 	switch o := object.(type) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
-		// Its controller says when it was refused; otherwise it is still about to make its pods.
-		w.Blocked = true
 		for _, condition := range o.Status.Conditions {
-			refused := condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue
-			if refused && strings.Contains(condition.Message, "exceeded quota") {
-				w.Blocked = false
-			}
+			failed := condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue
+			w.Refused = w.Refused || failed && strings.Contains(condition.Message, "exceeded quota")
 		}
+		w.Blocked = !w.Refused // until its controller says so it is still about to make its pods
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
@@ -217,19 +216,28 @@ func replicas(wanted *int32) int64 {
 	return int64(*wanted)
 }
 
+// ends are the conditions of a Job that starts no more pods.
+var ends = map[batchv1.JobConditionType]bool{
+	batchv1.JobComplete: true, batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailed: true, batchv1.JobFailureTarget: true,
+}
+
 // jobPods returns how many pods a Job wants to run now.
 func jobPods(job *batchv1.Job) int64 {
 	if job.Spec.Suspend != nil && *job.Spec.Suspend {
 		return 0
 	}
 	for _, condition := range job.Status.Conditions {
-		if (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) && condition.Status == corev1.ConditionTrue {
+		if ends[condition.Type] && condition.Status == corev1.ConditionTrue {
 			return 0
 		}
 	}
 	pods := replicas(job.Spec.Parallelism)
-	if job.Spec.Completions != nil {
-		pods = min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)))
+	switch {
+	case job.Spec.Completions != nil:
+		return min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)))
+	case job.Status.Succeeded > 0:
+		return 0 // one success is enough: those that run go on, and no more are started
+	default:
+		return pods
 	}
-	return pods
 }

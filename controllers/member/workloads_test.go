@@ -5,10 +5,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -45,6 +49,87 @@ func TestPodOfTrimmed(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, podOf(trimmed.(*corev1.Pod)), cmp.AllowUnexported(demand.Shape{})); diff != "" {
 				t.Errorf("whole pod (-), trimmed pod (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTemplatesWithLimits has a workload whose template sets limits alone lack what its pods will be charged.
+func TestTemplatesWithLimits(t *testing.T) {
+	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}}
+	set := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "db", UID: "db"},
+		Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Resources: limited}},
+		}}},
+	}
+	share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "compute"}}
+	share.Spec.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse("10"), "limits.cpu": resource.MustParse("10")}
+	whole := set.DeepCopy()
+
+	trimmed, err := trim(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workload, _ := workloadOf(trimmed)
+	book := demand.NewBook()
+	book.SetWorkload(workload, time.Unix(1000, 0))
+	got, _ := book.Demand(share, time.Unix(1010, 0))
+	if diff := cmp.Diff(amount.List{"requests.cpu": 6000, "limits.cpu": 6000}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(whole, set); diff != "" {
+		t.Errorf("the object itself was changed:\n%s", diff)
+	}
+}
+
+func TestJobPods(t *testing.T) {
+	condition := func(kind batchv1.JobConditionType, status corev1.ConditionStatus) []batchv1.JobCondition {
+		return []batchv1.JobCondition{{Type: kind, Status: status}}
+	}
+	for name, tc := range map[string]struct {
+		completions *int32
+		suspended   bool
+		status      batchv1.JobStatus
+		want        int64
+	}{
+		"new":                              {completions: new(int32(5)), want: 3},
+		"almost complete":                  {completions: new(int32(5)), status: batchv1.JobStatus{Succeeded: 4}, want: 1},
+		"suspended":                        {completions: new(int32(5)), suspended: true},
+		"without completions":              {want: 3},
+		"without completions, one success": {status: batchv1.JobStatus{Succeeded: 1}},
+		"complete":                         {status: batchv1.JobStatus{Conditions: condition(batchv1.JobComplete, corev1.ConditionTrue)}},
+		"failed":                           {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailed, corev1.ConditionTrue)}},
+		"about to fail":                    {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}},
+		"about to be complete":             {status: batchv1.JobStatus{Conditions: condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue)}},
+		"not about to fail":                {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionFalse)}, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: new(int32(3)), Completions: tc.completions, Suspend: &tc.suspended}, Status: tc.status}
+			if got := jobPods(job); got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestRefusedReplicaSets has a ReplicaSet count as refused when its controller says that a quota did it.
+func TestRefusedReplicaSets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		message string
+		status  corev1.ConditionStatus
+		want    bool
+	}{
+		"by a quota":         {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionTrue, want: true},
+		"by a quota, before": {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionFalse},
+		"by something else":  {message: `pods "web-1" is forbidden: violates PodSecurity`, status: corev1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
+				{Type: appsv1.ReplicaSetReplicaFailure, Status: tc.status, Message: tc.message},
+			}}}
+			if w, _ := workloadOf(set); w.Refused != tc.want || w.Blocked == tc.want {
+				t.Errorf("refused: %t, blocked: %t", w.Refused, w.Blocked)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -69,6 +70,15 @@ spec: {runtimeClassName: heavy, containers: [{name: a, image: i, resources: {req
 	"pod, resources of the whole": {object: `
 kind: Pod
 spec: {resources: {requests: {cpu: 5, memory: 1Gi}, limits: {cpu: 6, memory: 2Gi}}, containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 64Mi}}}]}`},
+	"pod, limits of the whole": {object: `
+kind: Pod
+spec:
+  resources: {limits: {cpu: 6, memory: 2Gi, hugepages-2Mi: 8Mi}}
+  initContainers: [{name: i, image: i, resources: {limits: {cpu: 3, hugepages-2Mi: 2Mi}}}]
+  containers: [{name: a, image: i, resources: {requests: {cpu: 1}}}, {name: b, image: i}]`},
+	"pod, huge pages and requests of the whole": {object: `
+kind: Pod
+spec: {resources: {requests: {cpu: 5}}, containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 64Mi}, limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}}]}`},
 	"pod, extended resources": {object: `
 kind: Pod
 spec: {containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1, memory: 1Gi, example.com/gpu: 2, hugepages-2Mi: 4Mi, deviceclass.resource.kubernetes.io/gpu: 3}}}]}`},
@@ -155,6 +165,15 @@ func TestNative(t *testing.T) {
 			want := c.charged(t, namespaces[name])
 			if diff := cmp.Diff(values(want), values(got)); diff != "" {
 				t.Errorf("-charged +cost:\n%s", diff)
+			}
+			if pod, ok := object.(*corev1.Pod); ok {
+				written, _ := decode(t, r.object)
+				made := &corev1.Pod{Spec: *cost.OfTemplate(&written.(*corev1.Pod).Spec)}
+				made.Spec.Overhead = pod.Spec.Overhead // admission sets it
+				got := cost.Charge{Resource: cost.Pods, Object: made}.To(&quota.Spec, quota.Status.Hard)
+				if diff := cmp.Diff(values(want), values(got)); diff != "" {
+					t.Errorf("-charged +cost by the template:\n%s", diff)
+				}
 			}
 			if r.none != (len(want) == 0) {
 				t.Errorf("charged: %v", values(want))
@@ -276,8 +295,8 @@ func (c cluster) counted(t *testing.T, namespace string) *corev1.ResourceQuota {
 	return quota
 }
 
-// create creates the object that the YAML says, and returns it as admission has made it.
-func (c cluster) create(t *testing.T, namespace, content string) client.Object {
+// decode returns the object that the YAML says.
+func decode(t *testing.T, content string) (client.Object, *schema.GroupVersionKind) {
 	t.Helper()
 	if !strings.Contains(content, "apiVersion") {
 		content = "apiVersion: v1\n" + content
@@ -286,11 +305,17 @@ func (c cluster) create(t *testing.T, namespace, content string) client.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object := decoded.(client.Object)
+	return decoded.(client.Object), gvk
+}
+
+// create creates the object that the YAML says, and returns it as admission has made it.
+func (c cluster) create(t *testing.T, namespace, content string) client.Object {
+	t.Helper()
+	object, gvk := decode(t, content)
 	object.SetNamespace(namespace)
 	object.SetName("object")
 	// The namespace needs its service account first.
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
 		err := c.Create(ctx, object)
 		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "service account") {
 			return false, nil

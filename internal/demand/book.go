@@ -41,6 +41,8 @@ type Workload struct {
 	OneByOne bool
 	// Blocked means that it waits for its own pods before it makes another one.
 	Blocked bool
+	// Refused means that its controller says that a quota refused it.
+	Refused bool
 	// Template is the spec of its pods, trimmed; nil if it wants none.
 	Template *corev1.PodSpec
 }
@@ -305,7 +307,7 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 			unit = r.unit
 		}
 		if len(unit) > 0 {
-			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since})
+			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refused()})
 		}
 	}
 	sortSleepers(sleepers)

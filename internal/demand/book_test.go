@@ -273,11 +273,17 @@ func TestAsleep(t *testing.T) {
 		happens func(b *demand.Book)
 		after   time.Duration
 		want    int64 // missing pods
+		refused bool
 	}{
-		"about to make its pods":      {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }},
-		"stopped":                     {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later, want: 3},
-		"refused":                     {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, want: 3},
-		"refused long ago":            {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, after: time.Hour, want: 3},
+		"about to make its pods": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }},
+		"stopped":                {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later, want: 3},
+		"refused":                {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, want: 3, refused: true},
+		"refused long ago":       {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, after: time.Hour, want: 3, refused: true},
+		"its controller says that it was refused": {happens: func(b *demand.Book) {
+			w := workload(3)
+			w.Refused = true
+			b.SetWorkload(w, start)
+		}, after: later, want: 3, refused: true},
 		"its request is held":         {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); b.Hold(key, web, onePod, cpus(1, 1), start) }, after: later},
 		"refused, and complete since": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b); b.SetWorkload(workload(0), start) }, after: later},
 		"blocked": {happens: func(b *demand.Book) {
@@ -293,6 +299,9 @@ func TestAsleep(t *testing.T) {
 			var got int64
 			for _, sleeper := range b.Asleep(share(), start.Add(tc.after)) {
 				got += sleeper.Missing
+				if sleeper.Refused != tc.refused {
+					t.Errorf("refused: %t", sleeper.Refused)
+				}
 			}
 			if got != tc.want {
 				t.Errorf("got %d missing pods of sleepers, want %d", got, tc.want)

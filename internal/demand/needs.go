@@ -11,21 +11,30 @@ import (
 	"github.com/fedquota/fedquota/internal/cost"
 )
 
-// Demand returns what the namespace could use under a share beyond what it uses, and whether time alone changes it.
-func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time) (demand amount.List, pending bool) {
+// Demand returns what the namespace could use under a share beyond what it uses, and whether time alone changes it. Elsewhere
+// is what other books say was asked: of what one owner needs, the most that any book knows counts.
+func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]amount.List) (demand amount.List, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	ns, known := b.namespaces[share.Namespace]
-	if !known {
-		return amount.List{}, false
+	needs := map[string]amount.List{}
+	if ns, known := b.namespaces[share.Namespace]; known {
+		for owner, need := range ns.needs(share, now, &pending) {
+			if !ns.full(owner, need.pod, now) {
+				needs[owner.Key()] = need.List
+			}
+		}
+		pending = pending || len(ns.unschedulable) > 0
 	}
-	demand = amount.List{}
-	for owner, need := range ns.needs(share, now, &pending) {
-		if !ns.full(owner, need.pod, now) {
-			demand = sum(demand, need.List)
+	for _, asked := range elsewhere {
+		for owner, need := range asked {
+			needs[owner] = amount.Max(needs[owner], need)
 		}
 	}
-	return demand, pending || len(ns.unschedulable) > 0
+	demand = amount.List{}
+	for _, need := range needs {
+		demand = sum(demand, need)
+	}
+	return demand, pending
 }
 
 // Full says whether a part of what the namespace needs is left out of its demand, because no node has room for it.

@@ -17,6 +17,8 @@ type Sleeper struct {
 	Missing int64
 	// Since is when it last made progress.
 	Since time.Time
+	// Refused means that it is known to have been refused by a quota: what else it may wait for is not ours to end.
+	Refused bool
 }
 
 func sortSleepers(sleepers []Sleeper) {
@@ -24,6 +26,9 @@ func sortSleepers(sleepers []Sleeper) {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }
+
+// refused says whether a quota is known to have refused the workload.
+func (w *workload) refused() bool { return w.denied || w.Refused }
 
 func multiply(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {

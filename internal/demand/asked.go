@@ -1,0 +1,55 @@
+package demand
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+const (
+	// askedOwners is how many owners Asked tells apart, with the rest.
+	askedOwners = 32
+	// theRest is the key of those that it does not.
+	theRest = "others"
+)
+
+// Key names an owner in few characters, the same in each book.
+func (o Owner) Key() string {
+	hash := fnv.New64a()
+	_, _ = fmt.Fprintf(hash, "%s/%s/%s", o.Kind, o.Name, o.UID) // a hash takes everything
+	return fmt.Sprintf("%016x", hash.Sum64())
+}
+
+// Asked returns what those need under a share of whom this book was told that a request does not fit: what other books may not
+// know of. It is by their keys, and bounded: those that come last are one.
+func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]amount.List {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return nil
+	}
+	asked := map[string]amount.List{}
+	keys := make([]string, 0, len(ns.refusals[share.Name]))
+	for owner, need := range ns.needs(share, now, new(bool)) {
+		_, refused := ns.refusals[share.Name][owner]
+		if refused && !isZero(need.List) && !ns.full(owner, need.pod, now) {
+			key := owner.Key()
+			asked[key], keys = maps.Clone(need.List), append(keys, key)
+		}
+	}
+	if len(keys) <= askedOwners {
+		return asked
+	}
+	slices.Sort(keys)
+	for _, key := range keys[askedOwners-1:] {
+		asked[theRest] = sum(asked[theRest], asked[key])
+		delete(asked, key)
+	}
+	return asked
+}

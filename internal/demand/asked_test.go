@@ -1,0 +1,65 @@
+package demand_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+// TestAsked tells what a book knows by requests alone.
+func TestAsked(t *testing.T) {
+	for name, tc := range map[string]struct {
+		happens func(b *demand.Book)
+		after   time.Duration
+		want    map[string]amount.List
+	}{
+		"nothing":                              {happens: func(*demand.Book) {}},
+		"a workload that was not refused here": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later},
+		"a workload one of whose requests is held": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, web, onePod, cpus(1, 1), start)
+		}, want: map[string]amount.List{web.Key(): cpus(3, 3)}},
+		"a workload and a bare pod": {happens: func(b *demand.Book) {
+			b.Hold(key, web, onePod, cpus(1, 1), start)
+			b.Hold(key, bare, onePod, cpus(2, 1), start)
+		}, want: map[string]amount.List{web.Key(): cpus(1, 1), bare.Key(): cpus(2, 1)}},
+		"a request that is forgotten": {happens: func(b *demand.Book) {
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
+			b.End(key, bare, cpus(1, 1), false, start)
+		}, after: demand.Memory},
+		"pods that no node has room for": {happens: func(b *demand.Book) {
+			b.SetPod(stuck("web", "1"), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
+		}, after: 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := demand.NewBook()
+			tc.happens(b)
+			if diff := cmp.Diff(tc.want, b.Asked(share(), start.Add(tc.after)), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAskedIsBounded has more owners ask than are told apart: nothing of what they ask for is lost.
+func TestAskedIsBounded(t *testing.T) {
+	b := demand.NewBook()
+	for i := range 100 {
+		b.Hold(key, demand.Owner{Kind: "Pod", Name: fmt.Sprint(i)}, onePod, cpus(1, 1), start)
+	}
+	asked := b.Asked(share(), start)
+	if len(asked) != 32 {
+		t.Errorf("%d owners are told apart", len(asked))
+	}
+	got, _ := demand.NewBook().Demand(share(), start, asked)
+	if diff := cmp.Diff(cpus(100, 100), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
