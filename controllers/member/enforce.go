@@ -114,9 +114,12 @@ func whileManaged(quota *corev1.ResourceQuota, change ...write.Operation) (clien
 }
 
 // statusPatch returns the patch that brings the limit in force to spec.hard, or nil if it is there. A name whose
-// usage is not known yet is left to the quota controller: limiting it would refuse every request.
+// usage is not known yet is left to the quota controller: limiting it would refuse every request. So is one that left
+// spec.hard: it may be all that limits the namespace until the names that came are counted, and nothing is charged under
+// a name that is not in force, so that its usage would be wrong if it came back.
 func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
+	maps.Copy(hard, quota.Status.Hard)
 	for name, limit := range quota.Spec.Hard {
 		_, known := quota.Status.Used[name]
 		if _, limited := quota.Status.Hard[name]; known || limited {

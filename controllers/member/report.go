@@ -92,11 +92,17 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	return status
 }
 
-// settled says whether the ResourceQuota enforces its spec: what it says of limit and usage may be relied upon.
+// settled says whether the ResourceQuota enforces its spec, and nothing else: what it says of limit and usage may be relied
+// upon.
 func settled(seen observation) bool {
 	quota := seen.quota
 	if seen.stuck || seen.unguarded != "" || quota == nil || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
 		return false
+	}
+	for name := range quota.Status.Hard {
+		if _, stays := quota.Spec.Hard[name]; !stays {
+			return false
+		}
 	}
 	for name, limit := range quota.Spec.Hard {
 		_, known := quota.Status.Used[name]

@@ -72,6 +72,16 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestNames",
 	},
 	{
+		protection: "enforce: a name that left stays in force until the quota controller has counted those that came",
+		file:       enforceFile, old: "	maps.Copy(hard, quota.Status.Hard)\n", new: "",
+		pkg: agentTests, test: "TestRename",
+	},
+	{
+		protection: "report: nothing while a name that left is in force",
+		file:       reportFile, old: "stays := quota.Spec.Hard[name]; !stays {", new: "stays := quota.Spec.Hard[name]; !stays && false {",
+		pkg: agentTests, test: "TestNameThatComesBack",
+	},
+	{
 		protection: "report: only a limit that is in force",
 		file:       reportFile, old: "if known && (!limited || inForce.Cmp(limit) != 0) {", new: "if known && limited && inForce.Cmp(limit) == 99 {",
 		pkg: agentTests, test: "TestReportsOnlyWhatIsInForce",
