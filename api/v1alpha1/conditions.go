@@ -77,7 +77,8 @@ const (
 	ReasonPending = "Pending"
 	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes nothing.
 	ReasonStaleShare = "StaleShare"
-	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage.
+	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, and does not take
+	// over.
 	ReasonNameTaken = "NameTaken"
 	// ReasonNamespaceTerminating means that the namespace is being deleted in the member.
 	ReasonNamespaceTerminating = "NamespaceTerminating"

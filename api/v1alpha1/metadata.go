@@ -13,7 +13,8 @@ const (
 	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
 
 	// ReleasedAnnotation is set on a ResourceQuota that the agent managed and let go: it is the member's own, and the agent
-	// takes it over again when a share of its name and scopes comes back. Its value is "true".
+	// takes it over again when a share of its name and scopes comes back that is not older. Its value is the revision that was
+	// enforced then.
 	ReleasedAnnotation = "quota.fedquota.io/released"
 
 	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the highest

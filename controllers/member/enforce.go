@@ -37,12 +37,28 @@ func enforces(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceL
 	return revisionOf(quota) == revision && quotav1.Equals(quota.Spec.Hard, hard)
 }
 
-// revisionOf returns the revision that a managed ResourceQuota enforces. It is 0 for one that is not managed, and for what
-// the guard, too, takes for no revision.
+// revisionOf returns the revision that a managed ResourceQuota enforces. It is 0 for one that is not managed.
 func revisionOf(quota *corev1.ResourceQuota) int64 {
-	text := quota.Annotations[quotav1alpha1.RevisionAnnotation]
+	if !managed(quota) {
+		return 0
+	}
+	return revisionIn(quota, quotav1alpha1.RevisionAnnotation)
+}
+
+// lastRevisionOf returns the revision that a ResourceQuota enforces, or did when it was released: an older share is none of
+// its business any more.
+func lastRevisionOf(quota *corev1.ResourceQuota) int64 {
+	if managed(quota) {
+		return revisionOf(quota)
+	}
+	return revisionIn(quota, quotav1alpha1.ReleasedAnnotation)
+}
+
+// revisionIn returns the revision that an annotation states, and 0 for what the guard, too, takes for no revision.
+func revisionIn(quota *corev1.ResourceQuota, annotation string) int64 {
+	text := quota.Annotations[annotation]
 	revision, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || revision < 1 || strconv.FormatInt(revision, 10) != text || !managed(quota) {
+	if err != nil || revision < 1 || strconv.FormatInt(revision, 10) != text {
 		return 0
 	}
 	return revision
@@ -50,9 +66,9 @@ func revisionOf(quota *corev1.ResourceQuota) int64 {
 
 // limits returns what quota shall enforce for the share: the share's limit, or what is used where that is more, so that
 // the limit follows usage down. What native quota has let rise above the present limit raises no limit: nobody has granted
-// that. Within one revision a limit only ever goes down.
+// that. Within one revision a limit only ever goes down, also of what was released at it.
 func limits(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) corev1.ResourceList {
-	sameRevision := revisionOf(quota) == share.Spec.Revision
+	sameRevision := lastRevisionOf(quota) == share.Spec.Revision
 	hard := make(corev1.ResourceList, len(share.Spec.Hard))
 	for name, limit := range share.Spec.Hard {
 		used := quota.Status.Used[name]
@@ -114,9 +130,12 @@ func whileManaged(quota *corev1.ResourceQuota, change ...write.Operation) (clien
 }
 
 // statusPatch returns the patch that brings the limit in force to spec.hard, or nil if it is there. A name whose
-// usage is not known yet is left to the quota controller: limiting it would refuse every request.
+// usage is not known yet is left to the quota controller: limiting it would refuse every request. So is one that left
+// spec.hard: it may be all that limits the namespace until the names that came are counted, and nothing is charged under
+// a name that is not in force, so that its usage would be wrong if it came back.
 func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
+	maps.Copy(hard, quota.Status.Hard)
 	for name, limit := range quota.Spec.Hard {
 		_, known := quota.Status.Used[name]
 		if _, limited := quota.Status.Hard[name]; known || limited {
@@ -130,7 +149,7 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 }
 
 // releasePatch returns the patch that hands a ResourceQuota over to the users of the member, limited to what is
-// used; no limit goes up.
+// used; no limit goes up. Its revision stays on it: the ledger forgets the cluster, and a share may still be on its way.
 func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	hard := make(corev1.ResourceList, len(quota.Spec.Hard))
 	for name, limit := range quota.Spec.Hard {
@@ -143,12 +162,16 @@ func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
+	var change []write.Operation
+	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok {
+		change = append(change, write.Operation{Op: "test", Path: write.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text})
+	}
 	delete(annotations, quotav1alpha1.RevisionAnnotation)
-	annotations[quotav1alpha1.ReleasedAnnotation] = "true"
-	return whileManaged(quota,
+	annotations[quotav1alpha1.ReleasedAnnotation] = strconv.FormatInt(revisionOf(quota), 10)
+	return whileManaged(quota, append(change,
 		write.Operation{Op: "remove", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
 		write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations"), Value: annotations},
-		write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: hard})
+		write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: hard})...)
 }
 
 func larger(a, b resource.Quantity) resource.Quantity {

@@ -21,6 +21,11 @@ func inUse() *quotaBuilder {
 
 func unmanaged() *quotaBuilder { return quota("own").hard("pods", "10").status("pods", "8") }
 
+// released is one that was managed, and says at which revision it was released.
+func released(revision string) *quotaBuilder {
+	return unmanaged().annotated("quota.fedquota.io/released", revision)
+}
+
 // guardRows are what the agent may and may not do.
 func guardRows() map[string]row {
 	return map[string]row{
@@ -67,6 +72,11 @@ func guardRows() map[string]row {
 		"the agent takes over":                                 {was: unmanaged(), by: agent, do: enforce("1", "pods", "20")},
 		"the agent takes over without a revision":              {was: unmanaged(), by: agent, do: label(managedLabel, "true"), refused: staleRevision},
 		"the agent takes over and goes below what is used":     {was: unmanaged(), by: agent, do: enforce("1", "pods", "7"), refused: belowUsage},
+		"the agent takes over what was released":               {was: released("4"), by: agent, do: enforce("5", "pods", "20")},
+		"the agent takes over what was released later":         {was: released("6"), by: agent, do: enforce("5", "pods", "10"), refused: staleRevision},
+		"the agent takes over what was released then":          {was: released("5"), by: agent, do: enforce("5", "pods", "9")},
+		"the agent raises what was released then":              {was: released("5"), by: agent, do: enforce("5", "pods", "11"), refused: noRaise},
+		"the agent takes over what was released before, once":  {was: released("true"), by: agent, do: enforce("1", "pods", "20")},
 		"the agent takes over from somebody's idea of a limit": {was: unmanaged().annotated(revisionAnnotation, "999"), by: agent, do: enforce("1", "pods", "10")},
 	}
 }

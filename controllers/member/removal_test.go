@@ -1,11 +1,13 @@
 package member_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,7 +58,7 @@ func TestRemovalRetain(t *testing.T) {
 	}
 	w.wantsQuota("", "pods", "8", "services", "0")
 	q := w.quota()
-	if _, managed := q.Labels[managedLabel]; managed || q.Annotations["quota.fedquota.io/released"] != "true" {
+	if _, managed := q.Labels[managedLabel]; managed || q.Annotations["quota.fedquota.io/released"] != "1" {
 		t.Errorf("labels %v, annotations %v: want it released", q.Labels, q.Annotations)
 	}
 }
@@ -123,15 +125,113 @@ func TestReadoption(t *testing.T) {
 			must(t, as(t, tenant).Update(t.Context(), q))
 			w.count("pods", tc.used)
 
-			w.share(2, "pods", "5") // of a new ledger
+			w.share(8, "pods", "5")
 			w.reconcile()
-			w.wantsQuota("2", "pods", tc.want)
+			w.wantsQuota("8", "pods", tc.want)
 			q = w.quota()
 			if _, released := q.Annotations["quota.fedquota.io/released"]; released || q.Labels[managedLabel] != "true" || q.UID != uid {
 				t.Errorf("labels %v, annotations %v: want it taken over in place", q.Labels, q.Annotations)
 			}
-			w.wantsReport(2, l{"pods", tc.want}, l{"pods", tc.used})
+			w.wantsReport(8, l{"pods", tc.want}, l{"pods", tc.used})
 			w.wantsReason("Enforced")
+		})
+	}
+}
+
+// TestLateShareAfterRelease has a share come into being that the hub decided on before the cluster left: what it grants has
+// been given to others since.
+func TestLateShareAfterRelease(t *testing.T) {
+	w := settled(t, 5, l{"pods", "10"}, l{"pods", "0"})
+	w.share(6, "pods", "0")
+	w.reconcile()
+	w.leave("Retain")
+	w.reconcile()
+	w.share(5, "pods", "10")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsQuota("", "pods", "0")
+	w.wantsReport(0, nil, nil)
+	w.wantsReason("NameTaken")
+	if c := apimeta.FindStatusCondition(w.status().Status.Conditions, "Enforced"); !strings.Contains(c.Message, "released at revision 6") {
+		t.Errorf("message %q, want it to say at which revision it was released", c.Message)
+	}
+
+	w.share(7, "pods", "3")
+	w.reconcile()
+	w.wantsReport(7, l{"pods", "3"}, l{"pods", "0"})
+	w.wantsReason("Enforced")
+}
+
+// TestReadoptionAtTheSameRevision has the hub select the cluster again before it has seen that the share is gone: its entry
+// keeps the revision, within which no limit goes up, and the hub confirms what is in force by another one.
+func TestReadoptionAtTheSameRevision(t *testing.T) {
+	w := settled(t, 5, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Retain")
+	w.reconcile()
+	w.share(5, "pods", "10")
+	w.reconcile()
+	w.wantsReport(5, l{"pods", "8"}, l{"pods", "8"})
+	w.share(6, "pods", "10")
+	w.reconcile()
+	w.wantsReport(6, l{"pods", "10"}, l{"pods", "8"})
+}
+
+// TestReadoptionOfUnknownRevision takes over what does not say at which revision it was released.
+func TestReadoptionOfUnknownRevision(t *testing.T) {
+	w := settled(t, 5, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Retain")
+	w.reconcile()
+	q := w.quota()
+	q.Annotations["quota.fedquota.io/released"] = "true"
+	must(t, as(t, tenant).Update(t.Context(), q))
+	w.share(1, "pods", "10")
+	w.reconcile()
+	w.wantsReport(1, l{"pods", "10"}, l{"pods", "8"})
+}
+
+// TestTakesOverAsItWasRead has a team keep a released ResourceQuota for itself, right before it is taken over.
+func TestTakesOverAsItWasRead(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Retain")
+	w.reconcile()
+	w.share(2, "pods", "5")
+	w.agent.Client = preceded(as(t, agent), func() bool {
+		q := w.quota()
+		delete(q.Annotations, "quota.fedquota.io/released")
+		must(t, as(t, tenant).Update(t.Context(), q))
+		return false
+	})
+	w.reconcile()
+	w.wantsQuota("", "pods", "8")
+}
+
+// TestCreatesForTheShareThatIsThere has an agent without a ResourceQuota whose cache shows what the share was.
+func TestCreatesForTheShareThatIsThere(t *testing.T) {
+	for name, since := range map[string]func(w *world){
+		"deleted": func(w *world) {
+			w.leave("Delete")
+			w.reconcile()
+		},
+		"created again": func(w *world) {
+			w.leave("Delete")
+			w.reconcile()
+			w.share(1, "pods", "10")
+		},
+		"about to go": func(w *world) { w.leave("Delete") },
+		"changed":     func(w *world) { w.share(2, "pods", "0") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.share(1, "pods", "10")
+			stale := w.status()
+			since(w)
+			second := w.newAgent()
+			second.Client = frozen(as(t, agent), stale)
+			if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil || result.RequeueAfter == 0 {
+				t.Errorf("got %+v, %v, want another look, once the cache has caught up", result, err)
+			}
+			if err := w.hub.Get(t.Context(), w.key, &corev1.ResourceQuota{}); !apierrors.IsNotFound(err) {
+				t.Errorf("got %v, want no ResourceQuota", err)
+			}
 		})
 	}
 }
@@ -155,7 +255,7 @@ func TestNoReadoption(t *testing.T) {
 }
 
 // TestStaleRelease has a second agent release what the first has taken over again: no limit goes up, and it is taken over
-// once more.
+// once more. The hub sees less than it has granted and confirms it.
 func TestStaleRelease(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	w.leave("Retain")
@@ -172,7 +272,28 @@ func TestStaleRelease(t *testing.T) {
 		t.Error("want a refusal, or a conflict and another look")
 	}
 	w.reconcile()
-	w.wantsReport(2, l{"pods", "4"}, l{"pods", "3"})
+	w.wantsReport(2, l{"pods", "3"}, l{"pods", "3"})
+	w.share(3, "pods", "4")
+	w.reconcile()
+	w.wantsReport(3, l{"pods", "4"}, l{"pods", "3"})
+}
+
+// TestReleasesWhatItRead has a second agent release, by what it read before, what the first has released and taken over again:
+// a revision that is not the last one would be noted.
+func TestReleasesWhatItRead(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "3"})
+	w.leave("Retain")
+	second := w.newAgent()
+	second.Client = preceded(as(t, agent), func() bool {
+		w.reconcile()
+		w.share(2, "pods", "4")
+		w.reconcile()
+		return false
+	})
+	if _, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err == nil {
+		t.Error("want a refusal")
+	}
+	w.wantsQuota("2", "pods", "4")
 }
 
 // TestLateAfterRelease has a second agent go on, after the first has released the ResourceQuota, with a write that it had

@@ -98,10 +98,20 @@ func settled(seen observation) bool {
 	if seen.stuck || seen.unguarded != "" || quota == nil || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
 		return false
 	}
+	return specInForce(quota)
+}
+
+// specInForce says whether spec.hard is in force, and nothing else.
+func specInForce(quota *corev1.ResourceQuota) bool {
+	for name := range quota.Status.Hard {
+		if _, stays := quota.Spec.Hard[name]; !stays {
+			return false
+		}
+	}
 	for name, limit := range quota.Spec.Hard {
 		_, known := quota.Status.Used[name]
-		inForce, limited := quota.Status.Hard[name]
-		if known && (!limited || inForce.Cmp(limit) != 0) {
+		current, limited := quota.Status.Hard[name]
+		if known && (!limited || current.Cmp(limit) != 0) {
 			return false
 		}
 	}
@@ -127,8 +137,7 @@ func enforced(seen observation) metav1.Condition {
 	case seen.enforceErr != nil:
 		return no(quotav1alpha1.ReasonPending, "Writing the ResourceQuota failed: %s", reasonOf(seen.enforceErr))
 	case !managed(quota):
-		return no(quotav1alpha1.ReasonNameTaken,
-			"ResourceQuota %s/%s exists and is not managed by the agent: delete it, or give the FederatedQuota another name", share.Namespace, share.Name)
+		return no(quotav1alpha1.ReasonNameTaken, "ResourceQuota %s/%s %s", share.Namespace, share.Name, taken(share, quota))
 	case !sameScopes(share, quota):
 		return no(quotav1alpha1.ReasonNameTaken,
 			"ResourceQuota %s/%s has other scopes, which cannot be changed: delete it after breaking the glass, or give the FederatedQuota another name",
@@ -143,6 +152,15 @@ func enforced(seen observation) metav1.Condition {
 		return no(quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
 	}
 	return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: quotav1alpha1.ReasonEnforced, Message: "The share is in force"}
+}
+
+// taken returns why a ResourceQuota that is not managed is not taken over.
+func taken(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) string {
+	if released := lastRevisionOf(quota); forShare(share, quota) && released > share.Spec.Revision {
+		return fmt.Sprintf("was released at revision %d, and the share, of revision %d, is older: if the FederatedQuota lists this cluster, delete the ResourceQuota; if not, delete the share",
+			released, share.Spec.Revision)
+	}
+	return "exists and is not managed by the agent: delete it, or give the FederatedQuota another name"
 }
 
 // reasonOf returns what an API server said, without the generated parts that would make each message a new one.

@@ -158,15 +158,17 @@ func (r *ShareReconciler) quotaOf(ctx context.Context, key types.NamespacedName)
 
 // enforce writes the share into its ResourceQuota where that differs, and returns the ResourceQuota as it is then.
 func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) (*corev1.ResourceQuota, error) {
-	switch {
-	case quota == nil:
-		quota = newQuota(share)
-		return quota, r.Create(ctx, quota)
-	case !forShare(share, quota), brokenGlass(quota) != "", revisionOf(quota) > share.Spec.Revision:
+	if quota != nil && leftAlone(share, quota) {
 		return quota, nil
 	}
-	if err := r.mayTakeOver(ctx, share, quota); err != nil {
-		return quota, err
+	if quota == nil || !managed(quota) {
+		if err := r.stillThere(ctx, share); err != nil {
+			return quota, err
+		}
+	}
+	if quota == nil {
+		quota = newQuota(share)
+		return quota, r.Create(ctx, quota)
 	}
 	quota = quota.DeepCopy()
 	if err := r.enforceSpec(ctx, share, quota); err != nil {
@@ -179,18 +181,23 @@ func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.Quot
 	return quota, r.Status().Patch(ctx, quota, patch)
 }
 
-// mayTakeOver returns why a ResourceQuota that was released is not to be taken over: another agent may have released it on
-// account of this very share, which is still in the cache.
-func (r *ShareReconciler) mayTakeOver(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
-	if managed(quota) {
-		return nil
-	}
+// leftAlone says whether the share is not to change quota.
+func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
+	return !forShare(share, quota) || brokenGlass(quota) != "" || lastRevisionOf(quota) > share.Spec.Revision
+}
+
+// stillThere returns why nothing is to begin on account of a share: another agent may have ended on account of this very
+// share, which is still in the cache, what it stood for.
+func (r *ShareReconciler) stillThere(ctx context.Context, share *quotav1alpha1.QuotaShare) error {
 	live := &quotav1alpha1.QuotaShare{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(share), live)
-	if client.IgnoreNotFound(err) != nil || live.UID == share.UID && live.DeletionTimestamp.IsZero() {
+	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted"))
+	if live.UID == share.UID && live.DeletionTimestamp.IsZero() && live.Spec.Revision == share.Spec.Revision {
+		return nil
+	}
+	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted or changed"))
 }
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it

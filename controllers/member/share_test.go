@@ -1,10 +1,16 @@
 package member_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 type l = []string
@@ -134,6 +140,54 @@ func TestNames(t *testing.T) {
 	w.wantsReason("Enforced")
 }
 
+// TestRename has a budget count the same under another name: until the quota controller has counted that, the name that left
+// is all that limits the namespace.
+func TestRename(t *testing.T) {
+	w := settled(t, 1, l{"configmaps", "2"}, l{"configmaps", "2"})
+	w.share(2, "count/configmaps", "2")
+	w.reconcile()
+	w.wantsQuota("2", "count/configmaps", "2")
+	if diff := cmp.Diff(list("configmaps", "2"), w.quota().Status.Hard); diff != "" {
+		t.Errorf("in force (-want +got):\n%s", diff)
+	}
+	w.wantsReport(1, l{"configmaps", "2"}, l{"configmaps", "2"})
+	w.wantsReason("Pending")
+	eventually(t, func(ctx context.Context) string {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: "third"}}
+		if err := client.NewDryRunClient(w.hub).Create(ctx, object); !apierrors.IsForbidden(err) {
+			return fmt.Sprintf("creating above the limit: %v", err)
+		}
+		return ""
+	})
+	w.unwritten(func() { w.reconcile() })
+
+	w.count("count/configmaps", "2")
+	w.reconcile()
+	w.wantsReport(2, l{"count/configmaps", "2"}, l{"count/configmaps", "2"})
+	w.wantsReason("Enforced")
+	w.unwritten(func() { w.reconcile() })
+}
+
+// TestNameThatComesBack has a name leave and come back before the quota controller has seen either: it was in force all the
+// time, so that its usage is known.
+func TestNameThatComesBack(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10", "services", "5"}, l{"pods", "8", "services", "1"})
+	w.share(2, "pods", "9")
+	w.reconcile()
+	if diff := cmp.Diff(list("pods", "9", "services", "5"), w.quota().Status.Hard); diff != "" {
+		t.Errorf("in force (-want +got):\n%s", diff)
+	}
+	w.wantsReport(1, l{"pods", "10", "services", "5"}, l{"pods", "8", "services", "1"})
+	q := w.quota()
+	q.Status.Used = list("pods", "8", "services", "4")
+	must(t, as(t, apiServer).Status().Update(t.Context(), q))
+	w.share(3, "pods", "9", "services", "0")
+	w.reconcile()
+	w.wantsQuota("3", "pods", "9", "services", "4")
+	w.wantsReport(3, l{"pods", "9", "services", "4"}, l{"pods", "8", "services", "4"})
+	w.wantsReason("Enforced")
+}
+
 func TestUncountedName(t *testing.T) {
 	w := newWorld(t)
 	w.share(1, "pods", "10", "count/typo.example.com", "3")
@@ -143,6 +197,8 @@ func TestUncountedName(t *testing.T) {
 	w.wantsReason("UnknownResource")
 	w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
 	w.share(2, "pods", "10")
+	w.reconcile()
+	w.count("pods", "4")
 	w.reconcile()
 	w.wantsReason("Enforced")
 }

@@ -34,7 +34,7 @@ func (q quota) Revision(r string) quota {
 
 // Released hands it over to the users of the member.
 func (q quota) Released() quota {
-	q.rq.Labels, q.rq.Annotations = nil, map[string]string{"quota.fedquota.io/released": "true"}
+	q.rq.Labels, q.rq.Annotations = nil, map[string]string{"quota.fedquota.io/released": "1"}
 	return q
 }
 func (q quota) Spec(hard string) quota { q.rq.Spec.Hard = amounts(hard); return q }

@@ -60,7 +60,7 @@ func newVersion(previous version, rq *corev1.ResourceQuota, arrived time.Time, h
 		step:            how,
 		labelled:        labelled,
 		managed:         labelled || (previous.managed && previous.uid == rq.UID),
-		released:        !labelled && rq.Annotations[releasedAnnotation] == "true",
+		released:        !labelled && rq.Annotations[releasedAnnotation] != "",
 		revision:        revisionOf(rq),
 		spec:            rq.Spec.Hard,
 		hard:            rq.Status.Hard,

@@ -13,7 +13,7 @@ const (
 var agentMutants = []mutant{
 	{
 		protection: "enforce: not a share older than what is enforced",
-		file:       shareFile, old: `, revisionOf(quota) > share.Spec.Revision:`, new: `:`,
+		file:       shareFile, old: ` || lastRevisionOf(quota) > share.Spec.Revision`, new: ``,
 		pkg: agentTests, test: "TestStaleShare",
 	},
 	{
@@ -39,11 +39,31 @@ var agentMutants = []mutant{
 	{
 		protection: "enforce: what was released is taken over as it was read",
 		file:       enforceFile, old: "			\"resourceVersion\": quota.ResourceVersion,\n", new: "",
-		pkg: agentTests, test: "TestLateAfterRelease/take-over",
+		pkg: agentTests, test: "TestTakesOverAsItWasRead",
+	},
+	{
+		protection: "enforce: what was released is not taken over by a share older than what was enforced",
+		file:       enforceFile, old: "	return revisionIn(quota, quotav1alpha1.ReleasedAnnotation)", new: "	return min(0, revisionIn(quota, quotav1alpha1.ReleasedAnnotation))",
+		pkg: agentTests, test: "TestLateShareAfterRelease",
+	},
+	{
+		protection: "release: what was enforced is noted",
+		file:       enforceFile, old: "[quotav1alpha1.ReleasedAnnotation] = strconv.FormatInt(revisionOf(quota), 10)", new: "[quotav1alpha1.ReleasedAnnotation] = \"true\"",
+		pkg: agentTests, test: "TestLateShareAfterRelease",
+	},
+	{
+		protection: "release: what was enforced is noted as it is, not as it was read",
+		file:       enforceFile, old: "	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok {", new: "	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok && false {",
+		pkg: agentTests, test: "TestReleasesWhatItRead",
+	},
+	{
+		protection: "enforce: a ResourceQuota comes into being on account of a share that is still there",
+		file:       shareFile, old: "	if quota == nil || !managed(quota) {", new: "	if quota != nil && !managed(quota) {",
+		pkg: agentTests, test: "TestCreatesForTheShareThatIsThere",
 	},
 	{
 		protection: "enforce: what was released is taken over on account of a share that is still there",
-		file:       shareFile, old: "	if managed(quota) {\n		return nil\n	}\n	live :=", new: "	if share != nil {\n		return nil\n	}\n	live :=",
+		file:       shareFile, old: "	if quota == nil || !managed(quota) {", new: "	if quota == nil {",
 		pkg: agentTests, test: "TestReleasedIsNotTakenBack",
 	},
 	{
@@ -63,7 +83,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: nothing behind broken glass",
-		file:       shareFile, old: `!forShare(share, quota), brokenGlass(quota) != "", revisionOf`, new: `!forShare(share, quota), revisionOf`,
+		file:       shareFile, old: `!forShare(share, quota) || brokenGlass(quota) != "" ||`, new: `!forShare(share, quota) ||`,
 		pkg: agentTests, test: "TestBreakGlass",
 	},
 	{
@@ -72,8 +92,18 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestNames",
 	},
 	{
+		protection: "enforce: a name that left stays in force until the quota controller has counted those that came",
+		file:       enforceFile, old: "	maps.Copy(hard, quota.Status.Hard)\n", new: "",
+		pkg: agentTests, test: "TestRename",
+	},
+	{
+		protection: "report: nothing while a name that left is in force",
+		file:       reportFile, old: "stays := quota.Spec.Hard[name]; !stays {", new: "stays := quota.Spec.Hard[name]; !stays && false {",
+		pkg: agentTests, test: "TestNameThatComesBack",
+	},
+	{
 		protection: "report: only a limit that is in force",
-		file:       reportFile, old: "if known && (!limited || inForce.Cmp(limit) != 0) {", new: "if known && limited && inForce.Cmp(limit) == 99 {",
+		file:       reportFile, old: "if known && (!limited || current.Cmp(limit) != 0) {", new: "if known && limited && current.Cmp(limit) == 99 {",
 		pkg: agentTests, test: "TestReportsOnlyWhatIsInForce",
 	},
 	{

@@ -32,6 +32,11 @@ var configMutants = []mutant{
 		pkg: agentTests, test: "TestPolicies/the_agent_goes_back_a_revision",
 	},
 	{
+		protection: "guard: the revision never goes down, also of what was released",
+		file:       guardFile, old: "'quota.fedquota.io/revision' : 'quota.fedquota.io/released')]", new: "'quota.fedquota.io/revision' : '')]",
+		pkg: agentTests, test: "TestPolicies/the_agent_takes_over_what_was_released_later",
+	},
+	{
 		protection: "guard: the revision never goes down, also behind broken glass",
 		file:       guardFile, old: "!variables.isAgent || request.operation == 'DELETE' || !variables.isManaged",
 		new: "!variables.isAgent || variables.brokenGlass || request.operation == 'DELETE' || !variables.isManaged",
