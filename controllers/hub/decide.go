@@ -2,6 +2,7 @@ package hub
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -128,26 +129,32 @@ func (s *scope) leaves(m *member) bool {
 	return s.removing() || (!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)
 }
 
-// mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses already, which
-// would be debt if the budget were handed out before.
+// mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses of that already,
+// which would be debt if the budget were handed out before.
 func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
-	return s.awaitedFor == 0 && s.canUseMore(cluster, name)
+	return s.awaited[name] == 0 && s.canUseMore(cluster, name)
 }
 
-// await fills in how long raises wait at most for the first report of a member that joins.
+// await fills in how long raises wait at most for what members use of each resource.
 func (s *scope) await() {
+	s.awaited = map[corev1.ResourceName]time.Duration{}
 	for _, m := range s.members {
-		if s.joining(m) {
-			s.awaitedFor = max(s.awaitedFor, m.awaitedFor)
+		for name, wait := range m.awaitedFor {
+			s.awaited[name] = max(s.awaited[name], wait)
 		}
 	}
 }
 
-// joining says whether a member can be expected to say for the first time what it uses.
-func (s *scope) joining(m *member) bool {
-	_, entered := s.ledger.Entry(m.name)
-	return entered && m.selected && m.read() && m.report.Revision == 0 &&
-		m.misfit == "" && m.heldBack == "" && s.before[m.name].Message != agentAbsent
+// unheard returns the resources of which a member can be expected to say for the first time what it uses: all of them if it
+// joins, and those that came into the budget.
+func (s *scope) unheard(m *member) []corev1.ResourceName {
+	if s.halted() || !m.selected || m.misfit != "" || m.heldBack != "" || s.before[m.name].Message == agentAbsent {
+		return nil
+	}
+	return slices.DeleteFunc(s.ledger.Budget().Names(), func(name corev1.ResourceName) bool {
+		_, known := m.report.Used[name]
+		return known && m.report.Revision > 0
+	})
 }
 
 // canUseMore says whether a member can make use of more.

@@ -71,7 +71,9 @@ func (s *scope) nextRound() time.Duration {
 			next = d
 		}
 	}
-	sooner(s.awaitedFor)
+	for _, wait := range s.awaited {
+		sooner(wait)
+	}
 	for _, m := range s.members {
 		sooner(m.stalledFor)
 		if m.stalledFor > 0 {

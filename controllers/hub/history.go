@@ -10,7 +10,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// firstReportWait is how long raises wait for the first report of a member that joins. Its agent may not be there.
+// firstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its agent may
+// not be there, and a name that it does not count is never reported.
 const firstReportWait = 5 * time.Second
 
 // donorPatience is how long the agent of a donor may take to act before others are asked in its place.
@@ -25,10 +26,9 @@ const stallInterval = 5 * time.Second
 // history is what the hub manager remembers of one share. It paces moves and is no part of the protocol: a restarted hub
 // manager goes on without it.
 type history struct {
-	// met is when the member was seen first.
-	met time.Time
-
 	mutex sync.Mutex
+	// unheard is since when the member is expected to say what it uses and does not, by resource name.
+	unheard map[corev1.ResourceName]time.Time
 	// moved is when the target changed last.
 	moved time.Time
 	// gave is when the target went down last, by resource name.
@@ -44,6 +44,22 @@ type history struct {
 	// present one.
 	observed  int64
 	idleSince time.Time
+}
+
+// awaitedFor returns how long raises wait for what the member uses of the resources that it is expected to report.
+func (h *history) awaitedFor(now time.Time, unheard []corev1.ResourceName) map[corev1.ResourceName]time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	since, waits := make(map[corev1.ResourceName]time.Time, len(unheard)), make(map[corev1.ResourceName]time.Duration, len(unheard))
+	for _, name := range unheard {
+		since[name] = now
+		if before, ok := h.unheard[name]; ok {
+			since[name] = before
+		}
+		waits[name] = max(0, firstReportWait-now.Sub(since[name]))
+	}
+	h.unheard = since
+	return waits
 }
 
 // dampedFor returns how long the target must not move for headroom.
@@ -123,7 +139,7 @@ func (h *history) idleFor(now time.Time, m *member) time.Duration {
 
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
-	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{met: s.now})
+	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{})
 	return h.(*history)
 }
 
@@ -140,7 +156,9 @@ func (r *QuotaReconciler) recall(s *scope) {
 		m.toldFor = h.toldFor(s.now)
 		m.stalledFor = h.stalledFor(s.now)
 		m.idleFor = h.idleFor(s.now, m)
-		m.awaitedFor = max(0, firstReportWait-s.now.Sub(h.met))
+		if m.read() {
+			m.awaitedFor = h.awaitedFor(s.now, s.unheard(m))
+		}
 	}
 }
 

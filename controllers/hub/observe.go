@@ -55,10 +55,10 @@ type member struct {
 	toldFor time.Duration
 	// idleFor is how long its agent has not acted on the present share.
 	idleFor time.Duration
-	// awaitedFor is how long its first report would be waited for.
-	awaitedFor time.Duration
 	// stalledFor is how long nothing is written to it, since the last write was not answered in time.
 	stalledFor time.Duration
+	// awaitedFor is how long it is waited for to say what it uses, by resource name.
+	awaitedFor map[corev1.ResourceName]time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome string
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // scope is one round over one FederatedQuota. newScope fills all but the members' reports, which observe adds; decide
-// changes the ledger, drops members that have no part in it, and sets awaitedFor.
+// changes the ledger, drops members that have no part in it, and sets awaited.
 type scope struct {
 	fq  *quotav1alpha1.FederatedQuota
 	now time.Time
@@ -45,8 +45,8 @@ type scope struct {
 	before map[string]quotav1alpha1.ClusterStatus
 	// known are the entries as the ledger had them before the round.
 	known map[string]ledger.Entry
-	// awaitedFor is how long raises wait for the first report of members that join; decide sets it.
-	awaitedFor time.Duration
+	// awaited is how long raises wait for members to say what they use, by resource name; decide sets it.
+	awaited map[corev1.ResourceName]time.Duration
 	// fleet is what shares say of the whole budget; report fills it.
 	fleet quotav1alpha1.Fleet
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.

@@ -56,9 +56,14 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
-		protection: "nobody is raised while a cluster that joins is about to say what it uses",
-		file:       decideFile, old: "s.awaitedFor == 0 && ", new: "",
+		protection: "nobody is raised while a cluster is about to say for the first time what it uses",
+		file:       decideFile, old: "s.awaited[name] == 0 && ", new: "",
 		pkg: hubTests, test: "TestUsageReportedLate",
+	},
+	{
+		protection: "nobody is raised of a name that came into the budget while a cluster is about to say what it uses of it",
+		file:       decideFile, old: "return known && m.report.Revision > 0\n", new: "return m.report.Revision > 0 || known\n",
+		pkg: hubTests, test: "TestNewNameReportedLate/it_is_waited_for",
 	},
 	{
 		protection: "a ledger that is lost after it was stored is not taken for a new one",
