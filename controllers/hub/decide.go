@@ -46,6 +46,7 @@ func (s *scope) rebuild() {
 	}
 	if highest > 0 {
 		s.ledger.Rebuild(highest)
+		s.unread = true
 	}
 	if highest > 0 || s.ledger.Revision() == 0 {
 		s.ledger.Continue(s.marker)
@@ -54,10 +55,11 @@ func (s *scope) rebuild() {
 
 // join adds an entry for a member that is selected, or that holds a share of which the ledger does not know. One that cannot
 // be read may hold one if there was a ledger before; one that is deleted gives nothing away any more, and waits for nobody.
+// While there are entries that were read, the ledger knows whom it has told: a marker is of another budget then.
 func (s *scope) join(m *member) {
 	switch {
 	case m.selected && !s.halted():
-		s.ledger.Join(m.name, markerOf(m.cluster) > 0)
+		s.ledger.Join(m.name, s.unread && markerOf(m.cluster) > 0)
 	case !m.selected && (m.share != nil || s.lost && !m.read() && !s.removing()):
 		s.ledger.Join(m.name, true)
 	}
@@ -79,15 +81,19 @@ func (s *scope) learn(m *member) {
 		return
 	}
 	s.ledger.Settle(m.name, m.report)
-	if s.ledger.Disagrees(m.name, m.report) && !m.reports(quotav1alpha1.ConditionBreakGlass) {
+	if s.ledger.Disagrees(m.name, m.report) && !m.reports(quotav1alpha1.ConditionBreakGlass) && m.askedFor == 0 {
 		s.ledger.Confirm(m.name)
+		m.askedAnew = true
 	}
 }
 
-// told returns what a member's share says, or nil if it has none.
+// told returns what a member's share says, or nil if it has none. A revision that no ledger gave says nothing.
 func told(share *quotav1alpha1.QuotaShare) *ledger.Share {
-	if share == nil {
+	switch {
+	case share == nil:
 		return nil
+	case forged(share) > 0:
+		return &ledger.Share{}
 	}
 	return &ledger.Share{
 		Revision: share.Spec.Revision,
@@ -110,14 +116,19 @@ func (s *scope) gone(m *member) bool {
 	if !m.read() || !m.live || m.share != nil {
 		return false
 	}
-	return s.before[m.name].Removal != "" || m.heldBack == namespaceMissing
+	return s.left(m) || m.heldBack == namespaceMissing
+}
+
+// left says whether a member has let its share go, as it was told. Its entry goes once the spec can be acted on.
+func (s *scope) left(m *member) bool {
+	return !m.selected && m.share == nil && s.before[m.name].Removal != ""
 }
 
 // untold says whether a member cannot hold a share: it was never read, and so never written to, neither in the time of this
-// ledger nor, by the marker on its Cluster, before.
+// ledger nor before, since it counts with nothing.
 func (s *scope) untold(m *member) bool {
 	e, ok := s.ledger.Entry(m.name)
-	return ok && e.Revision == 0 && !s.ledger.Holds(m.name) && (m.cluster == nil || markerOf(m.cluster) == 0)
+	return ok && e.Revision == 0 && !s.ledger.Holds(m.name)
 }
 
 // leaves says whether the share of a member is to be deleted now.

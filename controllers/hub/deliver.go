@@ -71,8 +71,8 @@ func (s *scope) nextRound() time.Duration {
 			next = d
 		}
 	}
-	for _, wait := range s.awaited {
-		sooner(wait)
+	for _, d := range s.awaited {
+		sooner(d)
 	}
 	for _, m := range s.members {
 		sooner(m.stalledFor)
@@ -82,6 +82,7 @@ func (s *scope) nextRound() time.Duration {
 		if s.unfinished(m) {
 			return time.Millisecond
 		}
+		sooner(m.askedFor)
 		if m.held() {
 			sooner(wait.Jitter(heldBackInterval, jitter))
 		}
@@ -124,6 +125,8 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		return nil
 	case s.leaves(m):
 		return r.remove(ctx, s, m)
+	case s.left(m):
+		return nil
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, "")
 		return nil
@@ -198,10 +201,11 @@ func missingNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// markerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share.
+// markerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share. A revision that
+// no ledger gave marks the Cluster, and no more.
 func markerOf(cluster *clusterv1.Cluster) int64 {
 	revision, err := strconv.ParseInt(cluster.Annotations[quotav1alpha1.MemberAnnotation], 10, 64)
-	if _, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]; marked && err != nil {
+	if _, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]; marked && (err != nil || revision > ledger.MostRevision) {
 		return 1
 	}
 	return revision

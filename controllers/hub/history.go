@@ -17,6 +17,10 @@ const firstReportWait = 5 * time.Second
 // donorPatience is how long the agent of a donor may take to act before others are asked in its place.
 const donorPatience = 3 * time.Second
 
+// askInterval is the least time between two times that a member is asked anew for a limit that it confirmed and does not have.
+// Something there may change each one.
+const askInterval = 5 * time.Second
+
 // retellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
 const retellInterval = time.Second
 
@@ -35,6 +39,8 @@ type history struct {
 	gave map[corev1.ResourceName]time.Time
 	// told is when the share was written last.
 	told time.Time
+	// asked is when the member was asked anew last.
+	asked time.Time
 	// stalled is when a write was not answered in time.
 	stalled time.Time
 	// decided is when the ledger decided on the cluster last; pending is true until that has settled.
@@ -137,6 +143,20 @@ func (h *history) idleFor(now time.Time, m *member) time.Duration {
 	return now.Sub(h.idleSince)
 }
 
+// ask notes that the member was asked anew.
+func (h *history) ask(now time.Time) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.asked = now
+}
+
+// askedFor returns how long the member is not to be asked anew.
+func (h *history) askedFor(now time.Time) time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return max(0, askInterval-now.Sub(h.asked))
+}
+
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
 	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{})
@@ -154,6 +174,7 @@ func (r *QuotaReconciler) recall(s *scope) {
 		m.gave = h.gaveOf(s.now)
 		m.dampedFor = h.dampedFor(s.now, damping)
 		m.toldFor = h.toldFor(s.now)
+		m.askedFor = h.askedFor(s.now)
 		m.stalledFor = h.stalledFor(s.now)
 		m.idleFor = h.idleFor(s.now, m)
 		if m.read() {
@@ -162,11 +183,14 @@ func (r *QuotaReconciler) recall(s *scope) {
 	}
 }
 
-// note remembers which targets the round has moved. The first share of a member is no move: it is zero, and what follows is
+// note remembers whom the round has asked anew, and which targets it has moved. The first share of a member is no move: it is zero, and what follows is
 // not to wait. Nor is a share that is only written anew.
 func (r *QuotaReconciler) note(s *scope) {
 	for _, name := range s.ledger.Clusters() {
 		known := s.known[name]
+		if s.byName[name].askedAnew {
+			r.historyOf(s, s.byName[name]).ask(s.now)
+		}
 		if e, _ := s.ledger.Entry(name); known.Revision > 0 && e.Revision > known.Revision && !e.Target.Equal(known.Target) {
 			r.historyOf(s, s.byName[name]).move(s.now, known.Target, e.Target)
 		}

@@ -51,8 +51,8 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
 	},
 	{
-		protection: "a Cluster with a marker may hold anything, although its share cannot be read",
-		file:       decideFile, old: "s.ledger.Join(m.name, markerOf(m.cluster) > 0)", new: "s.ledger.Join(m.name, false)",
+		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
+		file:       decideFile, old: "s.ledger.Join(m.name, s.unread && markerOf(m.cluster) > 0)", new: "s.ledger.Join(m.name, false)",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
@@ -97,12 +97,12 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share that is not there is not one that is gone: its limit may be in force",
-		file:       decideFile, old: "return s.before[m.name].Removal != \"\" || m.heldBack == namespaceMissing", new: "return true",
+		file:       decideFile, old: "return s.left(m) || m.heldBack == namespaceMissing", new: "return true",
 		pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
 	},
 	{
 		protection: "nor is it while the FederatedQuota is deleted, unless it was told what shall become of the ResourceQuota",
-		file:       decideFile, old: "return s.before[m.name].Removal != \"\" || ", new: "return s.removing() || ",
+		file:       decideFile, old: "return s.left(m) || ", new: "return s.removing() || ",
 		pkg: hubTests, test: "TestLostShareOfARemoval/before",
 	},
 	{
