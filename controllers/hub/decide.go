@@ -12,6 +12,10 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
+// mostEntries is how many clusters the schema of the status has room for. The placement selects half of that by name, so that
+// all of those may leave while as many others join.
+const mostEntries = 2000
+
 // decide takes the decisions of the round into the ledger. It is pure: all it knows was observed.
 func (s *scope) decide() {
 	s.rebuild()
@@ -59,10 +63,21 @@ func (s *scope) rebuild() {
 func (s *scope) join(m *member) {
 	switch {
 	case m.selected && !s.halted():
-		s.ledger.Join(m.name, s.unread && markerOf(m.cluster) > 0)
+		s.enter(m, s.unread && markerOf(m.cluster) > 0)
 	case !m.selected && (m.share != nil || s.lost && !m.read() && !s.removing()):
-		s.ledger.Join(m.name, true)
+		s.enter(m, true)
 	}
+}
+
+// enter adds an entry if the ledger has room for one. A cluster that is left out gets nothing; nobody is raised while one is
+// that may hold a share.
+func (s *scope) enter(m *member, mayHoldShare bool) {
+	if _, ok := s.ledger.Entry(m.name); !ok && s.ledger.Len() >= mostEntries {
+		s.leftOut = append(s.leftOut, m.name)
+		s.uncounted = s.uncounted || mayHoldShare || m.share != nil
+		return
+	}
+	s.ledger.Join(m.name, mayHoldShare)
 }
 
 // learn takes what a member says into the ledger.
@@ -143,7 +158,7 @@ func (s *scope) leaves(m *member) bool {
 // mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses of that already,
 // which would be debt if the budget were handed out before.
 func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
-	return s.awaited[name] == 0 && s.canUseMore(cluster, name)
+	return !s.uncounted && s.awaited[name] == 0 && s.canUseMore(cluster, name)
 }
 
 // await fills in how long raises wait at most for what members use of each resource.

@@ -71,6 +71,9 @@ func (s *scope) nextRound() time.Duration {
 			next = d
 		}
 	}
+	if len(s.leftOut) > 0 || s.crowded {
+		sooner(wait.Jitter(heldBackInterval, jitter))
+	}
 	for _, d := range s.awaited {
 		sooner(d)
 	}

@@ -52,7 +52,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
-		file:       decideFile, old: "s.ledger.Join(m.name, s.unread && markerOf(m.cluster) > 0)", new: "s.ledger.Join(m.name, false)",
+		file:       decideFile, old: "s.enter(m, s.unread && markerOf(m.cluster) > 0)", new: "s.enter(m, false)",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
@@ -79,6 +79,21 @@ var hubMutants = []mutant{
 		protection: "a ledger that was lost counts on above the markers",
 		file:       decideFile, old: "		s.ledger.Continue(s.marker)\n", new: "",
 		pkg: hubTests, test: "TestLostLedgerAndShare",
+	},
+	{
+		protection: "a ledger that was just rebuilt has read nobody",
+		file:       decideFile, old: "		s.unread = true\n", new: "",
+		pkg: hubTests, test: "TestRolledBackLedgerOfAClusterThatIsAway",
+	},
+	{
+		protection: "no ledger goes on from a revision that no ledger gave",
+		file:       decideFile, old: "case forged(share) > 0:", new: "case false:",
+		pkg: hubTests, test: "TestForgedRevision",
+	},
+	{
+		protection: "nobody is raised while a cluster that may hold a share has no entry",
+		file:       decideFile, old: "!s.uncounted && ", new: "",
+		pkg: hubTests, test: "TestFullLedger/of_a_cluster_that_may_hold_a_share",
 	},
 	{
 		protection: "a ledger that was rolled back is noticed by what members were told",
