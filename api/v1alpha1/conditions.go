@@ -26,6 +26,8 @@ const (
 	ConditionMemberNotReady = "MemberNotReady"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
 	ConditionUnknownCluster = "UnknownCluster"
+	// ConditionLedgerFull is True while the ledger has no room for a cluster that is selected, or that holds a share.
+	ConditionLedgerFull = "LedgerFull"
 	// ConditionBreakGlass is True while somebody has taken a managed ResourceQuota out of the agent's hands.
 	ConditionBreakGlass = "BreakGlass"
 )
@@ -68,6 +70,8 @@ const (
 	ReasonUnread = "Unread"
 	// ReasonNotFound is used when the spec names an object that does not exist.
 	ReasonNotFound = "NotFound"
+	// ReasonTooManyClusters means that there are more clusters than the ledger has room for, those that leave included.
+	ReasonTooManyClusters = "TooManyClusters"
 	// ReasonReported means that a member reports the condition.
 	ReasonReported = "Reported"
 

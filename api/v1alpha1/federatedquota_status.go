@@ -69,7 +69,7 @@ type FederatedQuotaStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:MaxItems=2000
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 }
 
@@ -119,10 +119,11 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// granted is the most that the cluster may be enforcing or using, as far as the hub can know.
+	// granted is the most that the cluster may be enforcing or using, as far as the hub can know. Names that left the budget are
+	// in it until the cluster has dropped them.
 	// +optional
 	// +mapType=atomic
-	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:MaxProperties=64
 	Granted map[corev1.ResourceName]resource.Quantity `json:"granted,omitempty"`
 
 	// target is what the hub wants the cluster's limit to be. It is left out while it equals granted.

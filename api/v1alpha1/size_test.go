@@ -109,6 +109,32 @@ func TestTheLargestStatusFitsIntoEtcd(t *testing.T) {
 	}
 }
 
+// TestStatusHasRoomForWhatLeaves stores as many entries and names as the hub manager keeps at most while clusters or names leave.
+func TestStatusHasRoomForWhatLeaves(t *testing.T) {
+	c := newClient(t)
+	quota := &quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "full-"},
+		Spec: quotav1alpha1.FederatedQuotaSpec{
+			Hard:      eight,
+			Placement: quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{}},
+		},
+	}
+	if err := c.Create(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * mostClusters {
+		quota.Status.Clusters = append(quota.Status.Clusters, quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(fmt.Sprintf("c%d", i))})
+	}
+	granted := map[corev1.ResourceName]resource.Quantity{}
+	for i := range 64 {
+		granted[corev1.ResourceName(fmt.Sprintf("count/c%d", i))] = resource.MustParse("1")
+	}
+	quota.Status.Clusters[0].Granted = granted
+	if err := c.Status().Update(t.Context(), quota); err != nil {
+		t.Error(err)
+	}
+}
+
 // storedBytes returns the size of the object as the API server sends it, which is what it stores but for a few bytes.
 func storedBytes(t *testing.T, quota client.Object) int {
 	t.Helper()

@@ -31,6 +31,8 @@ type agent struct {
 	// hard is what is in force, revision its revision.
 	hard     corev1.ResourceList
 	revision int64
+	// capped is what something in the member makes of a limit that is above it.
+	capped corev1.ResourceList
 	// conditions are reported beside Enforced.
 	conditions []metav1.Condition
 	// removal is what the deleted share asked for.
@@ -87,6 +89,9 @@ func (a *agent) enforce(share *quotav1alpha1.QuotaShare) {
 		}
 		if current, limited := a.hard[name]; limited && a.revision == share.Spec.Revision && current.Cmp(limit) < 0 {
 			limit = current
+		}
+		if most, ok := a.capped[name]; ok && most.Cmp(limit) < 0 {
+			limit = most
 		}
 		hard[name] = limit
 	}

@@ -102,6 +102,10 @@ func (s *scope) abnormal() []metav1.Condition {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ReasonNotFound,
 			"No such Cluster in the namespace of the Clusters: "+strings.Join(s.strangers, "; ")))
 	}
+	if len(s.leftOut) > 0 {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionLedgerFull, quotav1alpha1.ReasonTooManyClusters, fmt.Sprintf(
+			"The ledger has room for %d clusters, those that leave included, and none for: %s", mostEntries, abbreviated(s.leftOut))))
+	}
 	if debt := s.debt(); debt != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
 	}

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -10,6 +11,10 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
+
+// mostEntries is how many clusters the schema of the status has room for. The placement selects half of that by name, so that
+// all of those may leave while as many others join.
+const mostEntries = 2000
 
 // decide takes the decisions of the round into the ledger. It is pure: all it knows was observed.
 func (s *scope) decide() {
@@ -45,6 +50,7 @@ func (s *scope) rebuild() {
 	}
 	if highest > 0 {
 		s.ledger.Rebuild(highest)
+		s.unread = true
 	}
 	if highest > 0 || s.ledger.Revision() == 0 {
 		s.ledger.Continue(s.marker)
@@ -53,13 +59,25 @@ func (s *scope) rebuild() {
 
 // join adds an entry for a member that is selected, or that holds a share of which the ledger does not know. One that cannot
 // be read may hold one if there was a ledger before; one that is deleted gives nothing away any more, and waits for nobody.
+// While there are entries that were read, the ledger knows whom it has told: a marker is of another budget then.
 func (s *scope) join(m *member) {
 	switch {
 	case m.selected && !s.halted():
-		s.ledger.Join(m.name, markerOf(m.cluster) > 0)
+		s.enter(m, s.unread && markerOf(m.cluster) > 0)
 	case !m.selected && (m.share != nil || s.lost && !m.read() && !s.removing()):
-		s.ledger.Join(m.name, true)
+		s.enter(m, true)
 	}
+}
+
+// enter adds an entry if the ledger has room for one. A cluster that is left out gets nothing; nobody is raised while one is
+// that may hold a share.
+func (s *scope) enter(m *member, mayHoldShare bool) {
+	if _, ok := s.ledger.Entry(m.name); !ok && s.ledger.Len() >= mostEntries {
+		s.leftOut = append(s.leftOut, m.name)
+		s.uncounted = s.uncounted || mayHoldShare || m.share != nil
+		return
+	}
+	s.ledger.Join(m.name, mayHoldShare)
 }
 
 // learn takes what a member says into the ledger.
@@ -78,15 +96,19 @@ func (s *scope) learn(m *member) {
 		return
 	}
 	s.ledger.Settle(m.name, m.report)
-	if s.ledger.Disagrees(m.name, m.report) && !m.reports(quotav1alpha1.ConditionBreakGlass) {
+	if s.ledger.Disagrees(m.name, m.report) && !m.reports(quotav1alpha1.ConditionBreakGlass) && m.askedFor == 0 {
 		s.ledger.Confirm(m.name)
+		m.askedAnew = true
 	}
 }
 
-// told returns what a member's share says, or nil if it has none.
+// told returns what a member's share says, or nil if it has none. A revision that no ledger gave says nothing.
 func told(share *quotav1alpha1.QuotaShare) *ledger.Share {
-	if share == nil {
+	switch {
+	case share == nil:
 		return nil
+	case forged(share) > 0:
+		return &ledger.Share{}
 	}
 	return &ledger.Share{
 		Revision: share.Spec.Revision,
@@ -109,14 +131,19 @@ func (s *scope) gone(m *member) bool {
 	if !m.read() || !m.live || m.share != nil {
 		return false
 	}
-	return s.before[m.name].Removal != "" || m.heldBack == namespaceMissing
+	return s.left(m) || m.heldBack == namespaceMissing
+}
+
+// left says whether a member has let its share go, as it was told. Its entry goes once the spec can be acted on.
+func (s *scope) left(m *member) bool {
+	return !m.selected && m.share == nil && s.before[m.name].Removal != ""
 }
 
 // untold says whether a member cannot hold a share: it was never read, and so never written to, neither in the time of this
-// ledger nor, by the marker on its Cluster, before.
+// ledger nor before, since it counts with nothing.
 func (s *scope) untold(m *member) bool {
 	e, ok := s.ledger.Entry(m.name)
-	return ok && e.Revision == 0 && !s.ledger.Holds(m.name) && (m.cluster == nil || markerOf(m.cluster) == 0)
+	return ok && e.Revision == 0 && !s.ledger.Holds(m.name)
 }
 
 // leaves says whether the share of a member is to be deleted now.
@@ -128,26 +155,32 @@ func (s *scope) leaves(m *member) bool {
 	return s.removing() || (!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)
 }
 
-// mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses already, which
-// would be debt if the budget were handed out before.
+// mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses of that already,
+// which would be debt if the budget were handed out before.
 func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
-	return s.awaitedFor == 0 && s.canUseMore(cluster, name)
+	return !s.uncounted && s.awaited[name] == 0 && s.canUseMore(cluster, name)
 }
 
-// await fills in how long raises wait at most for the first report of a member that joins.
+// await fills in how long raises wait at most for what members use of each resource.
 func (s *scope) await() {
+	s.awaited = map[corev1.ResourceName]time.Duration{}
 	for _, m := range s.members {
-		if s.joining(m) {
-			s.awaitedFor = max(s.awaitedFor, m.awaitedFor)
+		for name, wait := range m.awaitedFor {
+			s.awaited[name] = max(s.awaited[name], wait)
 		}
 	}
 }
 
-// joining says whether a member can be expected to say for the first time what it uses.
-func (s *scope) joining(m *member) bool {
-	_, entered := s.ledger.Entry(m.name)
-	return entered && m.selected && m.read() && m.report.Revision == 0 &&
-		m.misfit == "" && m.heldBack == "" && s.before[m.name].Message != agentAbsent
+// unheard returns the resources of which a member can be expected to say for the first time what it uses: all of them if it
+// joins, and those that came into the budget.
+func (s *scope) unheard(m *member) []corev1.ResourceName {
+	if s.halted() || !m.selected || m.misfit != "" || m.heldBack != "" || s.before[m.name].Message == agentAbsent {
+		return nil
+	}
+	return slices.DeleteFunc(s.ledger.Budget().Names(), func(name corev1.ResourceName) bool {
+		_, known := m.report.Used[name]
+		return known && m.report.Revision > 0
+	})
 }
 
 // canUseMore says whether a member can make use of more.

@@ -22,7 +22,7 @@ func TestGoneNeverRead(t *testing.T) {
 	}{
 		"never read":             {want: true},
 		"never read, selected":   {selected: true},
-		"never read, marked":     {annotations: marked},
+		"never read, marked":     {annotations: marked, want: true},
 		"may hold the budget":    {entry: quotav1alpha1.ClusterStatus{Granted: pods("10")}},
 		"told nothing, but told": {entry: quotav1alpha1.ClusterStatus{Revision: 3, Granted: pods("0")}},
 	} {
@@ -43,6 +43,18 @@ func TestGoneNeverRead(t *testing.T) {
 				t.Errorf("gone: got %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+func TestMarkerOf(t *testing.T) {
+	for marker, want := range map[string]int64{"": 1, "true": 1, "7": 7, "4503599627370496": 1 << 52, "9007199254740991": 1} {
+		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{quotav1alpha1.MemberAnnotation: marker}}}
+		if got := markerOf(cluster); got != want {
+			t.Errorf("%q: got %d, want %d", marker, got, want)
+		}
+	}
+	if got := markerOf(&clusterv1.Cluster{}); got != 0 {
+		t.Errorf("no marker: got %d", got)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,36 +67,44 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 
 // nextRound returns when to look again although nothing may happen, 0 for never.
 func (s *scope) nextRound() time.Duration {
-	next := s.snapshotDue
-	sooner := func(d time.Duration) {
+	looks := append(slices.Collect(maps.Values(s.awaited)), s.snapshotDue)
+	if len(s.leftOut) > 0 || s.crowded {
+		looks = append(looks, wait.Jitter(heldBackInterval, jitter))
+	}
+	for _, m := range s.members {
+		looks = append(looks, s.looksAt(m)...)
+	}
+	var next time.Duration
+	for _, d := range looks {
 		if d > 0 && (next == 0 || d < next) {
 			next = d
 		}
 	}
-	sooner(s.awaitedFor)
-	for _, m := range s.members {
-		sooner(m.stalledFor)
-		if m.stalledFor > 0 {
-			continue
-		}
-		if s.unfinished(m) {
-			return time.Millisecond
-		}
-		if m.held() {
-			sooner(wait.Jitter(heldBackInterval, jitter))
-		}
-		if s.misinformed(m) {
-			sooner(m.toldFor)
-		}
-		if !s.static() {
-			sooner(m.dampedFor)
-			if m.idle() {
-				sooner(donorPatience - m.idleFor)
-			}
-			sooner(wait.Jitter(roundInterval, jitter))
+	return next
+}
+
+// looksAt returns when to look at a member again, those that are 0 for never.
+func (s *scope) looksAt(m *member) []time.Duration {
+	switch {
+	case m.stalledFor > 0:
+		return []time.Duration{m.stalledFor}
+	case s.unfinished(m):
+		return []time.Duration{time.Millisecond}
+	}
+	looks := []time.Duration{m.askedFor}
+	if m.held() {
+		looks = append(looks, wait.Jitter(heldBackInterval, jitter))
+	}
+	if s.misinformed(m) {
+		looks = append(looks, m.toldFor)
+	}
+	if !s.static() {
+		looks = append(looks, m.dampedFor, wait.Jitter(roundInterval, jitter))
+		if m.idle() {
+			looks = append(looks, donorPatience-m.idleFor)
 		}
 	}
-	return next
+	return looks
 }
 
 // held says whether something keeps the member back that nothing may tell the end of.
@@ -122,6 +132,8 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		return nil
 	case s.leaves(m):
 		return r.remove(ctx, s, m)
+	case s.left(m):
+		return nil
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, "")
 		return nil
@@ -196,10 +208,11 @@ func missingNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// markerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share.
+// markerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share. A revision that
+// no ledger gave marks the Cluster, and no more.
 func markerOf(cluster *clusterv1.Cluster) int64 {
 	revision, err := strconv.ParseInt(cluster.Annotations[quotav1alpha1.MemberAnnotation], 10, 64)
-	if _, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]; marked && err != nil {
+	if _, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]; marked && (err != nil || revision > ledger.MostRevision) {
 		return 1
 	}
 	return revision

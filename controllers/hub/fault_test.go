@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/ledger"
 )
 
 // frozen reads a FederatedQuota as it once was.
@@ -227,6 +228,43 @@ func TestWipedStatus(t *testing.T) {
 	w.agents["west"].down = false
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// TestForgedRevision has somebody edit the revision of a share, which the agent follows: neither this ledger nor one that is
+// founded anew goes on from it.
+func TestForgedRevision(t *testing.T) {
+	const forgery = 1<<53 - 1
+	for name, wiped := range map[string]bool{"while there is a ledger": false, "without a ledger": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted)
+			w.settle()
+			share := w.share("east")
+			share.Spec.Revision = forgery
+			w.must(servers["east"].Update(t.Context(), share))
+			if wiped {
+				w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+				w.restart()
+			}
+			w.settle()
+			want := fmt.Sprintf("east: the hub has not written revision %d: delete QuotaShare %s/compute there, then its ResourceQuota behind broken glass", forgery, w.namespace)
+			if got := w.message("MemberNotReady"); got != want {
+				t.Errorf("got %q", got)
+			}
+			w.loseShare("east")
+			w.settle()
+			if got := w.message("MemberNotReady"); got != want {
+				t.Errorf("while the ResourceQuota is there: got %q", got)
+			}
+			if revision := w.quota().Status.Revision; revision > 3*ledger.Gap {
+				t.Errorf("goes on at revision %d", revision)
+			}
+			w.loseShare("east")
+			w.agents["east"].hard, w.agents["east"].revision = nil, 0
+			w.settle()
+			w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+		})
+	}
 }
 
 // TestWipedStatusOfAnUnreachableMember knows of west by the marker on its Cluster alone.

@@ -10,11 +10,16 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// firstReportWait is how long raises wait for the first report of a member that joins. Its agent may not be there.
+// firstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its agent may
+// not be there, and a name that it does not count is never reported.
 const firstReportWait = 5 * time.Second
 
 // donorPatience is how long the agent of a donor may take to act before others are asked in its place.
 const donorPatience = 3 * time.Second
+
+// askInterval is the least time between two times that a member is asked anew for a limit that it confirmed and does not have.
+// Something there may change each one.
+const askInterval = 5 * time.Second
 
 // retellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
 const retellInterval = time.Second
@@ -25,16 +30,17 @@ const stallInterval = 5 * time.Second
 // history is what the hub manager remembers of one share. It paces moves and is no part of the protocol: a restarted hub
 // manager goes on without it.
 type history struct {
-	// met is when the member was seen first.
-	met time.Time
-
 	mutex sync.Mutex
+	// unheard is since when the member is expected to say what it uses and does not, by resource name.
+	unheard map[corev1.ResourceName]time.Time
 	// moved is when the target changed last.
 	moved time.Time
 	// gave is when the target went down last, by resource name.
 	gave map[corev1.ResourceName]time.Time
 	// told is when the share was written last.
 	told time.Time
+	// asked is when the member was asked anew last.
+	asked time.Time
 	// stalled is when a write was not answered in time.
 	stalled time.Time
 	// decided is when the ledger decided on the cluster last; pending is true until that has settled.
@@ -44,6 +50,22 @@ type history struct {
 	// present one.
 	observed  int64
 	idleSince time.Time
+}
+
+// awaitedFor returns how long raises wait for what the member uses of the resources that it is expected to report.
+func (h *history) awaitedFor(now time.Time, unheard []corev1.ResourceName) map[corev1.ResourceName]time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	since, waits := make(map[corev1.ResourceName]time.Time, len(unheard)), make(map[corev1.ResourceName]time.Duration, len(unheard))
+	for _, name := range unheard {
+		since[name] = now
+		if before, ok := h.unheard[name]; ok {
+			since[name] = before
+		}
+		waits[name] = max(0, firstReportWait-now.Sub(since[name]))
+	}
+	h.unheard = since
+	return waits
 }
 
 // dampedFor returns how long the target must not move for headroom.
@@ -121,9 +143,23 @@ func (h *history) idleFor(now time.Time, m *member) time.Duration {
 	return now.Sub(h.idleSince)
 }
 
+// ask notes that the member was asked anew.
+func (h *history) ask(now time.Time) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.asked = now
+}
+
+// askedFor returns how long the member is not to be asked anew.
+func (h *history) askedFor(now time.Time) time.Duration {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return max(0, askInterval-now.Sub(h.asked))
+}
+
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
-	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{met: s.now})
+	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{})
 	return h.(*history)
 }
 
@@ -138,17 +174,23 @@ func (r *QuotaReconciler) recall(s *scope) {
 		m.gave = h.gaveOf(s.now)
 		m.dampedFor = h.dampedFor(s.now, damping)
 		m.toldFor = h.toldFor(s.now)
+		m.askedFor = h.askedFor(s.now)
 		m.stalledFor = h.stalledFor(s.now)
 		m.idleFor = h.idleFor(s.now, m)
-		m.awaitedFor = max(0, firstReportWait-s.now.Sub(h.met))
+		if m.read() {
+			m.awaitedFor = h.awaitedFor(s.now, s.unheard(m))
+		}
 	}
 }
 
-// note remembers which targets the round has moved. The first share of a member is no move: it is zero, and what follows is
+// note remembers whom the round has asked anew, and which targets it has moved. The first share of a member is no move: it is zero, and what follows is
 // not to wait. Nor is a share that is only written anew.
 func (r *QuotaReconciler) note(s *scope) {
 	for _, name := range s.ledger.Clusters() {
 		known := s.known[name]
+		if s.byName[name].askedAnew {
+			r.historyOf(s, s.byName[name]).ask(s.now)
+		}
 		if e, _ := s.ledger.Entry(name); known.Revision > 0 && e.Revision > known.Revision && !e.Target.Equal(known.Target) {
 			r.historyOf(s, s.byName[name]).move(s.now, known.Target, e.Target)
 		}

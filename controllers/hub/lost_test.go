@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -162,6 +163,34 @@ func TestLostLimit(t *testing.T) {
 	if enforced := w.agents["east"].hard["pods"]; enforced.Value() != 18 {
 		t.Errorf("east enforces %s", enforced.String())
 	}
+}
+
+// TestCappedLimit has a member confirm each revision with a lower limit: it is asked anew now and then.
+func TestCappedLimit(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["east"].capped = list("pods", "5")
+	w.agents["east"].hard = list("pods", "5")
+	revision := w.quota().Status.Revision
+	for range 2 {
+		var result ctrl.Result
+		for range 5 {
+			w.act()
+			result = w.round()
+		}
+		revision++
+		if got := w.quota().Status.Revision; got != revision {
+			t.Errorf("at revision %d, want %d", got, revision)
+		}
+		if result.RequeueAfter == 0 || result.RequeueAfter > askInterval {
+			t.Errorf("looks again after %s", result.RequeueAfter)
+		}
+		w.clock.SetTime(w.clock.Now().Add(askInterval))
+	}
+	w.agents["east"].capped = nil
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
 // unserved is an API server that does not know of shares any more.

@@ -55,10 +55,13 @@ type member struct {
 	toldFor time.Duration
 	// idleFor is how long its agent has not acted on the present share.
 	idleFor time.Duration
-	// awaitedFor is how long its first report would be waited for.
-	awaitedFor time.Duration
 	// stalledFor is how long nothing is written to it, since the last write was not answered in time.
 	stalledFor time.Duration
+	// askedFor is how long it is not asked anew for a limit that it has not; askedAnew says whether it is in this round.
+	askedFor  time.Duration
+	askedAnew bool
+	// awaitedFor is how long it is waited for to say what it uses, by resource name.
+	awaitedFor map[corev1.ResourceName]time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome string
 }
@@ -190,7 +193,8 @@ func (m *member) take(share *quotav1alpha1.QuotaShare, err error, fq *quotav1alp
 	return nil
 }
 
-// believe takes what the share says. One that counts something else says nothing of this budget.
+// believe takes what the share says. One that counts something else says nothing of this budget, and one that somebody else
+// has written a revision into says nothing that can be relied upon.
 func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) {
 	m.share = share
 	told := &quotav1alpha1.FederatedQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
@@ -198,8 +202,20 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 		m.misfit = fmt.Sprintf("its share has other scopes, which cannot be changed: delete QuotaShare %s/%s there", share.Namespace, share.Name)
 		return
 	}
+	if revision := forged(share); revision > 0 {
+		m.misfit = fmt.Sprintf("the hub has not written revision %d: delete QuotaShare %s/%s there, then its ResourceQuota behind broken glass", revision, share.Namespace, share.Name)
+		return
+	}
 	m.report = ledger.ReportOf(share.Status)
 	m.demand = amount.Saturate(share.Status.Demand, amount.Up)
+}
+
+// forged returns the revision of a share, or that in force, if it is one that no ledger gives, else 0.
+func forged(share *quotav1alpha1.QuotaShare) int64 {
+	if highest := max(share.Spec.Revision, share.Status.Revision); highest > ledger.MostRevision {
+		return highest
+	}
+	return 0
 }
 
 // replacedCluster is why the entry of a cluster stays as it is while another Cluster has its name.

@@ -58,6 +58,47 @@ func TestRolledBackLedgerOfADeselectedCluster(t *testing.T) {
 	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
 }
 
+// TestRolledBackLedgerOfAClusterThatIsAway puts the ledger back to before a cluster joined, which is selected still and cannot
+// be read.
+func TestRolledBackLedgerOfAClusterThatIsAway(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, eastOnly)
+	w.settle()
+	old := w.quota().Status
+	w.edit(weighted)
+	w.settle()
+	w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+	w.replaceStatus(old)
+	w.restart()
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/9223372036854775807 Unread")
+	w.members.byName["west"].err = nil
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// TestSelectionIsTakenBack selects a cluster for a while that is away, and that another budget knows.
+func TestSelectionIsTakenBack(t *testing.T) {
+	w := newWorld(t, "east", "west", "north")
+	w.create("other", weighted+`
+scopes: [BestEffort]`)
+	if _, err := w.reconcile("other"); err != nil {
+		t.Fatal(err)
+	}
+	if markerOf(w.cluster("west")) == 0 {
+		t.Fatal("west is not marked")
+	}
+	w.create(quotaName, eastAlone)
+	w.settle()
+	w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+	w.edit(weighted)
+	w.settle()
+	w.wantLedger("east 15/15 Settled", "north 5/5 Settled", "west 0/0 Unread")
+	w.edit(eastAlone)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
 // TestQuotaIsCreatedAgain has a FederatedQuota torn away from its members and created again over fewer of them.
 func TestQuotaIsCreatedAgain(t *testing.T) {
 	w := newWorld(t, "east", "west")

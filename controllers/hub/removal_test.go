@@ -71,6 +71,25 @@ func TestClusterComesBackWhileItLeaves(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
+// TestClusterLeavesWhileTheSpecIsInvalid lets the share go and the entry stay until the spec can be acted on.
+func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.edit(eastOnly)
+	w.round()
+	w.act()
+	w.edit(`{hard: {count/typo: "1"}, placement: {clusterSelector: {matchLabels: {name: east}}}, rebalance: {mode: Static}}`)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/0 Leaving")
+	if w.share("west") != nil {
+		t.Error("the share of west is still there")
+	}
+	w.edit(eastOnly)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
 func TestClusterIsDestroyed(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)

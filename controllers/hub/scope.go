@@ -19,7 +19,7 @@ import (
 )
 
 // scope is one round over one FederatedQuota. newScope fills all but the members' reports, which observe adds; decide
-// changes the ledger, drops members that have no part in it, and sets awaitedFor.
+// changes the ledger, drops members that have no part in it, and sets leftOut, uncounted and awaited.
 type scope struct {
 	fq  *quotav1alpha1.FederatedQuota
 	now time.Time
@@ -45,8 +45,14 @@ type scope struct {
 	before map[string]quotav1alpha1.ClusterStatus
 	// known are the entries as the ledger had them before the round.
 	known map[string]ledger.Entry
-	// awaitedFor is how long raises wait for the first report of members that join; decide sets it.
-	awaitedFor time.Duration
+	// leftOut are the clusters that the ledger has no room for, uncounted says whether one of them may hold a share; decide sets
+	// them.
+	leftOut   []string
+	uncounted bool
+	// crowded says whether the ledger has no room for the resource names of the spec beside those that left the budget.
+	crowded bool
+	// awaited is how long raises wait for members to say what they use, by resource name; decide sets it.
+	awaited map[corev1.ResourceName]time.Duration
 	// fleet is what shares say of the whole budget; report fills it.
 	fleet quotav1alpha1.Fleet
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
@@ -70,6 +76,10 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 	s.problems = append(s.problems, s.destroyed(selected)...)
 	if len(s.problems) == 0 {
 		s.problems = s.guarantees(selected)
+	}
+	if len(s.problems) == 0 {
+		s.problems = s.tooManyNames()
+		s.crowded = len(s.problems) > 0
 	}
 	s.ledger = ledger.FromStatus(fq.Status, s.budget())
 	for _, name := range s.ledger.Clusters() {
@@ -200,6 +210,27 @@ func (s *scope) guarantees(selected map[string]*clusterv1.Cluster) field.ErrorLi
 		}
 	}
 	return problems
+}
+
+// mostNames is how many resource names the schema of the status has room for in what is granted to a cluster: those of a
+// budget, and those of the one before.
+const mostNames = 64
+
+// tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted still.
+func (s *scope) tooManyNames() field.ErrorList {
+	wanted := s.wanted()
+	for _, c := range s.fq.Status.Clusters {
+		names := maps.Clone(wanted)
+		for name := range c.Granted {
+			names[name] = 0
+		}
+		if len(names) > mostNames {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "hard"), len(wanted), fmt.Sprintf(
+				"cluster %s may still enforce names of earlier budgets: with these it would have %d names, and at most %d have room in status: keep to those of status.hard until it has confirmed",
+				c.Name, len(names), mostNames))}
+		}
+	}
+	return nil
 }
 
 // excessive says of which clusters the min is above what it may be; format takes the clusters and the limit.

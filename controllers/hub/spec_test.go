@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -250,6 +251,66 @@ func TestResourceNamesComeAndGo(t *testing.T) {
 	}
 	if diff := cmp.Diff(list("secrets", "5"), corev1.ResourceList(w.share("east").Spec.Hard), quantities); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// renamed gives 100 CPUs under another name than before.
+const renamed = `{hard: {requests.cpu: "100"}, placement: {clusterSelector: {}}}`
+
+// TestNewNameReportedLate has a name come into the budget of which a cluster uses a part already, as it says later than another
+// one could be given all of it.
+func TestNewNameReportedLate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		meanwhile func(w *world)
+		want      []string
+	}{
+		"it is waited for": {
+			meanwhile: func(*world) {},
+			want:      []string{"east 60/60", "west 0/0"},
+		},
+		"for a while": {
+			meanwhile: func(w *world) { w.clock.SetTime(w.clock.Now().Add(firstReportWait)) },
+			want:      []string{"east 99/99", "west 0/0"},
+		},
+		"unless it is away": {
+			meanwhile: func(w *world) { w.members.byName["west"].err = clustercache.ErrClusterNotConnected },
+			want:      []string{"east 99/99", "west 0/0"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			east, west := w.agents["east"], w.agents["west"]
+			east.uses(list("cpu", "60", "requests.cpu", "60"))
+			west.uses(list("cpu", "30", "requests.cpu", "30"))
+			w.create(quotaName, `{hard: {cpu: "100"}, placement: {clusterSelector: {}}}`)
+			w.settle()
+			west.down = true
+			east.asks(list("requests.cpu", "39"))
+			w.edit(renamed)
+			w.round()
+			tc.meanwhile(w)
+			var result ctrl.Result
+			for range 4 {
+				w.act()
+				result = w.round()
+			}
+			var got []string
+			for _, line := range w.ledger("requests.cpu") {
+				got = append(got, line[:strings.LastIndex(line, " ")])
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if name == "it is waited for" && result.RequeueAfter > firstReportWait {
+				t.Errorf("looks again after %s", result.RequeueAfter)
+			}
+			w.members.byName["west"].err, west.down = nil, false
+			east.asks(nil)
+			w.settle()
+			if granted := w.quota().Status.Clusters[1].Granted["requests.cpu"]; granted.Value() < 30 {
+				t.Errorf("west uses 30, and is granted %s", granted.String())
+			}
+		})
 	}
 }
 

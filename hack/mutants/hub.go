@@ -51,14 +51,19 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
 	},
 	{
-		protection: "a Cluster with a marker may hold anything, although its share cannot be read",
-		file:       decideFile, old: "s.ledger.Join(m.name, markerOf(m.cluster) > 0)", new: "s.ledger.Join(m.name, false)",
+		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
+		file:       decideFile, old: "s.enter(m, s.unread && markerOf(m.cluster) > 0)", new: "s.enter(m, false)",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
-		protection: "nobody is raised while a cluster that joins is about to say what it uses",
-		file:       decideFile, old: "s.awaitedFor == 0 && ", new: "",
+		protection: "nobody is raised while a cluster is about to say for the first time what it uses",
+		file:       decideFile, old: "s.awaited[name] == 0 && ", new: "",
 		pkg: hubTests, test: "TestUsageReportedLate",
+	},
+	{
+		protection: "nobody is raised of a name that came into the budget while a cluster is about to say what it uses of it",
+		file:       decideFile, old: "return known && m.report.Revision > 0\n", new: "return m.report.Revision > 0 || known\n",
+		pkg: hubTests, test: "TestNewNameReportedLate/it_is_waited_for",
 	},
 	{
 		protection: "a ledger that is lost after it was stored is not taken for a new one",
@@ -74,6 +79,21 @@ var hubMutants = []mutant{
 		protection: "a ledger that was lost counts on above the markers",
 		file:       decideFile, old: "		s.ledger.Continue(s.marker)\n", new: "",
 		pkg: hubTests, test: "TestLostLedgerAndShare",
+	},
+	{
+		protection: "a ledger that was just rebuilt has read nobody",
+		file:       decideFile, old: "		s.unread = true\n", new: "",
+		pkg: hubTests, test: "TestRolledBackLedgerOfAClusterThatIsAway",
+	},
+	{
+		protection: "no ledger goes on from a revision that no ledger gave",
+		file:       decideFile, old: "case forged(share) > 0:", new: "case false:",
+		pkg: hubTests, test: "TestForgedRevision",
+	},
+	{
+		protection: "nobody is raised while a cluster that may hold a share has no entry",
+		file:       decideFile, old: "!s.uncounted && ", new: "",
+		pkg: hubTests, test: "TestFullLedger/of_a_cluster_that_may_hold_a_share",
 	},
 	{
 		protection: "a ledger that was rolled back is noticed by what members were told",
@@ -92,12 +112,12 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share that is not there is not one that is gone: its limit may be in force",
-		file:       decideFile, old: "return s.before[m.name].Removal != \"\" || m.heldBack == namespaceMissing", new: "return true",
+		file:       decideFile, old: "return s.left(m) || m.heldBack == namespaceMissing", new: "return true",
 		pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
 	},
 	{
 		protection: "nor is it while the FederatedQuota is deleted, unless it was told what shall become of the ResourceQuota",
-		file:       decideFile, old: "return s.before[m.name].Removal != \"\" || ", new: "return s.removing() || ",
+		file:       decideFile, old: "return s.left(m) || ", new: "return s.removing() || ",
 		pkg: hubTests, test: "TestLostShareOfARemoval/before",
 	},
 	{

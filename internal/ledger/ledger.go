@@ -101,6 +101,9 @@ func (l *Ledger) Revision() int64 { return l.revision }
 // Clusters returns the names of the clusters that have an entry, sorted.
 func (l *Ledger) Clusters() []string { return slices.Sorted(maps.Keys(l.entries)) }
 
+// Len returns how many clusters have an entry.
+func (l *Ledger) Len() int { return len(l.entries) }
+
 // Entry returns a copy of the entry of a cluster.
 func (l *Ledger) Entry(cluster string) (Entry, bool) {
 	e, ok := l.entries[cluster]

@@ -33,6 +33,10 @@ func unknown(like amount.List) amount.List {
 // decisions may still be on their way, of revisions that nobody has seen: all must be older than ours.
 const Gap = 1 << 20
 
+// MostRevision is above all revisions that a ledger gives in a lifetime, and so far below the highest one that a share can have
+// that the counter may go on from it. A higher one was written by somebody else.
+const MostRevision = 1 << 52
+
 // Continue makes the counter go on above a revision that another ledger gave. Shares tell of such a revision, and the markers
 // on Cluster objects, which note the counter at each adoption: they stay when a share is deleted.
 func (l *Ledger) Continue(above int64) {
