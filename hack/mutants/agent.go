@@ -128,7 +128,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a dry run takes no room",
-		file:       "webhooks/member/gate.go", old: "g.Clock.Now(), request.DryRun)", new: "g.Clock.Now(), false)",
+		file:       "webhooks/member/gate.go", old: "now, request.DryRun)", new: "now, false)",
 		pkg: gateTests, test: "TestAdmitReservesNoRoomForADryRun",
 	},
 	{

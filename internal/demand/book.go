@@ -60,7 +60,7 @@ type Pod struct {
 
 // Book is what is known of the demand in a cluster. It is safe for concurrent use.
 type Book struct {
-	mutex      sync.Mutex
+	mutex      sync.RWMutex
 	namespaces map[string]*namespace
 }
 
@@ -250,6 +250,38 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	if r.open == 0 && isZero(r.peak) {
 		delete(ns.refusals[share.Name], owner)
 	}
+}
+
+// Admitted takes down that a request fits at once, maybe one that was refused before, and says whether that changes anything.
+func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.List) bool {
+	if !b.refused(share, owner) {
+		return false
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	refusals := b.namespace(share.Namespace).refusals[share.Name]
+	r, known := refusals[owner]
+	if !known {
+		return false
+	}
+	before := r.peak
+	r.peak = amount.Max(amount.Sub(r.peak, asked), r.held)
+	if r.open == 0 && isZero(r.peak) {
+		delete(refusals, owner)
+	}
+	return !r.peak.Equal(before)
+}
+
+// refused says whether a request of the owner is taken down that did not fit a share. Every request that fits asks this.
+func (b *Book) refused(share types.NamespacedName, owner Owner) bool {
+	b.mutex.RLock()
+	defer b.mutex.RUnlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return false
+	}
+	_, refused := ns.refusals[share.Name][owner]
+	return refused
 }
 
 // ask takes down what a request of the workload asked for that did not fit a share.

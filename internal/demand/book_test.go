@@ -167,6 +167,19 @@ func TestDemand(t *testing.T) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), true, start)
 		}, want: none},
+		"refused requests of which one fits when it is tried again": {happens: func(b *demand.Book) {
+			for range 2 {
+				b.Hold(key, bare, onePod, cpus(1, 1), start)
+			}
+			for range 2 {
+				b.End(key, bare, cpus(1, 1), false, start)
+			}
+			b.Admitted(key, bare, cpus(1, 1))
+		}, want: cpus(1, 1)},
+		"a request that fits while another one is held": {happens: func(b *demand.Book) {
+			b.Hold(key, bare, onePod, cpus(2, 1), start)
+			b.Admitted(key, bare, cpus(1, 1))
+		}, want: cpus(2, 1)},
 		"a request that is almost forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)

@@ -72,9 +72,13 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 
 // pass takes a request through one share.
 func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList) string {
-	waiter, held := l.enter(asked, g.Clock.Now(), request.DryRun)
+	now := g.Clock.Now()
+	waiter, held := l.enter(asked, now, request.DryRun)
 	if waiter == nil {
-		if l.unsettled(g.Clock.Now()) {
+		if !request.DryRun && g.Book.Admitted(l.key, request.Owner, asked) {
+			g.Report(l.key)
+		}
+		if l.unsettled(now) {
 			g.settle(ctx, l)
 		}
 		return ""
@@ -82,7 +86,7 @@ func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.
 	if request.DryRun || g.Stuck() {
 		return g.judge(ctx, l, list)
 	}
-	g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, g.Clock.Now())
+	g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, now)
 	g.Report(l.key)
 	denial := ""
 	if !held || !g.wait(ctx, l, waiter) {

@@ -309,6 +309,35 @@ func TestAdmitDeniesInTime(t *testing.T) {
 	}
 }
 
+// TestAdmitTakesDemandDownOnRetry has requests that were refused fit when they are tried again: nothing is asked for twice.
+func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
+	s := newScene(t, "8")
+	r := request("3")
+	first, second := s.held(r), s.held(r)
+	s.answer(first, 600*time.Millisecond)
+	s.answer(second, 10*time.Millisecond)
+	s.set("16", "8")
+	s.clock.Step(settlingMost) // the raise is settled
+	dry := r
+	dry.DryRun = true
+	for _, step := range []struct {
+		r       Request
+		demand  string
+		reports int
+	}{{dry, "6", 0}, {r, "3", 1}, {request("1"), "3", 0}, {r, "0", 1}, {request("500m"), "0", 0}} {
+		before := s.reports
+		if got := s.admit(step.r); got != "" {
+			t.Error(got)
+		}
+		if got := s.demand(); got != step.demand {
+			t.Errorf("the demand is %s, want %s", got, step.demand)
+		}
+		if got := s.reports - before; got != step.reports {
+			t.Errorf("%d reports, want %d", got, step.reports)
+		}
+	}
+}
+
 func TestDenialOfSeveralNames(t *testing.T) {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Status: corev1.ResourceQuotaStatus{
 		Hard: corev1.ResourceList{"requests.memory": resource.MustParse("1Gi"), "pods": resource.MustParse("1"), "requests.cpu": resource.MustParse("9")},
