@@ -47,6 +47,7 @@ type Gate struct {
 	Stuck func() bool
 
 	hub   heartbeat
+	feed  sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
 	mutex sync.RWMutex
 	lanes map[string][]*lane // by namespace, sorted by name
 }
@@ -176,6 +177,8 @@ func (g *Gate) lane(key types.NamespacedName) *lane {
 
 // SetShare takes down a share as it is now.
 func (g *Gate) SetShare(share *quotav1alpha1.QuotaShare) {
+	g.feed.Lock()
+	defer g.feed.Unlock()
 	g.lane(client.ObjectKeyFromObject(share)).setShare(share, g.Clock.Now())
 }
 
@@ -191,18 +194,14 @@ func (g *Gate) SetQuota(quota *corev1.ResourceQuota) {
 		g.DeleteQuota(key)
 		return
 	}
+	g.feed.Lock()
+	defer g.feed.Unlock()
 	g.lane(key).setQuota(quota, g.Clock.Now())
 }
 
 // DeleteShare strikes out a share.
 func (g *Gate) DeleteShare(key types.NamespacedName) {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	lanes := slices.Clone(g.lanes[key.Namespace])
-	g.lanes[key.Namespace] = slices.DeleteFunc(lanes, func(l *lane) bool { return l.key == key })
-	if len(g.lanes[key.Namespace]) == 0 {
-		delete(g.lanes, key.Namespace)
-	}
+	g.unset(key, (*lane).deleteShare)
 }
 
 // DeleteLease strikes out the Lease of the hub.
@@ -212,9 +211,29 @@ func (g *Gate) DeleteLease(types.NamespacedName) {
 
 // DeleteQuota strikes out a ResourceQuota.
 func (g *Gate) DeleteQuota(key types.NamespacedName) {
+	g.unset(key, func(l *lane) { l.setQuota(nil, g.Clock.Now()) })
+}
+
+// unset takes something from a lane, and drops the lane if that was all it had: nobody tells again what it still has.
+func (g *Gate) unset(key types.NamespacedName, take func(*lane)) {
+	g.feed.Lock()
+	defer g.feed.Unlock()
 	for _, l := range g.lanesOf(key.Namespace) {
-		if l.key == key {
-			l.setQuota(nil, g.Clock.Now())
+		if l.key != key {
+			continue
 		}
+		if take(l); l.empty() {
+			g.drop(l)
+		}
+	}
+}
+
+func (g *Gate) drop(l *lane) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	lanes := slices.Clone(g.lanes[l.key.Namespace])
+	g.lanes[l.key.Namespace] = slices.DeleteFunc(lanes, func(other *lane) bool { return other == l })
+	if len(g.lanes[l.key.Namespace]) == 0 {
+		delete(g.lanes, l.key.Namespace)
 	}
 }

@@ -245,6 +245,38 @@ func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
 	}
 }
 
+// TestAdmitSeesAShareThatCameBack goes on holding when a share was deleted and created again, although its ResourceQuota does not
+// change, or the other way round; of what is gone altogether nothing is kept.
+func TestAdmitSeesAShareThatCameBack(t *testing.T) {
+	s := newScene(t, "8")
+	s.gate.DeleteShare(key)
+	if got := s.admit(request("3")); got != "" {
+		t.Errorf("without a share: %q", got)
+	}
+	s.gate.SetShare(s.share)
+	s.inVain()
+	s.gate.DeleteQuota(key)
+	if got := s.admit(request("3")); got != "" {
+		t.Errorf("without a ResourceQuota: %q", got)
+	}
+	s.set("10", "8")
+	s.written("10")
+	s.inVain()
+	for name, remove := range map[string][]func(types.NamespacedName){
+		"the share first":         {s.gate.DeleteShare, s.gate.DeleteQuota},
+		"the ResourceQuota first": {s.gate.DeleteQuota, s.gate.DeleteShare},
+	} {
+		s.gate.SetShare(s.share)
+		s.gate.SetQuota(s.quota)
+		for _, r := range remove {
+			r(key)
+		}
+		if len(s.gate.lanes) > 0 {
+			t.Errorf("%s: %d namespaces are kept", name, len(s.gate.lanes))
+		}
+	}
+}
+
 func TestAdmitForgetsWhatWasRefusedElsewhere(t *testing.T) {
 	s := newScene(t, "8")
 	if got := s.admit(request("2")); got != "" {

@@ -219,6 +219,20 @@ func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 	l.share = share
 }
 
+// deleteShare strikes out the share.
+func (l *lane) deleteShare() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.share = nil
+}
+
+// empty says whether there is neither a share nor a ResourceQuota.
+func (l *lane) empty() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.share == nil && l.quota == nil
+}
+
 // raised says whether a limit is higher than it was.
 func raised(was, is corev1.ResourceList) bool {
 	for name, limit := range is {
