@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,12 +56,13 @@ type Gate struct {
 // Admit returns "" for a request that native quota shall judge, or why it is denied. It waits for a raise if need be.
 func (g *Gate) Admit(ctx context.Context, request Request) string {
 	var reserved []func()
+	var waited time.Duration
 	for _, l := range g.lanesOf(request.Namespace) {
 		asked, list := l.charge(request.Charge)
 		if len(asked) == 0 {
 			continue
 		}
-		if denial := g.pass(ctx, l, request, asked, list); denial != "" {
+		if denial := g.pass(ctx, l, request, asked, list, &waited); denial != "" {
 			for _, undo := range reserved {
 				undo()
 			}
@@ -71,11 +73,10 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	return ""
 }
 
-// pass takes a request through one share.
-func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList) string {
+// pass takes a request through one share. What it waits for all shares together is no longer than it may wait for one.
+func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList, waited *time.Duration) string {
 	now := g.Clock.Now()
-	waiter, held := l.enter(asked, now, request.DryRun)
-	if waiter == nil {
+	if l.enter(asked, now, request.DryRun) {
 		if !request.DryRun && g.Book.Admitted(l.key, request.Owner, asked) {
 			g.Report(l.key)
 		}
@@ -90,7 +91,7 @@ func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.
 	g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, now)
 	g.Report(l.key)
 	denial := ""
-	if !held || !g.wait(ctx, l, waiter) {
+	if !g.wait(ctx, l, asked, waited) {
 		denial = g.judge(ctx, l, list)
 	}
 	g.Book.End(l.key, request.Owner, asked, denial == "", g.Clock.Now())
@@ -106,10 +107,15 @@ func shapeOf(object any) *demand.Shape {
 	return nil
 }
 
-// wait waits until there is room for the request, and says whether there is.
-func (g *Gate) wait(ctx context.Context, l *lane, w *waiter) bool {
-	timer := g.Clock.NewTimer(l.patience())
+// wait waits until there is room for the request, if that is worth it, and says whether there is.
+func (g *Gate) wait(ctx context.Context, l *lane, asked amount.List, waited *time.Duration) bool {
+	w := l.queue(asked, g.Clock.Now(), *waited)
+	if w == nil {
+		return false
+	}
+	timer := g.Clock.NewTimer(w.until.Sub(w.since))
 	defer timer.Stop()
+	defer func() { *waited += g.Clock.Since(w.since) }()
 	select {
 	case <-w.fits:
 	case <-timer.C():

@@ -131,7 +131,10 @@ func (s *scene) held(r Request) <-chan string {
 }
 
 func (s *scene) waiting() int {
-	l := s.gate.lane(key)
+	return s.gate.lane(key).waiting()
+}
+
+func (l *lane) waiting() int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return len(l.waiters)
@@ -367,6 +370,34 @@ func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 		if got := s.reports - before; got != step.reports {
 			t.Errorf("%d reports, want %d", got, step.reports)
 		}
+	}
+}
+
+// TestAdmitHoldsForSeveralShares holds a request for all shares of its namespace together as long as for one, and does not take it
+// for a sign that there is nothing to be had if little of that is left for the last.
+func TestAdmitHoldsForSeveralShares(t *testing.T) {
+	s := newScene(t, "8")
+	share, quota := s.share.DeepCopy(), s.quota.DeepCopy()
+	share.Name, quota.Name = "more", "more"
+	s.gate.SetShare(share)
+	s.gate.SetQuota(quota)
+	held := s.held(request("3"))
+	s.clock.Step(400 * time.Millisecond)
+	s.set("11", "8") // enough for the first
+	start := s.clock.Now()
+	for s.gate.lane(client.ObjectKeyFromObject(share)).waiting() == 0 {
+		s.clock.Step(time.Millisecond)
+		time.Sleep(time.Millisecond)
+	}
+	s.live = quota
+	if got := s.answer(held, 200*time.Millisecond); !strings.HasPrefix(got, "exceeded quota: more,") {
+		t.Errorf("got %q", got)
+	}
+	if took := s.clock.Since(start); took > 150*time.Millisecond {
+		t.Errorf("held for %s more after 400ms", took)
+	}
+	if s.gate.Asks(client.ObjectKeyFromObject(share)) {
+		t.Error("the hub is asked for a sign after a hold of a moment")
 	}
 }
 

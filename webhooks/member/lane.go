@@ -59,6 +59,7 @@ type passage struct {
 type waiter struct {
 	asked  amount.List
 	since  time.Time
+	until  time.Time
 	raises int
 	signs  int
 	fits   chan struct{}
@@ -93,23 +94,39 @@ func dependable(quota *corev1.ResourceQuota) bool {
 	return true
 }
 
-// enter returns nil if there is room for the request, which has it then. Otherwise it returns the waiter, and whether
-// it is worth holding.
-func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) (w *waiter, hold bool) {
+// enter says whether there is room for the request, which has it then.
+func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.room(asked, now) {
-		if !dryRun {
-			l.let(asked, now)
-		}
-		return nil, false
+	fits := l.room(asked, now)
+	if fits && !dryRun {
+		l.let(asked, now)
 	}
-	w = &waiter{asked: asked, since: now, raises: l.raises, signs: l.signs, fits: make(chan struct{})}
-	hold = !dryRun && !l.silent(now) && (l.disappointed < disappointments || now.Sub(l.lastTimeout) >= respite)
-	if hold {
+	return fits
+}
+
+// queue returns the waiter of a request that there was no room for, which has waited for other shares before; nil if it is not
+// worth holding.
+func (l *lane) queue(asked amount.List, now time.Time, before time.Duration) *waiter {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	w := &waiter{asked: asked, since: now, until: now.Add(patience(l.share) - before), raises: l.raises, signs: l.signs, fits: make(chan struct{})}
+	switch {
+	case l.room(asked, now):
+		l.goOn(w, now)
+	case l.silent(now), l.disappointed >= disappointments && now.Sub(l.lastTimeout) < respite, !w.until.After(now):
+		return nil
+	default:
 		l.waiters = append(l.waiters, w)
 	}
-	return w, hold
+	return w
+}
+
+// goOn ends the wait of a request that there is room for.
+func (l *lane) goOn(w *waiter, now time.Time) {
+	l.let(w.asked, now)
+	w.passed = true
+	close(w.fits)
 }
 
 // silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave none yet.
@@ -162,12 +179,10 @@ func (l *lane) unreserve(asked amount.List) {
 	}
 }
 
-// patience returns how long a request may be held.
-func (l *lane) patience() time.Duration {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.share != nil && l.share.Spec.Admission.WaitMilliseconds != nil {
-		return time.Duration(*l.share.Spec.Admission.WaitMilliseconds) * time.Millisecond
+// patience returns how long a request may be held for a share.
+func patience(share *quotav1alpha1.QuotaShare) time.Duration {
+	if share != nil && share.Spec.Admission.WaitMilliseconds != nil {
+		return time.Duration(*share.Spec.Admission.WaitMilliseconds) * time.Millisecond
 	}
 	return pace.Hold
 }
@@ -183,6 +198,9 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	if l.room(w.asked, now) {
 		l.let(w.asked, now)
 		return true
+	}
+	if now.Sub(w.since) < patience(l.share)/2 {
+		return false // it was cut short, which says nothing
 	}
 	if l.raises > w.raises {
 		l.disappointed = 0
@@ -265,9 +283,7 @@ func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 		if !l.room(w.asked, now) {
 			return false
 		}
-		l.let(w.asked, now)
-		w.passed = true
-		close(w.fits)
+		l.goOn(w, now)
 		return true
 	})
 }
