@@ -123,7 +123,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a dry run states no demand and is not held",
-		file:       "webhooks/member/gate.go", old: "if request.DryRun || g.Stuck() {", new: "if g.Stuck() {",
+		file:       "webhooks/member/gate.go", old: "if request.DryRun || g.Stuck() ", new: "if g.Stuck() ",
 		pkg: gateTests, test: "TestAdmit/dry_run",
 	},
 	{

@@ -211,6 +211,16 @@ func TestDemand(t *testing.T) {
 			share: func(s *quotav1alpha1.QuotaShare) {
 				s.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}
 			}, want: none},
+		"pods that ask for all there is": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later,
+			share: func(s *quotav1alpha1.QuotaShare) {
+				s.Spec.Fleet.Budget = corev1.ResourceList{"requests.cpu": resource.MustParse("1"), "requests.memory": resource.MustParse("0")}
+			}, want: cpus(3, 3)},
+		"pods that ask for more than there is": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
+		}, after: later, share: func(s *quotav1alpha1.QuotaShare) {
+			s.Spec.Fleet.Budget = corev1.ResourceList{"requests.cpu": resource.MustParse("999m"), "pods": resource.MustParse("9")}
+		}, want: cpus(1, 1)},
 		"pods that no node has room for, for a moment": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("web", "1"), start)

@@ -85,7 +85,7 @@ func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.
 		}
 		return ""
 	}
-	if request.DryRun || g.Stuck() {
+	if request.DryRun || g.Stuck() || l.hopeless(asked) {
 		return g.judge(ctx, l, list)
 	}
 	g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, now)

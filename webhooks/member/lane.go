@@ -11,14 +11,15 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const (
 	// underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
 	underway = time.Second
-	// disappointments is how many holds in a row may end without a raise before the next ones are not held, for respite: the
-	// budget is used up.
+	// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not held,
+	// for respite: the budget is used up.
 	disappointments = 3
 	respite         = 5 * time.Second
 )
@@ -42,8 +43,7 @@ type lane struct {
 	sum     amount.List // what they ask for together
 	waiters []*waiter
 
-	disappointed int
-	lastTimeout  time.Time
+	vain []disappointment // the last holds in a row that came to nothing, the oldest first
 
 	signs int  // how often the hub wrote the share
 	asks  bool // for a sign of the hub: a request was held in vain without one, and there was none since
@@ -51,6 +51,12 @@ type lane struct {
 
 // passage is a request that went on and whose charge was not seen yet.
 type passage struct {
+	asked amount.List
+	at    time.Time
+}
+
+// disappointment is a hold that came to nothing.
+type disappointment struct {
 	asked amount.List
 	at    time.Time
 }
@@ -114,12 +120,19 @@ func (l *lane) queue(asked amount.List, now time.Time, before time.Duration) *wa
 	switch {
 	case l.room(asked, now):
 		l.goOn(w, now)
-	case l.silent(now), l.disappointed >= disappointments && now.Sub(l.lastTimeout) < respite, !w.until.After(now):
+	case l.silent(now), l.inVain(asked, now), !w.until.After(now):
 		return nil
 	default:
 		l.waiters = append(l.waiters, w)
 	}
 	return w
+}
+
+// inVain says whether one that asked for no more was just held in vain, after others.
+func (l *lane) inVain(asked amount.List, now time.Time) bool {
+	return len(l.vain) == disappointments && slices.ContainsFunc(l.vain, func(d disappointment) bool {
+		return now.Sub(d.at) < respite && asked.Covers(d.asked)
+	})
 }
 
 // goOn ends the wait of a request that there is room for.
@@ -203,12 +216,18 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 		return false // it was cut short, which says nothing
 	}
 	if l.raises > w.raises {
-		l.disappointed = 0
-	} else if w.since.After(l.lastTimeout) {
-		l.disappointed, l.lastTimeout = l.disappointed+1, now
+		l.vain = nil
+	} else if len(l.vain) == 0 || w.since.After(l.vain[len(l.vain)-1].at) {
+		l.vain = append(l.vain[max(0, len(l.vain)-disappointments+1):], disappointment{asked: w.asked, at: now})
 	}
 	l.asks = l.asks || l.raises == w.raises && l.signs == w.signs
 	return false
+}
+
+// hopeless says whether no raise can make room for a request: it is not held, and nobody else shall have less for it.
+func (l *lane) hopeless(asked amount.List) bool {
+	share := l.shareNow()
+	return share != nil && demand.Hopeless(share, asked)
 }
 
 func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
@@ -232,7 +251,7 @@ func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 		l.hub.wrote(now)
 	}
 	if l.share == nil || raised(l.share.Spec.Hard, share.Spec.Hard) {
-		l.disappointed = 0
+		l.vain = nil
 	}
 	l.share = share
 }
