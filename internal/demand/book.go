@@ -207,9 +207,9 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	return lacked || missing > 0
 }
 
-// Hold takes down a request that does not fit a share, for a pod of a shape or, without one, for something else. The caller
-// ends it by End.
-func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) {
+// Hold takes down a request that does not fit a share, for a pod of a shape or, without one, for something else, and says whether it
+// is asked for: not if no node has room for it. The caller ends it by End.
+func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	ns := b.namespace(share.Namespace)
@@ -227,6 +227,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 	r.seen, r.unit, r.open, r.pod = now, asked, r.open+1, pod
 	r.held = sum(r.held, asked)
 	r.peak = amount.Max(r.peak, r.held)
+	return !ns.full(owner, pod, now)
 }
 
 // End takes down what became of a request: it goes on with room for it, or it is denied.

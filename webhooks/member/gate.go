@@ -88,10 +88,10 @@ func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.
 	if request.DryRun || g.Stuck() || l.hopeless(asked) {
 		return g.judge(ctx, l, list)
 	}
-	g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, now)
+	stated := g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, now)
 	g.Report(l.key)
 	denial := ""
-	if !g.wait(ctx, l, asked, waited) {
+	if !stated || !g.wait(ctx, l, asked, waited) {
 		denial = g.judge(ctx, l, list)
 	}
 	g.Book.End(l.key, request.Owner, asked, denial == "", g.Clock.Now())

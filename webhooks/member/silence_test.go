@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // inVain sends a request that is held until its time is up.
@@ -109,6 +111,22 @@ func TestAdmitHoldsNothingForMoreThanThereIs(t *testing.T) {
 		s.clock.Step(respite)
 		s.answer(s.held(huge), 600*time.Millisecond)
 	}
+}
+
+// TestAdmitHoldsNothingForFullNodes denies at once a pod that no node has room for, which the hub is not told of, and holds others.
+func TestAdmitHoldsNothingForFullNodes(t *testing.T) {
+	s := newScene(t, "8")
+	s.gate.Book.SetPod(demand.Pod{
+		UID: "stuck", Owner: "other", Namespace: key.Namespace, Unschedulable: s.clock.Now(), Shape: demand.ShapeOf(&cpuPod("3").Spec),
+	}, s.clock.Now())
+	s.inVain()
+	s.written("10")
+	s.clock.Step(time.Minute)
+	s.notHeld()
+	if got := s.demand(); got != "0" {
+		t.Errorf("a demand of %s is stated", got)
+	}
+	s.answer(s.held(request("2900m")), 600*time.Millisecond)
 }
 
 // TestAdmitHoldsNothingWhileTheHubIsSilent holds no more after one request was held without a sign of the hub, however long
