@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type scene struct {
 	share   *quotav1alpha1.QuotaShare
 	quota   *corev1.ResourceQuota
 	live    *corev1.ResourceQuota // nil: the API server does not answer
-	reports int
+	reports atomic.Int32
 	beats   int // how often the hub renewed its Lease
 	stuck   bool
 }
@@ -64,7 +65,7 @@ func newScene(t *testing.T, used string) *scene {
 	}
 	s.gate = &Gate{
 		Clock: s.clock, Book: demand.NewBook(), Live: s,
-		Report: func(types.NamespacedName) { s.reports++ },
+		Report: func(types.NamespacedName) { s.reports.Add(1) },
 		Stuck:  func() bool { return s.stuck },
 	}
 	s.gate.SetShare(s.share)
@@ -216,8 +217,8 @@ func TestAdmit(t *testing.T) {
 			if got := s.admit(r); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			if s.reports > 0 || s.demand() != "0" {
-				t.Errorf("it left %d reports and a demand of %s", s.reports, s.demand())
+			if s.reports.Load() > 0 || s.demand() != "0" {
+				t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
 			}
 		})
 	}
@@ -358,16 +359,16 @@ func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 	for _, step := range []struct {
 		r       Request
 		demand  string
-		reports int
+		reports int32
 	}{{dry, "6", 0}, {r, "3", 1}, {request("1"), "3", 0}, {r, "0", 1}, {request("500m"), "0", 0}} {
-		before := s.reports
+		before := s.reports.Load()
 		if got := s.admit(step.r); got != "" {
 			t.Error(got)
 		}
 		if got := s.demand(); got != step.demand {
 			t.Errorf("the demand is %s, want %s", got, step.demand)
 		}
-		if got := s.reports - before; got != step.reports {
+		if got := s.reports.Load() - before; got != step.reports {
 			t.Errorf("%d reports, want %d", got, step.reports)
 		}
 	}

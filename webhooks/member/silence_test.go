@@ -100,8 +100,8 @@ func TestAdmitHoldsNothingForMoreThanThereIs(t *testing.T) {
 	if got := s.admit(huge); !strings.HasPrefix(got, "exceeded quota: compute, requested: requests.cpu=31,") {
 		t.Errorf("got %q", got)
 	}
-	if s.reports > 0 || s.demand() != "0" {
-		t.Errorf("it left %d reports and a demand of %s", s.reports, s.demand())
+	if s.reports.Load() > 0 || s.demand() != "0" {
+		t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
 	}
 	s.answer(s.held(request("30")), 600*time.Millisecond)
 	s.written("10")
