@@ -88,7 +88,7 @@ func TestRulesFollowShares(t *testing.T) {
 
 // TestTimeouts has API servers wait for an agent that hangs little longer than the longest hold takes.
 func TestTimeouts(t *testing.T) {
-	template, err := NewTemplate(manifests.Manifests)
+	template, err := NewTemplate(manifests.Manifests, "quota-system")
 	if err != nil {
 		t.Fatal(err)
 	}
