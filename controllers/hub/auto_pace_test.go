@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -75,6 +76,26 @@ func TestRefusedTeamsAreTold(t *testing.T) {
 	w.settle()
 	if diff := cmp.Diff(versions, w.versions()); diff != "" {
 		t.Errorf("written although nobody asks:\n%s", diff)
+	}
+}
+
+// TestAllAreToldOfTheBudget tells a cluster that asks for nothing, and whose limit stays, of a budget that was changed: it does not ask
+// for what is more than all of it.
+func TestAllAreToldOfTheBudget(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	capped := following + `
+distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, max: {pods: "2"}}]}`
+	w.create(quotaName, capped)
+	w.settle()
+	before := w.share("east").Spec
+	w.edit(strings.Replace(capped, `pods: "20"`, `pods: "30"`, 1))
+	w.settle()
+	after := w.share("east").Spec
+	if after.Revision != before.Revision {
+		t.Errorf("the limit of east moved from %v to %v", before.Hard, after.Hard)
+	}
+	if diff := cmp.Diff(list("pods", "30"), corev1.ResourceList(after.Fleet.Budget), quantities); diff != "" {
+		t.Errorf("east is told (-want +got):\n%s", diff)
 	}
 }
 

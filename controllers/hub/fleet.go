@@ -37,11 +37,11 @@ func (s *scope) wants(m *member) bool {
 }
 
 // outdated says whether a member is about to refuse somebody with words that are no longer true. Usage goes on changing: it
-// is told again after a while.
+// is told again after a while. Of the budget it is told whether it asks or not: it does not ask for what is more than all of it.
 func (s *scope) outdated(m *member) bool {
 	told := &m.share.Spec.Fleet
-	return s.wants(m) && (!equality.Semantic.DeepEqual(told.Budget, s.fleet.Budget) || !slices.Equal(told.Waiting, s.fleet.Waiting) ||
-		s.misinformed(m) && m.toldFor == 0)
+	return !equality.Semantic.DeepEqual(told.Budget, s.fleet.Budget) ||
+		s.wants(m) && (!slices.Equal(told.Waiting, s.fleet.Waiting) || s.misinformed(m) && m.toldFor == 0)
 }
 
 // misinformed says whether a member that is about to refuse somebody was told of other usage than there is.

@@ -153,12 +153,12 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a dry run states no demand and is not held",
-		file:       "webhooks/member/gate.go", old: "if request.DryRun || g.Stuck() {", new: "if g.Stuck() {",
+		file:       "webhooks/member/gate.go", old: "if request.DryRun || g.Stuck() ", new: "if g.Stuck() ",
 		pkg: gateTests, test: "TestAdmit/dry_run",
 	},
 	{
 		protection: "webhook: a dry run takes no room",
-		file:       "webhooks/member/gate.go", old: "g.Clock.Now(), request.DryRun)", new: "g.Clock.Now(), false)",
+		file:       "webhooks/member/gate.go", old: "now, request.DryRun)", new: "now, false)",
 		pkg: gateTests, test: "TestAdmitReservesNoRoomForADryRun",
 	},
 	{

@@ -62,7 +62,7 @@ type Pod struct {
 
 // Book is what is known of the demand in a cluster. It is safe for concurrent use.
 type Book struct {
-	mutex      sync.Mutex
+	mutex      sync.RWMutex
 	namespaces map[string]*namespace
 }
 
@@ -209,9 +209,9 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	return lacked || missing > 0
 }
 
-// Hold takes down a request that does not fit a share, for a pod of a shape or, without one, for something else. The caller
-// ends it by End.
-func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) {
+// Hold takes down a request that does not fit a share, for a pod of a shape or, without one, for something else, and says whether it
+// is asked for: not if no node has room for it. The caller ends it by End.
+func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	ns := b.namespace(share.Namespace)
@@ -229,6 +229,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 	r.seen, r.unit, r.open, r.pod = now, asked, r.open+1, pod
 	r.held = sum(r.held, asked)
 	r.peak = amount.Max(r.peak, r.held)
+	return !ns.full(owner, pod, now)
 }
 
 // End takes down what became of a request: it goes on with room for it, or it is denied.
@@ -252,6 +253,38 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	if r.open == 0 && isZero(r.peak) {
 		delete(ns.refusals[share.Name], owner)
 	}
+}
+
+// Admitted takes down that a request fits at once, maybe one that was refused before, and says whether that changes anything.
+func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.List) bool {
+	if !b.refused(share, owner) {
+		return false
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	refusals := b.namespace(share.Namespace).refusals[share.Name]
+	r, known := refusals[owner]
+	if !known {
+		return false
+	}
+	before := r.peak
+	r.peak = amount.Max(amount.Sub(r.peak, asked), r.held)
+	if r.open == 0 && isZero(r.peak) {
+		delete(refusals, owner)
+	}
+	return !r.peak.Equal(before)
+}
+
+// refused says whether a request of the owner is taken down that did not fit a share. Every request that fits asks this.
+func (b *Book) refused(share types.NamespacedName, owner Owner) bool {
+	b.mutex.RLock()
+	defer b.mutex.RUnlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return false
+	}
+	_, refused := ns.refusals[share.Name][owner]
+	return refused
 }
 
 // ask takes down what a request of the workload asked for that did not fit a share.

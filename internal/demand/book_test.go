@@ -167,6 +167,19 @@ func TestDemand(t *testing.T) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), true, start)
 		}, want: none},
+		"refused requests of which one fits when it is tried again": {happens: func(b *demand.Book) {
+			for range 2 {
+				b.Hold(key, bare, onePod, cpus(1, 1), start)
+			}
+			for range 2 {
+				b.End(key, bare, cpus(1, 1), false, start)
+			}
+			b.Admitted(key, bare, cpus(1, 1))
+		}, want: cpus(1, 1)},
+		"a request that fits while another one is held": {happens: func(b *demand.Book) {
+			b.Hold(key, bare, onePod, cpus(2, 1), start)
+			b.Admitted(key, bare, cpus(1, 1))
+		}, want: cpus(2, 1)},
 		"a request that is almost forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)
@@ -198,6 +211,16 @@ func TestDemand(t *testing.T) {
 			share: func(s *quotav1alpha1.QuotaShare) {
 				s.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}
 			}, want: none},
+		"pods that ask for all there is": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later,
+			share: func(s *quotav1alpha1.QuotaShare) {
+				s.Spec.Fleet.Budget = corev1.ResourceList{"requests.cpu": resource.MustParse("1"), "requests.memory": resource.MustParse("0")}
+			}, want: cpus(3, 3)},
+		"pods that ask for more than there is": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, bare, onePod, cpus(1, 1), start)
+		}, after: later, share: func(s *quotav1alpha1.QuotaShare) {
+			s.Spec.Fleet.Budget = corev1.ResourceList{"requests.cpu": resource.MustParse("999m"), "pods": resource.MustParse("9")}
+		}, want: cpus(1, 1)},
 		"pods that no node has room for, for a moment": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("web", "1"), start)

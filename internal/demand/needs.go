@@ -59,10 +59,10 @@ type need struct {
 }
 
 // needs returns what each owner needs: a workload its missing pods or what it is asking for, whichever is more, and
-// whoever else what was refused.
+// whoever else what was refused. Pods that ask for more than the whole budget are left out: they would only take from others.
 func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
 	needs := map[Owner]need{}
-	refusals := ns.refusals[share.Name]
+	refusals, budget := ns.refusals[share.Name], budgetOf(share)
 	for owner, r := range refusals {
 		if r.open == 0 && now.Sub(r.seen) >= Memory {
 			delete(refusals, owner)
@@ -86,6 +86,9 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 				continue
 			}
 			unit = w.unit(share)
+		}
+		if exceeds(unit, budget) {
+			continue
 		}
 		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pod: ns.shape(w)}
 	}
@@ -119,6 +122,26 @@ func (w *workload) asks(share string, refusals map[Owner]*refusal) (unit amount.
 	}
 	unit, asked = w.asked[share]
 	return unit, asked
+}
+
+// Hopeless says whether a request asks for more than all clusters may use together, as far as the share knows.
+func Hopeless(share *quotav1alpha1.QuotaShare, asked amount.List) bool {
+	return exceeds(asked, budgetOf(share))
+}
+
+// budgetOf returns what all clusters may use together, as far as the share knows.
+func budgetOf(share *quotav1alpha1.QuotaShare) amount.List {
+	return amount.Saturate(share.Spec.Fleet.Budget, amount.Down)
+}
+
+// exceeds says whether more is asked for of some name than the budget has, if it has that name.
+func exceeds(asked, budget amount.List) bool {
+	for name, most := range budget {
+		if asked[name] > most {
+			return true
+		}
+	}
+	return false
 }
 
 // unit returns what one pod of the workload is charged by a share.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -90,17 +92,19 @@ func (r *ConfigurationReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 // webhooks returns one webhook per resource that some share counts, for the namespaces of those shares.
 func (r *ConfigurationReconciler) webhooks(shares []quotav1alpha1.QuotaShare) []admissionregistrationv1.ValidatingWebhook {
 	namespaces := map[schema.GroupResource]sets.Set[string]{}
+	longest := map[schema.GroupResource]time.Duration{}
 	for i := range shares {
 		for _, resource := range countedBy(&shares[i]) {
 			if namespaces[resource] == nil {
 				namespaces[resource] = sets.New[string]()
 			}
 			namespaces[resource].Insert(shares[i].Namespace)
+			longest[resource] = max(longest[resource], patience(&shares[i]))
 		}
 	}
 	var webhooks []admissionregistrationv1.ValidatingWebhook
 	for resource, in := range namespaces {
-		webhooks = append(webhooks, r.webhook(resource, sets.List(in)))
+		webhooks = append(webhooks, r.webhook(resource, sets.List(in), longest[resource]))
 	}
 	slices.SortFunc(webhooks, func(a, b admissionregistrationv1.ValidatingWebhook) int { return cmp.Compare(a.Name, b.Name) })
 	return webhooks
@@ -120,14 +124,22 @@ func countedBy(share *quotav1alpha1.QuotaShare) []schema.GroupResource {
 	return resources
 }
 
-// webhook returns the webhook for one resource in some namespaces.
-func (r *ConfigurationReconciler) webhook(resource schema.GroupResource, namespaces []string) admissionregistrationv1.ValidatingWebhook {
+// timeout returns how many seconds API servers wait for an answer, which takes as long as the longest hold, a moment more at
+// times. An agent that hangs delays every request for so long.
+func timeout(longest time.Duration) *int32 {
+	const margin, most = 2, 30 // most is what API servers take
+	return new(int32(min(math.Ceil(longest.Seconds())+margin, most)))
+}
+
+// webhook returns the webhook for one resource in some namespaces, whose requests are held so long at most.
+func (r *ConfigurationReconciler) webhook(resource schema.GroupResource, namespaces []string, longest time.Duration) admissionregistrationv1.ValidatingWebhook {
 	webhook := *r.Template.DeepCopy()
 	webhook.Name = strings.TrimSuffix(resource.String(), ".") + "." + r.Template.Name
 	webhook.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
 	}}}
 	webhook.ObjectSelector = &metav1.LabelSelector{}
+	webhook.TimeoutSeconds = timeout(longest)
 	webhook.Rules = rulesFor(r.Template.Rules, resource)
 	webhook.ClientConfig.CABundle = r.Certificate.Authority()
 	if r.URL != "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,7 @@ type Gate struct {
 	Stuck func() bool
 
 	hub   heartbeat
+	feed  sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
 	mutex sync.RWMutex
 	lanes map[string][]*lane // by namespace, sorted by name
 }
@@ -54,12 +56,13 @@ type Gate struct {
 // Admit returns "" for a request that native quota shall judge, or why it is denied. It waits for a raise if need be.
 func (g *Gate) Admit(ctx context.Context, request Request) string {
 	var reserved []func()
+	var waited time.Duration
 	for _, l := range g.lanesOf(request.Namespace) {
 		asked, list := l.charge(request.Charge)
 		if len(asked) == 0 {
 			continue
 		}
-		if denial := g.pass(ctx, l, request, asked, list); denial != "" {
+		if denial := g.pass(ctx, l, request, asked, list, &waited); denial != "" {
 			for _, undo := range reserved {
 				undo()
 			}
@@ -70,22 +73,25 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	return ""
 }
 
-// pass takes a request through one share.
-func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList) string {
-	waiter, held := l.enter(asked, g.Clock.Now(), request.DryRun)
-	if waiter == nil {
-		if l.unsettled(g.Clock.Now()) {
+// pass takes a request through one share. What it waits for all shares together is no longer than it may wait for one.
+func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList, waited *time.Duration) string {
+	now := g.Clock.Now()
+	if l.enter(asked, now, request.DryRun) {
+		if !request.DryRun && g.Book.Admitted(l.key, request.Owner, asked) {
+			g.Report(l.key)
+		}
+		if l.unsettled(now) {
 			g.settle(ctx, l)
 		}
 		return ""
 	}
-	if request.DryRun || g.Stuck() {
+	if request.DryRun || g.Stuck() || l.hopeless(asked) {
 		return g.judge(ctx, l, list)
 	}
-	g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, g.Clock.Now())
+	stated := g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, now)
 	g.Report(l.key)
 	denial := ""
-	if !held || !g.wait(ctx, l, waiter) {
+	if !stated || !g.wait(ctx, l, asked, waited) {
 		denial = g.judge(ctx, l, list)
 	}
 	g.Book.End(l.key, request.Owner, asked, denial == "", g.Clock.Now())
@@ -101,10 +107,15 @@ func shapeOf(object any) *demand.Shape {
 	return nil
 }
 
-// wait waits until there is room for the request, and says whether there is.
-func (g *Gate) wait(ctx context.Context, l *lane, w *waiter) bool {
-	timer := g.Clock.NewTimer(l.patience())
+// wait waits until there is room for the request, if that is worth it, and says whether there is.
+func (g *Gate) wait(ctx context.Context, l *lane, asked amount.List, waited *time.Duration) bool {
+	w := l.queue(asked, g.Clock.Now(), *waited)
+	if w == nil {
+		return false
+	}
+	timer := g.Clock.NewTimer(w.until.Sub(w.since))
 	defer timer.Stop()
+	defer func() { *waited += g.Clock.Since(w.since) }()
 	select {
 	case <-w.fits:
 	case <-timer.C():
@@ -172,6 +183,8 @@ func (g *Gate) lane(key types.NamespacedName) *lane {
 
 // SetShare takes down a share as it is now.
 func (g *Gate) SetShare(share *quotav1alpha1.QuotaShare) {
+	g.feed.Lock()
+	defer g.feed.Unlock()
 	g.lane(client.ObjectKeyFromObject(share)).setShare(share, g.Clock.Now())
 }
 
@@ -187,18 +200,14 @@ func (g *Gate) SetQuota(quota *corev1.ResourceQuota) {
 		g.DeleteQuota(key)
 		return
 	}
+	g.feed.Lock()
+	defer g.feed.Unlock()
 	g.lane(key).setQuota(quota, g.Clock.Now())
 }
 
 // DeleteShare strikes out a share.
 func (g *Gate) DeleteShare(key types.NamespacedName) {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	lanes := slices.Clone(g.lanes[key.Namespace])
-	g.lanes[key.Namespace] = slices.DeleteFunc(lanes, func(l *lane) bool { return l.key == key })
-	if len(g.lanes[key.Namespace]) == 0 {
-		delete(g.lanes, key.Namespace)
-	}
+	g.unset(key, (*lane).deleteShare)
 }
 
 // DeleteLease strikes out the Lease of the hub.
@@ -208,9 +217,29 @@ func (g *Gate) DeleteLease(types.NamespacedName) {
 
 // DeleteQuota strikes out a ResourceQuota.
 func (g *Gate) DeleteQuota(key types.NamespacedName) {
+	g.unset(key, func(l *lane) { l.setQuota(nil, g.Clock.Now()) })
+}
+
+// unset takes something from a lane, and drops the lane if that was all it had: nobody tells again what it still has.
+func (g *Gate) unset(key types.NamespacedName, take func(*lane)) {
+	g.feed.Lock()
+	defer g.feed.Unlock()
 	for _, l := range g.lanesOf(key.Namespace) {
-		if l.key == key {
-			l.setQuota(nil, g.Clock.Now())
+		if l.key != key {
+			continue
 		}
+		if take(l); l.empty() {
+			g.drop(l)
+		}
+	}
+}
+
+func (g *Gate) drop(l *lane) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	lanes := slices.Clone(g.lanes[l.key.Namespace])
+	g.lanes[l.key.Namespace] = slices.DeleteFunc(lanes, func(other *lane) bool { return other == l })
+	if len(g.lanes[l.key.Namespace]) == 0 {
+		delete(g.lanes, l.key.Namespace)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type scene struct {
 	share   *quotav1alpha1.QuotaShare
 	quota   *corev1.ResourceQuota
 	live    *corev1.ResourceQuota // nil: the API server does not answer
-	reports int
+	reports atomic.Int32
 	beats   int // how often the hub renewed its Lease
 	stuck   bool
 }
@@ -64,7 +65,7 @@ func newScene(t *testing.T, used string) *scene {
 	}
 	s.gate = &Gate{
 		Clock: s.clock, Book: demand.NewBook(), Live: s,
-		Report: func(types.NamespacedName) { s.reports++ },
+		Report: func(types.NamespacedName) { s.reports.Add(1) },
 		Stuck:  func() bool { return s.stuck },
 	}
 	s.gate.SetShare(s.share)
@@ -131,7 +132,10 @@ func (s *scene) held(r Request) <-chan string {
 }
 
 func (s *scene) waiting() int {
-	l := s.gate.lane(key)
+	return s.gate.lane(key).waiting()
+}
+
+func (l *lane) waiting() int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return len(l.waiters)
@@ -213,8 +217,8 @@ func TestAdmit(t *testing.T) {
 			if got := s.admit(r); got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			if s.reports > 0 || s.demand() != "0" {
-				t.Errorf("it left %d reports and a demand of %s", s.reports, s.demand())
+			if s.reports.Load() > 0 || s.demand() != "0" {
+				t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
 			}
 		})
 	}
@@ -241,6 +245,38 @@ func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
 	for _, r := range []Request{r, request("2")} {
 		if got := s.admit(r); got != "" {
 			t.Error(got)
+		}
+	}
+}
+
+// TestAdmitSeesAShareThatCameBack goes on holding when a share was deleted and created again, although its ResourceQuota does not
+// change, or the other way round; of what is gone altogether nothing is kept.
+func TestAdmitSeesAShareThatCameBack(t *testing.T) {
+	s := newScene(t, "8")
+	s.gate.DeleteShare(key)
+	if got := s.admit(request("3")); got != "" {
+		t.Errorf("without a share: %q", got)
+	}
+	s.gate.SetShare(s.share)
+	s.inVain()
+	s.gate.DeleteQuota(key)
+	if got := s.admit(request("3")); got != "" {
+		t.Errorf("without a ResourceQuota: %q", got)
+	}
+	s.set("10", "8")
+	s.written("10")
+	s.inVain()
+	for name, remove := range map[string][]func(types.NamespacedName){
+		"the share first":         {s.gate.DeleteShare, s.gate.DeleteQuota},
+		"the ResourceQuota first": {s.gate.DeleteQuota, s.gate.DeleteShare},
+	} {
+		s.gate.SetShare(s.share)
+		s.gate.SetQuota(s.quota)
+		for _, r := range remove {
+			r(key)
+		}
+		if len(s.gate.lanes) > 0 {
+			t.Errorf("%s: %d namespaces are kept", name, len(s.gate.lanes))
 		}
 	}
 }
@@ -306,6 +342,63 @@ func TestAdmitDeniesInTime(t *testing.T) {
 	s.clock.Step(demand.Memory)
 	if got := s.demand(); got != "0" {
 		t.Errorf("the demand is %s after a minute, want none", got)
+	}
+}
+
+// TestAdmitTakesDemandDownOnRetry has requests that were refused fit when they are tried again: nothing is asked for twice.
+func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
+	s := newScene(t, "8")
+	r := request("3")
+	first, second := s.held(r), s.held(r)
+	s.answer(first, 600*time.Millisecond)
+	s.answer(second, 10*time.Millisecond)
+	s.set("16", "8")
+	s.clock.Step(settlingMost) // the raise is settled
+	dry := r
+	dry.DryRun = true
+	for _, step := range []struct {
+		r       Request
+		demand  string
+		reports int32
+	}{{dry, "6", 0}, {r, "3", 1}, {request("1"), "3", 0}, {r, "0", 1}, {request("500m"), "0", 0}} {
+		before := s.reports.Load()
+		if got := s.admit(step.r); got != "" {
+			t.Error(got)
+		}
+		if got := s.demand(); got != step.demand {
+			t.Errorf("the demand is %s, want %s", got, step.demand)
+		}
+		if got := s.reports.Load() - before; got != step.reports {
+			t.Errorf("%d reports, want %d", got, step.reports)
+		}
+	}
+}
+
+// TestAdmitHoldsForSeveralShares holds a request for all shares of its namespace together as long as for one, and does not take it
+// for a sign that there is nothing to be had if little of that is left for the last.
+func TestAdmitHoldsForSeveralShares(t *testing.T) {
+	s := newScene(t, "8")
+	share, quota := s.share.DeepCopy(), s.quota.DeepCopy()
+	share.Name, quota.Name = "more", "more"
+	s.gate.SetShare(share)
+	s.gate.SetQuota(quota)
+	held := s.held(request("3"))
+	s.clock.Step(400 * time.Millisecond)
+	s.set("11", "8") // enough for the first
+	start := s.clock.Now()
+	for s.gate.lane(client.ObjectKeyFromObject(share)).waiting() == 0 {
+		s.clock.Step(time.Millisecond)
+		time.Sleep(time.Millisecond)
+	}
+	s.live = quota
+	if got := s.answer(held, 200*time.Millisecond); !strings.HasPrefix(got, "exceeded quota: more,") {
+		t.Errorf("got %q", got)
+	}
+	if took := s.clock.Since(start); took > 150*time.Millisecond {
+		t.Errorf("held for %s more after 400ms", took)
+	}
+	if s.gate.Asks(client.ObjectKeyFromObject(share)) {
+		t.Error("the hub is asked for a sign after a hold of a moment")
 	}
 }
 

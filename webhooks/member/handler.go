@@ -103,8 +103,11 @@ func decode(resource schema.GroupResource, operation admissionv1.Operation, raw 
 	return object, json.Unmarshal(raw, object)
 }
 
-// ownerOf returns the controller of an object, or the object itself.
+// ownerOf returns the controller of an object that is to be created, or the object itself: who made it does not grow with it.
 func ownerOf(review *admissionv1.AdmissionRequest, object metav1.Object) demand.Owner {
+	if review.Operation == admissionv1.Update {
+		return demand.Owner{Kind: review.Kind.Kind, Name: review.Name}
+	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
 		return demand.Owner{Kind: controller.Kind, Name: controller.Name, UID: controller.UID}
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // TestHandler sends reviews as an API server does.
@@ -51,6 +54,37 @@ func TestHandler(t *testing.T) {
 			}
 			if diff := cmp.Diff(admissionv1.AdmissionReview{TypeMeta: kind, Response: tc.want}, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOwner takes the controller of a new object for who asks, but a pod that is resized for itself: the one pod's part is not what
+// its ReplicaSet needs for another one.
+func TestOwner(t *testing.T) {
+	const owned = `{"metadata": {"name": "web-1", "generateName": "web-", "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": true}]}}`
+	for name, tc := range map[string]struct {
+		operation admissionv1.Operation
+		name      string
+		object    string
+		want      demand.Owner
+	}{
+		"created by a controller":       {operation: admissionv1.Create, object: owned, want: demand.Owner{Kind: "ReplicaSet", Name: "web", UID: "u"}},
+		"created":                       {operation: admissionv1.Create, name: "bare", object: `{}`, want: demand.Owner{Kind: "Pod", Name: "bare"}},
+		"created with a generated name": {operation: admissionv1.Create, object: `{"metadata": {"generateName": "job-"}}`, want: demand.Owner{Kind: "Pod", Name: "job-*"}},
+		"resized":                       {operation: admissionv1.Update, name: "web-1", object: owned, want: demand.Owner{Kind: "Pod", Name: "web-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, err := read(&admissionv1.AdmissionRequest{
+				Name: tc.name, Operation: tc.operation, Kind: metav1.GroupVersionKind{Version: "v1", Kind: "Pod"},
+				Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
+				Object:   runtime.RawExtension{Raw: []byte(tc.object)}, OldObject: runtime.RawExtension{Raw: []byte(tc.object)},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, request.Owner); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

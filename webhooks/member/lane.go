@@ -11,14 +11,15 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const (
 	// underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
 	underway = time.Second
-	// disappointments is how many holds in a row may end without a raise before the next ones are not held, for respite: the
-	// budget is used up.
+	// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not held,
+	// for respite: the budget is used up.
 	disappointments = 3
 	respite         = 5 * time.Second
 )
@@ -42,8 +43,7 @@ type lane struct {
 	sum     amount.List // what they ask for together
 	waiters []*waiter
 
-	disappointed int
-	lastTimeout  time.Time
+	vain []disappointment // the last holds in a row that came to nothing, the oldest first
 
 	signs int  // how often the hub wrote the share
 	asks  bool // for a sign of the hub: a request was held in vain without one, and there was none since
@@ -55,10 +55,17 @@ type passage struct {
 	at    time.Time
 }
 
+// disappointment is a hold that came to nothing.
+type disappointment struct {
+	asked amount.List
+	at    time.Time
+}
+
 // waiter is a request that waits for room. fits is closed when there is.
 type waiter struct {
 	asked  amount.List
 	since  time.Time
+	until  time.Time
 	raises int
 	signs  int
 	fits   chan struct{}
@@ -93,23 +100,46 @@ func dependable(quota *corev1.ResourceQuota) bool {
 	return true
 }
 
-// enter returns nil if there is room for the request, which has it then. Otherwise it returns the waiter, and whether
-// it is worth holding.
-func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) (w *waiter, hold bool) {
+// enter says whether there is room for the request, which has it then.
+func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.room(asked, now) {
-		if !dryRun {
-			l.let(asked, now)
-		}
-		return nil, false
+	fits := l.room(asked, now)
+	if fits && !dryRun {
+		l.let(asked, now)
 	}
-	w = &waiter{asked: asked, since: now, raises: l.raises, signs: l.signs, fits: make(chan struct{})}
-	hold = !dryRun && !l.silent(now) && (l.disappointed < disappointments || now.Sub(l.lastTimeout) >= respite)
-	if hold {
+	return fits
+}
+
+// queue returns the waiter of a request that there was no room for, which has waited for other shares before; nil if it is not
+// worth holding.
+func (l *lane) queue(asked amount.List, now time.Time, before time.Duration) *waiter {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	w := &waiter{asked: asked, since: now, until: now.Add(patience(l.share) - before), raises: l.raises, signs: l.signs, fits: make(chan struct{})}
+	switch {
+	case l.room(asked, now):
+		l.goOn(w, now)
+	case l.silent(now), l.inVain(asked, now), !w.until.After(now):
+		return nil
+	default:
 		l.waiters = append(l.waiters, w)
 	}
-	return w, hold
+	return w
+}
+
+// inVain says whether one that asked for no more was just held in vain, after others.
+func (l *lane) inVain(asked amount.List, now time.Time) bool {
+	return len(l.vain) == disappointments && slices.ContainsFunc(l.vain, func(d disappointment) bool {
+		return now.Sub(d.at) < respite && asked.Covers(d.asked)
+	})
+}
+
+// goOn ends the wait of a request that there is room for.
+func (l *lane) goOn(w *waiter, now time.Time) {
+	l.let(w.asked, now)
+	w.passed = true
+	close(w.fits)
 }
 
 // silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave none yet.
@@ -162,12 +192,10 @@ func (l *lane) unreserve(asked amount.List) {
 	}
 }
 
-// patience returns how long a request may be held.
-func (l *lane) patience() time.Duration {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.share != nil && l.share.Spec.Admission.WaitMilliseconds != nil {
-		return time.Duration(*l.share.Spec.Admission.WaitMilliseconds) * time.Millisecond
+// patience returns how long a request may be held for a share.
+func patience(share *quotav1alpha1.QuotaShare) time.Duration {
+	if share != nil && share.Spec.Admission.WaitMilliseconds != nil {
+		return time.Duration(*share.Spec.Admission.WaitMilliseconds) * time.Millisecond
 	}
 	return pace.Hold
 }
@@ -184,13 +212,22 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 		l.let(w.asked, now)
 		return true
 	}
+	if now.Sub(w.since) < patience(l.share)/2 {
+		return false // it was cut short, which says nothing
+	}
 	if l.raises > w.raises {
-		l.disappointed = 0
-	} else if w.since.After(l.lastTimeout) {
-		l.disappointed, l.lastTimeout = l.disappointed+1, now
+		l.vain = nil
+	} else if len(l.vain) == 0 || w.since.After(l.vain[len(l.vain)-1].at) {
+		l.vain = append(l.vain[max(0, len(l.vain)-disappointments+1):], disappointment{asked: w.asked, at: now})
 	}
 	l.asks = l.asks || l.raises == w.raises && l.signs == w.signs
 	return false
+}
+
+// hopeless says whether no raise can make room for a request: it is not held, and nobody else shall have less for it.
+func (l *lane) hopeless(asked amount.List) bool {
+	share := l.shareNow()
+	return share != nil && demand.Hopeless(share, asked)
 }
 
 func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
@@ -214,9 +251,23 @@ func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 		l.hub.wrote(now)
 	}
 	if l.share == nil || raised(l.share.Spec.Hard, share.Spec.Hard) {
-		l.disappointed = 0
+		l.vain = nil
 	}
 	l.share = share
+}
+
+// deleteShare strikes out the share.
+func (l *lane) deleteShare() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.share = nil
+}
+
+// empty says whether there is neither a share nor a ResourceQuota.
+func (l *lane) empty() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.share == nil && l.quota == nil
 }
 
 // raised says whether a limit is higher than it was.
@@ -251,9 +302,7 @@ func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 		if !l.room(w.asked, now) {
 			return false
 		}
-		l.let(w.asked, now)
-		w.passed = true
-		close(w.fits)
+		l.goOn(w, now)
 		return true
 	})
 }

@@ -1,13 +1,17 @@
 package member
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // inVain sends a request that is held until its time is up.
@@ -48,6 +52,81 @@ func TestAdmitGivesUpHolding(t *testing.T) {
 	s.notHeld()
 	s.written("10.5")
 	s.inVain()
+}
+
+// TestAdmitGivesUpHoldingForWhoAsksForNoLess goes on holding smaller requests after large ones were held in vain, until that is in
+// vain for them too; and large ones again after their respite, whatever became of small ones meanwhile.
+func TestAdmitGivesUpHoldingForWhoAsksForNoLess(t *testing.T) {
+	s := newScene(t, "8")
+	vain := func(cpu string) {
+		s.Helper()
+		s.clock.Step(time.Millisecond)
+		s.answer(s.held(request(cpu)), 600*time.Millisecond)
+		s.written("10")
+	}
+	notHeld := func(cpu string) {
+		s.Helper()
+		if got := s.admit(request(cpu)); got == "" {
+			s.Errorf("%s fits", cpu)
+		}
+	}
+	for range disappointments {
+		vain("9")
+	}
+	notHeld("9")
+	notHeld("10")
+	s.clock.Step(respite / 2)
+	vain("4")
+	notHeld("4")
+	notHeld("9")
+	vain("3")
+	s.clock.Step(respite)
+	vain("9")
+	notHeld("9")
+	vain("4")
+	notHeld("4")
+}
+
+// TestAdmitHoldsNothingForMoreThanThereIs denies at once what the whole budget has no room for, and asks for nothing; not so when the
+// budget is not known, or was raised.
+func TestAdmitHoldsNothingForMoreThanThereIs(t *testing.T) {
+	s := newScene(t, "8")
+	budget := func(list corev1.ResourceList) {
+		s.share = s.share.DeepCopy()
+		s.share.Spec.Fleet.Budget = list
+		s.gate.SetShare(s.share)
+	}
+	huge := request("31")
+	if got := s.admit(huge); !strings.HasPrefix(got, "exceeded quota: compute, requested: requests.cpu=31,") {
+		t.Errorf("got %q", got)
+	}
+	if s.reports.Load() > 0 || s.demand() != "0" {
+		t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
+	}
+	s.answer(s.held(request("30")), 600*time.Millisecond)
+	s.written("10")
+	for _, list := range []corev1.ResourceList{nil, {"pods": resource.MustParse("1")}, {"requests.cpu": resource.MustParse("31")}} {
+		budget(list)
+		s.written("10")
+		s.clock.Step(respite)
+		s.answer(s.held(huge), 600*time.Millisecond)
+	}
+}
+
+// TestAdmitHoldsNothingForFullNodes denies at once a pod that no node has room for, which the hub is not told of, and holds others.
+func TestAdmitHoldsNothingForFullNodes(t *testing.T) {
+	s := newScene(t, "8")
+	s.gate.Book.SetPod(demand.Pod{
+		UID: "stuck", Owner: "other", Namespace: key.Namespace, Unschedulable: s.clock.Now(), Shape: demand.ShapeOf(&cpuPod("3").Spec),
+	}, s.clock.Now())
+	s.inVain()
+	s.written("10")
+	s.clock.Step(time.Minute)
+	s.notHeld()
+	if got := s.demand(); got != "0" {
+		t.Errorf("a demand of %s is stated", got)
+	}
+	s.answer(s.held(request("2900m")), 600*time.Millisecond)
 }
 
 // TestAdmitHoldsNothingWhileTheHubIsSilent holds no more after one request was held without a sign of the hub, however long
