@@ -140,6 +140,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 	if err := r.readShare(ctx, s, m, key); err != nil {
 		m.unreachable = unreadable(m.name, err)
 		ctrl.LoggerFrom(ctx).V(1).Info("Reading a share failed", "Cluster", m.name, "reason", err.Error())
+		return
 	}
 	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {
 		m.unreachable = "health probes fail"
