@@ -52,7 +52,8 @@ const preamble = `# Safety under attack
 Written by ` + "`make safety`" + `, which runs the end-to-end scenarios: a hub and three members that are real control planes on one machine, one
 of them with two API servers, and the whole product on them. Where a load is given, writers created and deleted pods as fast as the API
 servers answered, while the faults were injected and limits moved. There are no nodes, but for the scenario of full ones: pods exist, which is what
-quota counts, and do not run. An observer that shares no code with the product watches every version of every
+quota counts, and do not run. The quota controllers recount everything each minute, not every five: they keep the charge of a pod that
+failed to be made until then. An observer that shares no code with the product watches every version of every
 ResourceQuota. Excess is by how much the sum over members of max(status.hard, status.used) was above the budget (after a cut: above what
 was granted before). *Proved* is what no delay of a watch can explain; *by arrival alone* may be such a delay. *Native overcharge* is what
 native quota charged above its own limit, whoever had written that. A scenario is ok if nothing was proved, if it ended settled, and if

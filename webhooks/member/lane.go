@@ -19,9 +19,9 @@ const (
 	// underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
 	underway = time.Second
 	// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not held,
-	// for respite: the budget is used up.
+	// for holdPause: the budget is used up.
 	disappointments = 3
-	respite         = 5 * time.Second
+	holdPause       = 5 * time.Second
 )
 
 // lane is where the requests of one share pass.
@@ -131,7 +131,7 @@ func (l *lane) queue(asked amount.List, now time.Time, before time.Duration) *wa
 // inVain says whether one that asked for no more was just held in vain, after others.
 func (l *lane) inVain(asked amount.List, now time.Time) bool {
 	return len(l.vain) == disappointments && slices.ContainsFunc(l.vain, func(d disappointment) bool {
-		return now.Sub(d.at) < respite && asked.Covers(d.asked)
+		return now.Sub(d.at) < holdPause && asked.Covers(d.asked)
 	})
 }
 

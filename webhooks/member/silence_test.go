@@ -46,7 +46,7 @@ func TestAdmitGivesUpHolding(t *testing.T) {
 		s.written("10")
 	}
 	s.notHeld()
-	s.clock.Step(respite)
+	s.clock.Step(holdPause)
 	s.inVain()
 	s.written("10")
 	s.notHeld()
@@ -55,7 +55,7 @@ func TestAdmitGivesUpHolding(t *testing.T) {
 }
 
 // TestAdmitGivesUpHoldingForWhoAsksForNoLess goes on holding smaller requests after large ones were held in vain, until that is in
-// vain for them too; and large ones again after their respite, whatever became of small ones meanwhile.
+// vain for them too; and large ones again after a pause, whatever became of small ones meanwhile.
 func TestAdmitGivesUpHoldingForWhoAsksForNoLess(t *testing.T) {
 	s := newScene(t, "8")
 	vain := func(cpu string) {
@@ -75,12 +75,12 @@ func TestAdmitGivesUpHoldingForWhoAsksForNoLess(t *testing.T) {
 	}
 	notHeld("9")
 	notHeld("10")
-	s.clock.Step(respite / 2)
+	s.clock.Step(holdPause / 2)
 	vain("4")
 	notHeld("4")
 	notHeld("9")
 	vain("3")
-	s.clock.Step(respite)
+	s.clock.Step(holdPause)
 	vain("9")
 	notHeld("9")
 	vain("4")
@@ -108,7 +108,7 @@ func TestAdmitHoldsNothingForMoreThanThereIs(t *testing.T) {
 	for _, list := range []corev1.ResourceList{nil, {"pods": resource.MustParse("1")}, {"requests.cpu": resource.MustParse("31")}} {
 		budget(list)
 		s.written("10")
-		s.clock.Step(respite)
+		s.clock.Step(holdPause)
 		s.answer(s.held(huge), 600*time.Millisecond)
 	}
 }
