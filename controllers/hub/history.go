@@ -75,13 +75,13 @@ func (h *history) dampedFor(now time.Time, damping time.Duration) time.Duration 
 	return max(0, damping-now.Sub(h.moved))
 }
 
-// gaveOf returns of which resources the target went down within the time of a respite.
-func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]bool {
+// gaveOf returns how long ago the target went down last, by resource name.
+func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	gave := make(map[corev1.ResourceName]bool, len(h.gave))
+	gave := make(map[corev1.ResourceName]time.Duration, len(h.gave))
 	for name, at := range h.gave {
-		gave[name] = now.Sub(at) < pace.RespiteTime
+		gave[name] = now.Sub(at)
 	}
 	return gave
 }

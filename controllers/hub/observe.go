@@ -47,8 +47,8 @@ type member struct {
 	report ledger.Report
 	// demand is what share says that the member could use beyond what it uses.
 	demand amount.List
-	// gave says of which resources the member gave room away a moment ago.
-	gave map[corev1.ResourceName]bool
+	// gave is how long ago the member last gave room away, by resource name.
+	gave map[corev1.ResourceName]time.Duration
 	// dampedFor is how long the limit must not move for headroom.
 	dampedFor time.Duration
 	// toldFor is how long the usage that its share was told of will do.

@@ -100,7 +100,7 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
 			Used: m.report.Used[name], Demand: m.demand[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
-		if m.gave[name] {
+		if ago, gave := m.gave[name]; gave && ago < pace.RespiteTimeOf(m.demand[name]) {
 			c.Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
 		}
 		if !s.static() {

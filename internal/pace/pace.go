@@ -26,6 +26,9 @@ const (
 	HoldDamping = time.Minute
 	// RespiteTime is how long a cluster that gave room away keeps its respite.
 	RespiteTime = time.Minute
+	// AskingRespiteTime is the same for a cluster that asks for room itself: what it keeps did not serve it, and may be what
+	// another one lacks.
+	AskingRespiteTime = 10 * time.Second
 )
 
 // Options are those of the allocation.
@@ -43,6 +46,14 @@ func DampingOf(hold bool) time.Duration {
 		return HoldDamping
 	}
 	return Damping
+}
+
+// RespiteTimeOf returns how long a cluster that asks for this much keeps its respite.
+func RespiteTimeOf(demand int64) time.Duration {
+	if demand > 0 {
+		return AskingRespiteTime
+	}
+	return RespiteTime
 }
 
 // Respite returns what a cluster that gave room away keeps for a while before others are given what they ask for: of what

@@ -58,6 +58,7 @@ type knobs struct {
 	Hold     time.Duration `json:"holdNanoseconds"`
 	Age      time.Duration `json:"ageNanoseconds"`
 	Respite  time.Duration `json:"respiteNanoseconds"`
+	Asking   time.Duration `json:"askingRespiteNanoseconds"`
 	Damp     time.Duration `json:"dampNanoseconds"`
 	Headroom int64         `json:"headroomPercent"`
 	Reserve  int64         `json:"reservePercent"`
@@ -80,6 +81,7 @@ func parse(args []string) (c config, err error) {
 	flags.DurationVar(&c.knobs.Hold, "hold", pace.Hold, "how long a request may wait for a raise")
 	flags.DurationVar(&c.knobs.Age, "age", pace.Memory, "how long a refused request counts as demand")
 	flags.DurationVar(&c.knobs.Respite, "respite", pace.RespiteTime, "how long a cluster that gave room keeps its respite")
+	flags.DurationVar(&c.knobs.Asking, "asking-respite", pace.AskingRespiteTime, "how long it does while it asks for room itself")
 	flags.DurationVar(&c.knobs.Damp, "damp", pace.HoldDamping,
 		"how long a cluster is damped after its limit moved, where requests may wait")
 	flags.Int64Var(&c.knobs.Headroom, "headroom", pace.HeadroomPercent, "headroom in percent of usage and demand")

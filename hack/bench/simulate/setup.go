@@ -52,6 +52,8 @@ type Policy struct {
 	Age time.Duration
 	// Respite is how long a member that was lowered keeps its respite.
 	Respite time.Duration
+	// AskingRespite is the same for a member that asks for room itself.
+	AskingRespite time.Duration
 	// Damp is how long a member is damped after its limit was moved.
 	Damp time.Duration
 	// Options are those of allocate.Auto.
@@ -129,4 +131,12 @@ func (r *Result) Add(other Result) {
 	r.Waits = append(r.Waits, other.Waits...)
 	r.Over = max(r.Over, other.Over)
 	r.Rounds += other.Rounds
+}
+
+// respiteOf returns how long a member that asks for this much keeps its respite.
+func (p Policy) respiteOf(demand int64) time.Duration {
+	if demand > 0 {
+		return p.AskingRespite
+	}
+	return p.Respite
 }
