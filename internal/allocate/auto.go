@@ -22,16 +22,18 @@ type Options struct {
 // the hub refills its reserve when it is below half. All of it comes out of what is free first, and then from those
 // above their fair share, beginning with who has the most above it, so that few are moved.
 //
-// The demand of a member is for pods of one shape: when one resource cannot give all of its part, the others need to
-// give no more of theirs.
+// What of a member's demand is of one kind is for objects of one shape: when one resource cannot give all of its part, the
+// others need to give no more of theirs. Where a budget does not hold all demand, it serves whole units.
 func Auto(in Input, options Options) Result {
 	a := newAuto(&in, options)
 	a.couple()
 	result := newResult(&in)
+	result.asks = make([][]int64, len(a.plans))
 	for r := range a.plans {
 		p := &a.plans[r]
 		p.layRest()
 		p.move()
+		result.asks[r] = p.asks
 		for i := range in.Members {
 			result.Verdicts[i][r] = p.verdict(i)
 		}
@@ -48,6 +50,7 @@ type auto struct {
 	bounds  []Bound // the weights and ranks of the members; lo and hi are set for each fill
 	surplus []int64 // what each holds above its fair share, as far as it is kept
 	donors  []int   // working memory
+	short   []int   // working memory
 	parts   []int64 // the result of a fill of the moves
 }
 
@@ -77,6 +80,7 @@ func newAuto(in *Input, options Options) *auto {
 		bounds:  make([]Bound, members),
 		surplus: make([]int64, members),
 		donors:  make([]int, 0, members),
+		short:   make([]int, 0, members),
 		parts:   make([]int64, members),
 	}
 	for i := range in.Members {

@@ -20,11 +20,28 @@ func anyAuto(t *rapid.T, resources int) (Input, Options) {
 			c.Target = rapid.OneOf(rapid.Just(c.Granted), rapid.Int64Range(0, c.Granted)).Draw(t, "target")
 			c.Lendable = rapid.OneOf(rapid.Just(c.Min), rapid.Int64Range(0, c.Min)).Draw(t, "lendable")
 		}
+		if resources > 1 {
+			m.splitDemand(t)
+		}
 	}
 	percents := rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, 100))
 	return in, Options{
 		HeadroomPercent: percents.Draw(t, "headroom"),
 		ReservePercent:  percents.Draw(t, "reserve"),
+	}
+}
+
+// splitDemand draws units, and kinds that have all of the demand.
+func (m *Member) splitDemand(t *rapid.T) {
+	first, second := make([]int64, len(m.Claims)), make([]int64, len(m.Claims))
+	for r := range m.Claims {
+		c := &m.Claims[r]
+		c.Unit = rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "unit")
+		first[r] = rapid.OneOf(rapid.Just[int64](0), rapid.Just(c.Demand), rapid.Int64Range(0, c.Demand)).Draw(t, "of the first kind")
+		second[r] = c.Demand - first[r]
+	}
+	if rapid.Bool().Draw(t, "kinds") {
+		m.Kinds = [][]int64{first, second}
 	}
 }
 
@@ -206,7 +223,10 @@ func TestAutoIsWorkConserving(t *testing.T) {
 		for r, budget := range in.Budgets {
 			sum := in.sum(func(i int) int64 { return v[i][r].Target })
 			for i := range in.Members {
-				if v[i][r].Reason == Short && sum.Cmp(big.NewInt(budget)) < 0 {
+				c := in.Members[i].Claims[r].normalized()
+				next := min(plus(c.whole(v[i][r].Target), c.Unit), plus(c.Used, c.Demand))
+				missing := big.NewInt(max(next-v[i][r].Target, 1))
+				if v[i][r].Reason == Short && missing.Add(missing, sum).Cmp(big.NewInt(budget)) <= 0 {
 					t.Fatalf("%d is short of resource %d while only %d of %d is given", i, r, sum, budget)
 				}
 			}

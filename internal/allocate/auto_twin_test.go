@@ -22,6 +22,7 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 					Used:     small.Draw(t, "used"),
 					Respite:  small.Draw(t, "respite"),
 					Demand:   small.Draw(t, "demand"),
+					Unit:     rapid.Int64Range(0, 12).Draw(t, "unit"),
 				}},
 			})
 		}
@@ -52,6 +53,9 @@ func slowFair(in Input, options Options) []int64 {
 			}
 		}
 		need = slowFill(in.Budgets[0], bounds)
+		if reason == Demand {
+			in.slowUnits(need, bounds)
+		}
 	}
 	slack := in.Budgets[0]
 	for _, x := range need {
@@ -75,4 +79,32 @@ func slowFair(in Input, options Options) []int64 {
 		extra[i] += need[i]
 	}
 	return extra
+}
+
+// slowUnits takes what serves nobody from those who lack something, and hands units of it out one by one.
+func (in Input) slowUnits(need []int64, bounds []Bound) {
+	order := make([]int, len(need))
+	left := int64(0)
+	for i := range need {
+		order[in.ranks()[i]] = i
+		unit := max(in.Members[i].Claims[0].Unit, 1)
+		for need[i] < bounds[i].Hi && need[i] > bounds[i].Lo && (need[i]-in.Members[i].Claims[0].Used)%unit != 0 {
+			need[i], left = need[i]-1, left+1
+		}
+	}
+	for _, weighted := range []bool{true, false} {
+		for _, i := range order {
+			unit := max(in.Members[i].Claims[0].Unit, 1)
+			for weighted == (bounds[i].Weight > 0) && need[i] < bounds[i].Hi {
+				next := need[i] + 1
+				for next < bounds[i].Hi && (next-in.Members[i].Claims[0].Used)%unit != 0 {
+					next++
+				}
+				if next-need[i] > left {
+					break
+				}
+				need[i], left = next, left-(next-need[i])
+			}
+		}
+	}
 }

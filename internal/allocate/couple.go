@@ -36,27 +36,44 @@ func (p *plan) expectAll() {
 	}
 }
 
-// trim sets what everybody asks for: the part of its demand that the tightest of the other resources serves. The
-// resource itself does not limit the ask, so that a member gets more of it as soon as others leave it more.
+// trim sets what everybody asks for: of each kind of its demand the part that the tightest of the other resources of that
+// kind serves. The resource itself does not limit the ask, so that a member gets more of it as soon as others leave it more.
 func (p *plan) trim() (changed bool) {
 	for i := range p.claims {
-		if p.claims[i].Demand == 0 {
+		demand := p.claims[i].Demand
+		if demand == 0 {
 			continue
 		}
-		part := fraction{1, 1}
-		for r := range p.plans {
-			if r == p.resource {
-				continue
-			}
-			if served := p.plans[r].servedPart(i); served.compare(part) < 0 {
-				part = served
+		var ask int64
+		if kinds := p.in.Members[i].Kinds; len(kinds) == 0 {
+			ask = timesUp(demand, p.servedElsewhere(i, nil))
+		} else {
+			for _, kind := range kinds {
+				if of := kind[p.resource]; of > 0 {
+					ask = plus(ask, timesUp(of, p.servedElsewhere(i, kind)))
+				}
 			}
 		}
-		if ask := timesUp(p.claims[i].Demand, part); ask != p.asks[i] {
+		if ask = min(ask, demand); ask != p.asks[i] {
 			p.asks[i], changed = ask, true
 		}
 	}
 	return changed
+}
+
+// servedElsewhere is the part of its demand that the member i gets of the tightest of the other resources that a kind asks for,
+// of all of them if no kind is given.
+func (p *plan) servedElsewhere(i int, kind []int64) fraction {
+	part := fraction{1, 1}
+	for r := range p.plans {
+		if r == p.resource || kind != nil && kind[r] <= 0 {
+			continue
+		}
+		if served := p.plans[r].servedPart(i); served.compare(part) < 0 {
+			part = served
+		}
+	}
+	return part
 }
 
 // servedPart is the part of its demand that the member i gets. It is 1 if the member gets all that it asks for, even if

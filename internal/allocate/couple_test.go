@@ -38,6 +38,25 @@ func TestAutoRoundsWhatItTrimsUp(t *testing.T) {
 	}
 }
 
+// TestAutoCouplesKinds has a pod wait for a gpu that nobody has, and others of the same member, which want none, get their cpu.
+func TestAutoCouplesKinds(t *testing.T) {
+	in := Input{
+		Quota:   "q",
+		Budgets: []int64{4, 100},
+		Members: []Member{
+			{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 1}, {Max: Unlimited, Used: 10, Demand: 34}}, Kinds: [][]int64{{1, 4}, {0, 30}}},
+			{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 4, Target: 4}, {Max: Unlimited}}},
+		},
+	}
+	want := [][]Verdict{
+		{{0, 0, Short}, {40, 40, Coupled}},
+		{{4, 4, Kept}, {0, 0, Kept}},
+	}
+	if diff := cmp.Diff(want, Auto(in, Options{ReservePercent: 100}).Verdicts); diff != "" {
+		t.Errorf("Auto (-want +got):\n%s", diff)
+	}
+}
+
 // TestAutoCouplesTies has two resources that are equally short for everybody: they must not give way to each other.
 func TestAutoCouplesTies(t *testing.T) {
 	in := Input{Quota: "q", Budgets: []int64{10, 20}}

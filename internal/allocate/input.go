@@ -31,6 +31,9 @@ type Member struct {
 	Damped bool
 	// Claims holds the member's state, one entry per resource, parallel to Input.Budgets.
 	Claims []Claim
+	// Kinds splits the demand by what is asked for together: per kind, what it asks for of each resource, parallel to
+	// Input.Budgets. Without any, all demand is of one kind.
+	Kinds [][]int64
 }
 
 // Claim is one member's state for one resource, in the unit of that resource.
@@ -46,6 +49,9 @@ type Claim struct {
 	Respite int64
 	// Demand is what the member could use right now beyond Used.
 	Demand int64
+	// Unit is the least that one of those who ask asks for. Where not all of the demand is served, whole units are: less
+	// would serve nobody. Zero counts as one.
+	Unit int64
 	// Granted is the most that the member may be enforcing or using. It counts while the member is pinned.
 	Granted int64
 	// Target is what the member was last told to enforce, at most Granted. Auto starts from it and not from Granted:
@@ -55,11 +61,18 @@ type Claim struct {
 
 // normalized is the claim as it counts: no amount below zero, and Max not below Min.
 func (c Claim) normalized() Claim {
-	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Granted, &c.Target} {
+	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Unit, &c.Granted, &c.Target} {
 		*amount = max(*amount, 0)
 	}
 	c.Max = max(c.Max, c.Min)
+	c.Unit = max(c.Unit, 1)
 	return c
+}
+
+// whole is the level, at most the given one, which is not below Used, at which nothing is left of what does not hold another
+// unit.
+func (c *Claim) whole(level int64) int64 {
+	return level - (level-c.Used)%c.Unit
 }
 
 // held is what a member that cannot be changed may be holding.
@@ -82,6 +95,8 @@ type Verdict struct {
 // Result holds the verdicts, [member][resource], in the order of the input.
 type Result struct {
 	Verdicts [][]Verdict
+	// asks is what of the demands Auto took for useful, [resource][member].
+	asks [][]int64
 }
 
 // newResult makes room for one verdict per member and resource.

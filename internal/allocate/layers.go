@@ -1,5 +1,10 @@
 package allocate
 
+import (
+	"cmp"
+	"slices"
+)
+
 // layer is a step of the distribution: everybody is brought up to its level before the next layer gets anything.
 type layer struct {
 	reason Reason
@@ -12,7 +17,15 @@ var needLayers = [...]layer{
 	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
 	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, plus(c.Used, ask)) }},
 	{Respite, func(c *Claim, _ int64) int64 { return min(c.Max, c.Respite) }},
-	{Demand, func(c *Claim, ask int64) int64 { return min(c.Max, plus(c.Used, ask)) }},
+	{Demand, func(c *Claim, ask int64) int64 { return c.wanted(ask) }},
+}
+
+// wanted is what the member would use if it got what it asks for, as far as its max holds another unit of that.
+func (c *Claim) wanted(ask int64) int64 {
+	if level := plus(c.Used, ask); level <= c.Max {
+		return level
+	}
+	return c.whole(max(c.Max, c.Used))
 }
 
 // fullNeed is the need of a member if the budget holds it.
@@ -38,11 +51,45 @@ func (p *plan) layNeed() {
 		}
 		if together.exceeds(p.budget) {
 			p.filler.fill(p.budget, p.bounds, p.need)
+			if l.reason == Demand {
+				p.serveUnits()
+			}
 			return
 		}
 		for i := range p.bounds {
 			p.need[i] = p.bounds[i].Hi
 		}
+	}
+}
+
+// serveUnits takes from each what is less than a unit of what it asks for, and serves further units out of what that leaves,
+// of one member after the other, in an order that stays the same; those of weight zero come last.
+func (p *plan) serveUnits() {
+	var left int64
+	short := p.short[:0]
+	for i := range p.need {
+		if p.need[i] >= p.bounds[i].Hi {
+			continue
+		}
+		whole := max(p.bounds[i].Lo, p.claims[i].whole(p.need[i]))
+		left += p.need[i] - whole
+		p.need[i] = whole
+		short = append(short, i)
+	}
+	if left == 0 {
+		return
+	}
+	slices.SortFunc(short, func(i, j int) int {
+		a, b := &p.bounds[i], &p.bounds[j]
+		return cmp.Or(cmp.Compare(min(b.Weight, 1), min(a.Weight, 1)), cmp.Compare(a.Rank, b.Rank))
+	})
+	for _, i := range short {
+		level := min(p.bounds[i].Hi, p.need[i]+left)
+		if level < p.bounds[i].Hi {
+			level = max(p.need[i], p.claims[i].whole(level))
+		}
+		left -= level - p.need[i]
+		p.need[i] = level
 	}
 }
 
