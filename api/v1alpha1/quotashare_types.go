@@ -149,11 +149,34 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
+	// asks split demand by what is asked for together: each is of objects that are charged under the same resource names.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	Asks []Ask `json:"asks,omitempty"`
+
 	// requested is what requests ask for that do not fit, by the replica of the agent that has seen them. The replica that leads
 	// has it in demand, with what itself has seen, and it alone reads this.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=8
 	Requested map[string]Requested `json:"requested,omitempty"`
+}
+
+// Ask is what objects ask for that are charged under the same resource names.
+type Ask struct {
+	// amounts are what all of them ask for.
+	// +required
+	// +mapType=atomic
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	Amounts map[corev1.ResourceName]resource.Quantity `json:"amounts,omitempty"`
+
+	// unit is the least that one of them asks for, by resource name. Limits are raised by whole units where the budget does not
+	// hold all that is asked for.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Unit map[corev1.ResourceName]resource.Quantity `json:"unit,omitempty"`
 }
 
 // Requested is what requests ask for that one replica of the agent has seen.
@@ -185,6 +208,12 @@ type OwnerRequests struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	Amounts map[corev1.ResourceName]resource.Quantity `json:"amounts,omitempty"`
+
+	// unit is the least that one of its requests asks for, by resource name.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Unit map[corev1.ResourceName]resource.Quantity `json:"unit,omitempty"`
 }
 
 // QuotaShareList is a list of QuotaShare.

@@ -24,6 +24,8 @@ type agent struct {
 	// demand is what could be used beyond that, asked how often it was asked whether the hub is there.
 	demand corev1.ResourceList
 	asked  int64
+	// kinds splits demand.
+	kinds []quotav1alpha1.Ask
 	// wants, if set, is how many pods could be used: as many of them are as the limit allows, and the rest is demand.
 	wants int64
 	// uncounted, if set, is a name that nothing is counted under.
@@ -43,7 +45,12 @@ type agent struct {
 func (a *agent) uses(list corev1.ResourceList) { a.used = list }
 
 // asks says what could be used beyond what is in use from now on.
-func (a *agent) asks(list corev1.ResourceList) { a.demand = list }
+func (a *agent) asks(list corev1.ResourceList) { a.demand, a.kinds = list, nil }
+
+// asksAtOnce is the same for one object that needs all of it.
+func (a *agent) asksAtOnce(list corev1.ResourceList) {
+	a.demand, a.kinds = list, []quotav1alpha1.Ask{{Amounts: list, Unit: list}}
+}
 
 // act does what is to be done, and says whether that was anything.
 func (a *agent) act() bool {
@@ -103,7 +110,7 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	stored := a.share(a.name)
 	status := &share.Status
 	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
-	status.Demand, status.Asked = a.demand, a.asked
+	status.Demand, status.Asks, status.Asked = a.demand, a.kinds, a.asked
 	for name := range a.hard {
 		status.Used[name] = resource.MustParse("0")
 		if used, ok := a.used[name]; ok {

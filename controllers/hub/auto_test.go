@@ -234,3 +234,51 @@ func TestFirstLimitsDoNotWait(t *testing.T) {
 	}
 	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
 }
+
+// TestObjectsThatNeedAllOfTheBudget has two clusters ask for all of it, each for one object: half of it each would serve neither.
+func TestObjectsThatNeedAllOfTheBudget(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, following)
+	w.settle()
+	first, second := w.agents["east"], w.agents["west"]
+	first.asksAtOnce(list("pods", "20"))
+	second.asksAtOnce(list("pods", "20"))
+	w.settle()
+	granted := func(a *agent) int64 {
+		hard := w.agents[a.name].hard["pods"]
+		return hard.Value()
+	}
+	if granted(first) == 0 {
+		first, second = second, first
+	}
+	if granted(first) != 20 || granted(second) != 0 {
+		t.Fatalf("%s has %d and %s %d of 20", first.name, granted(first), second.name, granted(second))
+	}
+	first.uses(list("pods", "20"))
+	first.asks(nil)
+	w.settle()
+	if granted(first) != 20 {
+		t.Errorf("what is in use went to %d", granted(first))
+	}
+	first.uses(nil)
+	w.settle()
+	if granted(second) != 20 {
+		t.Errorf("%s has %d when nobody else wants any", second.name, granted(second))
+	}
+}
+
+// TestKindsOfDemand has objects ask for what the fleet has no more of, and others in the same cluster for something else: these get it.
+func TestKindsOfDemand(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, `{hard: {pods: "100", services: "4"}, placement: {clusterSelector: {}}}`)
+	w.agents["west"].uses(list("services", "4", "pods", "40"))
+	w.agents["west"].asks(list("pods", "20"))
+	w.settle()
+	east := w.agents["east"]
+	east.demand = list("pods", "34", "services", "1")
+	east.kinds = []quotav1alpha1.Ask{{Amounts: list("pods", "30")}, {Amounts: list("pods", "4", "services", "1")}}
+	w.settle()
+	if pods := east.hard["pods"]; pods.Value() < 30 {
+		t.Errorf("east has %s pods, and asks for 30 that need nothing else", pods.String())
+	}
+}

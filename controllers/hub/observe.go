@@ -47,6 +47,8 @@ type member struct {
 	report ledger.Report
 	// demand is what share says that the member could use beyond what it uses.
 	demand amount.List
+	// asks split demand by what is asked for together.
+	asks []quotav1alpha1.Ask
 	// gave is how long ago the member last gave room away, by resource name.
 	gave map[corev1.ResourceName]time.Duration
 	// dampedFor is how long the limit must not move for headroom.
@@ -208,7 +210,7 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 		return
 	}
 	m.report = ledger.ReportOf(share.Status)
-	m.demand = amount.Saturate(share.Status.Demand, amount.Up)
+	m.demand, m.asks = amount.Saturate(share.Status.Demand, amount.Up), share.Status.Asks
 }
 
 // forged returns the revision of a share, or that in force, if it is one that no ledger gives, else 0.

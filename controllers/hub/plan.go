@@ -93,12 +93,13 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 		claimant.ID, claimant.Weight = string(m.cluster.UID), t.weight
 	}
 	claimant.Damped = m.dampedFor > 0
+	claimant.Kinds = m.kinds(names)
 	claimant.Pinned = !s.static() && !s.responsive(m)
 	for i, name := range names {
 		c := &claimant.Claims[i]
 		*c = allocate.Claim{
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
-			Used: m.report.Used[name], Demand: m.demand[name], Granted: e.Granted[name], Target: e.Target[name],
+			Used: m.report.Used[name], Demand: m.demand[name], Unit: m.unit(name), Granted: e.Granted[name], Target: e.Target[name],
 		}
 		if ago, gave := m.gave[name]; gave && ago < pace.RespiteTimeOf(m.demand[name]) {
 			c.Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
@@ -108,6 +109,30 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 		}
 	}
 	return claimant
+}
+
+// kinds returns what each kind of the demand asks for, in the order of the names.
+func (m *member) kinds(names []corev1.ResourceName) [][]int64 {
+	kinds := make([][]int64, len(m.asks))
+	for k, ask := range m.asks {
+		amounts := amount.Saturate(ask.Amounts, amount.Up)
+		kinds[k] = make([]int64, len(names))
+		for i, name := range names {
+			kinds[k][i] = amounts[name]
+		}
+	}
+	return kinds
+}
+
+// unit returns the least that one of those who ask asks for, 0 if that is not known.
+func (m *member) unit(name corev1.ResourceName) int64 {
+	var least int64
+	for _, ask := range m.asks {
+		if unit := amount.Saturate(ask.Unit, amount.Up)[name]; unit > 0 && (least == 0 || unit < least) {
+			least = unit
+		}
+	}
+	return least
 }
 
 // restrict takes off a claim what the member could make no use of, or could not be given. A name that it does not count stays

@@ -78,31 +78,23 @@ func (d *Demand) source() source.Source {
 	})
 }
 
-// of returns the demand of a share, with what other replicas state, and after what time to look again, 0 if nothing is pending.
-func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav1alpha1.Requested) (corev1.ResourceList, time.Duration) {
+// of returns the demand of a share, with what other replicas state, as a sum and by kind, and after what time to look again, 0 if
+// nothing is pending.
+func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav1alpha1.Requested) (total corev1.ResourceList, asks []quotav1alpha1.Ask, after time.Duration) {
 	if d == nil {
-		return share.Status.Demand, 0
+		return share.Status.Demand, share.Status.Asks, 0
 	}
-	amounts, pending := d.Book.Demand(share, d.Clock.Now(), elsewhere(requested)...)
-	stated := limited(share, amounts)
-	after := time.Duration(0)
-	if pending || len(stated) > 0 {
+	needs, pending := d.Book.Demand(share, d.Clock.Now(), elsewhere(requested)...)
+	for _, need := range needs {
+		asks = append(asks, quotav1alpha1.Ask{Amounts: need.Amounts.ToList(share.Spec.Hard), Unit: need.Unit.ToList(share.Spec.Hard)})
+	}
+	if len(asks) > 0 {
+		total = demand.Total(needs).ToList(share.Spec.Hard)
+	}
+	if pending || len(asks) > 0 {
 		after = agingInterval
 	}
-	return stated, after
-}
-
-// limited returns those of the amounts that a share limits, nil if there are none.
-func limited(share *quotav1alpha1.QuotaShare, amounts amount.List) corev1.ResourceList {
-	for name, value := range amounts {
-		if _, limited := share.Spec.Hard[name]; !limited || value == 0 {
-			delete(amounts, name)
-		}
-	}
-	if len(amounts) == 0 {
-		return nil
-	}
-	return amounts.ToList(share.Spec.Hard)
+	return total, asks, after
 }
 
 // full says whether a part of the demand of a share is left out because no node has room for it.
@@ -123,7 +115,7 @@ func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
 func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
 	var again time.Duration
 	seen.requested = r.Demand.others(seen.share)
-	seen.demand, again = r.Demand.of(seen.share, seen.requested)
+	seen.demand, seen.asks, again = r.Demand.of(seen.share, seen.requested)
 	seen.full = r.Demand.full(seen.share)
 	seen.asked = r.Demand.asked(seen.share)
 	result, err := r.report(ctx, seen)

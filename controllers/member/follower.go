@@ -68,12 +68,12 @@ func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha
 }
 
 // elsewhere returns what replicas state, for the book.
-func elsewhere(requested map[string]quotav1alpha1.Requested) []map[string]amount.List {
-	stated := make([]map[string]amount.List, 0, len(requested))
+func elsewhere(requested map[string]quotav1alpha1.Requested) []map[string]demand.Need {
+	stated := make([]map[string]demand.Need, 0, len(requested))
 	for _, r := range requested {
-		asked := make(map[string]amount.List, len(r.Owners))
+		asked := make(map[string]demand.Need, len(r.Owners))
 		for _, o := range r.Owners {
-			asked[o.Owner] = amount.Saturate(o.Amounts, amount.Up)
+			asked[o.Owner] = demand.Need{Amounts: amount.Saturate(o.Amounts, amount.Up), Unit: amount.Saturate(o.Unit, amount.Up)}
 		}
 		stated = append(stated, asked)
 	}
@@ -162,9 +162,11 @@ func (d *Demand) owners(share *quotav1alpha1.QuotaShare, now time.Time) []quotav
 	var owners []quotav1alpha1.OwnerRequests
 	asked := d.Book.Asked(share, now)
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
-		if amounts := limited(share, asked[key]); amounts != nil {
-			owners = append(owners, quotav1alpha1.OwnerRequests{Owner: key, Amounts: amounts})
-		}
+		owners = append(owners, quotav1alpha1.OwnerRequests{
+			Owner:   key,
+			Amounts: asked[key].Amounts.ToList(share.Spec.Hard),
+			Unit:    asked[key].Unit.ToList(share.Spec.Hard),
+		})
 	}
 	return owners
 }

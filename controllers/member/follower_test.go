@@ -102,7 +102,7 @@ func (r *fakeReplicas) follow(after time.Duration) ctrl.Result {
 func (r *fakeReplicas) demand() string {
 	r.t.Helper()
 	share := r.share()
-	list, _ := r.leader.of(share, r.leader.others(share))
+	list, _, _ := r.leader.of(share, r.leader.others(share))
 	pods := list["pods"]
 	return pods.String()
 }

@@ -25,6 +25,7 @@ type observation struct {
 	quota      *corev1.ResourceQuota
 	foreign    []string
 	demand     corev1.ResourceList
+	asks       []quotav1alpha1.Ask
 	requested  map[string]quotav1alpha1.Requested
 	full       bool
 	asked      int64
@@ -63,7 +64,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 	if unblocks(&share.Status, &status) {
 		interval = unblockingInterval
 	}
-	status.Used, status.Demand = share.Status.Used, share.Status.Demand
+	status.Used, status.Demand, status.Asks = share.Status.Used, share.Status.Demand, share.Status.Asks
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
 	}
@@ -79,7 +80,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
-	status.Demand, status.Requested, status.Asked = seen.demand, seen.requested, seen.asked
+	status.Demand, status.Asks, status.Requested, status.Asked = seen.demand, seen.asks, seen.requested, seen.asked
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
 		names := quotav1.ResourceNames(seen.quota.Status.Used)

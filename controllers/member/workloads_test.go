@@ -74,7 +74,8 @@ func TestTemplatesWithLimits(t *testing.T) {
 	workload, _ := workloadOf(trimmed)
 	book := demand.NewBook()
 	book.SetWorkload(workload, time.Unix(1000, 0))
-	got, _ := book.Demand(share, time.Unix(1010, 0))
+	needs, _ := book.Demand(share, time.Unix(1010, 0))
+	got := demand.Total(needs)
 	if diff := cmp.Diff(amount.List{"requests.cpu": 6000, "limits.cpu": 6000}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -3,12 +3,10 @@ package demand
 import (
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"time"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/amount"
 )
 
 const (
@@ -27,20 +25,20 @@ func (o Owner) Key() string {
 
 // Asked returns what those need under a share of whom this book was told that a request does not fit: what other books may not
 // know of. It is by their keys, and bounded: those that come last are one.
-func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]amount.List {
+func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]Need {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	ns, known := b.namespaces[share.Namespace]
 	if !known {
 		return nil
 	}
-	asked := map[string]amount.List{}
+	asked := map[string]Need{}
 	keys := make([]string, 0, len(ns.refusals[share.Name]))
 	for owner, need := range ns.needs(share, now, new(bool)) {
 		_, refused := ns.refusals[share.Name][owner]
-		if refused && !isZero(need.List) && !ns.full(owner, need.pod, now) {
+		if limited := need.limited(share.Spec.Hard); refused && len(limited.Amounts) > 0 && !ns.full(owner, need.pod, now) {
 			key := owner.Key()
-			asked[key], keys = maps.Clone(need.List), append(keys, key)
+			asked[key], keys = limited, append(keys, key)
 		}
 	}
 	if len(keys) <= askedOwners {
@@ -48,7 +46,7 @@ func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]
 	}
 	slices.Sort(keys)
 	for _, key := range keys[askedOwners-1:] {
-		asked[theRest] = sum(asked[theRest], asked[key])
+		asked[theRest] = asked[theRest].and(asked[key])
 		delete(asked, key)
 	}
 	return asked

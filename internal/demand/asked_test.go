@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -17,18 +16,18 @@ func TestAsked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		happens func(b *demand.Book)
 		after   time.Duration
-		want    map[string]amount.List
+		want    map[string]demand.Need
 	}{
 		"nothing":                              {happens: func(*demand.Book) {}},
 		"a workload that was not refused here": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later},
 		"a workload one of whose requests is held": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.Hold(key, web, onePod, cpus(1, 1), start)
-		}, want: map[string]amount.List{web.Key(): cpus(3, 3)}},
+		}, want: map[string]demand.Need{web.Key(): {Amounts: cpus(3, 3), Unit: cpus(1, 1)}}},
 		"a workload and a bare pod": {happens: func(b *demand.Book) {
 			b.Hold(key, web, onePod, cpus(1, 1), start)
 			b.Hold(key, bare, onePod, cpus(2, 1), start)
-		}, want: map[string]amount.List{web.Key(): cpus(1, 1), bare.Key(): cpus(2, 1)}},
+		}, want: map[string]demand.Need{web.Key(): {Amounts: cpus(1, 1), Unit: cpus(1, 1)}, bare.Key(): {Amounts: cpus(2, 1), Unit: cpus(2, 1)}}},
 		"a request that is forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)
@@ -58,7 +57,7 @@ func TestAskedIsBounded(t *testing.T) {
 	if len(asked) != 32 {
 		t.Errorf("%d owners are told apart", len(asked))
 	}
-	got, _ := demand.NewBook().Demand(share(), start, asked)
+	got := total(demand.NewBook(), share(), start, asked)
 	if diff := cmp.Diff(cpus(100, 100), got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -276,7 +276,7 @@ func TestDemand(t *testing.T) {
 				tc.share(s)
 			}
 			tc.happens(b)
-			got, _ := b.Demand(s, start.Add(tc.after))
+			got := total(b, s, start.Add(tc.after))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -331,4 +331,10 @@ func TestAsleep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// total returns all of the demand in a book.
+func total(b *demand.Book, share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]demand.Need) amount.List {
+	needs, _ := b.Demand(share, now, elsewhere...)
+	return demand.Total(needs)
 }

@@ -11,30 +11,27 @@ import (
 	"github.com/fedquota/fedquota/internal/cost"
 )
 
-// Demand returns what the namespace could use under a share beyond what it uses, and whether time alone changes it. Elsewhere
-// is what other books say was asked: of what one owner needs, the most that any book knows counts.
-func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]amount.List) (demand amount.List, pending bool) {
+// Demand returns what the namespace could use under a share beyond what it uses, by kind, and whether time alone changes it.
+// Elsewhere is what other books say was asked: of what one owner needs, the most that any book knows counts.
+func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]Need) (demand []Need, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	needs := map[string]amount.List{}
+	needs := map[string]Need{}
 	if ns, known := b.namespaces[share.Namespace]; known {
 		for owner, need := range ns.needs(share, now, &pending) {
 			if !ns.full(owner, need.pod, now) {
-				needs[owner.Key()] = need.List
+				needs[owner.Key()] = need.Need
 			}
 		}
 		pending = pending || len(ns.unschedulable) > 0
 	}
 	for _, asked := range elsewhere {
 		for owner, need := range asked {
-			needs[owner] = amount.Max(needs[owner], need)
+			known := needs[owner]
+			needs[owner] = Need{Amounts: amount.Max(known.Amounts, need.Amounts), Unit: least(known.Unit, need.Unit)}
 		}
 	}
-	demand = amount.List{}
-	for _, need := range needs {
-		demand = sum(demand, need)
-	}
-	return demand, pending
+	return kinds(share, needs), pending
 }
 
 // Full says whether a part of what the namespace needs is left out of its demand, because no node has room for it.
@@ -53,8 +50,9 @@ func (b *Book) Full(share *quotav1alpha1.QuotaShare, now time.Time) bool {
 	return false
 }
 
+// need is what an owner needs, with the shape of its pods if they have one.
 type need struct {
-	amount.List
+	Need
 	pod *Shape
 }
 
@@ -73,7 +71,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		if _, known := ns.workloads[owner.UID]; known {
 			asked = r.held
 		}
-		needs[owner] = need{List: asked, pod: r.pod}
+		needs[owner] = need{Need: Need{Amounts: asked, Unit: r.unit}, pod: r.pod}
 	}
 	for _, w := range ns.workloads {
 		if w.missing == 0 {
@@ -90,7 +88,8 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		if exceeds(unit, budget) {
 			continue
 		}
-		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pod: ns.shape(w)}
+		amounts := amount.Max(needs[w.Owner].Amounts, times(unit, w.missing))
+		needs[w.Owner] = need{Need: Need{Amounts: amounts, Unit: unit}, pod: ns.shape(w)}
 	}
 	return needs
 }

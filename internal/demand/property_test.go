@@ -61,7 +61,7 @@ func TestDemandIsNeverCountedTwice(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				got, _ := b.Demand(share(), now.Add(demand.Memory))
+				got := total(b, share(), now.Add(demand.Memory))
 				missing := max(0, w.desired-int64(len(w.pods)))
 				if want := stranger + max(missing, w.held); known && got["pods"] != want {
 					t.Fatalf("demand for %d pods, want %d: %d missing, %d held, %d of a stranger", got["pods"], want, missing, w.held, stranger)
@@ -81,7 +81,7 @@ func TestDemandSaturates(t *testing.T) {
 	b.SetWorkload(workload(1<<40), start)
 	b.Hold(key, web, onePod, amount.List{"pods": 1 << 40}, start)
 	b.Hold(key, bare, onePod, amount.List{"pods": 1 << 62}, start)
-	got, _ := b.Demand(share(), start.Add(time.Second))
+	got := total(b, share(), start.Add(time.Second))
 	if got["pods"] != 1<<63-1 {
 		t.Errorf("got %d", got["pods"])
 	}

@@ -159,7 +159,8 @@ func (s *scene) answer(answers <-chan string, within time.Duration) string {
 
 func (s *scene) demand() string {
 	s.Helper()
-	amounts, _ := s.gate.Book.Demand(s.share, s.clock.Now())
+	needs, _ := s.gate.Book.Demand(s.share, s.clock.Now())
+	amounts := demand.Total(needs)
 	quantity := amounts.ToList(s.share.Spec.Hard)["requests.cpu"]
 	return quantity.String()
 }
