@@ -84,6 +84,50 @@ func testEverybody(t *testing.T, w *world) {
 	s.finish()
 }
 
+// testWhole has pods wait in two members that need all of the budget each: half of it each would serve neither.
+func testWhole(t *testing.T, w *world) {
+	s := newScenario(t, w, "whole", budget("8", "60"))
+	s.create(budget("8", "60"), following)
+	s.settle()
+	s.deploy(east, "train", 1, "8")
+	s.runs(east, "train", 1)
+	s.deploy(west, "train", 1, "8")
+	s.deploy(north, "train", 1, "8")
+	s.asking(west, north)
+	s.undeploy(east, "train")
+	first, second := west, north
+	s.eventually("one of two pods", func(ctx context.Context) error {
+		pods, err := s.podsOf(ctx, first, "train")
+		if err == nil && len(pods) == 0 {
+			first, second = second, first
+			err = fmt.Errorf("none in %s", second)
+		}
+		return err
+	})
+	s.asking(second)
+	s.undeploy(first, "train")
+	s.Logf("the other, in %s, after %s", second, s.runs(second, "train", 1).Round(time.Millisecond))
+	s.undeploy(second, "train")
+	s.finish()
+}
+
+// asking waits until members have demand.
+func (s *scenario) asking(members ...string) {
+	s.Helper()
+	for _, member := range members {
+		s.eventually(member+" to ask for room", func(ctx context.Context) error {
+			share := &quotav1alpha1.QuotaShare{}
+			if err := s.member(member).Get(ctx, s.key, share); err != nil {
+				return err
+			}
+			if len(share.Status.Asks) == 0 {
+				return errors.New("it asks for none")
+			}
+			return nil
+		})
+	}
+}
+
 // full waits until the hub knows that so many cpus are used.
 func (s *scenario) full(cpus string) {
 	s.Helper()

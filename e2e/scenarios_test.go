@@ -56,6 +56,7 @@ func TestScenarios(t *testing.T) {
 		{"cluster deleted while it runs", testClusterDeleted},
 		{"limits follow demand", testDemand},
 		{"all want everything", testEverybody},
+		{"pods that need all of the budget", testWhole},
 		{"a lent min is reclaimed", testReclaim},
 		{"the fleet is full", testFull},
 		{"nodes are full", testNodes},

@@ -73,7 +73,7 @@ func parse(args []string) (c config, err error) {
 	chosen := flags.String("parts", strings.Join(parts, ","), "what to measure")
 	loads := flags.String("loads", "0.7,0.85,0.95", "loads of the synthetic cells, as parts of the budget")
 	clusters := flags.String("clusters", "3,10,50", "numbers of clusters of the synthetic cells")
-	flags.IntVar(&c.seeds, "seeds", 3, "draws per synthetic cell")
+	flags.IntVar(&c.seeds, "seeds", 6, "draws per synthetic cell")
 	flags.Int64Var(&c.seed, "first-seed", 1, "seed of the first draw; the others follow")
 	flags.StringVar(&c.traces, "traces", os.Getenv("FEDQUOTA_TRACES"),
 		"folder of the traces; without it, what needs them is skipped (default: $FEDQUOTA_TRACES)")

@@ -29,6 +29,7 @@ type report struct {
 	revision    int64
 	limit, used int64
 	demand      int64
+	unit        int64 // the least that one request asks for
 	urgent      bool
 }
 
@@ -150,6 +151,20 @@ func (m *member) demand() int64 {
 	return demand
 }
 
+// unit is the least that one of the requests asks for, 0 if that is not known: a level comes in any.
+func (m *member) unit() int64 {
+	if m.wants > m.used {
+		return 0
+	}
+	least := m.refusals.least()
+	for _, r := range m.waiting {
+		if least == 0 || r.Size < least {
+			least = r.Size
+		}
+	}
+	return least
+}
+
 // report sends what is so at the end of this moment. An urgent one unblocks somebody.
 func (m *member) report(urgent bool) {
 	m.urgent = m.urgent || urgent
@@ -158,7 +173,7 @@ func (m *member) report(urgent bool) {
 	}
 	m.sending = true
 	m.after(0, func() {
-		r := report{revision: m.revision, limit: m.limit, used: m.used, demand: m.demand(), urgent: m.urgent}
+		r := report{revision: m.revision, limit: m.limit, used: m.used, demand: m.demand(), unit: m.unit(), urgent: m.urgent}
 		m.sending, m.urgent, m.reported = false, false, m.now
 		m.after(m.setup.Latencies.Report, func() { m.hub.receive(m.index, r) })
 	})

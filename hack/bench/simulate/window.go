@@ -28,3 +28,14 @@ func (a *aging) at(now time.Duration) int64 {
 	}
 	return a.sum
 }
+
+// least returns the smallest of what still counted when at was called last, and 0 if nothing did.
+func (a *aging) least() int64 {
+	var least int64
+	for _, part := range a.parts {
+		if least == 0 || part.amount < least {
+			least = part.amount
+		}
+	}
+	return least
+}
