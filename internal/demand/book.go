@@ -20,6 +20,8 @@ const (
 	patience = 2 * time.Second
 	// unschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
 	unschedulableAfter = 30 * time.Second
+	// futileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not help.
+	futileAfter = 15 * time.Second
 )
 
 // Owner is who asks: the controller of an object, or the object itself if it has none.
@@ -82,6 +84,7 @@ type workload struct {
 	since   time.Time              // missing has been what it is
 	denied  bool                   // a request of it was denied since it last lacked nothing
 	asked   map[string]amount.List // what a request of it asked for that did not fit a share since then, by share
+	room    map[string]time.Time   // since when there has been room for one of its pods that it made nothing of, by share
 }
 
 // refusal is what was seen of an owner's requests that did not fit a share.
@@ -201,7 +204,7 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	missing := max(0, w.Desired-there)
 	lacked := w.missing > 0
 	if missing != w.missing {
-		w.missing, w.since = missing, now
+		w.missing, w.since, w.room = missing, now, nil
 	}
 	if missing == 0 {
 		w.denied, w.asked = false, nil
@@ -225,6 +228,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 	}
 	if w, ok := ns.workloads[owner.UID]; ok {
 		w.ask(share.Name, asked)
+		delete(w.room, share.Name)
 	}
 	r.seen, r.unit, r.open, r.pod = now, asked, r.open+1, pod
 	r.held = sum(r.held, asked)
@@ -319,7 +323,7 @@ func (b *Book) Shares() []types.NamespacedName {
 }
 
 // Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one that
-// has waited longest first.
+// has waited longest first. Those that make nothing of the room there is are left out: waking them does not help either.
 func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -335,11 +339,11 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 		if w.missing == 0 || trying || !stopped {
 			continue
 		}
-		unit := w.unit(share)
-		if refused {
-			unit = r.unit
+		unit, asked := w.asks(share.Name, ns.refusals[share.Name])
+		if !asked {
+			unit = w.unit(share)
 		}
-		if len(unit) > 0 {
+		if len(unit) > 0 && !w.futile(share, unit, now) {
 			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refused()})
 		}
 	}

@@ -59,7 +59,8 @@ type need struct {
 }
 
 // needs returns what each owner needs: a workload its missing pods or what it is asking for, whichever is more, and
-// whoever else what was refused. Pods that ask for more than the whole budget are left out: they would only take from others.
+// whoever else what was refused. Pods that ask for more than the whole budget are left out, and those that room does not help: they
+// would only take from others.
 func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
 	needs := map[Owner]need{}
 	refusals, budget := ns.refusals[share.Name], budgetOf(share)
@@ -87,7 +88,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 			}
 			unit = w.unit(share)
 		}
-		if exceeds(unit, budget) {
+		if exceeds(unit, budget) || w.futile(share, unit, now) {
 			continue
 		}
 		needs[w.Owner] = need{List: amount.Max(needs[w.Owner].List, times(unit, w.missing)), pod: ns.shape(w)}
@@ -122,6 +123,22 @@ func (w *workload) asks(share string, refusals map[Owner]*refusal) (unit amount.
 	}
 	unit, asked = w.asked[share]
 	return unit, asked
+}
+
+// futile says whether the workload lacks something else than room: one of its pods has fitted for a while, and it made none.
+func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now time.Time) bool {
+	room := amount.Sub(amount.Saturate(share.Status.Hard, amount.Down), amount.Saturate(share.Status.Used, amount.Up))
+	if !room.Covers(unit) {
+		delete(w.room, share.Name)
+		return false
+	}
+	if w.room == nil {
+		w.room = map[string]time.Time{}
+	}
+	if _, known := w.room[share.Name]; !known {
+		w.room[share.Name] = now
+	}
+	return now.Sub(w.room[share.Name]) >= futileAfter
 }
 
 // Hopeless says whether a request asks for more than all clusters may use together, as far as the share knows.
