@@ -179,10 +179,11 @@ func workloadOf(object any) (demand.Workload, bool) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
 		for _, condition := range o.Status.Conditions {
-			failed := condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue
-			w.Refused = w.Refused || failed && strings.Contains(condition.Message, "exceeded quota")
+			if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
+				w.RefusedBy = exceeded(condition.Message)
+			}
 		}
-		w.Blocked = !w.Refused // until its controller says so it is still about to make its pods
+		w.Blocked = w.RefusedBy == "" // until its controller says so it is still about to make its pods
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
@@ -196,6 +197,13 @@ func workloadOf(object any) (demand.Workload, bool) {
 	default:
 		return demand.Workload{}, false
 	}
+}
+
+// exceeded returns the name of the quota that a message says was exceeded, as the API server writes it, "" if there is none.
+func exceeded(message string) string {
+	_, rest, _ := strings.Cut(message, "exceeded quota: ")
+	name, _, _ := strings.Cut(rest, ",")
+	return name
 }
 
 func newWorkload(kind string, object client.Object, desired int64, template *corev1.PodTemplateSpec) demand.Workload {

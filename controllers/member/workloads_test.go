@@ -113,23 +113,30 @@ func TestJobPods(t *testing.T) {
 	}
 }
 
-// TestRefusedReplicaSets has a ReplicaSet count as refused when its controller says that a quota did it.
+// TestRefusedReplicaSets has a ReplicaSet count as refused by the quota that its controller says did it.
 func TestRefusedReplicaSets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		message string
 		status  corev1.ConditionStatus
-		want    bool
+		want    string
 	}{
-		"by a quota":         {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionTrue, want: true},
-		"by a quota, before": {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionFalse},
+		"by a quota": {
+			message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3`,
+			status:  corev1.ConditionTrue, want: "compute",
+		},
+		"by the webhook": {
+			message: `admission webhook "pods.fedquota.io" denied the request: exceeded quota: team.compute, requested: pods=1, used: pods=3, limited: pods=3; fleet: used pods=24 of 24`,
+			status:  corev1.ConditionTrue, want: "team.compute",
+		},
+		"by a quota, before": {message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1`, status: corev1.ConditionFalse},
 		"by something else":  {message: `pods "web-1" is forbidden: violates PodSecurity`, status: corev1.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
 				{Type: appsv1.ReplicaSetReplicaFailure, Status: tc.status, Message: tc.message},
 			}}}
-			if w, _ := workloadOf(set); w.Refused != tc.want || w.Blocked == tc.want {
-				t.Errorf("refused: %t, blocked: %t", w.Refused, w.Blocked)
+			if w, _ := workloadOf(set); w.RefusedBy != tc.want || w.Blocked != (tc.want == "") {
+				t.Errorf("refused by %q, blocked: %t", w.RefusedBy, w.Blocked)
 			}
 		})
 	}

@@ -43,8 +43,8 @@ type Workload struct {
 	OneByOne bool
 	// Blocked means that it waits for its own pods before it makes another one.
 	Blocked bool
-	// Refused means that its controller says that a quota refused it.
-	Refused bool
+	// RefusedBy is the quota that its controller says refused it, empty if none did.
+	RefusedBy string
 	// Template is the spec of its pods, trimmed; nil if it wants none.
 	Template *corev1.PodSpec
 }
@@ -82,7 +82,7 @@ type workload struct {
 	Workload
 	missing int64
 	since   time.Time              // missing has been what it is
-	denied  bool                   // a request of it was denied since it last lacked nothing
+	denied  string                 // the share that denied a request of it last, since it last lacked nothing
 	asked   map[string]amount.List // what a request of it asked for that did not fit a share since then, by share
 	room    map[string]time.Time   // since when there has been room for one of its pods that it made nothing of, by share
 }
@@ -207,7 +207,7 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 		w.missing, w.since, w.room = missing, now, nil
 	}
 	if missing == 0 {
-		w.denied, w.asked = false, nil
+		w.denied, w.asked = "", nil
 	}
 	return lacked || missing > 0
 }
@@ -248,7 +248,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
-			w.denied = true
+			w.denied = share.Name
 			w.ask(share.Name, r.unit) // it may not have been known yet when it asked
 		}
 		return
@@ -335,7 +335,7 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 	for _, w := range ns.workloads {
 		r, refused := ns.refusals[share.Name][w.Owner]
 		trying := refused && r.open > 0
-		stopped := w.denied || !w.Blocked && now.Sub(w.since) >= patience
+		stopped := w.denied == share.Name || !w.Blocked && now.Sub(w.since) >= patience
 		if w.missing == 0 || trying || !stopped {
 			continue
 		}
@@ -344,7 +344,7 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 			unit = w.unit(share)
 		}
 		if len(unit) > 0 && !w.futile(share, unit, now) {
-			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refused()})
+			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refusedBy() == share.Name})
 		}
 	}
 	sortSleepers(sleepers)

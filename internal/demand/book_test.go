@@ -304,7 +304,7 @@ func TestAsleep(t *testing.T) {
 		"refused long ago":       {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, after: time.Hour, want: 3, refused: true},
 		"its controller says that it was refused": {happens: func(b *demand.Book) {
 			w := workload(3)
-			w.Refused = true
+			w.RefusedBy = key.Name
 			b.SetWorkload(w, start)
 		}, after: later, want: 3, refused: true},
 		"its request is held":         {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); b.Hold(key, web, onePod, cpus(1, 1), start) }, after: later},

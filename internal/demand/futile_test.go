@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -54,7 +55,7 @@ func TestFutileRoom(t *testing.T) {
 		"another request of it, and no pod": {room: "1", at: story{minute - 15: asks(true)}},
 		"its controller says it was refused": {room: "1", at: story{late: func(b *demand.Book, _ *quotav1alpha1.QuotaShare, now time.Time) {
 			w := workload(3)
-			w.Refused = true
+			w.RefusedBy = key.Name
 			b.SetWorkload(w, now)
 		}}},
 		"it makes a pod": {room: "1", at: story{late: func(b *demand.Book, _ *quotav1alpha1.QuotaShare, now time.Time) {
@@ -87,6 +88,69 @@ func TestFutileRoom(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
+			}
+			if asleep != tc.want {
+				t.Errorf("%d missing pods of sleepers, want %d", asleep, tc.want)
+			}
+		})
+	}
+}
+
+// TestRefusedByAnother has a workload lack pods, maybe refused by a quota that is not the share's: while the share has room it has
+// nothing to do with that.
+func TestRefusedByAnother(t *testing.T) {
+	other := types.NamespacedName{Namespace: key.Namespace, Name: "other"}
+	deniedBy := func(share types.NamespacedName) func(*demand.Book) {
+		return func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(share, web, onePod, cpus(1, 1), start)
+			b.End(share, web, cpus(1, 1), false, start)
+		}
+	}
+	refusedBy := func(quota string) func(*demand.Book) {
+		return func(b *demand.Book) {
+			w := workload(3)
+			w.RefusedBy = quota
+			b.SetWorkload(w, start)
+		}
+	}
+	for name, tc := range map[string]struct {
+		happens []func(*demand.Book)
+		full    bool
+		want    int64
+		refused bool
+	}{
+		"denied by the share":              {happens: []func(*demand.Book){deniedBy(key)}, want: 3, refused: true},
+		"denied by another share":          {happens: []func(*demand.Book){deniedBy(other)}},
+		"denied by both, by this last":     {happens: []func(*demand.Book){deniedBy(other), deniedBy(key)}, want: 3, refused: true},
+		"denied by both, by this first":    {happens: []func(*demand.Book){deniedBy(key), deniedBy(other)}},
+		"refused by the share's quota":     {happens: []func(*demand.Book){refusedBy(key.Name)}, want: 3, refused: true},
+		"refused by a quota of the tenant": {happens: []func(*demand.Book){refusedBy("own")}},
+		"refused by a quota of the tenant, and denied by the share since": {
+			happens: []func(*demand.Book){refusedBy("own"), deniedBy(key), refusedBy("own")}, want: 3, refused: true,
+		},
+		"refused by a quota of the tenant, and no room either": {happens: []func(*demand.Book){refusedBy("own")}, full: true, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, s := demand.NewBook(), share()
+			s.Status.Hard = s.Spec.Hard
+			s.Status.Used = corev1.ResourceList{}
+			if tc.full {
+				s.Status.Used = s.Spec.Hard
+			}
+			for _, happens := range tc.happens {
+				happens(b)
+			}
+			got, _ := b.Demand(s, start.Add(later))
+			if got["pods"] != tc.want {
+				t.Errorf("demand for %d pods, want %d", got["pods"], tc.want)
+			}
+			var asleep int64
+			for _, sleeper := range b.Asleep(s, start.Add(later)) {
+				asleep += sleeper.Missing
+				if sleeper.Refused != tc.refused {
+					t.Errorf("refused: %t", sleeper.Refused)
+				}
 			}
 			if asleep != tc.want {
 				t.Errorf("%d missing pods of sleepers, want %d", asleep, tc.want)

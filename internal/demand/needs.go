@@ -125,7 +125,8 @@ func (w *workload) asks(share string, refusals map[Owner]*refusal) (unit amount.
 	return unit, asked
 }
 
-// futile says whether the workload lacks something else than room: one of its pods has fitted for a while, and it made none.
+// futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it, or it has
+// made none for a while.
 func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now time.Time) bool {
 	room := amount.Sub(amount.Saturate(share.Status.Hard, amount.Down), amount.Saturate(share.Status.Used, amount.Up))
 	if !room.Covers(unit) {
@@ -138,7 +139,8 @@ func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now
 	if _, known := w.room[share.Name]; !known {
 		w.room[share.Name] = now
 	}
-	return now.Sub(w.room[share.Name]) >= futileAfter
+	refusedBy := w.refusedBy()
+	return refusedBy != "" && refusedBy != share.Name || now.Sub(w.room[share.Name]) >= futileAfter
 }
 
 // Hopeless says whether a request asks for more than all clusters may use together, as far as the share knows.
