@@ -90,6 +90,7 @@ func TestJobPods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		completions *int32
 		suspended   bool
+		managedBy   string
 		status      batchv1.JobStatus
 		want        int64
 	}{
@@ -102,12 +103,24 @@ func TestJobPods(t *testing.T) {
 		"failed":                           {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailed, corev1.ConditionTrue)}},
 		"about to fail":                    {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}},
 		"about to be complete":             {status: batchv1.JobStatus{Conditions: condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue)}},
+		"indexes that failed":              {completions: new(int32(9)), status: batchv1.JobStatus{Succeeded: 3, FailedIndexes: new("1,3-5")}, want: 2},
+		"no index that failed":             {completions: new(int32(9)), status: batchv1.JobStatus{Succeeded: 3, FailedIndexes: new("")}, want: 3},
+		"all indexes failed":               {completions: new(int32(9)), status: batchv1.JobStatus{FailedIndexes: new("0-8")}},
+		"of the Job controller":            {completions: new(int32(5)), managedBy: batchv1.JobControllerName, want: 3},
+		"of another controller":            {completions: new(int32(5)), managedBy: "kueue.x-k8s.io/multikueue"},
 		"not about to fail":                {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionFalse)}, want: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: new(int32(3)), Completions: tc.completions, Suspend: &tc.suspended}, Status: tc.status}
-			if got := jobPods(job); got != tc.want {
-				t.Errorf("got %d, want %d", got, tc.want)
+			if tc.managedBy != "" {
+				job.Spec.ManagedBy = &tc.managedBy
+			}
+			trimmed, err := trim(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w, _ := workloadOf(trimmed); w.Desired != tc.want {
+				t.Errorf("got %d, want %d", w.Desired, tc.want)
 			}
 		})
 	}
