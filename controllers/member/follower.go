@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -118,7 +119,10 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	share := &quotav1alpha1.QuotaShare{}
 	if err := f.Demand.Get(ctx, req.NamespacedName, share); err != nil {
-		f.writes.Delete(req.NamespacedName)
+		if apierrors.IsNotFound(err) {
+			f.writes.Delete(req.NamespacedName)
+			f.Demand.forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	now := f.Demand.Clock.Now()

@@ -113,6 +113,13 @@ func (b *Book) namespace(name string) *namespace {
 	return ns
 }
 
+// tidy drops a namespace that nothing is known of any more.
+func (b *Book) tidy(name string) {
+	if ns, known := b.namespaces[name]; known && len(ns.workloads) == 0 && len(ns.pods) == 0 && len(ns.refusals) == 0 {
+		delete(b.namespaces, name)
+	}
+}
+
 // SetWorkload takes down a workload as it is now, and says whether it lacks pods or lacked some before.
 func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 	b.mutex.Lock()
@@ -131,14 +138,42 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(namespace)
 	ns := b.namespace(namespace)
 	w, known := ns.workloads[uid]
 	if !known {
 		return
 	}
 	delete(ns.workloads, uid)
-	for _, refusals := range ns.refusals {
-		delete(refusals, w.Owner)
+	for share := range ns.refusals {
+		ns.strike(share, w.Owner)
+	}
+}
+
+// strike strikes out what was seen of an owner's requests that did not fit a share.
+func (ns *namespace) strike(share string, owner Owner) {
+	delete(ns.refusals[share], owner)
+	if len(ns.refusals[share]) == 0 {
+		delete(ns.refusals, share)
+	}
+}
+
+// DeleteShare strikes out what was asked of a share.
+func (b *Book) DeleteShare(share types.NamespacedName) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return
+	}
+	defer b.tidy(share.Namespace)
+	delete(ns.refusals, share.Name)
+	for _, w := range ns.workloads {
+		delete(w.asked, share.Name)
+		delete(w.room, share.Name)
+		if w.denied == share.Name {
+			w.denied = ""
+		}
 	}
 }
 
@@ -146,6 +181,7 @@ func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
 func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(pod.Namespace)
 	ns := b.namespace(pod.Namespace)
 	ns.forget(pod.UID)
 	if pod.Ended {
@@ -166,6 +202,7 @@ func (b *Book) SetPod(pod Pod, now time.Time) bool {
 func (b *Book) DeletePod(namespace string, uid types.UID, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(namespace)
 	ns := b.namespace(namespace)
 	owner := ns.pods[uid].Owner
 	ns.forget(uid)
@@ -240,6 +277,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, fits bool, now time.Time) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(share.Namespace)
 	ns := b.namespace(share.Namespace)
 	r, known := ns.refusals[share.Name][owner]
 	if !known {
@@ -255,7 +293,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	}
 	r.peak = amount.Sub(r.peak, asked)
 	if r.open == 0 && isZero(r.peak) {
-		delete(ns.refusals[share.Name], owner)
+		ns.strike(share.Name, owner)
 	}
 }
 
@@ -266,15 +304,16 @@ func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.Li
 	}
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	refusals := b.namespace(share.Namespace).refusals[share.Name]
-	r, known := refusals[owner]
+	defer b.tidy(share.Namespace)
+	ns := b.namespace(share.Namespace)
+	r, known := ns.refusals[share.Name][owner]
 	if !known {
 		return false
 	}
 	before := r.peak
 	r.peak = amount.Max(amount.Sub(r.peak, asked), r.held)
 	if r.open == 0 && isZero(r.peak) {
-		delete(refusals, owner)
+		ns.strike(share.Name, owner)
 	}
 	return !r.peak.Equal(before)
 }
@@ -313,10 +352,8 @@ func (b *Book) Shares() []types.NamespacedName {
 	defer b.mutex.Unlock()
 	var shares []types.NamespacedName
 	for name, ns := range b.namespaces {
-		for share, refusals := range ns.refusals {
-			if len(refusals) > 0 {
-				shares = append(shares, types.NamespacedName{Namespace: name, Name: share})
-			}
+		for share := range ns.refusals {
+			shares = append(shares, types.NamespacedName{Namespace: name, Name: share})
 		}
 	}
 	return shares

@@ -16,6 +16,7 @@ import (
 func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]amount.List) (demand amount.List, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(share.Namespace)
 	needs := map[string]amount.List{}
 	if ns, known := b.namespaces[share.Namespace]; known {
 		for owner, need := range ns.needs(share, now, &pending) {
@@ -66,7 +67,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 	refusals, budget := ns.refusals[share.Name], budgetOf(share)
 	for owner, r := range refusals {
 		if r.open == 0 && now.Sub(r.seen) >= Memory {
-			delete(refusals, owner)
+			ns.strike(share.Name, owner)
 			continue
 		}
 		*pending = true
