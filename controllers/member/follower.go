@@ -19,11 +19,11 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // renewInterval is how often a replica states anew what has not changed, so that others know that it is there.
-const renewInterval = demand.Memory / 2
+const renewInterval = pace.Memory / 2
 
 // heard is a statement of another replica.
 type heard struct {
@@ -51,7 +51,7 @@ func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha
 			last = heard{renewed: requested.Renewed, since: now}
 		}
 		after[replica] = last
-		if now.Sub(last.since) >= demand.Memory {
+		if now.Sub(last.since) >= pace.Memory {
 			continue
 		}
 		if counting == nil {

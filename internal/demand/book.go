@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// Memory is how long a request that did not fit counts after it was last seen.
-	Memory = pace.Memory
 	// patience is how long a workload has to lack the same number of pods, unless one of them was refused: one that is
 	// just being scaled lacks nothing.
 	patience = 2 * time.Second
@@ -259,7 +257,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 		ns.refusals[share.Name] = map[Owner]*refusal{}
 	}
 	r, known := ns.refusals[share.Name][owner]
-	if !known || r.open == 0 && now.Sub(r.seen) >= Memory {
+	if !known || r.open == 0 && now.Sub(r.seen) >= pace.Memory {
 		r = &refusal{}
 		ns.refusals[share.Name][owner] = r
 	}
@@ -372,14 +370,11 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 	for _, w := range ns.workloads {
 		r, refused := ns.refusals[share.Name][w.Owner]
 		trying := refused && r.open > 0
-		stopped := w.denied == share.Name || !w.Blocked && now.Sub(w.since) >= patience
+		stopped := w.denied == share.Name || w.stopped(now)
 		if w.missing == 0 || trying || !stopped {
 			continue
 		}
-		unit, asked := w.asks(share.Name, ns.refusals[share.Name])
-		if !asked {
-			unit = w.unit(share)
-		}
+		unit, _ := w.asks(share, ns.refusals[share.Name])
 		if len(unit) > 0 && !w.futile(share, unit, now) {
 			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refusedBy() == share.Name})
 		}

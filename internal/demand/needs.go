@@ -9,6 +9,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // Demand returns what the namespace could use under a share beyond what it uses, and whether time alone changes it. Elsewhere
@@ -66,7 +67,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 	needs := map[Owner]need{}
 	refusals, budget := ns.refusals[share.Name], budgetOf(share)
 	for owner, r := range refusals {
-		if r.open == 0 && now.Sub(r.seen) >= Memory {
+		if r.open == 0 && now.Sub(r.seen) >= pace.Memory {
 			ns.strike(share.Name, owner)
 			continue
 		}
@@ -82,12 +83,9 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 			continue
 		}
 		*pending = true
-		unit, asked := w.asks(share.Name, refusals)
-		if !asked {
-			if w.Blocked || now.Sub(w.since) < patience {
-				continue
-			}
-			unit = w.unit(share)
+		unit, asked := w.asks(share, refusals)
+		if !asked && !w.stopped(now) {
+			continue
 		}
 		if exceeds(unit, budget) || w.futile(share, unit, now) {
 			continue
@@ -117,14 +115,19 @@ func (ns *namespace) shape(w *workload) *Shape {
 	return ShapeOf(w.Template)
 }
 
-// asks returns what a request of the workload that did not fit asked for last, if there was one.
-func (w *workload) asks(share string, refusals map[Owner]*refusal) (unit amount.List, asked bool) {
+// asks returns what a request of the workload that did not fit asked for last, or what one of its pods would if there was none.
+func (w *workload) asks(share *quotav1alpha1.QuotaShare, refusals map[Owner]*refusal) (unit amount.List, asked bool) {
 	if r, refused := refusals[w.Owner]; refused {
 		return r.unit, true
 	}
-	unit, asked = w.asked[share]
-	return unit, asked
+	if unit, asked = w.asked[share.Name]; asked {
+		return unit, true
+	}
+	return w.unit(share), false
 }
+
+// stopped says whether the workload has made no progress for a while, though it waits for no pod of its own.
+func (w *workload) stopped(now time.Time) bool { return !w.Blocked && now.Sub(w.since) >= patience }
 
 // futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it, or it has
 // made none for a while.
