@@ -78,6 +78,18 @@ func (d *Demand) source() source.Source {
 	})
 }
 
+// forget drops all that is known of a share that is gone.
+func (d *Demand) forget(share types.NamespacedName) {
+	if d == nil {
+		return
+	}
+	d.Book.DeleteShare(share)
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	delete(d.poked, share)
+	delete(d.heard, share)
+}
+
 // of returns the demand of a share, with what other replicas state, as a sum and by kind, and after what time to look again, 0 if
 // nothing is pending.
 func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav1alpha1.Requested) (total corev1.ResourceList, asks []quotav1alpha1.Ask, after time.Duration) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,10 +20,11 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // renewInterval is how often a replica states anew what has not changed, so that others know that it is there.
-const renewInterval = demand.Memory / 2
+const renewInterval = pace.Memory / 2
 
 // heard is a statement of another replica.
 type heard struct {
@@ -50,7 +52,7 @@ func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha
 			last = heard{renewed: requested.Renewed, since: now}
 		}
 		after[replica] = last
-		if now.Sub(last.since) >= demand.Memory {
+		if now.Sub(last.since) >= pace.Memory {
 			continue
 		}
 		if counting == nil {
@@ -118,7 +120,10 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	share := &quotav1alpha1.QuotaShare{}
 	if err := f.Demand.Get(ctx, req.NamespacedName, share); err != nil {
-		f.writes.Delete(req.NamespacedName)
+		if apierrors.IsNotFound(err) {
+			f.writes.Delete(req.NamespacedName)
+			f.Demand.forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	now := f.Demand.Clock.Now()

@@ -20,6 +20,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestEarlyRequestsAreLookedAt has a request wait before any controller has started.
@@ -204,7 +205,7 @@ func TestStatements(t *testing.T) {
 	r.follow(renewInterval)
 	wantWrites("of the same", 4)
 	r.want("2")
-	r.clock.Step(demand.Memory - 1)
+	r.clock.Step(pace.Memory - 1)
 	r.want("2")
 	r.clock.Step(1)
 	r.want("0")

@@ -33,10 +33,13 @@ func testWorkloadIsWoken(t *testing.T, refused bool) {
 		}},
 	}
 	must(t, w.hub.Create(t.Context(), set))
-	book := demand.NewBook()
+	book, refusedBy := demand.NewBook(), ""
+	if refused {
+		refusedBy = w.key.Name
+	}
 	book.SetWorkload(demand.Workload{
 		Owner:     demand.Owner{Kind: "ReplicaSet", Name: set.Name, UID: set.UID},
-		Namespace: set.Namespace, Desired: 1, Template: &set.Spec.Template.Spec, Refused: refused,
+		Namespace: set.Namespace, Desired: 1, Template: &set.Spec.Template.Spec, RefusedBy: refusedBy,
 	}, w.clock.Now())
 	w.agent.Demand = &member.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
 	version := set.ResourceVersion

@@ -107,6 +107,10 @@ func (r *ShareReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 func (r *ShareReconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	share := &quotav1alpha1.QuotaShare{}
 	if err := r.Get(ctx, req.NamespacedName, share); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.reports.Delete(req.NamespacedName)
+			r.Demand.forget(req.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	quota, err := r.quotaOf(ctx, req.NamespacedName)

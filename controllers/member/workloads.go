@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -56,9 +57,9 @@ func trim(object any) (any, error) {
 			ObjectMeta: trimMeta(&o.ObjectMeta),
 			Spec: batchv1.JobSpec{
 				Parallelism: o.Spec.Parallelism, Completions: o.Spec.Completions, Suspend: o.Spec.Suspend,
-				PodReplacementPolicy: o.Spec.PodReplacementPolicy, Template: trimTemplate(&o.Spec.Template, jobPods(o)),
+				PodReplacementPolicy: o.Spec.PodReplacementPolicy, ManagedBy: o.Spec.ManagedBy, Template: trimTemplate(&o.Spec.Template, jobPods(o)),
 			},
-			Status: batchv1.JobStatus{Succeeded: o.Status.Succeeded, Conditions: o.Status.Conditions},
+			Status: batchv1.JobStatus{Succeeded: o.Status.Succeeded, FailedIndexes: o.Status.FailedIndexes, Conditions: o.Status.Conditions},
 		}, nil
 	default:
 		return object, nil
@@ -179,10 +180,11 @@ func workloadOf(object any) (demand.Workload, bool) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
 		for _, condition := range o.Status.Conditions {
-			failed := condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue
-			w.Refused = w.Refused || failed && strings.Contains(condition.Message, "exceeded quota")
+			if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
+				w.RefusedBy = exceeded(condition.Message)
+			}
 		}
-		w.Blocked = !w.Refused // until its controller says so it is still about to make its pods
+		w.Blocked = w.RefusedBy == "" // until its controller says so it is still about to make its pods
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
@@ -196,6 +198,13 @@ func workloadOf(object any) (demand.Workload, bool) {
 	default:
 		return demand.Workload{}, false
 	}
+}
+
+// exceeded returns the name of the quota that a message says was exceeded, as the API server writes it, "" if there is none.
+func exceeded(message string) string {
+	_, rest, _ := strings.Cut(message, "exceeded quota: ")
+	name, _, _ := strings.Cut(rest, ",")
+	return name
 }
 
 func newWorkload(kind string, object client.Object, desired int64, template *corev1.PodTemplateSpec) demand.Workload {
@@ -223,7 +232,9 @@ var ends = map[batchv1.JobConditionType]bool{
 
 // jobPods returns how many pods a Job wants to run now.
 func jobPods(job *batchv1.Job) int64 {
-	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
+	elsewhere := job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName // its pods are not made here
+	if suspended || elsewhere {
 		return 0
 	}
 	for _, condition := range job.Status.Conditions {
@@ -234,10 +245,30 @@ func jobPods(job *batchv1.Job) int64 {
 	pods := replicas(job.Spec.Parallelism)
 	switch {
 	case job.Spec.Completions != nil:
-		return min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)))
+		return min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)-failedIndexes(job)))
 	case job.Status.Succeeded > 0:
 		return 0 // one success is enough: those that run go on, and no more are started
 	default:
 		return pods
 	}
+}
+
+// failedIndexes returns how many indexes of a Job have failed for good, as in "1,3-5".
+func failedIndexes(job *batchv1.Job) int64 {
+	if job.Status.FailedIndexes == nil {
+		return 0
+	}
+	failed := int64(0)
+	for interval := range strings.SplitSeq(*job.Status.FailedIndexes, ",") {
+		first, last, several := strings.Cut(interval, "-")
+		from, err := strconv.ParseInt(first, 10, 32)
+		to := from
+		if several && err == nil {
+			to, err = strconv.ParseInt(last, 10, 32)
+		}
+		if err == nil {
+			failed += to - from + 1
+		}
+	}
+	return failed
 }

@@ -91,6 +91,7 @@ func TestJobPods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		completions *int32
 		suspended   bool
+		managedBy   string
 		status      batchv1.JobStatus
 		want        int64
 	}{
@@ -103,34 +104,53 @@ func TestJobPods(t *testing.T) {
 		"failed":                           {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailed, corev1.ConditionTrue)}},
 		"about to fail":                    {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}},
 		"about to be complete":             {status: batchv1.JobStatus{Conditions: condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue)}},
+		"indexes that failed":              {completions: new(int32(9)), status: batchv1.JobStatus{Succeeded: 3, FailedIndexes: new("1,3-5")}, want: 2},
+		"no index that failed":             {completions: new(int32(9)), status: batchv1.JobStatus{Succeeded: 3, FailedIndexes: new("")}, want: 3},
+		"all indexes failed":               {completions: new(int32(9)), status: batchv1.JobStatus{FailedIndexes: new("0-8")}},
+		"of the Job controller":            {completions: new(int32(5)), managedBy: batchv1.JobControllerName, want: 3},
+		"of another controller":            {completions: new(int32(5)), managedBy: "kueue.x-k8s.io/multikueue"},
 		"not about to fail":                {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionFalse)}, want: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: new(int32(3)), Completions: tc.completions, Suspend: &tc.suspended}, Status: tc.status}
-			if got := jobPods(job); got != tc.want {
-				t.Errorf("got %d, want %d", got, tc.want)
+			if tc.managedBy != "" {
+				job.Spec.ManagedBy = &tc.managedBy
+			}
+			trimmed, err := trim(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w, _ := workloadOf(trimmed); w.Desired != tc.want {
+				t.Errorf("got %d, want %d", w.Desired, tc.want)
 			}
 		})
 	}
 }
 
-// TestRefusedReplicaSets has a ReplicaSet count as refused when its controller says that a quota did it.
+// TestRefusedReplicaSets has a ReplicaSet count as refused by the quota that its controller says did it.
 func TestRefusedReplicaSets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		message string
 		status  corev1.ConditionStatus
-		want    bool
+		want    string
 	}{
-		"by a quota":         {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionTrue, want: true},
-		"by a quota, before": {message: `pods "web-1" is forbidden: exceeded quota: compute`, status: corev1.ConditionFalse},
+		"by a quota": {
+			message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3`,
+			status:  corev1.ConditionTrue, want: "compute",
+		},
+		"by the webhook": {
+			message: `admission webhook "pods.fedquota.io" denied the request: exceeded quota: team.compute, requested: pods=1, used: pods=3, limited: pods=3; fleet: used pods=24 of 24`,
+			status:  corev1.ConditionTrue, want: "team.compute",
+		},
+		"by a quota, before": {message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1`, status: corev1.ConditionFalse},
 		"by something else":  {message: `pods "web-1" is forbidden: violates PodSecurity`, status: corev1.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
 				{Type: appsv1.ReplicaSetReplicaFailure, Status: tc.status, Message: tc.message},
 			}}}
-			if w, _ := workloadOf(set); w.Refused != tc.want || w.Blocked == tc.want {
-				t.Errorf("refused: %t, blocked: %t", w.Refused, w.Blocked)
+			if w, _ := workloadOf(set); w.RefusedBy != tc.want || w.Blocked != (tc.want == "") {
+				t.Errorf("refused by %q, blocked: %t", w.RefusedBy, w.Blocked)
 			}
 		})
 	}

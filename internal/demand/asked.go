@@ -28,6 +28,7 @@ func (o Owner) Key() string {
 func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]Need {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(share.Namespace)
 	ns, known := b.namespaces[share.Namespace]
 	if !known {
 		return nil

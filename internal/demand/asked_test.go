@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestAsked tells what a book knows by requests alone.
@@ -31,7 +32,7 @@ func TestAsked(t *testing.T) {
 		"a request that is forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)
-		}, after: demand.Memory},
+		}, after: pace.Memory},
 		"pods that no node has room for": {happens: func(b *demand.Book) {
 			b.SetPod(stuck("web", "1"), start)
 			b.Hold(key, bare, onePod, cpus(1, 1), start)

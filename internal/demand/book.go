@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// Memory is how long a request that did not fit counts after it was last seen.
-	Memory = pace.Memory
 	// patience is how long a workload has to lack the same number of pods, unless one of them was refused: one that is
 	// just being scaled lacks nothing.
 	patience = 2 * time.Second
 	// unschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
 	unschedulableAfter = 30 * time.Second
+	// futileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not help.
+	futileAfter = 15 * time.Second
 )
 
 // Owner is who asks: the controller of an object, or the object itself if it has none.
@@ -41,8 +41,8 @@ type Workload struct {
 	OneByOne bool
 	// Blocked means that it waits for its own pods before it makes another one.
 	Blocked bool
-	// Refused means that its controller says that a quota refused it.
-	Refused bool
+	// RefusedBy is the quota that its controller says refused it, empty if none did.
+	RefusedBy string
 	// Template is the spec of its pods, trimmed; nil if it wants none.
 	Template *corev1.PodSpec
 }
@@ -80,8 +80,9 @@ type workload struct {
 	Workload
 	missing int64
 	since   time.Time              // missing has been what it is
-	denied  bool                   // a request of it was denied since it last lacked nothing
+	denied  string                 // the share that denied a request of it last, since it last lacked nothing
 	asked   map[string]amount.List // what a request of it asked for that did not fit a share since then, by share
+	room    map[string]time.Time   // since when there has been room for one of its pods that it made nothing of, by share
 }
 
 // refusal is what was seen of an owner's requests that did not fit a share.
@@ -110,6 +111,13 @@ func (b *Book) namespace(name string) *namespace {
 	return ns
 }
 
+// tidy drops a namespace that nothing is known of any more.
+func (b *Book) tidy(name string) {
+	if ns, known := b.namespaces[name]; known && len(ns.workloads) == 0 && len(ns.pods) == 0 && len(ns.refusals) == 0 {
+		delete(b.namespaces, name)
+	}
+}
+
 // SetWorkload takes down a workload as it is now, and says whether it lacks pods or lacked some before.
 func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 	b.mutex.Lock()
@@ -128,14 +136,42 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(namespace)
 	ns := b.namespace(namespace)
 	w, known := ns.workloads[uid]
 	if !known {
 		return
 	}
 	delete(ns.workloads, uid)
-	for _, refusals := range ns.refusals {
-		delete(refusals, w.Owner)
+	for share := range ns.refusals {
+		ns.strike(share, w.Owner)
+	}
+}
+
+// strike strikes out what was seen of an owner's requests that did not fit a share.
+func (ns *namespace) strike(share string, owner Owner) {
+	delete(ns.refusals[share], owner)
+	if len(ns.refusals[share]) == 0 {
+		delete(ns.refusals, share)
+	}
+}
+
+// DeleteShare strikes out what was asked of a share.
+func (b *Book) DeleteShare(share types.NamespacedName) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return
+	}
+	defer b.tidy(share.Namespace)
+	delete(ns.refusals, share.Name)
+	for _, w := range ns.workloads {
+		delete(w.asked, share.Name)
+		delete(w.room, share.Name)
+		if w.denied == share.Name {
+			w.denied = ""
+		}
 	}
 }
 
@@ -143,6 +179,7 @@ func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
 func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(pod.Namespace)
 	ns := b.namespace(pod.Namespace)
 	ns.forget(pod.UID)
 	if pod.Ended {
@@ -163,6 +200,7 @@ func (b *Book) SetPod(pod Pod, now time.Time) bool {
 func (b *Book) DeletePod(namespace string, uid types.UID, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(namespace)
 	ns := b.namespace(namespace)
 	owner := ns.pods[uid].Owner
 	ns.forget(uid)
@@ -201,10 +239,10 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	missing := max(0, w.Desired-there)
 	lacked := w.missing > 0
 	if missing != w.missing {
-		w.missing, w.since = missing, now
+		w.missing, w.since, w.room = missing, now, nil
 	}
 	if missing == 0 {
-		w.denied, w.asked = false, nil
+		w.denied, w.asked = "", nil
 	}
 	return lacked || missing > 0
 }
@@ -219,12 +257,13 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 		ns.refusals[share.Name] = map[Owner]*refusal{}
 	}
 	r, known := ns.refusals[share.Name][owner]
-	if !known || r.open == 0 && now.Sub(r.seen) >= Memory {
+	if !known || r.open == 0 && now.Sub(r.seen) >= pace.Memory {
 		r = &refusal{}
 		ns.refusals[share.Name][owner] = r
 	}
 	if w, ok := ns.workloads[owner.UID]; ok {
 		w.ask(share.Name, asked)
+		delete(w.room, share.Name)
 	}
 	r.seen, r.unit, r.open, r.pod = now, asked, r.open+1, pod
 	r.held = sum(r.held, asked)
@@ -236,6 +275,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, fits bool, now time.Time) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(share.Namespace)
 	ns := b.namespace(share.Namespace)
 	r, known := ns.refusals[share.Name][owner]
 	if !known {
@@ -244,14 +284,14 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
-			w.denied = true
+			w.denied = share.Name
 			w.ask(share.Name, r.unit) // it may not have been known yet when it asked
 		}
 		return
 	}
 	r.peak = amount.Sub(r.peak, asked)
 	if r.open == 0 && isZero(r.peak) {
-		delete(ns.refusals[share.Name], owner)
+		ns.strike(share.Name, owner)
 	}
 }
 
@@ -262,15 +302,16 @@ func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.Li
 	}
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	refusals := b.namespace(share.Namespace).refusals[share.Name]
-	r, known := refusals[owner]
+	defer b.tidy(share.Namespace)
+	ns := b.namespace(share.Namespace)
+	r, known := ns.refusals[share.Name][owner]
 	if !known {
 		return false
 	}
 	before := r.peak
 	r.peak = amount.Max(amount.Sub(r.peak, asked), r.held)
 	if r.open == 0 && isZero(r.peak) {
-		delete(refusals, owner)
+		ns.strike(share.Name, owner)
 	}
 	return !r.peak.Equal(before)
 }
@@ -309,17 +350,15 @@ func (b *Book) Shares() []types.NamespacedName {
 	defer b.mutex.Unlock()
 	var shares []types.NamespacedName
 	for name, ns := range b.namespaces {
-		for share, refusals := range ns.refusals {
-			if len(refusals) > 0 {
-				shares = append(shares, types.NamespacedName{Namespace: name, Name: share})
-			}
+		for share := range ns.refusals {
+			shares = append(shares, types.NamespacedName{Namespace: name, Name: share})
 		}
 	}
 	return shares
 }
 
 // Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one that
-// has waited longest first.
+// has waited longest first. Those that make nothing of the room there is are left out: waking them does not help either.
 func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -331,16 +370,13 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 	for _, w := range ns.workloads {
 		r, refused := ns.refusals[share.Name][w.Owner]
 		trying := refused && r.open > 0
-		stopped := w.denied || !w.Blocked && now.Sub(w.since) >= patience
+		stopped := w.denied == share.Name || w.stopped(now)
 		if w.missing == 0 || trying || !stopped {
 			continue
 		}
-		unit := w.unit(share)
-		if refused {
-			unit = r.unit
-		}
-		if len(unit) > 0 {
-			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refused()})
+		unit, _ := w.asks(share, ns.refusals[share.Name])
+		if len(unit) > 0 && !w.futile(share, unit, now) {
+			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refusedBy() == share.Name})
 		}
 	}
 	sortSleepers(sleepers)

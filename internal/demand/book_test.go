@@ -13,6 +13,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 var (
@@ -85,10 +86,10 @@ func TestDemand(t *testing.T) {
 		}, want: cpus(2, 2)},
 		"a workload that is known only after a request of it was held": {happens: func(b *demand.Book) {
 			b.Hold(key, web, onePod, cpus(1, 1), start)
-			b.SetWorkload(workload(3), start.Add(demand.Memory))
-			b.End(key, web, cpus(1, 1), false, start.Add(demand.Memory))
-			b.SetWorkload(workload(4), start.Add(2*demand.Memory))
-		}, after: 2 * demand.Memory, want: cpus(4, 4)},
+			b.SetWorkload(workload(3), start.Add(pace.Memory))
+			b.End(key, web, cpus(1, 1), false, start.Add(pace.Memory))
+			b.SetWorkload(workload(4), start.Add(2*pace.Memory))
+		}, after: 2 * pace.Memory, want: cpus(4, 4)},
 		"and that lacks nothing any more": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(1), start)
 			b.Hold(key, web, onePod, cpus(1, 1), start)
@@ -183,14 +184,14 @@ func TestDemand(t *testing.T) {
 		"a request that is almost forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)
-		}, after: demand.Memory - 1, want: cpus(1, 1)},
+		}, after: pace.Memory - 1, want: cpus(1, 1)},
 		"a request that is forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)
-		}, after: demand.Memory, want: none},
+		}, after: pace.Memory, want: none},
 		"a request that is still held": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
-		}, after: 2 * demand.Memory, want: cpus(1, 1)},
+		}, after: 2 * pace.Memory, want: cpus(1, 1)},
 		"a workload in back-off, long after its request": {happens: func(b *demand.Book) {
 			w := workload(3)
 			w.Blocked = true // its controller does not say that it was refused
@@ -203,7 +204,7 @@ func TestDemand(t *testing.T) {
 			b.Hold(key, web, onePod, cpus(2, 1), start)
 			b.End(key, web, cpus(2, 1), false, start)
 			b.SetPod(podOf("web", "1"), start)
-		}, after: demand.Memory, want: none},
+		}, after: pace.Memory, want: none},
 		"another share's": {happens: func(b *demand.Book) {
 			b.Hold(types.NamespacedName{Namespace: key.Namespace, Name: "other"}, bare, onePod, cpus(1, 1), start)
 		}, want: none},
@@ -304,7 +305,7 @@ func TestAsleep(t *testing.T) {
 		"refused long ago":       {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, after: time.Hour, want: 3, refused: true},
 		"its controller says that it was refused": {happens: func(b *demand.Book) {
 			w := workload(3)
-			w.Refused = true
+			w.RefusedBy = key.Name
 			b.SetWorkload(w, start)
 		}, after: later, want: 3, refused: true},
 		"its request is held":         {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); b.Hold(key, web, onePod, cpus(1, 1), start) }, after: later},

@@ -9,6 +9,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // Demand returns what the namespace could use under a share beyond what it uses, by kind, and whether time alone changes it.
@@ -16,6 +17,7 @@ import (
 func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]Need) (demand []Need, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	defer b.tidy(share.Namespace)
 	needs := map[string]Need{}
 	if ns, known := b.namespaces[share.Namespace]; known {
 		for owner, need := range ns.needs(share, now, &pending) {
@@ -57,13 +59,14 @@ type need struct {
 }
 
 // needs returns what each owner needs: a workload its missing pods or what it is asking for, whichever is more, and
-// whoever else what was refused. Pods that ask for more than the whole budget are left out: they would only take from others.
+// whoever else what was refused. Pods that ask for more than the whole budget are left out, and those that room does not help: they
+// would only take from others.
 func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
 	needs := map[Owner]need{}
 	refusals, budget := ns.refusals[share.Name], budgetOf(share)
 	for owner, r := range refusals {
-		if r.open == 0 && now.Sub(r.seen) >= Memory {
-			delete(refusals, owner)
+		if r.open == 0 && now.Sub(r.seen) >= pace.Memory {
+			ns.strike(share.Name, owner)
 			continue
 		}
 		*pending = true
@@ -78,14 +81,11 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 			continue
 		}
 		*pending = true
-		unit, asked := w.asks(share.Name, refusals)
-		if !asked {
-			if w.Blocked || now.Sub(w.since) < patience {
-				continue
-			}
-			unit = w.unit(share)
+		unit, asked := w.asks(share, refusals)
+		if !asked && !w.stopped(now) {
+			continue
 		}
-		if exceeds(unit, budget) {
+		if exceeds(unit, budget) || w.futile(share, unit, now) {
 			continue
 		}
 		amounts := amount.Max(needs[w.Owner].Amounts, times(unit, w.missing))
@@ -114,13 +114,36 @@ func (ns *namespace) shape(w *workload) *Shape {
 	return ShapeOf(w.Template)
 }
 
-// asks returns what a request of the workload that did not fit asked for last, if there was one.
-func (w *workload) asks(share string, refusals map[Owner]*refusal) (unit amount.List, asked bool) {
+// asks returns what a request of the workload that did not fit asked for last, or what one of its pods would if there was none.
+func (w *workload) asks(share *quotav1alpha1.QuotaShare, refusals map[Owner]*refusal) (unit amount.List, asked bool) {
 	if r, refused := refusals[w.Owner]; refused {
 		return r.unit, true
 	}
-	unit, asked = w.asked[share]
-	return unit, asked
+	if unit, asked = w.asked[share.Name]; asked {
+		return unit, true
+	}
+	return w.unit(share), false
+}
+
+// stopped says whether the workload has made no progress for a while, though it waits for no pod of its own.
+func (w *workload) stopped(now time.Time) bool { return !w.Blocked && now.Sub(w.since) >= patience }
+
+// futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it, or it has
+// made none for a while.
+func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now time.Time) bool {
+	room := amount.Sub(amount.Saturate(share.Status.Hard, amount.Down), amount.Saturate(share.Status.Used, amount.Up))
+	if !room.Covers(unit) {
+		delete(w.room, share.Name)
+		return false
+	}
+	if w.room == nil {
+		w.room = map[string]time.Time{}
+	}
+	if _, known := w.room[share.Name]; !known {
+		w.room[share.Name] = now
+	}
+	refusedBy := w.refusedBy()
+	return refusedBy != "" && refusedBy != share.Name || now.Sub(w.room[share.Name]) >= futileAfter
 }
 
 // Hopeless says whether a request asks for more than all clusters may use together, as far as the share knows.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // truth is what a slow reader of the whole story would say.
@@ -61,7 +62,7 @@ func TestDemandIsNeverCountedTwice(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				got := total(b, share(), now.Add(demand.Memory))
+				got := total(b, share(), now.Add(pace.Memory))
 				missing := max(0, w.desired-int64(len(w.pods)))
 				if want := stranger + max(missing, w.held); known && got["pods"] != want {
 					t.Fatalf("demand for %d pods, want %d: %d missing, %d held, %d of a stranger", got["pods"], want, missing, w.held, stranger)

@@ -17,7 +17,7 @@ type Sleeper struct {
 	Missing int64
 	// Since is when it last made progress.
 	Since time.Time
-	// Refused means that it is known to have been refused by a quota: what else it may wait for is not ours to end.
+	// Refused means that it is known to have been refused by the quota of the share: what else it may wait for is not ours to end.
 	Refused bool
 }
 
@@ -27,8 +27,9 @@ func sortSleepers(sleepers []Sleeper) {
 	})
 }
 
-// refused says whether a quota is known to have refused the workload.
-func (w *workload) refused() bool { return w.denied || w.Refused }
+// refusedBy returns the quota that is known to have refused the workload, empty if none is. What was seen of its requests goes before
+// what its controller says, which may be about the first one that was refused.
+func (w *workload) refusedBy() string { return cmp.Or(w.denied, w.RefusedBy) }
 
 func multiply(a, b int64) int64 {
 	if a > 0 && b > math.MaxInt64/a {

@@ -19,6 +19,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 var key = types.NamespacedName{Namespace: "team", Name: "compute"}
@@ -340,7 +341,7 @@ func TestAdmitDeniesInTime(t *testing.T) {
 	if got := s.demand(); got != "3" {
 		t.Errorf("the demand is %s, want 3 until it is forgotten", got)
 	}
-	s.clock.Step(demand.Memory)
+	s.clock.Step(pace.Memory)
 	if got := s.demand(); got != "0" {
 		t.Errorf("the demand is %s after a minute, want none", got)
 	}
