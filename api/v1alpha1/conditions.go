@@ -60,7 +60,7 @@ const (
 	ReasonNoClusters = "NoClusters"
 	// ReasonRemoving means that the object is being deleted and waits for members to confirm.
 	ReasonRemoving = "Removing"
-	// ReasonNotConnected means that there is no connection to the member.
+	// ReasonNotConnected means that the member cannot be read; the message says why.
 	ReasonNotConnected = "NotConnected"
 	// ReasonUsageAboveTarget means that more is in use than the target.
 	ReasonUsageAboveTarget = "UsageAboveTarget"

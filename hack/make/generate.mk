@@ -9,16 +9,9 @@ generate: $(TOOLS) ## Generate the deep copies of the API types.
 .PHONY: manifests
 manifests: $(TOOLS) ## Generate the CRDs, the roles of the hub manager and of the agent, and the rules of its webhook.
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
-ifneq ($(wildcard controllers/hub),)
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... output:rbac:dir=config/rbac/hub
-endif
-ifneq ($(wildcard controllers/member),)
-	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent $(patsubst %,paths=./%/...,$(wildcard controllers/member webhooks/member)) \
-		output:rbac:dir=config/rbac/agent
-endif
-ifneq ($(wildcard webhooks/member),)
+	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent paths=./controllers/member/... paths=./webhooks/member/... output:rbac:dir=config/rbac/agent
 	$(CONTROLLER_GEN) webhook paths=./webhooks/member/... output:webhook:dir=config/member/webhook
-endif
 
 .PHONY: docs
 docs: $(TOOLS) ## Generate the API reference.

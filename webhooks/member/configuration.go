@@ -47,7 +47,7 @@ type ConfigurationReconciler struct {
 	URL string
 }
 
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=fedquota-agent,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=fedquota-agent,verbs=list;watch;patch
 
 // SetupWithManager registers the reconciler.
 func (r *ConfigurationReconciler) SetupWithManager(mgr ctrl.Manager) error {
