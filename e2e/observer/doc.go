@@ -56,6 +56,7 @@
 // # What is checked in each member alone
 //
 // These need no clock, as versions of one member are ordered: a limit put below usage, a revision that goes down, a
-// limit raised within one revision, the managed label lost, an object re-created (all violations); usage first known to be above a new limit,
-// deletions, releases, and charges above the limit in force (reported).
+// limit raised within one revision, the managed label lost, an object re-created, a second managed object of the same
+// namespace and scopes (all violations); usage first known to be above a new limit, deletions, releases, and charges above
+// the limit in force (reported).
 package observer
