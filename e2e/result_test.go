@@ -144,6 +144,9 @@ func (r *result) count(recount observer.Recount) {
 
 // existed is what stands in the table.
 func (r *result) existed() string {
+	if len(r.Existing) == 0 {
+		return "-"
+	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(r.Existing)) {
 		e := r.Existing[name]
