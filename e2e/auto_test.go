@@ -197,6 +197,7 @@ func (s *scenario) follows(member string, replicas int32) {
 	s.deploy(member, "proof", replicas, loadPod)
 	took := s.runs(member, "proof", int(replicas))
 	s.Logf("%d pods in %s after %s", replicas, member, took.Round(time.Millisecond))
+	s.recount()
 	s.undeploy(member, "proof")
 }
 

@@ -113,9 +113,11 @@ func (p *plain) judge() *baseline {
 	p.Helper()
 	p.stopStorms()
 	p.must(p.observer.Sync(p.Context()))
+	recount, err := p.observer.Recount(p.Context())
+	p.must(err)
 	report := p.observer.Stop()
 	p.result.take(report)
-	b := &baseline{Confirmed: p.result.Confirmed, Native: p.result.Native, Load: p.result.Load}
+	b := &baseline{Confirmed: p.result.Confirmed, Native: p.result.Native, Over: recount.Over(), Load: p.result.Load}
 	for _, r := range report.Resources {
 		b.AboveSeconds = max(b.AboveSeconds, r.AboveBudget.Seconds())
 	}

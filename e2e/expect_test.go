@@ -71,6 +71,12 @@ func (s *scenario) settle() {
 	start := time.Now()
 	s.eventually("settling", s.settled)
 	s.result.longestSettle(time.Since(start))
+	s.lowerCeiling()
+}
+
+// lowerCeiling tells the observer what is granted, which after a cut is less than it allows.
+func (s *scenario) lowerCeiling() {
+	s.Helper()
 	fq, err := s.federatedQuota(s.Context())
 	s.must(err)
 	s.observer.SetGranted(fq.Status.Granted, time.Now())

@@ -21,15 +21,20 @@ const (
 	writers = 4
 	// loadPod is what each pod of the load asks for: as many fit by cpu as by pods, in the sample.
 	loadPod = "500m"
+	// lastPods is how many each writer creates at most in the end: more than any limit allows.
+	lastPods = 100
 )
 
 // storm is writers who create and delete pods in one member as fast as its API servers answer. They fill whatever limit is
-// in force: refused, they delete one and try again.
+// in force: refused, they delete one and try again. In the end they delete no more, so that what is counted then is all that
+// limits allow.
 type storm struct {
 	namespace string
 	clients   []client.WithWatch
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
+	// ending lets them end, once all limits are full and what they have asked for is answered.
+	ending atomic.Bool
 	// idle lets them delete all they have and wait.
 	idle atomic.Bool
 
@@ -62,26 +67,23 @@ func (s *scenario) storm(members ...string) {
 	})
 }
 
+// write creates and deletes until the end, and then fills what limits leave.
 func (l *storm) write(ctx context.Context, writer int) {
 	var own []*corev1.Pod
-	for n := 0; ctx.Err() == nil; n++ {
-		c := l.clients[(writer+n)%len(l.clients)]
+	next := func() client.Client {
+		writer++
+		return l.clients[writer%len(l.clients)]
+	}
+	for !l.ending.Load() && ctx.Err() == nil {
+		c := next()
 		if l.idle.Load() {
 			own = slices.DeleteFunc(own, func(pod *corev1.Pod) bool { return l.delete(ctx, c, pod) })
 			pause(ctx, pollInterval)
 			continue
 		}
-		pod := newPod(l.namespace, fmt.Sprintf("load-%d-%d-%d", writer, n, rand.Int32()), loadPod)
-		pod.Labels = map[string]string{loadLabel: "true"}
-		err := c.Create(ctx, pod)
-		switch {
-		case err == nil:
-			l.created.Add(1)
+		pod, err := l.create(ctx, c)
+		if err == nil {
 			own = append(own, pod)
-		case apierrors.IsForbidden(err):
-			l.refused.Add(1)
-		default:
-			l.failed.Add(1)
 		}
 		if len(own) > 0 && (err != nil || rand.IntN(4) == 0) {
 			if l.delete(ctx, c, own[0]) {
@@ -89,14 +91,51 @@ func (l *storm) write(ctx context.Context, writer int) {
 			}
 		}
 	}
+	for range lastPods {
+		if l.idle.Load() {
+			return
+		}
+		if _, err := l.create(ctx, next()); err != nil {
+			return
+		}
+	}
 }
 
-func (l *storm) delete(ctx context.Context, c client.Client, pod *corev1.Pod) bool {
-	if c.Delete(ctx, pod) != nil {
-		return false
+// create creates a pod.
+func (l *storm) create(ctx context.Context, c client.Client) (*corev1.Pod, error) {
+	pod := newPod(l.namespace, fmt.Sprintf("load-%d", rand.Int64()), loadPod)
+	pod.Labels = map[string]string{loadLabel: "true"}
+	err := c.Create(ctx, pod)
+	switch {
+	case err == nil:
+		l.created.Add(1)
+	case apierrors.IsForbidden(err):
+		l.refused.Add(1)
+	default:
+		l.failed.Add(1)
+		if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+			pause(ctx, pollInterval) // nobody answers
+		}
 	}
-	l.deleted.Add(1)
-	return true
+	return pod, err
+}
+
+// delete deletes a pod, and says whether it is gone: a member that is rolled back may not know of it.
+func (l *storm) delete(ctx context.Context, c client.Client, pod *corev1.Pod) bool {
+	err := c.Delete(ctx, pod)
+	if err == nil {
+		l.deleted.Add(1)
+	}
+	return client.IgnoreNotFound(err) == nil
+}
+
+// end waits until the writers have ended, and gives up what is not answered for too long.
+func (l *storm) end() {
+	l.ending.Store(true)
+	giveUp := time.AfterFunc(patience, l.cancel)
+	l.running.Wait()
+	giveUp.Stop()
+	l.cancel()
 }
 
 // pause waits, or until the context ends.
@@ -120,9 +159,12 @@ func (s *scenario) requests() int64 {
 
 // stopStorms ends the writers and counts what they did; what they created stays.
 func (s *scenario) stopStorms() {
+	var ending sync.WaitGroup
 	for _, load := range s.storms {
-		load.cancel()
-		load.running.Wait()
+		ending.Go(load.end)
+	}
+	ending.Wait()
+	for _, load := range s.storms {
 		count := &s.result.Load
 		count.Created += load.created.Load()
 		count.Refused += load.refused.Load()
@@ -132,10 +174,11 @@ func (s *scenario) stopStorms() {
 	s.storms = nil
 }
 
-// endStorms ends the writers and removes what they created.
+// endStorms ends the writers, counts what exists, and only then removes what they created.
 func (s *scenario) endStorms() {
 	s.Helper()
 	s.stopStorms()
+	s.recount()
 	for _, member := range s.names() {
 		s.eventually("removing the load in "+member, func(ctx context.Context) error {
 			return s.member(member).DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace(s.key.Namespace), client.MatchingLabels{loadLabel: "true"})

@@ -56,8 +56,11 @@ quota counts, and do not run. The quota controllers recount everything each minu
 failed to be made until then. An observer that shares no code with the product watches every version of every
 ResourceQuota. Excess is by how much the sum over members of max(status.hard, status.used) was above the budget (after a cut: above what
 was granted before). *Proved* is what no delay of a watch can explain; *by arrival alone* may be such a delay. *Native overcharge* is what
-native quota charged above its own limit, whoever had written that. A scenario is ok if nothing was proved, if it ended settled, and if
-the pods that were made before the faults, to see whether anybody touches them, were still there.
+native quota charged above its own limit, whoever had written that. *Existed* is the largest count of what really existed, object by
+object, over all members: taken once all requests of the writers were answered, and before anything of theirs was deleted; next to it
+the budget then (after a cut: what was granted before). A scenario is ok if nothing was proved, if no more existed than that and what
+native quota overcharged, if it ended settled, and if the pods that were made before the faults, to see whether anybody touches them,
+were still there.
 
 The last two columns are what the same kind of observer saw, right after and on the same fleet, of plain ResourceQuotas in a namespace
 where fedquota has no part, under the same writers: under the storm until they had half as many requests answered, else for 100 requests
@@ -65,7 +68,7 @@ after the limits were moved. *Native alone*: limits that nobody moves, or, for t
 no excess but what native quota itself lets through, its overcharge, which is the measure of what a federation of it could reach.
 *Naive*: somebody writes the limits of such splits into all members at once; whom he does not reach he leaves, and the same
 member is paused, cut off or without its quota controller. His excess is proved in the same way; the seconds are for how long the sum
-was above the budget, by arrival, out of how many that it was watched. A dash: not measured.
+was above the budget, by arrival, out of how many that it was watched; what existed too much did so at the end. A dash: not measured.
 
 Clocks are turned in whole processes: a manager is built with a standard library whose time.Now is off by an hour, so that all of its
 libraries have that clock too. API servers, etcd and quota controllers keep the clock of the machine. Certificates of a cluster that is
@@ -79,8 +82,8 @@ again, and a cluster stated as destroyed while it runs keeps what it has. The sc
 // table is the results for people.
 func table(list []result) string {
 	var b strings.Builder
-	b.WriteString("| scenario | faults | load: created / refused | limits moved | excess, proved | excess, by arrival alone | native overcharge | native alone | naive | s | |\n")
-	b.WriteString("|---|---|---:|---:|---|---|---|---|---|---:|---|\n")
+	b.WriteString("| scenario | faults | load: created / refused | limits moved | excess, proved | excess, by arrival alone | existed, of what was allowed | native overcharge | native alone | naive | s | |\n")
+	b.WriteString("|---|---|---:|---:|---|---|---|---|---|---|---:|---|\n")
 	for _, r := range list {
 		name := r.Scenario[strings.IndexByte(r.Scenario, '/')+1:]
 		verdict := "ok"
@@ -91,9 +94,9 @@ func table(list []result) string {
 		if len(r.Unconfirmed) > 0 {
 			arrival += fmt.Sprintf(" for %.0f ms", 1000*r.UnconfirmedSeconds)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d / %d | %d | %s | %s | %s | %s | %s | %.0f | %s |\n", strings.ReplaceAll(name, "_", " "),
+		fmt.Fprintf(&b, "| %s | %s | %d / %d | %d | %s | %s | %s | %s | %s | %s | %.0f | %s |\n", strings.ReplaceAll(name, "_", " "),
 			strings.Join(r.Faults, "; "), r.Load.Created, r.Load.Refused, r.LimitWrites, amountsOrNone(r.Confirmed), arrival,
-			amountsOrNone(r.Native), r.NativeAlone, r.Naive, r.Seconds, verdict)
+			r.existed(), amountsOrNone(r.Native), r.NativeAlone, r.Naive, r.Seconds, verdict)
 	}
 	return b.String()
 }

@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +31,8 @@ type result struct {
 	Unconfirmed        corev1.ResourceList `json:"unconfirmed,omitempty"`
 	UnconfirmedSeconds float64             `json:"unconfirmedSeconds"`
 	Native             corev1.ResourceList `json:"native,omitempty"`
+	// Existing is, by resource, the recount in which most of what was allowed existed.
+	Existing map[corev1.ResourceName]existing `json:"existing,omitempty"`
 	// NativeAlone and Naive are what the same load showed without fedquota, where that was measured.
 	NativeAlone         *baseline `json:"nativeAlone,omitempty"`
 	Naive               *baseline `json:"naive,omitempty"`
@@ -36,12 +40,23 @@ type result struct {
 	LongestSettleSecond float64   `json:"longestSettleSeconds"`
 }
 
-// baseline is what an observer saw of plain ResourceQuotas: proved excess, what native quota charged above its own limits, and
-// for how long the sum was above the budget, by arrival.
+// existing is what existed of a resource over all members, and what was allowed: the budget, or what was granted before a cut.
+type existing struct {
+	Exists  resource.Quantity `json:"exists"`
+	Allowed resource.Quantity `json:"allowed"`
+}
+
+func (e existing) part() float64 {
+	return e.Exists.AsApproximateFloat64() / e.Allowed.AsApproximateFloat64()
+}
+
+// baseline is what an observer saw of plain ResourceQuotas: proved excess, what native quota charged above its own limits, how
+// much more than that existed at the end, and for how long the sum was above the budget, by arrival.
 type baseline struct {
 	Load         loadCount           `json:"load"`
 	Confirmed    corev1.ResourceList `json:"confirmed,omitempty"`
 	Native       corev1.ResourceList `json:"native,omitempty"`
+	Over         corev1.ResourceList `json:"over,omitempty"`
 	AboveSeconds float64             `json:"aboveSeconds"`
 	Seconds      float64             `json:"seconds"`
 }
@@ -60,6 +75,9 @@ func (b *baseline) String() string {
 	}
 	if len(b.Native) > 0 {
 		parts = append(parts, "overcharge "+strings.Trim(text(b.Native), "{}"))
+	}
+	if len(b.Over) > 0 {
+		parts = append(parts, "existed too much "+strings.Trim(text(b.Over), "{}"))
 	}
 	if len(parts) == 0 {
 		return "none"
@@ -109,6 +127,32 @@ func (r *result) take(report observer.Report) {
 		r.LimitWrites += m.Writes
 		r.LongestLagSeconds = max(r.LongestLagSeconds, m.LongestLag.Seconds())
 	}
+}
+
+// count keeps the largest recount of each resource of which anything is allowed.
+func (r *result) count(recount observer.Recount) {
+	if r.Existing == nil {
+		r.Existing = map[corev1.ResourceName]existing{}
+	}
+	for _, res := range recount.Resources {
+		e := existing{Exists: res.Exists, Allowed: res.Ceiling}
+		if before, known := r.Existing[res.Name]; res.Ceiling.Sign() > 0 && (!known || e.part() > before.part()) {
+			r.Existing[res.Name] = e
+		}
+	}
+}
+
+// existed is what stands in the table.
+func (r *result) existed() string {
+	if len(r.Existing) == 0 {
+		return "-"
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Existing)) {
+		e := r.Existing[name]
+		parts = append(parts, fmt.Sprintf("%s %s of %s", name, e.Exists.String(), e.Allowed.String()))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // largest keeps the largest amount of a name; zero is left out.

@@ -78,6 +78,7 @@ func testEverybody(t *testing.T, w *world) {
 	s.settle()
 	s.still("all want everything", 15*time.Second)
 	s.must(s.limits(s.Context(), want))
+	s.recount()
 	for _, member := range s.names() {
 		s.undeploy(member, "all")
 	}
@@ -180,6 +181,7 @@ func testReclaim(t *testing.T, w *world) {
 	if len(batch) < 60-ended {
 		s.Errorf("%d pods are left in east of 60 of which %d have ended: somebody else ended some", len(batch), ended)
 	}
+	s.recount()
 	s.undeploy(east, "batch")
 	s.undeploy(west, "web")
 	s.finish()
@@ -205,6 +207,7 @@ func testFull(t *testing.T, w *world) {
 	})
 	s.rest()
 	s.still("a demand that cannot be met", 5*time.Second)
+	s.recount()
 	s.drain(east, "full")
 	s.drain(west, "full")
 	s.finish()

@@ -26,6 +26,9 @@ func testStorm(t *testing.T, w *world) {
 		s.progress()
 	}
 	s.turn(0)
+	s.endStorms() // in the middle of a move
+	s.split(sample)
+	s.storm()
 	s.finish()
 
 	const turns = 6
@@ -95,9 +98,8 @@ func testCut(t *testing.T, w *world) {
 	s.eventually("limits of what is used", func(ctx context.Context) error {
 		return s.limits(ctx, amounts{cpu: {"10100m", "8100m", "4100m"}})
 	})
-	fq, err := s.federatedQuota(s.Context())
-	s.must(err)
-	s.observer.SetGranted(fq.Status.Granted, time.Now())
+	s.lowerCeiling()
+	s.recount()
 	for member := range used {
 		if err := s.member(member).Create(s.Context(), newPod(s.key.Namespace, "more", "100m")); !apierrors.IsForbidden(err) {
 			s.Errorf("a pod more in %s: got %v, want Forbidden", member, err)
@@ -151,6 +153,7 @@ func (s *scenario) cutUnderLoad() {
 		return s.limits(ctx, amounts{cpu: {"6", "4", "2"}, pods: {"12", "8", "4"}})
 	})
 	s.fault("budget cut from 30 to 12 cpu under load, which was in force after %.1f s", time.Since(cut).Seconds())
+	s.lowerCeiling()
 	s.endStorms()
 	s.split(amounts{cpu: {"6", "4", "2"}, pods: {"12", "8", "4"}})
 }

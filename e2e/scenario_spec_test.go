@@ -304,7 +304,8 @@ func (s *scenario) released(member string, policy quotav1alpha1.RemovalPolicy) {
 	}
 }
 
-// testReselect takes a cluster out of the placement and puts it back, empty and while it is still in use.
+// testReselect takes a cluster out of the placement and puts it back, empty and while it is still in use, under load in the others,
+// which takes at once what they are given.
 func testReselect(t *testing.T, w *world) {
 	for _, policy := range []quotav1alpha1.RemovalPolicy{quotav1alpha1.RemovalDelete, quotav1alpha1.RemovalRetain} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -313,7 +314,9 @@ func testReselect(t *testing.T, w *world) {
 			s.split(sample)
 			s.fill(west, "work", 4, "1")
 			s.used(west, cpu, "4")
+			s.storm(east, north)
 
+			s.fault("west deselected and selected again, in use and empty")
 			s.label(west, "test")
 			s.Cleanup(func() { _ = s.relabel(context.Background(), west, "prod") })
 			s.eventually("west to leave with what it uses", func(ctx context.Context) error {
@@ -343,6 +346,7 @@ func testReselect(t *testing.T, w *world) {
 			s.label(west, "prod")
 			s.eventually("west to be back", func(ctx context.Context) error { return s.limits(ctx, sample) })
 			s.split(sample)
+			s.endStorms()
 			s.judgeRemoved(policy)
 		})
 	}

@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,8 +34,11 @@ type judge struct {
 
 // member is what is known of one member cluster.
 type member struct {
-	last   version
-	past   memory
+	last version
+	past memory
+	// others is the scopes of other managed ResourceQuotas in the same namespace, by name, told those that were found.
+	others map[string]string
+	told   map[string]bool
 	report MemberReport
 }
 
@@ -65,6 +70,7 @@ func (j *judge) observe(name string, rq *corev1.ResourceQuota, arrived time.Time
 		j.find(finding)
 	}
 	m.take(next)
+	j.findSecond(name, m, arrived)
 	if s := j.outstanding(name); s != nil {
 		s.versions = append(s.versions, next)
 		s.measureLag(m)
@@ -72,6 +78,32 @@ func (j *judge) observe(name string, rq *corev1.ResourceQuota, arrived time.Time
 	wanted := j.measure(arrived)
 	j.settle()
 	return wanted
+}
+
+// beside takes which other ResourceQuotas in the namespace are managed.
+func (j *judge) beside(name string, others map[string]string, arrived time.Time) {
+	m, ok := j.members[name]
+	if !ok {
+		return
+	}
+	m.others = maps.Clone(others)
+	j.findSecond(name, m, arrived)
+}
+
+// findSecond finds others that count the same objects. Each is told once for as long as both are there.
+func (j *judge) findSecond(name string, m *member, arrived time.Time) {
+	seconds := map[string]bool{}
+	for _, other := range sortedKeys(m.others) {
+		if !m.last.labelled || m.others[other] != m.last.scopes {
+			continue
+		}
+		seconds[other] = true
+		if !m.told[other] {
+			j.find(Finding{Kind: SecondQuota, Member: name, ResourceVersion: m.last.resourceVersion, Revision: m.last.revision, At: arrived,
+				Message: fmt.Sprintf("ResourceQuota %s is managed as well, and counts the same objects", other)})
+		}
+	}
+	m.told = seconds
 }
 
 func (m *member) take(next version) {

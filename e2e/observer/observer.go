@@ -98,6 +98,9 @@ func (o *Observer) connect(ctx context.Context, name string) error {
 		client:  client.CoreV1().ResourceQuotas(o.options.Namespace),
 		name:    o.options.Name,
 		observe: func(rq *corev1.ResourceQuota, how step) { o.observe(name, rq, how) },
+		beside: func(others map[string]string) {
+			o.with(func(j *judge, now time.Time) bool { j.beside(name, others, now); return false })
+		},
 		resumed: func() { o.with(func(j *judge, _ time.Time) bool { j.resumed(name); return false }) },
 	}
 	o.mu.Lock()

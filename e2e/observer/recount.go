@@ -34,14 +34,19 @@ type RecountResource struct {
 	// Exists is the sum over members of what exists; Members are its parts.
 	Exists  resource.Quantity            `json:"exists"`
 	Members map[string]resource.Quantity `json:"members"`
-	// Recorded is the sum over members of status.used in the last version seen.
-	Recorded resource.Quantity `json:"recorded"`
-	Budget   resource.Quantity `json:"budget"`
-	// Over is by how much what exists is above the budget.
+	// Recorded is the sum over members of status.used in the last version seen, Overcharged the part of it that native
+	// quota let rise above the limits in force.
+	Recorded    resource.Quantity `json:"recorded"`
+	Overcharged resource.Quantity `json:"overcharged"`
+	Budget      resource.Quantity `json:"budget"`
+	// Ceiling is what may exist while an earlier, larger budget drains: never below the budget.
+	Ceiling resource.Quantity `json:"ceiling"`
+	// Over is by how much what exists is above the ceiling and what native quota overcharged. What it let through and
+	// has not counted yet is part of it.
 	Over resource.Quantity `json:"over"`
 }
 
-// Over returns the names of which more exists than the budget allows, with the amount.
+// Over returns the names of which more exists than is allowed, with the amount.
 func (r Recount) Over() corev1.ResourceList {
 	over := corev1.ResourceList{}
 	for _, res := range r.Resources {
@@ -58,34 +63,42 @@ func (r Recount) Over() corev1.ResourceList {
 func (o *Observer) Recount(ctx context.Context) (Recount, error) {
 	o.mu.Lock()
 	clients := maps.Clone(o.clients)
-	budget := o.judge.epochs.at(time.Now()).budget
+	allowed := o.judge.epochs.at(time.Now())
 	o.mu.Unlock()
-	result := newRecount(budget)
+	result := newRecount(allowed)
 	for _, name := range sortedKeys(clients) {
-		counted, err := o.count(ctx, clients[name], namesOf(budget))
+		counted, err := o.count(ctx, clients[name], namesOf(allowed.budget))
 		if err != nil {
 			return Recount{}, fmt.Errorf("recounting member %s: %w", name, err)
 		}
 		result.add(name, counted)
 	}
-	result.finish(time.Now())
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, res := range result.Resources {
-		for _, m := range o.judge.members {
-			result.Resources[i].Recorded = plus(result.Resources[i].Recorded, m.last.used[res.Name])
-		}
-	}
+	o.judge.recounted(&result, time.Now())
 	o.recounts = append(o.recounts, result)
 	return result, nil
 }
 
-func newRecount(budget corev1.ResourceList) Recount {
+func newRecount(allowed epoch) Recount {
 	var r Recount
-	for _, name := range namesOf(budget) {
-		r.Resources = append(r.Resources, RecountResource{Name: name, Budget: budget[name], Members: map[string]resource.Quantity{}})
+	for _, name := range namesOf(allowed.budget) {
+		r.Resources = append(r.Resources, RecountResource{
+			Name: name, Budget: allowed.budget[name], Ceiling: allowed.ceiling[name], Members: map[string]resource.Quantity{}})
 	}
 	return r
+}
+
+// recounted adds what native quota says to a recount, and finishes it.
+func (j *judge) recounted(r *Recount, now time.Time) {
+	for i := range r.Resources {
+		res := &r.Resources[i]
+		for _, m := range j.members {
+			res.Recorded = plus(res.Recorded, m.last.used[res.Name])
+			res.Overcharged = plus(res.Overcharged, m.last.overcharged[res.Name])
+		}
+	}
+	r.finish(now)
 }
 
 func (r *Recount) add(member string, counted corev1.ResourceList) {
@@ -97,7 +110,7 @@ func (r *Recount) add(member string, counted corev1.ResourceList) {
 	}
 }
 
-// finish compares with the budget, and takes out what no member could count.
+// finish compares with what is allowed, and takes out what no member could count.
 func (r *Recount) finish(now time.Time) {
 	var counted []RecountResource
 	for _, res := range r.Resources {
@@ -105,7 +118,7 @@ func (r *Recount) finish(now time.Time) {
 			r.Uncounted = append(r.Uncounted, res.Name)
 			continue
 		}
-		if over, isOver := above(res.Exists, res.Budget); isOver {
+		if over, isOver := above(res.Exists, plus(res.Ceiling, res.Overcharged)); isOver {
 			res.Over = over
 		}
 		counted = append(counted, res)

@@ -23,6 +23,41 @@ func (m *realMember) createPod(t *testing.T, namespace string, phase corev1.PodP
 	}
 }
 
+func TestRecountOver(t *testing.T) {
+	cases := map[string]struct {
+		play func(r *run)
+		// exists is the pods in a and b.
+		exists [2]string
+		over   string
+	}{
+		"all of the budget":                {func(*run) {}, [2]string{"6", "4"}, ""},
+		"more than the budget":             {func(*run) {}, [2]string{"6", "7"}, "pods=3"},
+		"while a cut drains":               {func(r *run) { r.cut("pods=5") }, [2]string{"6", "4"}, ""},
+		"more than before the cut":         {func(r *run) { r.cut("pods=5") }, [2]string{"6", "5"}, "pods=1"},
+		"more than is granted after a cut": {func(r *run) { r.cut("pods=5"); r.setGranted(amounts("pods=7"), r.tick(), r.now) }, [2]string{"4", "4"}, "pods=1"},
+		"overcharged":                      {func(r *run) { r.see("a", stepNext, pods(6, 8, 2)) }, [2]string{"8", "4"}, ""},
+		"more than was overcharged":        {func(r *run) { r.see("a", stepNext, pods(6, 7, 2)) }, [2]string{"8", "4"}, "pods=1"},
+		"used above a lowered limit": {func(r *run) {
+			r.see("a", stepNext, pods(6, 6, 2))
+			r.see("a", stepNext, pods(3, 6, 3).Revision("2"))
+		}, [2]string{"6", "7"}, "pods=3"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := twoFull()
+			tc.play(r)
+			recount := newRecount(r.epochs.at(r.now))
+			for i, member := range []string{"a", "b"} {
+				recount.add(member, amounts("pods="+tc.exists[i]))
+			}
+			r.recounted(&recount, r.now)
+			if over := recount.Over(); !sameLimits(over, amounts(tc.over)) {
+				t.Errorf("over %v, want %s", over, tc.over)
+			}
+		})
+	}
+}
+
 func testRecount(t *testing.T, members map[string]*realMember) {
 	const namespace = "recount"
 	namespaces(t, members, namespace)

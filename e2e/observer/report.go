@@ -25,6 +25,8 @@ const (
 	Recreated FindingKind = "Recreated"
 	// LabelLost: the managed label was taken off, and not by a release.
 	LabelLost FindingKind = "LabelLost"
+	// SecondQuota: another ResourceQuota of the namespace carries the managed label too and counts the same objects.
+	SecondQuota FindingKind = "SecondQuota"
 )
 
 // Not violations.
@@ -42,7 +44,7 @@ const (
 // Violation reports whether a finding of this kind is one.
 func (k FindingKind) Violation() bool {
 	switch k {
-	case LimitBelowUsage, RevisionDown, RaisedAtSameRevision, Recreated, LabelLost:
+	case LimitBelowUsage, RevisionDown, RaisedAtSameRevision, Recreated, LabelLost, SecondQuota:
 		return true
 	default:
 		return false

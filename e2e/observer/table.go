@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// How many unconfirmed excesses per resource name, and how many violations, the table shows; the report has more.
+// How many unconfirmed excesses per resource name, how many violations and how many of the last recounts the table shows; the
+// report has more.
 const (
 	shownUnconfirmed = 3
 	shownViolations  = 20
+	shownRecounts    = 5
 )
 
 // WriteTable writes the report for people.
@@ -51,10 +53,11 @@ func (r Report) writeMembers(w *bytes.Buffer) {
 }
 
 func (r Report) writeRecounts(w *bytes.Buffer) {
-	for _, c := range r.Recounts {
-		fmt.Fprintf(w, "\nRECOUNT at +%s\tEXISTS\tRECORDED\tBUDGET\tOVER\n", since(r.Start, c.At))
+	for _, c := range r.Recounts[max(0, len(r.Recounts)-shownRecounts):] {
+		fmt.Fprintf(w, "\nRECOUNT at +%s\tEXISTS\tRECORDED\tOVERCHARGED\tBUDGET\tCEILING\tOVER\n", since(r.Start, c.At))
 		for _, res := range c.Resources {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", res.Name, res.Exists.String(), res.Recorded.String(), res.Budget.String(), res.Over.String())
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", res.Name, res.Exists.String(), res.Recorded.String(), res.Overcharged.String(),
+				res.Budget.String(), res.Ceiling.String(), res.Over.String())
 		}
 		for _, name := range c.Uncounted {
 			fmt.Fprintf(w, "%s\tnot counted\n", name)

@@ -2,7 +2,9 @@ package observer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +41,8 @@ type version struct {
 	managed  bool
 	// released is whether it says that it was handed over to the users of the member.
 	released bool
+	// scopes is which objects it counts.
+	scopes   string
 	revision int64
 	spec     corev1.ResourceList
 	hard     corev1.ResourceList
@@ -61,6 +65,7 @@ func newVersion(previous version, rq *corev1.ResourceQuota, arrived time.Time, h
 		labelled:        labelled,
 		managed:         labelled || (previous.managed && previous.uid == rq.UID),
 		released:        !labelled && rq.Annotations[releasedAnnotation] != "",
+		scopes:          scopesOf(rq),
 		revision:        revisionOf(rq),
 		spec:            rq.Spec.Hard,
 		hard:            rq.Status.Hard,
@@ -80,6 +85,21 @@ func revisionOf(rq *corev1.ResourceQuota) int64 {
 		return 0
 	}
 	return revision
+}
+
+// scopesOf returns the scopes of rq in one form, however they are written.
+func scopesOf(rq *corev1.ResourceQuota) string {
+	var all []string
+	for _, scope := range rq.Spec.Scopes {
+		all = append(all, fmt.Sprintln(scope, corev1.ScopeSelectorOpExists, []string{}))
+	}
+	if selector := rq.Spec.ScopeSelector; selector != nil {
+		for _, e := range selector.MatchExpressions {
+			all = append(all, fmt.Sprintln(e.ScopeName, e.Operator, slices.Sorted(slices.Values(e.Values))))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), "")
 }
 
 func (v version) exists() bool { return v.uid != "" }

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
@@ -20,31 +19,39 @@ const retryPause = 100 * time.Millisecond
 // errExpired is returned when a watch cannot go on where it was.
 var errExpired = errors.New("versions are gone")
 
-// watcher delivers every version of one object in one member, in order.
+// watcher delivers every version of one object in one member, in order, and which others of its namespace are managed.
 type watcher struct {
 	client typedcorev1.ResourceQuotaInterface
 	name   string
+	// others is the scopes of those others, by name.
+	others map[string]string
 	// observe takes a version, nil when the object is absent.
 	observe func(rq *corev1.ResourceQuota, how step)
+	// beside takes the others.
+	beside func(others map[string]string)
 	// resumed is called when a watch broke and goes on without a loss.
 	resumed func()
 }
 
-func (w *watcher) options() metav1.ListOptions {
-	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, w.name).String()}
-}
-
 // list delivers what is there now, by a consistent list, and returns the resourceVersion from which to watch.
 func (w *watcher) list(ctx context.Context, how step) (string, error) {
-	quotas, err := w.client.List(ctx, w.options())
+	quotas, err := w.client.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", fmt.Errorf("listing ResourceQuota %s: %w", w.name, err)
 	}
-	var rq *corev1.ResourceQuota
-	if len(quotas.Items) > 0 {
-		rq = &quotas.Items[0]
+	var own *corev1.ResourceQuota
+	w.others = map[string]string{}
+	for i := range quotas.Items {
+		rq := &quotas.Items[i]
+		if rq.Name == w.name {
+			own = rq
+			continue
+		}
+		w.another(watch.Added, rq)
 	}
-	w.observe(rq, how)
+	w.beside(nil) // what was there before the list may not have been there together with what is in it
+	w.observe(own, how)
+	w.beside(w.others)
 	return quotas.ResourceVersion, nil
 }
 
@@ -79,9 +86,7 @@ func (w *watcher) relist(ctx context.Context) string {
 
 // follow delivers versions until the watch ends, and returns the resourceVersion that it has come to.
 func (w *watcher) follow(ctx context.Context, from string) (string, error) {
-	options := w.options()
-	options.ResourceVersion, options.AllowWatchBookmarks = from, true
-	stream, err := w.client.Watch(ctx, options)
+	stream, err := w.client.Watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
 	if err != nil {
 		return from, expired(err)
 	}
@@ -101,12 +106,25 @@ func (w *watcher) follow(ctx context.Context, from string) (string, error) {
 }
 
 func (w *watcher) deliver(kind watch.EventType, rq *corev1.ResourceQuota) {
-	switch kind {
-	case watch.Added, watch.Modified:
-		w.observe(rq, stepNext)
-	case watch.Deleted:
+	switch {
+	case kind == watch.Bookmark:
+	case rq.Name != w.name:
+		w.another(kind, rq)
+		w.beside(w.others)
+	case kind == watch.Deleted:
 		w.observe(nil, stepNext)
+	default:
+		w.observe(rq, stepNext)
 	}
+}
+
+// another takes what another ResourceQuota of the namespace has become.
+func (w *watcher) another(kind watch.EventType, rq *corev1.ResourceQuota) {
+	if kind != watch.Deleted && rq.Labels[managedLabel] == "true" {
+		w.others[rq.Name] = scopesOf(rq)
+		return
+	}
+	delete(w.others, rq.Name)
 }
 
 // expired turns the answer that versions are gone into errExpired.

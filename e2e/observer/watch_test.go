@@ -111,7 +111,7 @@ func TestWatcher(t *testing.T) {
 			client := &script{lists: tc.lists, watches: tc.watches, end: cancel}
 			var got []string
 			resumed := 0
-			w := &watcher{client: client, name: "compute", resumed: func() { resumed++ }, observe: func(rq *corev1.ResourceQuota, how step) {
+			w := &watcher{client: client, name: "compute", resumed: func() { resumed++ }, beside: func(map[string]string) {}, observe: func(rq *corev1.ResourceQuota, how step) {
 				seen := map[step]string{stepNext: "next ", stepGap: "gap "}[how]
 				if rq == nil {
 					got = append(got, seen+"gone")

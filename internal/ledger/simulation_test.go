@@ -1,14 +1,18 @@
 package ledger_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
 
 	"github.com/fedquota/fedquota/internal/amount"
 )
@@ -190,13 +194,28 @@ func explain(tape []step, without protection) string {
 	return fmt.Sprintf("%v\n%s", w.err, strings.Join(w.log, "\n"))
 }
 
-// TestSimulation plays random schedules. -rapid.checks says how many.
+// schedules is how many random schedules TestSimulation plays. make schedules asks for many more.
+var schedules = flag.Uint64("schedules", 10_000, "how many random schedules TestSimulation plays")
+
+// TestSimulation plays random schedules, on all cores.
 func TestSimulation(t *testing.T) {
-	seeds := rapid.SliceOfN(rapid.Uint64(), 3, 3)
-	rapid.Check(t, func(t *rapid.T) {
-		tape := record(seeds.Draw(t, "seed")...)
-		if w := play(tape, everything, false); w.err != nil {
-			t.Fatal(explain(tape, everything))
-		}
-	})
+	seed, start := rand.Uint64(), time.Now()
+	var next, played atomic.Uint64
+	var players sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		players.Go(func() {
+			for n := next.Add(1); n <= *schedules && !t.Failed(); n = next.Add(1) {
+				tape := record(seed, n)
+				if w := play(tape, everything, false); w.err != nil {
+					t.Errorf("schedule %d of seed %d: %s", n, seed, explain(tape, everything))
+				}
+				played.Add(1)
+			}
+		})
+	}
+	players.Wait()
+	if played.Load() < *schedules {
+		t.Fatalf("%d of %d schedules were played", played.Load(), *schedules)
+	}
+	t.Logf("%d schedules of seed %d in %s", played.Load(), seed, time.Since(start).Round(time.Millisecond))
 }
