@@ -64,6 +64,8 @@ type member struct {
 	awaitedFor map[corev1.ResourceName]time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome string
+	// failed says that the last write failed for a reason that may pass by itself; deliver sets it.
+	failed bool
 }
 
 // reports says whether the member reports the condition as true.
