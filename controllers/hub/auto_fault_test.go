@@ -170,6 +170,31 @@ func TestDonorThatTakesNoShare(t *testing.T) {
 	}
 }
 
+// TestDonorWhoseAgentCannotWrite has a donor whose agent has seen the share, and cannot enforce it: others are asked.
+func TestDonorWhoseAgentCannotWrite(t *testing.T) {
+	for _, reason := range []string{"WriteFailed", "NameTaken", "NamespaceTerminating"} {
+		t.Run(reason, func(t *testing.T) {
+			w := newWorld(t, "east", "north", "west")
+			w.create(quotaName, fromTheHeaviest)
+			w.settle()
+			w.agents["east"].asks(list("pods", "8"))
+			w.act()
+			w.agents["west"].barred = reason
+			w.turns(5)
+			w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 NotReady")
+			if got, want := w.message("MemberNotReady"), "west: because of "+reason; got != want {
+				t.Errorf("got %q", got)
+			}
+			if share := w.share("west"); share.Status.ObservedGeneration != share.Generation {
+				t.Error("the agent has not seen the share")
+			}
+			w.agents["west"].barred = ""
+			w.settle()
+			w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
+		})
+	}
+}
+
 // TestDonorThatStalls has a donor whose API server does not answer a write in time: others are asked.
 func TestDonorThatStalls(t *testing.T) {
 	w := newWorld(t, "east", "north", "west")

@@ -272,7 +272,7 @@ func TestWhatMembersReport(t *testing.T) {
 		"foreign":     {condition: yes("ForeignQuota", "ScopeCovered", "another covers it"), state: "Settled", raised: true},
 		"name taken": {
 			condition: metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"},
-			state:     "NotReady", raised: true,
+			state:     "NotReady",
 		},
 	}
 	for name, tc := range tests {

@@ -168,11 +168,19 @@ func (m *member) refuses() string {
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return ""
 	}
-	switch c.Reason {
-	case quotav1alpha1.ReasonUnknownResource, quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating:
+	if c.Reason == quotav1alpha1.ReasonUnknownResource || unwritable.Has(c.Reason) {
 		return c.Message
 	}
 	return ""
+}
+
+// unwritable are the reasons for which an agent has seen the share and writes nothing.
+var unwritable = sets.New(quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating, quotav1alpha1.ReasonWriteFailed)
+
+// writable says whether the agent can write the ResourceQuota, as far as it says.
+func (m *member) writable() bool {
+	c := apimeta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+	return c == nil || !unwritable.Has(c.Reason)
 }
 
 // totals writes the sums and the columns that kubectl prints.
