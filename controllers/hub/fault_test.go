@@ -182,7 +182,7 @@ rebalance: {mode: Static}`)
 	w.written()
 	w.round()
 	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
-	if got, want := w.message("Debt"), "More is granted than the budget allows, so nobody is raised: an unknown amount of pods"; got != want {
+	if got, want := w.message("Debt"), "More is granted than the budget allows, so nobody is raised: an unknown amount of pods, held by east (Unread), west (Unread)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for range 4 {

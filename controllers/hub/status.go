@@ -44,7 +44,7 @@ func (r *QuotaReconciler) store(ctx context.Context, s *scope) error {
 	}
 	r.stored.Store(s.fq.UID, r.Clock.Now())
 	r.note(s)
-	r.announce(ctx, s.fq, stored.Conditions)
+	r.announce(ctx, s.fq, stored)
 	return nil
 }
 
@@ -231,16 +231,11 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 	return result
 }
 
-// namesClusters are the conditions whose message says no more than which clusters are affected, and by what.
-var namesClusters = sets.New(quotav1alpha1.ConditionUnreachable, quotav1alpha1.ConditionMemberNotReady, quotav1alpha1.ConditionStuckQuotaController,
-	quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionUnknownCluster)
-
 // announce logs and writes an event for each condition that has changed its status or reason, or affects other clusters.
-func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before []metav1.Condition) {
+func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus) {
 	for _, c := range fq.Status.Conditions {
-		was := apimeta.FindStatusCondition(before, c.Type)
-		same := was != nil && was.Status == c.Status && was.Reason == c.Reason
-		if same && (was.Message == c.Message || !namesClusters.Has(c.Type)) {
+		was := apimeta.FindStatusCondition(before.Conditions, c.Type)
+		if was != nil && was.Status == c.Status && was.Reason == c.Reason && affected(before, *was).Equal(affected(&fq.Status, c)) {
 			continue
 		}
 		kind := corev1.EventTypeWarning
