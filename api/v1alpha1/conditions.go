@@ -22,7 +22,7 @@ const (
 	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised until it is known.
 	ConditionRebuilding = "Rebuilding"
 	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, an unknown
-	// resource, or, after half a minute, an agent that does not act.
+	// resource, an agent that cannot write, or, after half a minute, one that does not act.
 	ConditionMemberNotReady = "MemberNotReady"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
 	ConditionUnknownCluster = "UnknownCluster"
@@ -79,6 +79,8 @@ const (
 	ReasonEnforced = "Enforced"
 	// ReasonPending means that the ResourceQuota was written and is not in force yet.
 	ReasonPending = "Pending"
+	// ReasonWriteFailed means that the agent could not write the ResourceQuota; the message says what the API server answered.
+	ReasonWriteFailed = "WriteFailed"
 	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes nothing.
 	ReasonStaleShare = "StaleShare"
 	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, and does not take

@@ -28,6 +28,8 @@ type agent struct {
 	kinds []quotav1alpha1.Ask
 	// wants, if set, is how many pods could be used: as many of them are as the limit allows, and the rest is demand.
 	wants int64
+	// barred, if set, is why the agent cannot write the ResourceQuota.
+	barred string
 	// uncounted, if set, is a name that nothing is counted under.
 	uncounted corev1.ResourceName
 	// hard is what is in force, revision its revision.
@@ -65,7 +67,7 @@ func (a *agent) act() bool {
 	if !share.DeletionTimestamp.IsZero() {
 		return a.release(share)
 	}
-	if share.Spec.Revision >= a.revision {
+	if share.Spec.Revision >= a.revision && a.barred == "" {
 		a.enforce(share)
 	}
 	if a.wants > 0 {
@@ -118,6 +120,9 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 		}
 	}
 	wanted := slices.Clone(a.conditions)
+	if a.barred != "" {
+		wanted = append(wanted, metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: a.barred, Message: "because of " + a.barred})
+	}
 	if apimeta.FindStatusCondition(wanted, "Enforced") == nil {
 		wanted = append(wanted, metav1.Condition{Type: "Enforced", Status: metav1.ConditionTrue, Reason: "Enforced"})
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -100,27 +101,98 @@ func TestDonorThatDoesNotAct(t *testing.T) {
 	w.wantLedger("east 10/10 Settled", "north 6/6 Settled", "west 4/4 Settled")
 }
 
-// TestDonorThatRefusesItsShare has a donor whose API server does not take the share: others are asked.
-func TestDonorThatRefusesItsShare(t *testing.T) {
-	w := newWorld(t, "east", "north", "west")
-	w.create(quotaName, fromTheHeaviest)
-	w.settle()
-	w.before = func(write string) error {
-		if write == "west: patch QuotaShare compute" {
-			return apierrors.NewForbidden(schema.GroupResource{Resource: "quotashares"}, quotaName, nil)
-		}
-		return nil
+// TestDonorThatTakesNoShare has a donor whose share cannot be written: others are asked, nobody's timers are lost over it, and it
+// is tried again soon after.
+func TestDonorThatTakesNoShare(t *testing.T) {
+	for name, tc := range map[string]struct {
+		write  string
+		err    error
+		within time.Duration
+		want   string
+	}{
+		"its API server refuses": {
+			write:  "west: patch QuotaShare compute",
+			err:    apierrors.NewForbidden(schema.GroupResource{Resource: "quotashares"}, quotaName, errors.New("request 4711")),
+			within: heldBackInterval * 12 / 10, want: "west: its API server refused the share: Forbidden",
+		},
+		"a webhook there fails": {
+			write:  "west: patch QuotaShare compute",
+			err:    apierrors.NewInternalError(errors.New("failed calling webhook, request 4711")),
+			within: stallInterval, want: "west: writing the share failed: InternalError",
+		},
+		"the connection fails": {
+			write: "west: patch QuotaShare compute", err: errors.New("dial tcp 10.0.0.7:43210: refused"),
+			within: stallInterval, want: "west: writing the share failed",
+		},
+		"the hub refuses the marker": {
+			write:  "hub: patch Cluster west",
+			err:    apierrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, "west", nil),
+			within: stallInterval, want: "west: marking its Cluster failed: Forbidden",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "north", "west")
+			w.create(quotaName, fromTheHeaviest)
+			w.settle()
+			if tc.write == "hub: patch Cluster west" {
+				w.unmark("west")
+			}
+			w.before = func(write string) error {
+				if write == tc.write {
+					return tc.err
+				}
+				return nil
+			}
+			w.agents["east"].asks(list("pods", "8"))
+			w.act()
+			logged, ctx := logs(t)
+			var next time.Duration
+			for range 4 {
+				result, err := w.hub.Reconcile(ctx, w.request(quotaName))
+				w.must(err)
+				next = result.RequeueAfter
+				w.act()
+			}
+			w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 NotReady")
+			if got := w.message("MemberNotReady"); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			if next == 0 || next > tc.within {
+				t.Errorf("looks again after %s, want at most %s", next, tc.within)
+			}
+			if lines := logged("Delivering a share failed"); len(lines) != 1 {
+				t.Errorf("logged %q", lines)
+			}
+			w.before = nil
+			w.settle()
+			w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
+		})
 	}
-	w.agents["east"].asks(list("pods", "8"))
-	w.act()
-	for range 4 {
-		_, _ = w.reconcile(quotaName)
-		w.act()
+}
+
+// TestDonorWhoseAgentCannotWrite has a donor whose agent has seen the share, and cannot enforce it: others are asked.
+func TestDonorWhoseAgentCannotWrite(t *testing.T) {
+	for _, reason := range []string{"WriteFailed", "NameTaken", "NamespaceTerminating"} {
+		t.Run(reason, func(t *testing.T) {
+			w := newWorld(t, "east", "north", "west")
+			w.create(quotaName, fromTheHeaviest)
+			w.settle()
+			w.agents["east"].asks(list("pods", "8"))
+			w.act()
+			w.agents["west"].barred = reason
+			w.turns(5)
+			w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 NotReady")
+			if got, want := w.message("MemberNotReady"), "west: because of "+reason; got != want {
+				t.Errorf("got %q", got)
+			}
+			if share := w.share("west"); share.Status.ObservedGeneration != share.Generation {
+				t.Error("the agent has not seen the share")
+			}
+			w.agents["west"].barred = ""
+			w.settle()
+			w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
+		})
 	}
-	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 NotReady")
-	w.before = nil
-	w.settle()
-	w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
 }
 
 // TestDonorThatStalls has a donor whose API server does not answer a write in time: others are asked.
@@ -132,16 +204,20 @@ func TestDonorThatStalls(t *testing.T) {
 	w.hub.memberTimeout = memberTimeout
 	w.agents["east"].asks(list("pods", "8"))
 	w.act()
-	for range 4 {
-		_, _ = w.reconcile(quotaName)
-		w.act()
+	if next := w.round().RequeueAfter; next == 0 || next > stallInterval {
+		t.Errorf("looks again after %s", next)
 	}
-	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 Settling")
+	w.act()
+	w.turns(3)
+	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 NotReady")
+	if got, want := w.message("MemberNotReady"), "west: its API server did not answer in time"; got != want {
+		t.Errorf("got %q", got)
+	}
 	w.members.byName["west"].client = w.recorded("west")
 	w.hub.memberTimeout = time.Minute
 	w.clock.SetTime(w.clock.Now().Add(stallInterval))
 	w.settle()
-	w.wantLedger("east 11/11 Settled", "north 2/2 Settled", "west 6/6 Settled")
+	w.wantLedger("east 11/11 Settled", "north 3/3 Settled", "west 6/6 Settled")
 }
 
 // TestCutBelowUsage lets limits follow usage down although each pod that ends would be replaced, until the budget, and a max,

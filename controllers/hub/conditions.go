@@ -1,10 +1,14 @@
 package hub
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -77,20 +81,23 @@ func (s *scope) waitingFor() string {
 	return abbreviated(names)
 }
 
+// ofStates are the conditions that are there while clusters are in a state.
+var ofStates = []struct {
+	state             quotav1alpha1.ClusterState
+	condition, reason string
+}{
+	{quotav1alpha1.ClusterUnread, quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread},
+	{quotav1alpha1.ClusterUnreachable, quotav1alpha1.ConditionUnreachable, quotav1alpha1.ReasonNotConnected},
+	{quotav1alpha1.ClusterNotReady, quotav1alpha1.ConditionMemberNotReady, quotav1alpha1.ReasonReported},
+	{quotav1alpha1.ClusterDraining, quotav1alpha1.ConditionDraining, quotav1alpha1.ReasonUsageAboveTarget},
+	{quotav1alpha1.ClusterStuck, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonReported},
+	{quotav1alpha1.ClusterBreakGlass, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonReported},
+}
+
 // abnormal returns the conditions that are there only while they are true.
 func (s *scope) abnormal() []metav1.Condition {
 	var conditions []metav1.Condition
-	for _, kind := range []struct {
-		state             quotav1alpha1.ClusterState
-		condition, reason string
-	}{
-		{quotav1alpha1.ClusterUnread, quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread},
-		{quotav1alpha1.ClusterUnreachable, quotav1alpha1.ConditionUnreachable, quotav1alpha1.ReasonNotConnected},
-		{quotav1alpha1.ClusterNotReady, quotav1alpha1.ConditionMemberNotReady, quotav1alpha1.ReasonReported},
-		{quotav1alpha1.ClusterDraining, quotav1alpha1.ConditionDraining, quotav1alpha1.ReasonUsageAboveTarget},
-		{quotav1alpha1.ClusterStuck, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonReported},
-		{quotav1alpha1.ClusterBreakGlass, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonReported},
-	} {
+	for _, kind := range ofStates {
 		if who := s.inState(kind.state); who != "" {
 			conditions = append(conditions, yes(kind.condition, kind.reason, who))
 		}
@@ -127,6 +134,33 @@ func (s *scope) inState(state quotav1alpha1.ClusterState) string {
 	return abbreviated(who)
 }
 
+// affected returns for whom a condition of a status is there, one text for each, or for all where the message says no more than
+// that; nothing for those that are of the whole.
+func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) sets.Set[string] {
+	who := sets.New[string]()
+	switch c.Type {
+	case quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ConditionLedgerFull:
+		who.Insert(c.Message)
+	case quotav1alpha1.ConditionDebt:
+		for name, granted := range status.Granted {
+			if granted.Cmp(status.Hard[name]) <= 0 {
+				continue
+			}
+			for _, h := range holders(status, name) {
+				who.Insert(string(h.cluster.Name))
+			}
+		}
+	}
+	for _, kind := range ofStates {
+		for i := range status.Clusters {
+			if kind.condition == c.Type && kind.state == status.Clusters[i].State {
+				who.Insert(string(status.Clusters[i].Name))
+			}
+		}
+	}
+	return who
+}
+
 // foreign names the clusters in which another ResourceQuota covers the same scope.
 func (s *scope) foreign() string {
 	var who []string
@@ -138,23 +172,68 @@ func (s *scope) foreign() string {
 	return abbreviated(who)
 }
 
-// debt says how much more is granted than the budget allows.
+// debt says how much more is granted than the budget allows, and who holds most above its target.
 func (s *scope) debt() string {
 	var parts []string
 	budget, formats := s.ledger.Budget(), like(s.fq)
+	say := func(name corev1.ResourceName, value int64) string {
+		q := amount.ToQuantity(name, value, formats[name].Format)
+		return q.String()
+	}
 	for _, name := range budget.Names() {
-		switch debt := s.ledger.Debt(name); {
-		case debt == ledger.Unknown:
-			parts = append(parts, fmt.Sprintf("an unknown amount of %s", name))
-		case debt > 0:
-			q := amount.ToQuantity(name, debt, formats[name].Format)
-			parts = append(parts, fmt.Sprintf("%s of %s", q.String(), name))
+		debt, much := s.ledger.Debt(name), "an unknown amount"
+		if debt == 0 {
+			continue
 		}
+		if debt != ledger.Unknown {
+			much = say(name, debt)
+		}
+		var who []string
+		for _, h := range holders(&s.fq.Status, name) {
+			text := fmt.Sprintf("%s (%s)", h.cluster.Name, h.cluster.State)
+			if h.excess != ledger.Unknown {
+				text += " " + say(name, h.excess)
+			}
+			who = append(who, text)
+		}
+		part := fmt.Sprintf("%s of %s", much, name)
+		if len(who) > 0 {
+			part += ", held by " + abbreviated(who)
+		}
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "More is granted than the budget allows, so nobody is raised: " + strings.Join(parts, ", ")
+	return "More is granted than the budget allows, so nobody is raised: " + strings.Join(parts, "; ")
+}
+
+// holder is a cluster that was granted more than its target, Unknown if it may hold any amount.
+type holder struct {
+	cluster *quotav1alpha1.ClusterStatus
+	excess  int64
+}
+
+// holders returns the clusters that hold more of name than their target, those with most first.
+func holders(status *quotav1alpha1.FederatedQuotaStatus, name corev1.ResourceName) []holder {
+	var found []holder
+	in := func(list corev1.ResourceList) int64 {
+		return amount.Saturate(corev1.ResourceList{name: list[name]}, amount.Up)[name]
+	}
+	for i := range status.Clusters {
+		h := holder{cluster: &status.Clusters[i]}
+		if h.cluster.Target == nil {
+			continue // it holds just that
+		}
+		if h.excess = in(h.cluster.Granted); h.excess != ledger.Unknown {
+			h.excess -= in(h.cluster.Target)
+		}
+		if h.excess > 0 {
+			found = append(found, h)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b holder) int { return cmp.Compare(b.excess, a.excess) })
+	return found
 }
 
 // abbreviated joins sorted names, counting those after the first few.

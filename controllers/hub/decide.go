@@ -195,9 +195,9 @@ func (m *member) counts(name corev1.ResourceName) bool {
 	return known
 }
 
-// follows says whether a member can do as it is told: it is there, and nobody meddles with it.
+// follows says whether a member can do as it is told: it is there, its agent can write, and nobody meddles with it.
 func (m *member) follows() bool {
-	return m.read() && m.selected && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&
+	return m.read() && m.selected && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() && m.writable() &&
 		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass) &&
 		!m.reports(quotav1alpha1.ConditionUnguarded)
 }

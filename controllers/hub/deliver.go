@@ -33,6 +33,8 @@ const (
 	// memberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those
 	// that are well wait for the round: one that is stalled must not hold up their raises.
 	memberTimeout = 3 * time.Second
+	// notAnswered is why nobody knows whether a member took its share.
+	notAnswered = "its API server did not answer in time"
 	// namespaceMissing is why a member without the namespace cannot take its share.
 	namespaceMissing = "the namespace does not exist there: create it, or set spec.placement.createNamespace"
 	// jitter spreads periodic retries.
@@ -46,7 +48,11 @@ type outcomeKey struct {
 	cluster string
 }
 
-// deliver writes the shares that differ from the ledger. It runs after the ledger is stored.
+// errNotMarked is that the hub's own API server did not take the marker.
+var errNotMarked = errors.New("marking its Cluster failed")
+
+// deliver writes the shares that differ from the ledger. It runs after the ledger is stored. A member that does not take its
+// share is no error: that would take away when to look again, at all members, and put off the next try more each time.
 func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error) {
 	err := forEach(s.members, func(m *member) error {
 		if !m.read() || m.stalledFor > 0 {
@@ -55,14 +61,14 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 		ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 		defer cancel()
 		if err := r.deliverTo(ctx, s, m); err != nil {
-			if ctx.Err() != nil {
-				r.historyOf(s, m).stall(r.Clock.Now())
-			}
 			return fmt.Errorf("cluster %s: %w", m.name, err)
 		}
 		return nil
 	})
-	return ctrl.Result{RequeueAfter: s.nextRound()}, err
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
 }
 
 // nextRound returns when to look again although nothing may happen, 0 for never.
@@ -92,6 +98,9 @@ func (s *scope) looksAt(m *member) []time.Duration {
 		return []time.Duration{time.Millisecond}
 	}
 	looks := []time.Duration{m.askedFor}
+	if m.failed {
+		looks = append(looks, stallInterval)
+	}
 	if m.held() {
 		looks = append(looks, wait.Jitter(heldBackInterval, jitter))
 	}
@@ -131,14 +140,14 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 	case !ok || e.Revision == 0:
 		return nil
 	case s.leaves(m):
-		return r.remove(ctx, s, m)
+		return r.judge(ctx, s, m, r.remove(ctx, s, m))
 	case s.left(m):
 		return nil
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, "")
 		return nil
 	}
-	return r.write(ctx, s, m)
+	return r.judge(ctx, s, m, r.write(ctx, s, m))
 }
 
 // write creates or updates a share, once the Cluster is marked.
@@ -156,7 +165,7 @@ func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error 
 		err = r.update(ctx, c, s, m)
 	}
 	r.historyOf(s, m).tell(s.now)
-	return r.judge(s, m, err)
+	return err
 }
 
 // upToDate says whether the share of a member says what it should. A share of a higher revision is none of ours to write.
@@ -170,23 +179,56 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 		equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
 }
 
-// judge remembers why a share could not be written. What only somebody else can change is no error to retry at once.
-func (r *QuotaReconciler) judge(s *scope, m *member, err error) error {
+// judge remembers why a share could not be written or removed. It returns what the next round mends at once: somebody else has
+// written, and what was read is old.
+func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err error) error {
 	switch {
 	case err == nil:
 		r.remember(s, m, "")
-	case missingNamespace(err):
-		r.remember(s, m, namespaceMissing)
-		return nil
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		r.remember(s, m, "the namespace is being deleted there")
 		return nil
 	case stale(err):
 		fencedWrites.Inc()
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
-		r.remember(s, m, "its API server refused the share: "+string(apierrors.ReasonForError(err)))
+		return err
+	case apierrors.IsConflict(err):
+		return err
+	case apierrors.IsAlreadyExists(err):
+		return nil
 	}
-	return client.IgnoreAlreadyExists(err)
+	if ctx.Err() != nil {
+		r.historyOf(s, m).stall(r.Clock.Now())
+	}
+	outcome, refused := s.outcomeOf(ctx, m, err)
+	if outcome != m.outcome {
+		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.name, "outcome", outcome, "reason", err.Error())
+	}
+	m.failed = !refused
+	r.remember(s, m, outcome)
+	return nil
+}
+
+// outcomeOf returns why a share could not be delivered, in words that stay the same while the reason does, and whether the
+// member has refused it, so that somebody has to act there.
+func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome string, refused bool) {
+	what, reason := "the share", string(apierrors.ReasonForError(err))
+	if s.leaves(m) {
+		what = "the removal of the share"
+	}
+	if reason != "" {
+		reason = ": " + reason
+	}
+	switch {
+	case missingNamespace(err):
+		return namespaceMissing, true
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return "the namespace is being deleted there", true
+	case ctx.Err() != nil:
+		return notAnswered, false
+	case errors.Is(err, errNotMarked):
+		return errNotMarked.Error() + reason, false
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return "its API server refused " + what + reason, true
+	}
+	return "writing " + what + " failed" + reason, false
 }
 
 // stale says whether a member's API server refused a share because a newer one is there.
@@ -231,7 +273,10 @@ func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
 	if err != nil {
 		return err
 	}
-	return r.Patch(ctx, m.cluster.DeepCopy(), patch)
+	if err := r.Patch(ctx, m.cluster.DeepCopy(), patch); err != nil {
+		return fmt.Errorf("%w: %w", errNotMarked, err)
+	}
+	return nil
 }
 
 func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope, m *member) error {

@@ -1,8 +1,18 @@
 package hub
 
 import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
 // weighted2 gives 20 pods to all clusters, in equal parts.
@@ -26,3 +36,28 @@ rebalance: {mode: Static}`
 
 // quantities compares quantities by value.
 var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
+
+// logs returns a context whose logger notes what is logged, but for details, and a function that returns the lines that say what.
+func logs(t *testing.T) (logged func(what string) []string, ctx context.Context) {
+	t.Helper()
+	var mutex sync.Mutex
+	var lines []string
+	logger := funcr.New(func(_, line string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		lines = append(lines, line)
+	}, funcr.Options{})
+	return func(what string) []string {
+		mutex.Lock()
+		defer mutex.Unlock()
+		return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.Contains(line, what) })
+	}, ctrl.LoggerInto(t.Context(), logger)
+}
+
+// unmark takes the marker off a Cluster.
+func (w *world) unmark(name string) {
+	w.t.Helper()
+	cluster := w.cluster(name)
+	delete(cluster.Annotations, quotav1alpha1.MemberAnnotation)
+	w.must(servers[hubName].Update(w.t.Context(), cluster))
+}

@@ -25,6 +25,7 @@ const askInterval = 5 * time.Second
 const retellInterval = time.Second
 
 // stallInterval is how long nothing is written to a member after a write that was not answered in time: a round waits for each.
+// It is also how soon a write is tried again that failed otherwise, and was not refused.
 const stallInterval = 5 * time.Second
 
 // history is what the hub manager remembers of one share. It paces moves and is no part of the protocol: a restarted hub

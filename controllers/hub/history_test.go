@@ -3,9 +3,6 @@ package hub
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -45,15 +42,23 @@ func TestRespiteOfWhoAsks(t *testing.T) {
 	east, west := w.agents["east"], w.agents["west"]
 	east.wants, west.wants = 700, 300
 	w.settle()
+	atOnce := func() {
+		for range 8 {
+			w.round()
+			w.act()
+		}
+	}
 	east.wants, west.wants = 600, 400
-	w.settle()
+	w.act()
+	atOnce()
 	w.wantLedger("east 600/600 Settled", "west 400/400 Settled")
 	east.wants, west.wants = 0, 420
-	east.uses(corev1.ResourceList{"pods": resource.MustParse("580")})
-	east.asks(corev1.ResourceList{"pods": resource.MustParse("30")})
-	w.settle()
+	east.uses(list("pods", "580"))
+	east.asks(list("pods", "30"))
+	w.act()
+	atOnce()
 	w.wantLedger("east 600/600 Settled", "west 400/400 Settled")
 	w.clock.SetTime(w.clock.Now().Add(pace.AskingRespiteTime))
-	w.settle()
+	atOnce()
 	w.wantLedger("east 580/580 Settled", "west 420/420 Settled")
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -66,6 +67,8 @@ type member struct {
 	awaitedFor map[corev1.ResourceName]time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome string
+	// failed says that the last write failed for a reason that may pass by itself; deliver sets it.
+	failed bool
 }
 
 // reports says whether the member reports the condition as true.
@@ -141,7 +144,9 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
 		m.unreachable = unreadable(m.name, err)
-		ctrl.LoggerFrom(ctx).V(1).Info("Reading a share failed", "Cluster", m.name, "reason", err.Error())
+		if s.before[m.name].Message != write.Truncated(m.unreachable, messageLimit) {
+			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.name, "reason", err.Error())
+		}
 		return
 	}
 	if state := r.Members.GetHealthCheckingState(ctx, key); state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > unreachableAfter {

@@ -144,6 +144,43 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
+// TestRefusedRemoval says why a share is still there.
+func TestRefusedRemoval(t *testing.T) {
+	for _, verb := range []string{"patch", "delete"} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted)
+			w.settle()
+			w.before = func(write string) error {
+				if write == "west: "+verb+" QuotaShare compute" {
+					return apierrors.NewForbidden(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), quotaName, nil)
+				}
+				return nil
+			}
+			w.must(servers[hubName].Delete(t.Context(), w.quota()))
+			for range 4 {
+				w.round()
+				w.act()
+			}
+			w.wantLedger("west 12/12 NotReady")
+			if got, want := w.message("MemberNotReady"), "west: its API server refused the removal of the share: Forbidden"; got != want {
+				t.Errorf("got %q", got)
+			}
+			if got, want := w.message("Ready"), "Waiting for clusters to confirm the removal: west (NotReady)"; got != want {
+				t.Errorf("got %q", got)
+			}
+			w.before = nil
+			for range 3 {
+				w.round()
+				w.act()
+			}
+			if !w.gone() {
+				t.Error("the FederatedQuota is still there")
+			}
+		})
+	}
+}
+
 func TestDeletionGivesUpWhatIsDestroyed(t *testing.T) {
 	w := newWorld(t, "east")
 	w.create(quotaName, weighted)
@@ -235,7 +272,7 @@ func TestWhatMembersReport(t *testing.T) {
 		"foreign":     {condition: yes("ForeignQuota", "ScopeCovered", "another covers it"), state: "Settled", raised: true},
 		"name taken": {
 			condition: metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"},
-			state:     "NotReady", raised: true,
+			state:     "NotReady",
 		},
 	}
 	for name, tc := range tests {

@@ -195,7 +195,7 @@ func TestBudgetCutBelowUsage(t *testing.T) {
 	w.settle()
 	w.wantLedger("east 10/18 Draining", "west 10/10 Settled")
 	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Draining UsageAboveTarget", "Reconciling Degraded")
-	if got, want := w.message("Debt"), "More is granted than the budget allows, so nobody is raised: 8 of pods"; got != want {
+	if got, want := w.message("Debt"), "More is granted than the budget allows, so nobody is raised: 8 of pods, held by east (Draining) 8"; got != want {
 		t.Errorf("got %q", got)
 	}
 	w.agents["east"].uses(list("pods", "13"))

@@ -44,7 +44,7 @@ func (r *QuotaReconciler) store(ctx context.Context, s *scope) error {
 	}
 	r.stored.Store(s.fq.UID, r.Clock.Now())
 	r.note(s)
-	r.announce(ctx, s.fq, stored.Conditions)
+	r.announce(ctx, s.fq, stored)
 	return nil
 }
 
@@ -168,11 +168,19 @@ func (m *member) refuses() string {
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return ""
 	}
-	switch c.Reason {
-	case quotav1alpha1.ReasonUnknownResource, quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating:
+	if c.Reason == quotav1alpha1.ReasonUnknownResource || unwritable.Has(c.Reason) {
 		return c.Message
 	}
 	return ""
+}
+
+// unwritable are the reasons for which an agent has seen the share and writes nothing.
+var unwritable = sets.New(quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating, quotav1alpha1.ReasonWriteFailed)
+
+// writable says whether the agent can write the ResourceQuota, as far as it says.
+func (m *member) writable() bool {
+	c := apimeta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+	return c == nil || !unwritable.Has(c.Reason)
 }
 
 // totals writes the sums and the columns that kubectl prints.
@@ -223,16 +231,11 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 	return result
 }
 
-// namesClusters are the conditions whose message says no more than which clusters are affected, and by what.
-var namesClusters = sets.New(quotav1alpha1.ConditionUnreachable, quotav1alpha1.ConditionMemberNotReady, quotav1alpha1.ConditionStuckQuotaController,
-	quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionUnknownCluster)
-
 // announce logs and writes an event for each condition that has changed its status or reason, or affects other clusters.
-func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before []metav1.Condition) {
+func (r *QuotaReconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus) {
 	for _, c := range fq.Status.Conditions {
-		was := apimeta.FindStatusCondition(before, c.Type)
-		same := was != nil && was.Status == c.Status && was.Reason == c.Reason
-		if same && (was.Message == c.Message || !namesClusters.Has(c.Type)) {
+		was := apimeta.FindStatusCondition(before.Conditions, c.Type)
+		if was != nil && was.Status == c.Status && was.Reason == c.Reason && affected(before, *was).Equal(affected(&fq.Status, c)) {
 			continue
 		}
 		kind := corev1.EventTypeWarning

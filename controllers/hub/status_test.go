@@ -2,6 +2,8 @@ package hub
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +11,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -81,6 +84,7 @@ func TestStateOf(t *testing.T) {
 		"held back":        {entry: entry(3, 5, 5), member: member{selected: true, heldBack: "no room"}, want: "NotReady", message: "no room"},
 		"unknown resource": {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", enforced("UnknownResource"))}, want: "NotReady", message: "because of UnknownResource"},
 		"name taken":       {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", enforced("NameTaken"))}, want: "NotReady", message: "because of NameTaken"},
+		"not written":      {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(2, "5", "1", enforced("WriteFailed"))}, want: "NotReady", message: "because of WriteFailed"},
 		"pending":          {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(2, "5", "1", enforced("Pending"))}, want: "Settling"},
 		"stuck":            {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"))}, want: "Stuck", message: "it stands"},
 		"broken glass":     {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"), yes("BreakGlass", "Annotated", "fire"))}, want: "BreakGlass", message: "fire"},
@@ -94,6 +98,82 @@ func TestStateOf(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDebt names who holds most above its target, in an order that stays, and counts the others.
+func TestDebt(t *testing.T) {
+	s, _ := roundOf(ledger.Entry{}, member{})
+	s.fq = quotaOf(`{hard: {pods: "10", memory: 8Gi}, placement: {clusterSelector: {}}}`)
+	entries := map[string]ledger.Entry{}
+	hold := func(name string, state quotav1alpha1.ClusterState, target, granted amount.List) {
+		entries[name] = ledger.Entry{Revision: 1, Target: target, Granted: granted}
+		s.fq.Status.Clusters = append(s.fq.Status.Clusters, quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(name), State: state})
+	}
+	want := func(message string) {
+		t.Helper()
+		s.ledger = ledger.New(amount.List{"pods": 10, "memory": 8 << 30}, 1, entries)
+		for i := range s.fq.Status.Clusters {
+			c := &s.fq.Status.Clusters[i]
+			s.ledger.Store(string(c.Name), c, like(s.fq))
+		}
+		if diff := cmp.Diff(message, s.debt()); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	hold("east", "Draining", amount.List{"pods": 1, "memory": 1 << 30}, amount.List{"pods": 3, "memory": 1 << 30})
+	hold("north", "Settled", amount.List{"pods": 4, "memory": 8 << 30}, amount.List{"pods": 4, "memory": 8 << 30})
+	want("More is granted than the budget allows, so nobody is raised: 1Gi of memory")
+	hold("south", "Settling", amount.List{"pods": 1, "memory": 0}, amount.List{"pods": 3, "memory": 0})
+	hold("west", "Unreachable", amount.List{"pods": 2, "memory": 0}, amount.List{"pods": 5, "memory": 3 << 30})
+	want("More is granted than the budget allows, so nobody is raised: 4Gi of memory, held by west (Unreachable) 3Gi; 5 of pods, held by west (Unreachable) 3, east (Draining) 2, south (Settling) 2")
+	for _, name := range []string{"x1", "x2", "x3"} {
+		hold(name, "Unread", amount.List{}, amount.List{"pods": ledger.Unknown, "memory": 0})
+	}
+	want("More is granted than the budget allows, so nobody is raised: 4Gi of memory, held by west (Unreachable) 3Gi; an unknown amount of pods, held by x1 (Unread), x2 (Unread), x3 (Unread), west (Unreachable) 3, east (Draining) 2 and 1 more")
+}
+
+// TestEventsTellOfOtherClusters has clusters come under a condition and leave it one after another, and numbers change between.
+func TestEventsTellOfOtherClusters(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	recorder := events.NewFakeRecorder(1000)
+	w.hub.Recorder = recorder
+	wantNotes := func(condition string, want ...string) {
+		t.Helper()
+		var notes []string
+		for len(recorder.Events) > 0 {
+			if _, note, found := strings.Cut(<-recorder.Events, condition+": "); found {
+				notes = append(notes, note)
+			}
+		}
+		if diff := cmp.Diff(want, notes); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	const capped = weighted2 + `
+distribution: {rules: [{clusters: [east], max: {pods: "5"}}, {clusters: [west], max: {pods: "%s"}}]}`
+	w.create(quotaName, weighted2)
+	w.agents["east"].uses(list("pods", "8"))
+	w.agents["west"].uses(list("pods", "8"))
+	w.settle()
+	w.edit(fmt.Sprintf(capped, "10"))
+	w.settle()
+	w.wantLedger("east 5/8 Draining", "west 10/10 Settled")
+	wantNotes("Draining", "east: more is used than its target of pods")
+	w.edit(fmt.Sprintf(capped, "5"))
+	w.settle()
+	w.agents["east"].uses(list("pods", "7"))
+	w.settle()
+	w.wantLedger("east 5/7 Draining", "west 5/8 Draining")
+	wantNotes("Draining", "east: more is used than its target of pods, west: more is used than its target of pods")
+
+	const debt = "More is granted than the budget allows, so nobody is raised: "
+	w.edit(`{hard: {pods: "10"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`)
+	w.settle()
+	w.agents["east"].uses(list("pods", "6"))
+	w.settle()
+	w.agents["east"].uses(list("pods", "5"))
+	w.settle()
+	wantNotes("Debt", debt+"5 of pods, held by west (Draining) 3, east (Draining) 2", debt+"3 of pods, held by west (Draining) 3")
 }
 
 // TestConditionsAreSound goes through all states of a cluster and all states of the spec: whatever the round saw, the status

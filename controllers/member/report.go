@@ -136,7 +136,7 @@ func enforced(seen observation) metav1.Condition {
 	case apierrors.HasStatusCause(seen.enforceErr, corev1.NamespaceTerminatingCause):
 		return no(quotav1alpha1.ReasonNamespaceTerminating, "Namespace %s is being deleted in this cluster", share.Namespace)
 	case seen.enforceErr != nil:
-		return no(quotav1alpha1.ReasonPending, "Writing the ResourceQuota failed: %s", reasonOf(seen.enforceErr))
+		return no(quotav1alpha1.ReasonWriteFailed, "Writing the ResourceQuota failed: %s", reasonOf(seen.enforceErr))
 	case !managed(quota):
 		return no(quotav1alpha1.ReasonNameTaken, "ResourceQuota %s/%s %s", share.Namespace, share.Name, taken(share, quota))
 	case !sameScopes(share, quota):

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -27,10 +30,49 @@ func TestReportsOnlyWhatIsInForce(t *testing.T) {
 	}
 	w.wantsQuota("2", "pods", "6")
 	w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
-	w.wantsReason("Pending")
+	w.wantsReason("WriteFailed")
 	w.agent = w.newAgent()
 	w.reconcile()
 	w.wantsReport(2, l{"pods", "6"}, l{"pods", "4"})
+}
+
+// TestReportsRefusedWrites has an API server that refuses what the agent writes: what is in force is reported, and the answer.
+func TestReportsRefusedWrites(t *testing.T) {
+	quotas := schema.GroupResource{Resource: "resourcequotas"}
+	for name, refusal := range map[string]error{
+		"forbidden":         apierrors.NewForbidden(quotas, "compute", errors.New("by a policy")),
+		"invalid":           apierrors.NewInvalid(schema.GroupKind{Kind: "ResourceQuota"}, "compute", nil),
+		"a webhook is down": apierrors.NewInternalError(errors.New("failed calling webhook")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "10"}, l{"pods", "4"})
+			w.share(2, "pods", "6")
+			w.agent.Client = interceptor.NewClient(as(t, agent), interceptor.Funcs{
+				Patch: func(ctx context.Context, inner client.WithWatch, object client.Object, patch client.Patch, opts ...client.PatchOption) error {
+					if _, ok := object.(*corev1.ResourceQuota); ok {
+						return refusal
+					}
+					return inner.Patch(ctx, object, patch, opts...)
+				},
+			})
+			if _, err := w.try(); err == nil {
+				t.Error("want an error")
+			}
+			w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
+			w.wantsReason("WriteFailed")
+			share := w.status()
+			message := apimeta.FindStatusCondition(share.Status.Conditions, "Enforced").Message
+			if want := "Writing the ResourceQuota failed: " + refusal.Error(); message != want || share.Status.ObservedGeneration != share.Generation {
+				t.Errorf("%q of generation %d, want %q of %d", message, share.Status.ObservedGeneration, want, share.Generation)
+			}
+			w.agent = w.newAgent()
+			w.reconcile()
+			w.count("pods", "4")
+			w.reconcile()
+			w.wantsReport(2, l{"pods", "6"}, l{"pods", "4"})
+			w.wantsReason("Enforced")
+		})
+	}
 }
 
 // TestReportsWhatIsReadLive has a limit raised behind broken glass, and an agent whose cache does not show that yet: it must

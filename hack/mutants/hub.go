@@ -156,6 +156,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestWhatMembersReport/unguarded",
 	},
 	{
+		protection: "a member whose agent cannot write is not raised",
+		file:       decideFile, old: " && m.writable() &&\n", new: " &&\n",
+		pkg: hubTests, test: "TestWhatMembersReport/name_taken",
+	},
+	{
 		protection: "a member whose nodes are full is not raised for headroom",
 		file:       "controllers/hub/plan.go", old: "	if m.reports(quotav1alpha1.ConditionNodesFull) {", new: "	if false {",
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
