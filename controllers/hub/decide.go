@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -199,7 +200,13 @@ func (m *member) counts(name corev1.ResourceName) bool {
 func (m *member) follows() bool {
 	return m.read() && m.selected && m.report.Revision > 0 && m.share.DeletionTimestamp.IsZero() &&
 		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && !m.reports(quotav1alpha1.ConditionBreakGlass) &&
-		!m.reports(quotav1alpha1.ConditionUnguarded)
+		!m.reports(quotav1alpha1.ConditionUnguarded) && !m.ousted()
+}
+
+// ousted says whether a ResourceQuota that the agent does not manage has the place of the one that is to enforce the share.
+func (m *member) ousted() bool {
+	c := apimeta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+	return c != nil && c.Reason == quotav1alpha1.ReasonNameTaken
 }
 
 // distributionTerms are a cluster's weight and bounds, as the rules of the distribution give it.

@@ -152,8 +152,13 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member without guard or fence is not raised",
-		file:       decideFile, old: "		!m.reports(quotav1alpha1.ConditionUnguarded)\n", new: "		true\n",
+		file:       decideFile, old: "		!m.reports(quotav1alpha1.ConditionUnguarded) &&", new: "		true &&",
 		pkg: hubTests, test: "TestWhatMembersReport/unguarded",
+	},
+	{
+		protection: "a member whose managed ResourceQuota was replaced is not raised",
+		file:       decideFile, old: " && !m.ousted()\n", new: "\n",
+		pkg: hubTests, test: "TestWhatMembersReport/name_taken",
 	},
 	{
 		protection: "a member whose nodes are full is not raised for headroom",
