@@ -37,7 +37,7 @@ type member struct {
 	unreachable string
 	// heldBack says why the cluster could not take its share in the last round, or is empty.
 	heldBack string
-	// misfit says why the share there cannot become that of this budget, or is empty.
+	// misfit says why the share there cannot become that of this budget, or is empty: nothing is written into one that has to go.
 	misfit string
 	// live says whether share was read from the API server rather than from a cache.
 	live bool
