@@ -27,6 +27,8 @@ type scope struct {
 	members []*member
 	// byName holds the members again.
 	byName map[string]*member
+	// names are those of all Clusters, by UID.
+	names map[string]string
 	// ledger is over the budget of the spec, or over the last good one while that cannot be acted on.
 	ledger *ledger.Ledger
 	// problems are what makes the spec one that cannot be acted on.
@@ -86,8 +88,10 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		e, _ := s.ledger.Entry(name)
 		s.known[name] = ledger.Entry{Revision: e.Revision, Target: e.Target.Clone()}
 	}
+	s.names = make(map[string]string, len(clusters))
 	for i := range clusters {
 		s.marker = max(s.marker, markerOf(&clusters[i]))
+		s.names[string(clusters[i].UID)] = clusters[i].Name
 	}
 	s.byName = s.newMembers(selected, clusters)
 	s.members = slices.SortedFunc(maps.Values(s.byName), func(a, b *member) int { return strings.Compare(a.name, b.name) })

@@ -46,6 +46,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestNamespaceMissingBefore",
 	},
 	{
+		protection: "a share that was written for another Cluster is left to that one",
+		file:       observeFile, old: "	m.twin = s.twinOf(m, share)\n", new: "",
+		pkg: hubTests, test: "TestTwoClustersOfOneServer",
+	},
+	{
 		protection: "a share of other scopes is not written",
 		file:       deliverFile, old: `	case s.left(m), m.misfit != "":`, new: `	case s.left(m):`,
 		pkg: hubTests, test: "TestShareOfOtherScopesIsLeftAlone",
