@@ -86,7 +86,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
-	s := newScope(fq, clusters.Items, siblings.Items, r.Clock.Now())
+	s := newScope(fq, clusters.Items, siblings.Items, r.AgentNamespace, r.Clock.Now())
 	_, newborn := r.newborn.Load(fq.UID)
 	s.lost = s.unread && !newborn
 	for _, m := range s.members {

@@ -61,7 +61,7 @@ type scope struct {
 	snapshotDue time.Duration
 }
 
-func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
+func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, agents string, now time.Time) *scope {
 	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), unread: true}
 	s.before = make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))
 	s.known = make(map[string]ledger.Entry, len(fq.Status.Clusters))
@@ -75,6 +75,7 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 	}
 	s.strangers = strangers(&fq.Spec, clusters, missing)
 	s.conflict = conflictOf(fq, selected, clusters, siblings)
+	s.problems = append(s.problems, misplaced(fq, agents)...)
 	s.problems = append(s.problems, s.destroyed(selected)...)
 	if len(s.problems) == 0 {
 		s.problems = s.guarantees(selected)
@@ -177,6 +178,16 @@ func (s *scope) removed() bool { return s.removing() && len(s.ledger.Clusters())
 func (s *scope) needsLive(cluster string) bool {
 	e, ok := s.ledger.Entry(cluster)
 	return !ok || e.Revision == 0 || !s.byName[cluster].selected
+}
+
+// misplaced checks that the budget is not for the namespace of the agents: the first limit in each member is zero, which an agent
+// whose pod has to be created then cannot raise.
+func misplaced(fq *quotav1alpha1.FederatedQuota, agents string) field.ErrorList {
+	if fq.Namespace != agents {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "namespace"), fq.Namespace,
+		"the agents run in this namespace of every cluster, and a limit there could keep them from starting: use another namespace")}
 }
 
 // destroyed checks that no cluster is both selected and said to be destroyed, unless it has the name of one that is.

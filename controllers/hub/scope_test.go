@@ -127,7 +127,9 @@ func TestConflictOf(t *testing.T) {
 func TestProblems(t *testing.T) {
 	tests := map[string]struct {
 		spec string
-		want string
+		// agents is where the agents run.
+		agents string
+		want   string
 	}{
 		"guarantees that fit":  {spec: `{hard: {pods: "6"}, placement: {clusterSelector: {}}, distribution: {rules: [{min: {pods: "2"}}]}}`},
 		"guarantees of others": {spec: `{hard: {pods: "2"}, placement: {clusters: [p1]}, distribution: {rules: [{min: {pods: "2"}}]}}`},
@@ -148,6 +150,11 @@ func TestProblems(t *testing.T) {
 			spec: `{hard: {pods: "9"}, placement: {clusterSelector: {}}, removal: {destroyed: [x, t1]}}`,
 			want: `spec.removal.destroyed[1]: Invalid value: "t1": the placement selects this Cluster: a cluster that still runs must not be given up`,
 		},
+		"where the agents run": {
+			spec:   `{hard: {pods: "9"}, placement: {clusterSelector: {}}}`,
+			agents: "team",
+			want:   `metadata.namespace: Invalid value: "team": the agents run in this namespace of every cluster, and a limit there could keep them from starting: use another namespace`,
+		},
 		"many and wrong": {
 			spec: `{hard: {pods: "-9", gpu: "1"}, placement: {clusterSelector: {}}, distribution: {rules: [{min: {pods: "3"}}]}}`,
 			want: `spec.hard[gpu]: Invalid value: "gpu": is no resource name that ResourceQuota counts: valid are names such as requests.cpu, limits.memory, pods, services, requests.nvidia.com/gpu or count/deployments.apps
@@ -159,7 +166,7 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(tc.spec)
 			fq.Status.Hard = list("pods", "4")
-			s := newScope(fq, clustersOf("p1", "p2", "t1"), nil, epoch)
+			s := newScope(fq, clustersOf("p1", "p2", "t1"), nil, tc.agents, epoch)
 			var lines []string
 			for _, problem := range s.problems {
 				lines = append(lines, problem.Error())
