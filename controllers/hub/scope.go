@@ -8,7 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -304,7 +304,24 @@ func older(a, b *quotav1alpha1.FederatedQuota) bool {
 	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
+// sameScope says whether two specs count the same objects, however they are written.
 func sameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
-	return equality.Semantic.DeepEqual(slices.Sorted(slices.Values(a.Scopes)), slices.Sorted(slices.Values(b.Scopes))) &&
-		equality.Semantic.DeepEqual(a.ScopeSelector, b.ScopeSelector)
+	return requirements(a).Equal(requirements(b))
+}
+
+// requirements returns what objects have to match. A scope is short for one that exists.
+func requirements(spec *quotav1alpha1.FederatedQuotaSpec) sets.Set[string] {
+	set := sets.New[string]()
+	add := func(scope corev1.ResourceQuotaScope, operator corev1.ScopeSelectorOperator, values []string) {
+		set.Insert(fmt.Sprintf("%s %s %q", scope, operator, sets.List(sets.New(values...))))
+	}
+	for _, scope := range spec.Scopes {
+		add(scope, corev1.ScopeSelectorOpExists, nil)
+	}
+	if spec.ScopeSelector != nil {
+		for _, r := range spec.ScopeSelector.MatchExpressions {
+			add(r.ScopeName, r.Operator, r.Values)
+		}
+	}
+	return set
 }

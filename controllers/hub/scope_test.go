@@ -105,6 +105,31 @@ func TestConflictOf(t *testing.T) {
 			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [b]}]}}`,
 			age:   time.Second,
 		},
+		"a scope as a selector": {
+			spec:  `{placement: {clusterSelector: {}}, scopes: [BestEffort]}`,
+			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: Exists}]}}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"a scope and a selector": {
+			spec:  `{placement: {clusterSelector: {}}, scopes: [NotTerminating], scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: Exists}]}}`,
+			other: `{placement: {clusterSelector: {}}, scopes: [BestEffort, NotTerminating, BestEffort]}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"an empty selector": {
+			spec:  pods,
+			other: `{hard: {pods: "1"}, placement: {clusterSelector: {}}, scopeSelector: {}}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"selector reordered": {
+			spec:  `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [a, b]}, {scopeName: BestEffort, operator: Exists}]}}`,
+			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: Exists}, {scopeName: PriorityClass, operator: In, values: [b, a]}]}}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"other operator": {
+			spec:  `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [a]}]}}`,
+			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: NotIn, values: [a]}]}}`,
+			age:   time.Second,
+		},
 		"itself": {spec: pods, other: pods, name: "quota", age: time.Second},
 	}
 	for name, tc := range tests {
