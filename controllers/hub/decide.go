@@ -125,7 +125,7 @@ func (s *scope) gone(m *member) bool {
 	if m.selected {
 		return false
 	}
-	if s.untold(m) {
+	if s.untold(m) || m.twin != "" && !s.ledger.Holds(m.name) {
 		return true
 	}
 	if !m.read() || !m.live || m.share != nil {

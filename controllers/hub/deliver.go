@@ -141,7 +141,7 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		return nil
 	case s.leaves(m):
 		return r.judge(ctx, s, m, r.remove(ctx, s, m))
-	case s.left(m):
+	case s.left(m), m.misfit != "":
 		return nil
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, "")

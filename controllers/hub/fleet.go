@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // survey fills in what a team that is refused should know of the whole budget, by the status of this round.
@@ -29,7 +30,7 @@ func (s *scope) waiting() []quotav1alpha1.ClusterName {
 // wants says whether a member asks for more than its limit.
 func (s *scope) wants(m *member) bool {
 	for name, demand := range m.demand {
-		if demand > 0 && m.report.Used[name]+demand > m.report.Hard[name] {
+		if demand > 0 && amount.Add(m.report.Used[name], demand) > m.report.Hard[name] {
 			return true
 		}
 	}

@@ -23,12 +23,13 @@ import (
 // leased makes the Lease in a member, as it comes with the agent.
 func (w *world) leased(member string) {
 	w.t.Helper()
+	w.createNamespace(member, w.leaseMeta().Namespace)
 	w.must(servers[member].Create(w.t.Context(), &coordinationv1.Lease{ObjectMeta: w.leaseMeta()}))
-	w.hub.AgentNamespace, w.hub.Identity = w.namespace, "hub-0"
+	w.hub.AgentNamespace, w.hub.Identity = w.leaseMeta().Namespace, "hub-0"
 }
 
 func (w *world) leaseMeta() metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: w.namespace, Name: quotav1alpha1.HubLease}
+	return metav1.ObjectMeta{Namespace: w.namespace + "-agents", Name: quotav1alpha1.HubLease}
 }
 
 // beat returns when the Lease in a member was renewed by the hub's clock, zero if never.

@@ -1,8 +1,15 @@
 package hub
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -81,4 +88,49 @@ func TestClusterIsCreatedAgainBeforeItWasReached(t *testing.T) {
 	w.members.byName["west"] = connection
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// TestTwoClustersOfOneServer has two Clusters lead to one API server, and so to one share: the one it was written for goes on,
+// and so do others.
+func TestTwoClustersOfOneServer(t *testing.T) {
+	for name, later := range map[string]bool{"from the start": false, "later": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			if later {
+				w.create(quotaName, weighted)
+				w.settle()
+			}
+			w.register("twin")
+			w.members.byName["twin"] = &connection{client: interceptor.NewClient(servers["east"], interceptor.Funcs{
+				Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+					return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "quotashares"}, object.GetName())
+				},
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					t.Error("the share is written for the twin")
+					return nil
+				},
+			})}
+			state := "Unread"
+			if !later {
+				state = "Unreachable"
+				w.create(quotaName, weighted)
+			}
+			w.settle()
+			revision := w.share("east").Spec.Revision
+			w.agents["east"].uses(list("pods", "4"))
+			w.settle()
+			w.wantLedger("east 15/15 Settled", "twin 0/0 "+state, "west 10/10 Settled")
+			if got := w.share("east").Spec.Revision; got != revision {
+				t.Errorf("the share goes on from revision %d to %d", revision, got)
+			}
+			want := fmt.Sprintf("twin: Clusters east and twin lead to the same API server: delete one of the two, or correct its kubeconfig Secret. If the share was copied there from the other, delete QuotaShare %s/compute", w.namespace)
+			if got := w.quota().Status.Clusters[1].Message; "twin: "+got != want {
+				t.Errorf("got %q", got)
+			}
+			w.edit(strings.Replace(weighted, "clusterSelector: {}", "clusters: [east, west]", 1))
+			w.settle()
+			w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+			w.wantConditions("Ready Settled")
+		})
+	}
 }

@@ -32,13 +32,15 @@ type member struct {
 	// uid is the one of the Cluster that the entry was granted to, replaced says whether another one has its name now.
 	uid      string
 	replaced bool
+	// twin is the other Cluster that the share there was written for, or empty.
+	twin string
 	// selected says whether the placement selects the cluster; one that has an entry and is not selected is leaving.
 	selected bool
 	// unreachable says why the cluster could not be read, or is empty.
 	unreachable string
 	// heldBack says why the cluster could not take its share in the last round, or is empty.
 	heldBack string
-	// misfit says why the share there cannot become that of this budget, or is empty.
+	// misfit says why the share there cannot become that of this budget, or is empty: nothing is written into one that has to go.
 	misfit string
 	// live says whether share was read from the API server rather than from a cache.
 	live bool
@@ -89,7 +91,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
-	s := newScope(fq, clusters.Items, siblings.Items, r.Clock.Now())
+	s := newScope(fq, clusters.Items, siblings.Items, r.AgentNamespace, r.Clock.Now())
 	_, newborn := r.newborn.Load(fq.UID)
 	s.lost = s.unread && !newborn
 	for _, m := range s.members {
@@ -168,7 +170,7 @@ func (r *QuotaReconciler) readShare(ctx context.Context, s *scope, m *member, ke
 	if client.IgnoreNotFound(err) == nil {
 		r.stores.saw(m.name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
 	}
-	if err := m.take(share, err, s.fq); err != nil || m.share != nil || m.heldBack != namespaceMissing {
+	if err := m.take(share, err, s); err != nil || m.share != nil || m.heldBack != namespaceMissing {
 		return err
 	}
 	return r.confirmMissing(ctx, s, m, key)
@@ -189,16 +191,29 @@ func (r *QuotaReconciler) confirmMissing(ctx context.Context, s *scope, m *membe
 }
 
 // take takes what reading the share gave, and returns the error that means that it could not be read.
-func (m *member) take(share *quotav1alpha1.QuotaShare, err error, fq *quotav1alpha1.FederatedQuota) error {
+func (m *member) take(share *quotav1alpha1.QuotaShare, err error, s *scope) error {
+	m.twin = s.twinOf(m, share)
 	switch {
+	case m.twin != "":
+		m.unreachable = fmt.Sprintf("Clusters %s and %s lead to the same API server: delete one of the two, or correct its kubeconfig Secret. "+
+			"If the share was copied there from the other, delete QuotaShare %s/%s", min(m.name, m.twin), max(m.name, m.twin), share.Namespace, share.Name)
 	case err == nil && m.knownBy(share):
-		m.believe(share, fq)
+		m.believe(share, s.fq)
 	case m.replaced && client.IgnoreNotFound(err) == nil:
 		m.unreachable = replacedCluster
 	case !apierrors.IsNotFound(err) || isAbsentKind(err):
 		return err
 	}
 	return nil
+}
+
+// twinOf returns which other Cluster the share was written for that a member has, or "". Of two that lead to the same API server
+// one has the share, or each would take what the other writes for a ledger that was rolled back.
+func (s *scope) twinOf(m *member, share *quotav1alpha1.QuotaShare) string {
+	if owner := s.names[share.Annotations[quotav1alpha1.ClusterAnnotation]]; owner != m.name {
+		return owner
+	}
+	return ""
 }
 
 // believe takes what the share says. One that counts something else says nothing of this budget, and one that somebody else

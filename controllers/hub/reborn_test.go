@@ -3,6 +3,7 @@ package hub
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -150,6 +151,32 @@ scopes: [BestEffort]`)
 	w.create(quotaName, eastOnly)
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
+}
+
+// TestShareOfOtherScopesIsLeftAlone would give an unlimited namespace the limits of a few of its pods.
+func TestShareOfOtherScopesIsLeftAlone(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	fq := w.quota()
+	fq.Finalizers = nil
+	w.must(servers[hubName].Update(t.Context(), fq))
+	w.must(servers[hubName].Delete(t.Context(), fq))
+	before := w.share("east")
+	w.create(quotaName, `
+hard: {pods: "1"}
+placement: {clusterSelector: {}}
+scopes: [Terminating]`)
+	w.settle()
+	w.wantLedger("east 18/9223372036854775807 NotReady", "west 12/9223372036854775807 NotReady")
+	w.edit(`
+hard: {pods: "1"}
+placement: {clusters: [west]}
+scopes: [Terminating]`)
+	w.settle()
+	if diff := cmp.Diff(before.Spec, w.share("east").Spec, quantities); diff != "" {
+		t.Errorf("the share that was there (-want +got):\n%s", diff)
+	}
 }
 
 // TestQuotaIsCreatedAgainWithOtherScopes finds shares that count something else, and says so.

@@ -260,6 +260,23 @@ rebalance: {mode: Static}`)
 	w.must(servers["west"].Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{}))
 }
 
+// TestReplacedQuotaIsCharged has somebody put a ResourceQuota of their own in the place of the managed one: what it enforces was
+// granted by nobody.
+func TestReplacedQuotaIsCharged(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted2)
+	w.settle()
+	west := w.agents["west"]
+	west.conditions = []metav1.Condition{{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"}}
+	west.hard = list("pods", "50")
+	west.report(w.share("west"))
+	west.down = true
+	w.edit(weighted)
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 10/50 NotReady")
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "MemberNotReady Reported", "Reconciling Degraded")
+}
+
 func TestWhatMembersReport(t *testing.T) {
 	tests := map[string]struct {
 		condition metav1.Condition

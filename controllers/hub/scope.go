@@ -8,7 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -27,6 +27,8 @@ type scope struct {
 	members []*member
 	// byName holds the members again.
 	byName map[string]*member
+	// names are those of all Clusters, by UID.
+	names map[string]string
 	// ledger is over the budget of the spec, or over the last good one while that cannot be acted on.
 	ledger *ledger.Ledger
 	// problems are what makes the spec one that cannot be acted on.
@@ -59,7 +61,7 @@ type scope struct {
 	snapshotDue time.Duration
 }
 
-func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, now time.Time) *scope {
+func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, agents string, now time.Time) *scope {
 	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), unread: true}
 	s.before = make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))
 	s.known = make(map[string]ledger.Entry, len(fq.Status.Clusters))
@@ -73,6 +75,7 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 	}
 	s.strangers = strangers(&fq.Spec, clusters, missing)
 	s.conflict = conflictOf(fq, selected, clusters, siblings)
+	s.problems = append(s.problems, misplaced(fq, agents)...)
 	s.problems = append(s.problems, s.destroyed(selected)...)
 	if len(s.problems) == 0 {
 		s.problems = s.guarantees(selected)
@@ -86,8 +89,10 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		e, _ := s.ledger.Entry(name)
 		s.known[name] = ledger.Entry{Revision: e.Revision, Target: e.Target.Clone()}
 	}
+	s.names = make(map[string]string, len(clusters))
 	for i := range clusters {
 		s.marker = max(s.marker, markerOf(&clusters[i]))
+		s.names[string(clusters[i].UID)] = clusters[i].Name
 	}
 	s.byName = s.newMembers(selected, clusters)
 	s.members = slices.SortedFunc(maps.Values(s.byName), func(a, b *member) int { return strings.Compare(a.name, b.name) })
@@ -173,6 +178,16 @@ func (s *scope) removed() bool { return s.removing() && len(s.ledger.Clusters())
 func (s *scope) needsLive(cluster string) bool {
 	e, ok := s.ledger.Entry(cluster)
 	return !ok || e.Revision == 0 || !s.byName[cluster].selected
+}
+
+// misplaced checks that the budget is not for the namespace of the agents: the first limit in each member is zero, which an agent
+// whose pod has to be created then cannot raise.
+func misplaced(fq *quotav1alpha1.FederatedQuota, agents string) field.ErrorList {
+	if fq.Namespace != agents {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "namespace"), fq.Namespace,
+		"the agents run in this namespace of every cluster, and a limit there could keep them from starting: use another namespace")}
 }
 
 // destroyed checks that no cluster is both selected and said to be destroyed, unless it has the name of one that is.
@@ -289,7 +304,24 @@ func older(a, b *quotav1alpha1.FederatedQuota) bool {
 	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
+// sameScope says whether two specs count the same objects, however they are written.
 func sameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
-	return equality.Semantic.DeepEqual(slices.Sorted(slices.Values(a.Scopes)), slices.Sorted(slices.Values(b.Scopes))) &&
-		equality.Semantic.DeepEqual(a.ScopeSelector, b.ScopeSelector)
+	return requirements(a).Equal(requirements(b))
+}
+
+// requirements returns what objects have to match. A scope is short for one that exists.
+func requirements(spec *quotav1alpha1.FederatedQuotaSpec) sets.Set[string] {
+	set := sets.New[string]()
+	add := func(scope corev1.ResourceQuotaScope, operator corev1.ScopeSelectorOperator, values []string) {
+		set.Insert(fmt.Sprintf("%s %s %q", scope, operator, sets.List(sets.New(values...))))
+	}
+	for _, scope := range spec.Scopes {
+		add(scope, corev1.ScopeSelectorOpExists, nil)
+	}
+	if spec.ScopeSelector != nil {
+		for _, r := range spec.ScopeSelector.MatchExpressions {
+			add(r.ScopeName, r.Operator, r.Values)
+		}
+	}
+	return set
 }

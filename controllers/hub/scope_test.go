@@ -105,6 +105,31 @@ func TestConflictOf(t *testing.T) {
 			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [b]}]}}`,
 			age:   time.Second,
 		},
+		"a scope as a selector": {
+			spec:  `{placement: {clusterSelector: {}}, scopes: [BestEffort]}`,
+			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: Exists}]}}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"a scope and a selector": {
+			spec:  `{placement: {clusterSelector: {}}, scopes: [NotTerminating], scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: Exists}]}}`,
+			other: `{placement: {clusterSelector: {}}, scopes: [BestEffort, NotTerminating, BestEffort]}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"an empty selector": {
+			spec:  pods,
+			other: `{hard: {pods: "1"}, placement: {clusterSelector: {}}, scopeSelector: {}}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"selector reordered": {
+			spec:  `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [a, b]}, {scopeName: BestEffort, operator: Exists}]}}`,
+			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: Exists}, {scopeName: PriorityClass, operator: In, values: [b, a]}]}}`,
+			age:   time.Second, want: conflict("p1, p2, t1"),
+		},
+		"other operator": {
+			spec:  `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [a]}]}}`,
+			other: `{placement: {clusterSelector: {}}, scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: NotIn, values: [a]}]}}`,
+			age:   time.Second,
+		},
 		"itself": {spec: pods, other: pods, name: "quota", age: time.Second},
 	}
 	for name, tc := range tests {
@@ -127,7 +152,9 @@ func TestConflictOf(t *testing.T) {
 func TestProblems(t *testing.T) {
 	tests := map[string]struct {
 		spec string
-		want string
+		// agents is where the agents run.
+		agents string
+		want   string
 	}{
 		"guarantees that fit":  {spec: `{hard: {pods: "6"}, placement: {clusterSelector: {}}, distribution: {rules: [{min: {pods: "2"}}]}}`},
 		"guarantees of others": {spec: `{hard: {pods: "2"}, placement: {clusters: [p1]}, distribution: {rules: [{min: {pods: "2"}}]}}`},
@@ -148,6 +175,11 @@ func TestProblems(t *testing.T) {
 			spec: `{hard: {pods: "9"}, placement: {clusterSelector: {}}, removal: {destroyed: [x, t1]}}`,
 			want: `spec.removal.destroyed[1]: Invalid value: "t1": the placement selects this Cluster: a cluster that still runs must not be given up`,
 		},
+		"where the agents run": {
+			spec:   `{hard: {pods: "9"}, placement: {clusterSelector: {}}}`,
+			agents: "team",
+			want:   `metadata.namespace: Invalid value: "team": the agents run in this namespace of every cluster, and a limit there could keep them from starting: use another namespace`,
+		},
 		"many and wrong": {
 			spec: `{hard: {pods: "-9", gpu: "1"}, placement: {clusterSelector: {}}, distribution: {rules: [{min: {pods: "3"}}]}}`,
 			want: `spec.hard[gpu]: Invalid value: "gpu": is no resource name that ResourceQuota counts: valid are names such as requests.cpu, limits.memory, pods, services, requests.nvidia.com/gpu or count/deployments.apps
@@ -159,7 +191,7 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(tc.spec)
 			fq.Status.Hard = list("pods", "4")
-			s := newScope(fq, clustersOf("p1", "p2", "t1"), nil, epoch)
+			s := newScope(fq, clustersOf("p1", "p2", "t1"), nil, tc.agents, epoch)
 			var lines []string
 			for _, problem := range s.problems {
 				lines = append(lines, problem.Error())

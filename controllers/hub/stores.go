@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -72,6 +73,17 @@ func (s *stores) of(member string) *store {
 		s.byMember[member] = &store{}
 	}
 	return s.byMember[member]
+}
+
+// keep forgets the stores of all but these members: a cluster that comes back does so by a new connection.
+func (s *stores) keep(members []*member) {
+	names := sets.New[string]()
+	for _, m := range members {
+		names.Insert(m.name)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	maps.DeleteFunc(s.byMember, func(name string, _ *store) bool { return !names.Has(name) })
 }
 
 // saw notes what a round has read of a share: its resourceVersion, or "" if there is none.
@@ -139,6 +151,7 @@ func (r *QuotaReconciler) lookAtStores(ctx context.Context) {
 	for i := range clusters.Items {
 		members[i] = &member{name: clusters.Items[i].Name, cluster: &clusters.Items[i]}
 	}
+	r.stores.keep(members)
 	_ = forEach(members, func(m *member) error {
 		r.lookAtStore(ctx, m)
 		return nil

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -63,6 +64,18 @@ func TestStoreWentBack(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"quota-watchShares-0"}, w.members.byName["east"].watches); diff != "" {
 		t.Errorf("watches of east (-want +got):\n%s", diff)
+	}
+}
+
+// TestStoresOfClustersThatGoAreForgotten deletes a Cluster.
+func TestStoresOfClustersThatGoAreForgotten(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.must(servers[hubName].Delete(t.Context(), w.cluster("west")))
+	w.hub.lookAtStores(t.Context())
+	if diff := cmp.Diff([]string{"east"}, slices.Sorted(maps.Keys(w.hub.stores.byMember))); diff != "" {
+		t.Errorf("stores (-want +got):\n%s", diff)
 	}
 }
 

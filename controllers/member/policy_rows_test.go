@@ -170,13 +170,14 @@ func glassRows() map[string]row {
 		for what, r := range map[string]row{
 			"edits":                   {do: limit("pods", "1000", "services", "4")},
 			"lowers below usage":      {do: limit("pods", "1", "services", "4")},
-			"relabels":                {do: unlabel(managedLabel)},
+			"takes the label off":     {do: unlabel(managedLabel), refused: notTheirs},
+			"takes all labels off":    {do: merge(`{"metadata":{"labels":null}}`), refused: notTheirs},
 			"deletes":                 {do: remove},
 			"deletes all":             {do: removeAll},
 			"states another reason":   {do: annotate(glassAnnotation, "another")},
 			"mends the glass":         {do: unannotate(glassAnnotation)},
 			"mends it by an empty":    {do: annotate(glassAnnotation, "")},
-			"takes the revision away": {do: unannotate(revisionAnnotation)},
+			"takes the revision away": {do: unannotate(revisionAnnotation), refused: notTheirs},
 			"sets the revision":       {do: annotate(revisionAnnotation, "9223372036854775807"), refused: notTheirs},
 			"garbles the revision":    {do: annotate(revisionAnnotation, "abc"), refused: notTheirs},
 		} {

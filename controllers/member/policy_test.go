@@ -20,7 +20,7 @@ const (
 	staleRevision  = "stale write: revision"
 	noRaise        = "stale write: at the same revision no limit goes up"
 	belowUsage     = "a limit may not be lowered below what is used"
-	notTheirs      = "annotation quota.fedquota.io/revision is the agent's"
+	notTheirs      = "are the agent's: leave them as they are"
 	charged        = "exceeded quota: the limit is being lowered"
 	reopened       = "stale write: the limit in force may not be raised above spec.hard"
 	outOfForce     = "a limit of spec.hard that is in force may not be taken out of force"

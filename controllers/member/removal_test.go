@@ -49,6 +49,27 @@ func TestBreakGlass(t *testing.T) {
 	w.wantsConditions()
 }
 
+// TestAnotherInItsPlace has somebody put a ResourceQuota of their own in the place of one that was deleted behind broken glass,
+// while the agent is away: what is in force there counts as before, and the agent takes it for no limit of its own.
+func TestAnotherInItsPlace(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.breakGlass("the hub is down")
+	must(t, as(t, tenant).Delete(t.Context(), w.quota()))
+	quota("compute").hard("pods", "50").create(t, w.key.Namespace)
+	w.count("pods", "40")
+	w.share(2, "pods", "5")
+	w.unwritten(func() { w.reconcile() })
+	w.wantsReason("NameTaken")
+	w.wantsReport(1, l{"pods", "50"}, l{"pods", "40"})
+
+	must(t, as(t, tenant).Delete(t.Context(), w.quota()))
+	w.reconcile()
+	w.count("pods", "40")
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "5"}, l{"pods", "40"})
+	w.wantsReason("Enforced")
+}
+
 func TestRemovalRetain(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10", "services", "5"}, l{"pods", "8", "services", "0"})
 	w.leave("Retain")

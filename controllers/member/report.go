@@ -83,6 +83,8 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status.Demand, status.Asks, status.Requested, status.Asked = seen.demand, seen.asks, seen.requested, seen.asked
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
+	}
+	if settled(seen) || replaced(seen) {
 		names := quotav1.ResourceNames(seen.quota.Status.Used)
 		status.Hard = quotav1.Mask(seen.quota.Status.Hard, names)
 		status.Used = quotav1.Mask(seen.quota.Status.Used, quotav1.ResourceNames(status.Hard))
@@ -93,10 +95,19 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	return status
 }
 
-// settled says whether the ResourceQuota enforces its spec: what it says of limit and usage may be relied upon.
-func settled(seen observation) bool {
+// settled says whether the ResourceQuota enforces its spec at a revision: what it says of limit and usage may be relied upon.
+func settled(seen observation) bool { return reliable(seen) && revisionOf(seen.quota) > 0 }
+
+// replaced says whether a ResourceQuota of somebody's own took the place of the one that enforced the share. It enforces no
+// revision, but what it lets in was granted by nobody: the hub charges it at the last one.
+func replaced(seen observation) bool {
+	return reliable(seen) && revisionOf(seen.quota) == 0 && seen.share.Status.Revision > 0
+}
+
+// reliable says whether the ResourceQuota enforces its spec, and counts what the share counts.
+func reliable(seen observation) bool {
 	quota := seen.quota
-	if seen.stuck || seen.unguarded != "" || quota == nil || revisionOf(quota) == 0 || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
+	if seen.stuck || seen.unguarded != "" || quota == nil || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
 		return false
 	}
 	return specInForce(quota)

@@ -42,6 +42,11 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestTakesOverAsItWasRead",
 	},
 	{
+		protection: "report: what somebody puts in the place of a managed ResourceQuota is told to the hub",
+		file:       reportFile, old: "settled(seen) || replaced(seen)", new: "settled(seen)",
+		pkg: agentTests, test: "TestAnotherInItsPlace",
+	},
+	{
 		protection: "enforce: what was released is not taken over by a share older than what was enforced",
 		file:       enforceFile, old: "	return revisionIn(quota, quotav1alpha1.ReleasedAnnotation)", new: "	return min(0, revisionIn(quota, quotav1alpha1.ReleasedAnnotation))",
 		pkg: agentTests, test: "TestLateShareAfterRelease",

@@ -21,10 +21,14 @@ var configMutants = []mutant{
 		pkg: agentTests, test: "TestPolicies/an_administrator_deletes",
 	},
 	{
-		protection: "guard: nobody but the agent writes a revision, also behind broken glass",
-		file:       guardFile, old: "variables.isAgent || request.operation == 'DELETE' || !('quota.fedquota.io/revision'",
-		new: "true || !('quota.fedquota.io/revision'",
-		pkg: agentTests, test: "TestPolicies/behind_broken_glass_a_tenant_sets_the_revision",
+		protection: "guard: nobody but the agent writes a revision or takes it away, also behind broken glass",
+		file:       guardFile, old: "(variables.isManaged && variables.newAnnotations[?", new: "(variables.isManaged || variables.newAnnotations[?",
+		pkg: agentTests, test: "TestPolicies/behind_broken_glass_a_tenant_takes_the_revision_away",
+	},
+	{
+		protection: "guard: nobody but the agent takes the label off, also behind broken glass",
+		file:       guardFile, old: "(variables.isManaged && variables.newAnnotations[?", new: "(variables.newAnnotations[?",
+		pkg: agentTests, test: "TestPolicies/behind_broken_glass_a_tenant_takes_the_label_off",
 	},
 	{
 		protection: "guard: the revision never goes down",

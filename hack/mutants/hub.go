@@ -46,6 +46,16 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestNamespaceMissingBefore",
 	},
 	{
+		protection: "a share that was written for another Cluster is left to that one",
+		file:       observeFile, old: "	m.twin = s.twinOf(m, share)\n", new: "",
+		pkg: hubTests, test: "TestTwoClustersOfOneServer",
+	},
+	{
+		protection: "a share of other scopes is not written",
+		file:       deliverFile, old: `	case s.left(m), m.misfit != "":`, new: `	case s.left(m):`,
+		pkg: hubTests, test: "TestShareOfOtherScopesIsLeftAlone",
+	},
+	{
 		protection: "the Cluster is marked before its share is written",
 		file:       deliverFile, old: "	if err := r.mark(ctx, s, m); err != nil {\n		return err\n	}\n", new: "	_ = r.mark(ctx, s, m)\n",
 		pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
