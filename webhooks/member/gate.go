@@ -134,7 +134,7 @@ func (g *Gate) judge(ctx context.Context, l *lane, asked corev1.ResourceList) st
 		return ""
 	}
 	quota, err := l.live.get(ctx, g.Live, l.key)
-	if err != nil || !dependable(quota) {
+	if err != nil || !dependable(quota) || !counted(quota, asked) {
 		return ""
 	}
 	share := l.shareNow()

@@ -86,6 +86,14 @@ func (s *scene) set(hard, used string) {
 	s.gate.SetQuota(s.quota)
 }
 
+// limitUncounted makes the ResourceQuota limit a name that the quota controller counts nothing under.
+func (s *scene) limitUncounted(name corev1.ResourceName) {
+	quota := s.quota.DeepCopy()
+	quota.Spec.Hard[name], quota.Status.Hard[name] = resource.MustParse("5"), resource.MustParse("5")
+	s.quota, s.live = quota, quota
+	s.gate.SetQuota(quota)
+}
+
 func cpuPod(cpu string) *corev1.Pod {
 	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
@@ -186,6 +194,15 @@ func TestAdmit(t *testing.T) {
 		}},
 		"the API server is silent": {cpu: "3", dryRun: true, change: func(s *scene) { s.live = nil }},
 		"usage is not known":       {cpu: "3", change: func(s *scene) { s.quota.Status.Used = nil; s.gate.SetQuota(s.quota) }},
+		"another name is not counted": {
+			cpu: "3", dryRun: true, want: denied,
+			change: func(s *scene) { s.limitUncounted("count/widgets.example.com") },
+		},
+		"asks for what is not counted": {cpu: "3", change: func(s *scene) { s.limitUncounted("count/pods") }},
+		"asks for what is not counted any more": {cpu: "3", dryRun: true, change: func(s *scene) {
+			s.live = s.quota.DeepCopy()
+			s.live.Status.Hard["requests.cpu"], s.live.Status.Used = resource.MustParse("1"), nil
+		}},
 		"glass broken": {cpu: "3", change: func(s *scene) {
 			s.quota.Annotations = map[string]string{quotav1alpha1.BreakGlassAnnotation: "why"}
 			s.gate.SetQuota(s.quota)
@@ -314,6 +331,13 @@ func TestAdmitHoldsUntilRaised(t *testing.T) {
 	if got := s.demand(); got != "0" {
 		t.Errorf("the demand is %s, want none", got)
 	}
+}
+
+// TestAdmitHoldsBesideANameThatIsNotCounted holds what asks for cpu although the cluster counts nothing under another name.
+func TestAdmitHoldsBesideANameThatIsNotCounted(t *testing.T) {
+	s := newScene(t, "8")
+	s.limitUncounted("count/widgets.example.com")
+	s.inVain()
 }
 
 func TestAdmitGoesOnWhenUsageFalls(t *testing.T) {

@@ -81,18 +81,25 @@ func (l *lane) charge(charge cost.Charge) (amount.List, corev1.ResourceList) {
 		return nil, nil
 	}
 	list := charge.To(&quota.Spec, quota.Status.Hard)
+	if !counted(quota, list) {
+		return nil, nil
+	}
 	return amount.Saturate(list, amount.Up), list
 }
 
-// dependable says whether what the ResourceQuota says of limits and usage may be relied upon.
+// dependable says whether the ResourceQuota is what the agent makes it.
 func dependable(quota *corev1.ResourceQuota) bool {
 	if quota == nil || quota.Annotations[quotav1alpha1.BreakGlassAnnotation] != "" {
 		return false
 	}
-	if _, managed := quota.Labels[quotav1alpha1.ManagedLabel]; !managed {
-		return false
-	}
-	for name := range quota.Status.Hard {
+	_, managed := quota.Labels[quotav1alpha1.ManagedLabel]
+	return managed
+}
+
+// counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in force
+// together with the usage: a limit without one is of a name that nothing is counted under, and says nothing of the others.
+func counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
+	for name := range asked {
 		if _, known := quota.Status.Used[name]; !known {
 			return false
 		}
