@@ -120,17 +120,25 @@ func (s *scene) admit(r Request) string {
 	}
 }
 
-func (s *scene) send(r Request) <-chan string {
+func (s *scene) send(r Request) <-chan string { return s.sendBy(s.Context(), r) }
+
+// sendBy sends a request of a client that gives it up when the context is done.
+func (s *scene) sendBy(ctx context.Context, r Request) <-chan string {
 	answer := make(chan string, 1)
-	go func() { answer <- s.gate.Admit(s.Context(), r) }()
+	go func() { answer <- s.gate.Admit(ctx, r) }()
 	return answer
 }
 
 // held sends a request that is held.
 func (s *scene) held(r Request) <-chan string {
 	s.Helper()
+	return s.heldBy(s.Context(), r)
+}
+
+func (s *scene) heldBy(ctx context.Context, r Request) <-chan string {
+	s.Helper()
 	before := s.waiting()
-	answer := s.send(r)
+	answer := s.sendBy(ctx, r)
 	for deadline := time.Now().Add(10 * time.Second); s.waiting() == before || !s.clock.HasWaiters(); {
 		if time.Now().After(deadline) {
 			s.Fatal("the request is not held")
@@ -268,6 +276,26 @@ func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
 	}
 }
 
+// TestAdmitGivesBackNoRoomOfADryRun leaves the room of another request alone when a dry run that asks for the same is denied.
+func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
+	s := newScene(t, "8")
+	other, set := s.another("bulk", nil)
+	set("20")
+	s.clock.Step(settlingMost) // the raise is settled
+	r := request("3")
+	r.DryRun = true
+	l := s.gate.lane(other)
+	asked, _ := l.charge(r.Charge)
+	l.enter(asked, s.clock.Now(), false)
+	s.live = s.quota
+	if got := s.admit(r); got != denied {
+		t.Errorf("got %q, want %q", got, denied)
+	}
+	if len(l.passed) == 0 {
+		t.Error("the room of another request was given back")
+	}
+}
+
 // TestAdmitSeesAShareThatCameBack goes on holding when a share was deleted and created again, although its ResourceQuota does not
 // change, or the other way round; of what is gone altogether nothing is kept.
 func TestAdmitSeesAShareThatCameBack(t *testing.T) {
@@ -400,30 +428,95 @@ func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 	}
 }
 
-// TestAdmitHoldsForSeveralShares holds a request for all shares of its namespace together as long as for one, and does not take it
-// for a sign that there is nothing to be had if little of that is left for the last.
+// another adds a share like the first one, and returns what sets its limit.
+func (s *scene) another(name string, change func(*quotav1alpha1.QuotaShare)) (key types.NamespacedName, set func(hard string)) {
+	share, quota := s.share.DeepCopy(), s.quota.DeepCopy()
+	share.Name, quota.Name = name, name
+	if change != nil {
+		change(share)
+	}
+	s.gate.SetShare(share)
+	set = func(hard string) {
+		quota = quota.DeepCopy()
+		quota.Spec.Hard["requests.cpu"], quota.Status.Hard["requests.cpu"] = resource.MustParse(hard), resource.MustParse(hard)
+		s.live = quota
+		s.gate.SetQuota(quota)
+	}
+	set("10")
+	return client.ObjectKeyFromObject(share), set
+}
+
+// TestAdmitHoldsForSeveralShares tells all shares of a namespace at once what a request lacks, and holds it for all of them together
+// as long as for one.
 func TestAdmitHoldsForSeveralShares(t *testing.T) {
 	s := newScene(t, "8")
-	share, quota := s.share.DeepCopy(), s.quota.DeepCopy()
-	share.Name, quota.Name = "more", "more"
-	s.gate.SetShare(share)
-	s.gate.SetQuota(quota)
+	other, set := s.another("more", nil)
 	held := s.held(request("3"))
-	s.clock.Step(400 * time.Millisecond)
-	s.set("11", "8") // enough for the first
-	start := s.clock.Now()
-	for s.gate.lane(client.ObjectKeyFromObject(share)).waiting() == 0 {
-		s.clock.Step(time.Millisecond)
-		time.Sleep(time.Millisecond)
+	if !s.gate.Book.Refused(other) {
+		t.Error("only the first share is asked for room")
 	}
-	s.live = quota
-	if got := s.answer(held, 200*time.Millisecond); !strings.HasPrefix(got, "exceeded quota: more,") {
+	s.clock.Step(400 * time.Millisecond)
+	set("11")
+	s.set("11", "8")
+	if got := s.answer(held, 100*time.Millisecond); got != "" {
+		t.Error(got)
+	}
+	if got := s.demand(); got != "0" || s.gate.Book.Refused(other) {
+		t.Errorf("the demand is %s, want none", got)
+	}
+}
+
+// TestAdmitDeniesForOneOfSeveralShares gives back the room in one share when another has none, and goes on asking for both.
+func TestAdmitDeniesForOneOfSeveralShares(t *testing.T) {
+	s := newScene(t, "8")
+	other, set := s.another("more", nil)
+	held := s.held(request("3"))
+	start := s.clock.Now()
+	s.set("11", "8")
+	set("10.5")
+	if got := s.answer(held, 600*time.Millisecond); !strings.HasPrefix(got, "exceeded quota: more,") {
 		t.Errorf("got %q", got)
 	}
-	if took := s.clock.Since(start); took > 150*time.Millisecond {
-		t.Errorf("held for %s more after 400ms", took)
+	if took := s.clock.Since(start); took > 550*time.Millisecond {
+		t.Errorf("held for %s", took)
 	}
-	if s.gate.Asks(client.ObjectKeyFromObject(share)) {
+	if sum := s.gate.lane(key).sum; sum != nil {
+		t.Errorf("room is kept for %v", sum)
+	}
+	if got := s.demand(); got != "3" || !s.gate.Book.Refused(other) {
+		t.Errorf("the demand is %s, want 3 of both", got)
+	}
+}
+
+// TestAdmitHoldsForNoShareInVain denies at once what one of the shares denies anyway.
+func TestAdmitHoldsForNoShareInVain(t *testing.T) {
+	s := newScene(t, "8")
+	_, set := s.another("more", func(share *quotav1alpha1.QuotaShare) {
+		share.Spec.Fleet.Budget["requests.cpu"] = resource.MustParse("2")
+	})
+	set("10")
+	if got := s.admit(request("3")); !strings.HasPrefix(got, "exceeded quota: more,") {
+		t.Errorf("got %q", got)
+	}
+	if s.reports.Load() > 0 || s.demand() != "0" {
+		t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
+	}
+}
+
+// TestAdmitEndsTheHoldsOfOtherShares waits for no share after another has denied, and does not take that for a sign that there is
+// nothing to be had.
+func TestAdmitEndsTheHoldsOfOtherShares(t *testing.T) {
+	s := newScene(t, "8")
+	s.share.Spec.Admission.WaitMilliseconds = ptr.To[int32](100)
+	other, _ := s.another("more", func(share *quotav1alpha1.QuotaShare) { share.Spec.Admission.WaitMilliseconds = nil })
+	s.live = s.quota
+	if got := s.answer(s.held(request("3")), 150*time.Millisecond); got != denied {
+		t.Errorf("got %q", got)
+	}
+	if s.gate.lane(other).waiting() > 0 {
+		t.Error("it waits on")
+	}
+	if s.gate.Asks(other) {
 		t.Error("the hub is asked for a sign after a hold of a moment")
 	}
 }

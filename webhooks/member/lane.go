@@ -118,12 +118,11 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
 	return fits
 }
 
-// queue returns the waiter of a request that there was no room for, which has waited for other shares before; nil if it is not
-// worth holding.
-func (l *lane) queue(asked amount.List, now time.Time, before time.Duration) *waiter {
+// queue returns the waiter of a request that there was no room for; nil if it is not worth holding.
+func (l *lane) queue(asked amount.List, now time.Time) *waiter {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	w := &waiter{asked: asked, since: now, until: now.Add(patience(l.share) - before), raises: l.raises, signs: l.signs, fits: make(chan struct{})}
+	w := &waiter{asked: asked, since: now, until: now.Add(patience(l.share)), raises: l.raises, signs: l.signs, fits: make(chan struct{})}
 	switch {
 	case l.room(asked, now):
 		l.goOn(w, now)
@@ -216,7 +215,7 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	}
 	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
 	if l.room(w.asked, now) {
-		l.let(w.asked, now)
+		l.goOn(w, now)
 		return true
 	}
 	if now.Sub(w.since) < patience(l.share)/2 {
