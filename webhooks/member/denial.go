@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -66,6 +67,9 @@ func listed(list corev1.ResourceList) string {
 	return strings.Join(parts, ",")
 }
 
+// readMost is how long a ResourceQuota is read from the API server.
+const readMost = time.Second
+
 // liveQuota reads a ResourceQuota from the API server, for all who wait for the same answer at once.
 type liveQuota struct {
 	mutex sync.Mutex
@@ -79,7 +83,7 @@ type reading struct {
 }
 
 // get returns the ResourceQuota as it was at some moment after the call. Those who come while a read is under way share
-// the next one.
+// the next one, which does not end with the client of the one whose turn it is.
 func (l *liveQuota) get(ctx context.Context, live client.Reader, key types.NamespacedName) (*corev1.ResourceQuota, error) {
 	l.mutex.Lock()
 	if l.next == nil {
@@ -91,6 +95,8 @@ func (l *liveQuota) get(ctx context.Context, live client.Reader, key types.Names
 		l.mutex.Lock()
 		l.next = nil
 		l.mutex.Unlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readMost)
+		defer cancel()
 		mine.quota = &corev1.ResourceQuota{}
 		mine.err = live.Get(ctx, key, mine.quota)
 	})

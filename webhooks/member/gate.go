@@ -169,8 +169,12 @@ func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
 	return fits
 }
 
-// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt.
+// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. One that its client has given
+// up goes nowhere.
 func (g *Gate) judge(ctx context.Context, c claim) string {
+	if err := ctx.Err(); err != nil {
+		return err.Error()
+	}
 	if g.Stuck() {
 		return ""
 	}

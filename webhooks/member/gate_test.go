@@ -521,6 +521,50 @@ func TestAdmitEndsTheHoldsOfOtherShares(t *testing.T) {
 	}
 }
 
+// TestAdmitForAClientThatGivesUp goes on asking for what a client has given up, which will be back, and keeps no room for it.
+func TestAdmitForAClientThatGivesUp(t *testing.T) {
+	s := newScene(t, "8")
+	_, set := s.another("more", nil)
+	set("20")
+	ctx, giveUp := context.WithCancel(t.Context())
+	held := s.heldBy(ctx, request("3"))
+	giveUp()
+	<-held
+	if got := s.demand(); got != "3" {
+		t.Errorf("the demand is %s, want 3", got)
+	}
+	if sum := s.gate.lane(types.NamespacedName{Namespace: key.Namespace, Name: "more"}).sum; sum != nil {
+		t.Errorf("room is kept for %v", sum)
+	}
+}
+
+// readerFunc answers reads.
+type readerFunc func(ctx context.Context) error
+
+func (f readerFunc) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return f(ctx)
+}
+
+func (f readerFunc) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("not used")
+}
+
+// TestReadForAll reads for all who share the answer, for a limited time, although the client has gone whose turn it is to read.
+func TestReadForAll(t *testing.T) {
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	var live liveQuota
+	_, err := live.get(ctx, readerFunc(func(ctx context.Context) error {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("the read may take for ever")
+		}
+		return ctx.Err()
+	}), key)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDenialOfSeveralNames(t *testing.T) {
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Status: corev1.ResourceQuotaStatus{
 		Hard: corev1.ResourceList{"requests.memory": resource.MustParse("1Gi"), "pods": resource.MustParse("1"), "requests.cpu": resource.MustParse("9")},
