@@ -163,7 +163,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: what the API server shows live decides a denial, not a cache",
-		file:       "webhooks/member/gate.go", old: "	quota, err := c.live.get(ctx, g.Live, c.key)\n", new: "	quota, err := c.quota, ctx.Err()\n",
+		file:       "webhooks/member/gate.go", old: "	quota := g.read(ctx, c.lane)\n", new: "	quota := c.quota\n",
 		pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
 	},
 	{

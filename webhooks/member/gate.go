@@ -114,31 +114,38 @@ func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now tim
 	return g.hold(ctx, request, asks, now)
 }
 
-// hold tells all shares what the request asks for, so that they are raised at the same time, and waits until there is room in each,
-// as far as that is worth it.
+// hold tells all shares what the request asks for, so that they are raised at the same time, and waits for them.
 func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time.Time) string {
-	shape, denial := shapeOf(request.Charge.Object), ""
+	shape := shapeOf(request.Charge.Object)
 	for i := range asks {
 		c := &asks[i]
 		if g.Book.Hold(c.key, request.Owner, shape, c.asked, now) {
 			c.waiter = c.queue(c.asked, now)
 		}
 		g.Report(c.key)
-		if c.waiter == nil && denial == "" {
-			denial = g.judge(ctx, *c)
-		}
 	}
-	for _, c := range asks {
-		if c.waiter != nil && !g.wait(ctx, c, denial != "") && denial == "" {
-			denial = g.judge(ctx, c)
-		}
-	}
+	denial := g.await(ctx, asks)
 	for _, c := range asks {
 		if denial != "" && c.waiter != nil && c.waiter.passed {
 			c.unreserve(c.asked)
 		}
 		g.Book.End(c.key, request.Owner, c.asked, denial == "", g.Clock.Now())
 		g.Report(c.key)
+	}
+	return denial
+}
+
+// await waits until there is room in all shares, or one denies the request. Those that it is not held for are judged first.
+func (g *Gate) await(ctx context.Context, asks []claim) (denial string) {
+	for _, c := range asks {
+		if c.waiter == nil && denial == "" {
+			denial = g.judge(ctx, c)
+		}
+	}
+	for _, c := range asks {
+		if c.waiter != nil && !g.wait(ctx, c, denial != "") && denial == "" {
+			denial = g.judge(ctx, c)
+		}
 	}
 	return denial
 }
@@ -178,8 +185,8 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 	if g.Stuck() {
 		return ""
 	}
-	quota, err := c.live.get(ctx, g.Live, c.key)
-	if err != nil || !dependable(quota) || !counted(quota, c.list) {
+	quota := g.read(ctx, c.lane)
+	if !dependable(quota) || !counted(quota, c.list) {
 		return ""
 	}
 	share := c.shareNow()

@@ -553,15 +553,14 @@ func (f readerFunc) List(context.Context, client.ObjectList, ...client.ListOptio
 func TestReadForAll(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	giveUp()
-	var live liveQuota
-	_, err := live.get(ctx, readerFunc(func(ctx context.Context) error {
+	gate := &Gate{Live: readerFunc(func(ctx context.Context) error {
 		if _, limited := ctx.Deadline(); !limited {
 			t.Error("the read may take for ever")
 		}
 		return ctx.Err()
-	}), key)
-	if err != nil {
-		t.Error(err)
+	})}
+	if gate.read(ctx, &lane{key: key}) == nil {
+		t.Error("it was not read")
 	}
 }
 

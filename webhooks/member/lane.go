@@ -28,8 +28,8 @@ const (
 type lane struct {
 	key  types.NamespacedName
 	hub  *heartbeat
-	live liveQuota
-	echo sharedEcho
+	live shared[*corev1.ResourceQuota]
+	echo shared[bool]
 
 	mutex   sync.Mutex
 	share   *quotav1alpha1.QuotaShare
