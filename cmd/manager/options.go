@@ -80,6 +80,9 @@ func (o *managerOptions) newManager(lease string, objects cache.Options, webhook
 	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
 		return nil, err
 	}
+	if webhooks != nil {
+		return mgr, mgr.AddReadyzCheck("webhook", webhooks.StartedChecker())
+	}
 	return mgr, mgr.AddReadyzCheck("readyz", healthz.Ping)
 }
 

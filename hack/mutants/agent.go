@@ -168,7 +168,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: what the API server shows live decides a denial, not a cache",
-		file:       "webhooks/member/gate.go", old: "	quota, err := l.live.get(ctx, g.Live, l.key)\n", new: "	quota, err := l.quota, ctx.Err()\n",
+		file:       "webhooks/member/gate.go", old: "	quota := g.read(ctx, c.lane)\n", new: "	quota := c.quota\n",
 		pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
 	},
 	{

@@ -5,12 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -66,33 +64,19 @@ func listed(list corev1.ResourceList) string {
 	return strings.Join(parts, ",")
 }
 
-// liveQuota reads a ResourceQuota from the API server, for all who wait for the same answer at once.
-type liveQuota struct {
-	mutex sync.Mutex
-	next  *reading
-}
+// readMost is how long a ResourceQuota is read from the API server.
+const readMost = time.Second
 
-type reading struct {
-	sync.Once
-	quota *corev1.ResourceQuota
-	err   error
-}
-
-// get returns the ResourceQuota as it was at some moment after the call. Those who come while a read is under way share
-// the next one.
-func (l *liveQuota) get(ctx context.Context, live client.Reader, key types.NamespacedName) (*corev1.ResourceQuota, error) {
-	l.mutex.Lock()
-	if l.next == nil {
-		l.next = &reading{}
-	}
-	mine := l.next
-	l.mutex.Unlock()
-	mine.Do(func() {
-		l.mutex.Lock()
-		l.next = nil
-		l.mutex.Unlock()
-		mine.quota = &corev1.ResourceQuota{}
-		mine.err = live.Get(ctx, key, mine.quota)
+// read returns the ResourceQuota of a lane as the API server has it at some moment after the call, nil if that is not known. The
+// read is for all who share it: it does not end with the client of the one whose turn it is.
+func (g *Gate) read(ctx context.Context, l *lane) *corev1.ResourceQuota {
+	return l.live.do(func() *corev1.ResourceQuota {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readMost)
+		defer cancel()
+		quota := &corev1.ResourceQuota{}
+		if g.Live.Get(ctx, l.key, quota) != nil {
+			return nil
+		}
+		return quota
 	})
-	return mine.quota, mine.err
 }

@@ -3,7 +3,6 @@ package member
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +43,7 @@ func (g *Gate) settle(ctx context.Context, l *lane) {
 	timer := g.Clock.NewTimer(settling)
 	defer timer.Stop()
 	if g.Echo != nil {
-		l.echo.await(func() { g.catchUp(context.WithoutCancel(ctx), l) })
+		l.echo.do(func() bool { return g.catchUp(context.WithoutCancel(ctx), l) })
 	}
 	select {
 	case <-timer.C():
@@ -52,8 +51,8 @@ func (g *Gate) settle(ctx context.Context, l *lane) {
 	}
 }
 
-// catchUp asks until the API server has caught up, or for as long as that is worth waiting for.
-func (g *Gate) catchUp(ctx context.Context, l *lane) {
+// catchUp asks until the API server has caught up, or for as long as that is worth waiting for, and says whether it has.
+func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
 	ctx, cancel := context.WithTimeout(ctx, settlingMost)
 	defer cancel()
 	raises, until := l.raisesNow(), g.Clock.Now().Add(settlingMost)
@@ -65,10 +64,11 @@ func (g *Gate) catchUp(ctx context.Context, l *lane) {
 		}
 		timer.Stop()
 		if ctx.Err() != nil || g.Clock.Now().After(until) {
-			return
+			return false
 		}
 	}
 	l.settle(raises)
+	return true
 }
 
 // unsettled says whether the API server may still judge by a limit that was raised a moment ago.
@@ -88,26 +88,4 @@ func (l *lane) settle(raises int) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.settled = max(l.settled, raises)
-}
-
-// sharedEcho asks once for all who wait for the same answer.
-type sharedEcho struct {
-	mutex sync.Mutex
-	next  *sync.Once
-}
-
-// await returns when do, begun after the call, has ended. Those who come while it is under way share the next one.
-func (e *sharedEcho) await(do func()) {
-	e.mutex.Lock()
-	if e.next == nil {
-		e.next = &sync.Once{}
-	}
-	mine := e.next
-	e.mutex.Unlock()
-	mine.Do(func() {
-		e.mutex.Lock()
-		e.next = nil
-		e.mutex.Unlock()
-		do()
-	})
 }

@@ -53,49 +53,100 @@ type Gate struct {
 	lanes map[string][]*lane // by namespace, sorted by name
 }
 
+// claim is what a request asks of one share.
+type claim struct {
+	*lane
+	asked  amount.List
+	list   corev1.ResourceList // the same, as native quota has it
+	waiter *waiter             // nil if it is not held
+}
+
 // Admit returns "" for a request that native quota shall judge, or why it is denied. It waits for a raise if need be.
 func (g *Gate) Admit(ctx context.Context, request Request) string {
-	var reserved []func()
-	var waited time.Duration
+	now := g.Clock.Now()
+	var room, lacks []claim
 	for _, l := range g.lanesOf(request.Namespace) {
 		asked, list := l.charge(request.Charge)
 		if len(asked) == 0 {
 			continue
 		}
-		if denial := g.pass(ctx, l, request, asked, list, &waited); denial != "" {
-			for _, undo := range reserved {
-				undo()
-			}
-			return denial
+		c := claim{lane: l, asked: asked, list: list}
+		if l.enter(asked, now, request.DryRun) {
+			room = append(room, c)
+		} else {
+			lacks = append(lacks, c)
 		}
-		reserved = append(reserved, func() { l.unreserve(asked) })
+	}
+	if denial := g.pass(ctx, request, lacks, now); denial != "" {
+		for _, c := range room {
+			if !request.DryRun {
+				c.unreserve(c.asked)
+			}
+		}
+		return denial
+	}
+	for _, c := range room {
+		if !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked) {
+			g.Report(c.key)
+		}
+		if c.unsettled(now) {
+			g.settle(ctx, c.lane)
+		}
 	}
 	return ""
 }
 
-// pass takes a request through one share. What it waits for all shares together is no longer than it may wait for one.
-func (g *Gate) pass(ctx context.Context, l *lane, request Request, asked amount.List, list corev1.ResourceList, waited *time.Duration) string {
-	now := g.Clock.Now()
-	if l.enter(asked, now, request.DryRun) {
-		if !request.DryRun && g.Book.Admitted(l.key, request.Owner, asked) {
-			g.Report(l.key)
+// pass takes a request through the shares that have no room for it. It is held for none of them if one denies it anyway.
+func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now time.Time) string {
+	var asks []claim
+	for _, c := range lacks {
+		if request.DryRun || g.Stuck() || c.hopeless(c.asked) {
+			if denial := g.judge(ctx, c); denial != "" {
+				return denial
+			}
+			continue
 		}
-		if l.unsettled(now) {
-			g.settle(ctx, l)
-		}
+		asks = append(asks, c)
+	}
+	if len(asks) == 0 {
 		return ""
 	}
-	if request.DryRun || g.Stuck() || l.hopeless(asked) {
-		return g.judge(ctx, l, list)
+	return g.hold(ctx, request, asks, now)
+}
+
+// hold tells all shares what the request asks for, so that they are raised at the same time, and waits for them.
+func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time.Time) string {
+	shape := shapeOf(request.Charge.Object)
+	for i := range asks {
+		c := &asks[i]
+		if g.Book.Hold(c.key, request.Owner, shape, c.asked, now) {
+			c.waiter = c.queue(c.asked, now)
+		}
+		g.Report(c.key)
 	}
-	stated := g.Book.Hold(l.key, request.Owner, shapeOf(request.Charge.Object), asked, now)
-	g.Report(l.key)
-	denial := ""
-	if !stated || !g.wait(ctx, l, asked, waited) {
-		denial = g.judge(ctx, l, list)
+	denial := g.await(ctx, asks)
+	for _, c := range asks {
+		if denial != "" && c.waiter != nil && c.waiter.passed {
+			c.unreserve(c.asked)
+		}
+		g.Book.End(c.key, request.Owner, c.asked, denial == "", g.Clock.Now())
+		g.Report(c.key)
 	}
-	g.Book.End(l.key, request.Owner, asked, denial == "", g.Clock.Now())
-	g.Report(l.key)
+	return denial
+}
+
+// await waits until there is room in all shares, or one denies the request. Those that it is not held for are judged first.
+func (g *Gate) await(ctx context.Context, asks []claim) (denial string) {
+	for _, c := range asks {
+		if c.waiter == nil && denial == "" {
+			denial = g.judge(ctx, c)
+		}
+	}
+	for _, c := range asks {
+		if c.waiter != nil && !g.wait(ctx, c, denial != "") && denial == "" {
+			denial = g.judge(ctx, c)
+		}
+	}
 	return denial
 }
 
@@ -107,41 +158,42 @@ func shapeOf(object any) *demand.Shape {
 	return nil
 }
 
-// wait waits until there is room for the request, if that is worth it, and says whether there is.
-func (g *Gate) wait(ctx context.Context, l *lane, asked amount.List, waited *time.Duration) bool {
-	w := l.queue(asked, g.Clock.Now(), *waited)
-	if w == nil {
-		return false
+// wait waits until there is room for the request in one share, unless it is denied already, and says whether there is.
+func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
+	if !denied {
+		timer := g.Clock.NewTimer(c.waiter.until.Sub(g.Clock.Now()))
+		defer timer.Stop()
+		select {
+		case <-c.waiter.fits:
+		case <-timer.C():
+		case <-ctx.Done():
+		}
 	}
-	timer := g.Clock.NewTimer(w.until.Sub(w.since))
-	defer timer.Stop()
-	defer func() { *waited += g.Clock.Since(w.since) }()
-	select {
-	case <-w.fits:
-	case <-timer.C():
-	case <-ctx.Done():
-	}
-	fits := l.leave(w, g.Clock.Now())
-	if fits {
-		g.settle(ctx, l)
+	fits := c.leave(c.waiter, g.Clock.Now())
+	if fits && !denied {
+		g.settle(ctx, c.lane)
 	}
 	return fits
 }
 
-// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt.
-func (g *Gate) judge(ctx context.Context, l *lane, asked corev1.ResourceList) string {
+// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. One that its client has given
+// up goes nowhere.
+func (g *Gate) judge(ctx context.Context, c claim) string {
+	if err := ctx.Err(); err != nil {
+		return err.Error()
+	}
 	if g.Stuck() {
 		return ""
 	}
-	quota, err := l.live.get(ctx, g.Live, l.key)
-	if err != nil || !dependable(quota) {
+	quota := g.read(ctx, c.lane)
+	if !dependable(quota) || !counted(quota, c.list) {
 		return ""
 	}
-	share := l.shareNow()
+	share := c.shareNow()
 	if share == nil {
 		return ""
 	}
-	return denial(quota, share, asked)
+	return denial(quota, share, c.list)
 }
 
 // Asks says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub that is there

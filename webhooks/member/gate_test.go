@@ -86,6 +86,14 @@ func (s *scene) set(hard, used string) {
 	s.gate.SetQuota(s.quota)
 }
 
+// limitUncounted makes the ResourceQuota limit a name that the quota controller counts nothing under.
+func (s *scene) limitUncounted(name corev1.ResourceName) {
+	quota := s.quota.DeepCopy()
+	quota.Spec.Hard[name], quota.Status.Hard[name] = resource.MustParse("5"), resource.MustParse("5")
+	s.quota, s.live = quota, quota
+	s.gate.SetQuota(quota)
+}
+
 func cpuPod(cpu string) *corev1.Pod {
 	return &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
@@ -112,17 +120,25 @@ func (s *scene) admit(r Request) string {
 	}
 }
 
-func (s *scene) send(r Request) <-chan string {
+func (s *scene) send(r Request) <-chan string { return s.sendBy(s.Context(), r) }
+
+// sendBy sends a request of a client that gives it up when the context is done.
+func (s *scene) sendBy(ctx context.Context, r Request) <-chan string {
 	answer := make(chan string, 1)
-	go func() { answer <- s.gate.Admit(s.Context(), r) }()
+	go func() { answer <- s.gate.Admit(ctx, r) }()
 	return answer
 }
 
 // held sends a request that is held.
 func (s *scene) held(r Request) <-chan string {
 	s.Helper()
+	return s.heldBy(s.Context(), r)
+}
+
+func (s *scene) heldBy(ctx context.Context, r Request) <-chan string {
+	s.Helper()
 	before := s.waiting()
-	answer := s.send(r)
+	answer := s.sendBy(ctx, r)
 	for deadline := time.Now().Add(10 * time.Second); s.waiting() == before || !s.clock.HasWaiters(); {
 		if time.Now().After(deadline) {
 			s.Fatal("the request is not held")
@@ -186,6 +202,15 @@ func TestAdmit(t *testing.T) {
 		}},
 		"the API server is silent": {cpu: "3", dryRun: true, change: func(s *scene) { s.live = nil }},
 		"usage is not known":       {cpu: "3", change: func(s *scene) { s.quota.Status.Used = nil; s.gate.SetQuota(s.quota) }},
+		"another name is not counted": {
+			cpu: "3", dryRun: true, want: denied,
+			change: func(s *scene) { s.limitUncounted("count/widgets.example.com") },
+		},
+		"asks for what is not counted": {cpu: "3", change: func(s *scene) { s.limitUncounted("count/pods") }},
+		"asks for what is not counted any more": {cpu: "3", dryRun: true, change: func(s *scene) {
+			s.live = s.quota.DeepCopy()
+			s.live.Status.Hard["requests.cpu"], s.live.Status.Used = resource.MustParse("1"), nil
+		}},
 		"glass broken": {cpu: "3", change: func(s *scene) {
 			s.quota.Annotations = map[string]string{quotav1alpha1.BreakGlassAnnotation: "why"}
 			s.gate.SetQuota(s.quota)
@@ -248,6 +273,26 @@ func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
 		if got := s.admit(r); got != "" {
 			t.Error(got)
 		}
+	}
+}
+
+// TestAdmitGivesBackNoRoomOfADryRun leaves the room of another request alone when a dry run that asks for the same is denied.
+func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
+	s := newScene(t, "8")
+	other, set := s.another("bulk", nil)
+	set("20")
+	s.clock.Step(settlingMost) // the raise is settled
+	r := request("3")
+	r.DryRun = true
+	l := s.gate.lane(other)
+	asked, _ := l.charge(r.Charge)
+	l.enter(asked, s.clock.Now(), false)
+	s.live = s.quota
+	if got := s.admit(r); got != denied {
+		t.Errorf("got %q, want %q", got, denied)
+	}
+	if len(l.passed) == 0 {
+		t.Error("the room of another request was given back")
 	}
 }
 
@@ -316,6 +361,13 @@ func TestAdmitHoldsUntilRaised(t *testing.T) {
 	}
 }
 
+// TestAdmitHoldsBesideANameThatIsNotCounted holds what asks for cpu although the cluster counts nothing under another name.
+func TestAdmitHoldsBesideANameThatIsNotCounted(t *testing.T) {
+	s := newScene(t, "8")
+	s.limitUncounted("count/widgets.example.com")
+	s.inVain()
+}
+
 func TestAdmitGoesOnWhenUsageFalls(t *testing.T) {
 	s := newScene(t, "8")
 	held := s.held(request("3"))
@@ -376,31 +428,139 @@ func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 	}
 }
 
-// TestAdmitHoldsForSeveralShares holds a request for all shares of its namespace together as long as for one, and does not take it
-// for a sign that there is nothing to be had if little of that is left for the last.
+// another adds a share like the first one, and returns what sets its limit.
+func (s *scene) another(name string, change func(*quotav1alpha1.QuotaShare)) (key types.NamespacedName, set func(hard string)) {
+	share, quota := s.share.DeepCopy(), s.quota.DeepCopy()
+	share.Name, quota.Name = name, name
+	if change != nil {
+		change(share)
+	}
+	s.gate.SetShare(share)
+	set = func(hard string) {
+		quota = quota.DeepCopy()
+		quota.Spec.Hard["requests.cpu"], quota.Status.Hard["requests.cpu"] = resource.MustParse(hard), resource.MustParse(hard)
+		s.live = quota
+		s.gate.SetQuota(quota)
+	}
+	set("10")
+	return client.ObjectKeyFromObject(share), set
+}
+
+// TestAdmitHoldsForSeveralShares tells all shares of a namespace at once what a request lacks, and holds it for all of them together
+// as long as for one.
 func TestAdmitHoldsForSeveralShares(t *testing.T) {
 	s := newScene(t, "8")
-	share, quota := s.share.DeepCopy(), s.quota.DeepCopy()
-	share.Name, quota.Name = "more", "more"
-	s.gate.SetShare(share)
-	s.gate.SetQuota(quota)
+	other, set := s.another("more", nil)
 	held := s.held(request("3"))
-	s.clock.Step(400 * time.Millisecond)
-	s.set("11", "8") // enough for the first
-	start := s.clock.Now()
-	for s.gate.lane(client.ObjectKeyFromObject(share)).waiting() == 0 {
-		s.clock.Step(time.Millisecond)
-		time.Sleep(time.Millisecond)
+	if !s.gate.Book.Refused(other) {
+		t.Error("only the first share is asked for room")
 	}
-	s.live = quota
-	if got := s.answer(held, 200*time.Millisecond); !strings.HasPrefix(got, "exceeded quota: more,") {
+	s.clock.Step(400 * time.Millisecond)
+	set("11")
+	s.set("11", "8")
+	if got := s.answer(held, 100*time.Millisecond); got != "" {
+		t.Error(got)
+	}
+	if got := s.demand(); got != "0" || s.gate.Book.Refused(other) {
+		t.Errorf("the demand is %s, want none", got)
+	}
+}
+
+// TestAdmitDeniesForOneOfSeveralShares gives back the room in one share when another has none, and goes on asking for both.
+func TestAdmitDeniesForOneOfSeveralShares(t *testing.T) {
+	s := newScene(t, "8")
+	other, set := s.another("more", nil)
+	held := s.held(request("3"))
+	start := s.clock.Now()
+	s.set("11", "8")
+	set("10.5")
+	if got := s.answer(held, 600*time.Millisecond); !strings.HasPrefix(got, "exceeded quota: more,") {
 		t.Errorf("got %q", got)
 	}
-	if took := s.clock.Since(start); took > 150*time.Millisecond {
-		t.Errorf("held for %s more after 400ms", took)
+	if took := s.clock.Since(start); took > 550*time.Millisecond {
+		t.Errorf("held for %s", took)
 	}
-	if s.gate.Asks(client.ObjectKeyFromObject(share)) {
+	if sum := s.gate.lane(key).sum; sum != nil {
+		t.Errorf("room is kept for %v", sum)
+	}
+	if got := s.demand(); got != "3" || !s.gate.Book.Refused(other) {
+		t.Errorf("the demand is %s, want 3 of both", got)
+	}
+}
+
+// TestAdmitHoldsForNoShareInVain denies at once what one of the shares denies anyway.
+func TestAdmitHoldsForNoShareInVain(t *testing.T) {
+	s := newScene(t, "8")
+	_, set := s.another("more", func(share *quotav1alpha1.QuotaShare) {
+		share.Spec.Fleet.Budget["requests.cpu"] = resource.MustParse("2")
+	})
+	set("10")
+	if got := s.admit(request("3")); !strings.HasPrefix(got, "exceeded quota: more,") {
+		t.Errorf("got %q", got)
+	}
+	if s.reports.Load() > 0 || s.demand() != "0" {
+		t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
+	}
+}
+
+// TestAdmitEndsTheHoldsOfOtherShares waits for no share after another has denied, and does not take that for a sign that there is
+// nothing to be had.
+func TestAdmitEndsTheHoldsOfOtherShares(t *testing.T) {
+	s := newScene(t, "8")
+	s.share.Spec.Admission.WaitMilliseconds = ptr.To[int32](100)
+	other, _ := s.another("more", func(share *quotav1alpha1.QuotaShare) { share.Spec.Admission.WaitMilliseconds = nil })
+	s.live = s.quota
+	if got := s.answer(s.held(request("3")), 150*time.Millisecond); got != denied {
+		t.Errorf("got %q", got)
+	}
+	if s.gate.lane(other).waiting() > 0 {
+		t.Error("it waits on")
+	}
+	if s.gate.Asks(other) {
 		t.Error("the hub is asked for a sign after a hold of a moment")
+	}
+}
+
+// TestAdmitForAClientThatGivesUp goes on asking for what a client has given up, which will be back, and keeps no room for it.
+func TestAdmitForAClientThatGivesUp(t *testing.T) {
+	s := newScene(t, "8")
+	_, set := s.another("more", nil)
+	set("20")
+	ctx, giveUp := context.WithCancel(t.Context())
+	held := s.heldBy(ctx, request("3"))
+	giveUp()
+	<-held
+	if got := s.demand(); got != "3" {
+		t.Errorf("the demand is %s, want 3", got)
+	}
+	if sum := s.gate.lane(types.NamespacedName{Namespace: key.Namespace, Name: "more"}).sum; sum != nil {
+		t.Errorf("room is kept for %v", sum)
+	}
+}
+
+// readerFunc answers reads.
+type readerFunc func(ctx context.Context) error
+
+func (f readerFunc) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return f(ctx)
+}
+
+func (f readerFunc) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("not used")
+}
+
+// TestReadForAll reads for all who share the answer, for a limited time, although the client has gone whose turn it is to read.
+func TestReadForAll(t *testing.T) {
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	gate := &Gate{Live: readerFunc(func(ctx context.Context) error {
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("the read may take for ever")
+		}
+		return ctx.Err()
+	})}
+	if gate.read(ctx, &lane{key: key}) == nil {
+		t.Error("it was not read")
 	}
 }
 

@@ -28,8 +28,8 @@ const (
 type lane struct {
 	key  types.NamespacedName
 	hub  *heartbeat
-	live liveQuota
-	echo sharedEcho
+	live shared[*corev1.ResourceQuota]
+	echo shared[bool]
 
 	mutex   sync.Mutex
 	share   *quotav1alpha1.QuotaShare
@@ -81,18 +81,25 @@ func (l *lane) charge(charge cost.Charge) (amount.List, corev1.ResourceList) {
 		return nil, nil
 	}
 	list := charge.To(&quota.Spec, quota.Status.Hard)
+	if !counted(quota, list) {
+		return nil, nil
+	}
 	return amount.Saturate(list, amount.Up), list
 }
 
-// dependable says whether what the ResourceQuota says of limits and usage may be relied upon.
+// dependable says whether the ResourceQuota is what the agent makes it.
 func dependable(quota *corev1.ResourceQuota) bool {
 	if quota == nil || quota.Annotations[quotav1alpha1.BreakGlassAnnotation] != "" {
 		return false
 	}
-	if _, managed := quota.Labels[quotav1alpha1.ManagedLabel]; !managed {
-		return false
-	}
-	for name := range quota.Status.Hard {
+	_, managed := quota.Labels[quotav1alpha1.ManagedLabel]
+	return managed
+}
+
+// counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in force
+// together with the usage: a limit without one is of a name that nothing is counted under, and says nothing of the others.
+func counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
+	for name := range asked {
 		if _, known := quota.Status.Used[name]; !known {
 			return false
 		}
@@ -111,12 +118,11 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
 	return fits
 }
 
-// queue returns the waiter of a request that there was no room for, which has waited for other shares before; nil if it is not
-// worth holding.
-func (l *lane) queue(asked amount.List, now time.Time, before time.Duration) *waiter {
+// queue returns the waiter of a request that there was no room for; nil if it is not worth holding.
+func (l *lane) queue(asked amount.List, now time.Time) *waiter {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	w := &waiter{asked: asked, since: now, until: now.Add(patience(l.share) - before), raises: l.raises, signs: l.signs, fits: make(chan struct{})}
+	w := &waiter{asked: asked, since: now, until: now.Add(patience(l.share)), raises: l.raises, signs: l.signs, fits: make(chan struct{})}
 	switch {
 	case l.room(asked, now):
 		l.goOn(w, now)
@@ -209,7 +215,7 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	}
 	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
 	if l.room(w.asked, now) {
-		l.let(w.asked, now)
+		l.goOn(w, now)
 		return true
 	}
 	if now.Sub(w.since) < patience(l.share)/2 {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/fedquota/fedquota/e2e/fleet"
+)
+
+const nowhere = `
+apiVersion: v1
+kind: Config
+current-context: nowhere
+contexts: [{name: nowhere, context: {cluster: nowhere}}]
+clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:1"}}]`
+
+// TestReadyOnceTheWebhookServes has a process without a certificate live and not be ready: API servers would call it in vain.
+func TestReadyOnceTheWebhookServes(t *testing.T) {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	must(os.WriteFile(kubeconfig, []byte(nowhere), 0o600))
+	t.Setenv("KUBECONFIG", kubeconfig)
+	var ports [2]int
+	for i := range ports {
+		port, err := fleet.FreePort(t.Context())
+		must(err)
+		ports[i] = port
+	}
+	probes := "127.0.0.1:" + strconv.Itoa(ports[0])
+	options := managerOptions{namespace: systemNamespace, metricsAddress: "0", probeAddress: probes}
+	webhook := webhookOptions{host: "127.0.0.1", port: ports[1]}
+	mgr, err := options.newManager("fedquota-agent", cache.Options{}, webhook.server())
+	must(err)
+	mgr.GetWebhookServer() // which is what adds it to the manager
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		stop()
+		must(<-ended)
+	}()
+
+	answers := func(path string, want int) {
+		t.Helper()
+		got := 0
+		err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+probes+path, nil)
+			if err != nil {
+				return false, err
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err == nil {
+				got, err = response.StatusCode, response.Body.Close()
+			}
+			return err == nil && got == want, nil // it may not be served yet
+		})
+		if err != nil {
+			t.Fatalf("%s answers %d, want %d", path, got, want)
+		}
+	}
+	answers("/healthz", http.StatusOK)
+	answers("/readyz", http.StatusInternalServerError)
+	objects := fake.NewClientBuilder().WithScheme(newScheme()).Build()
+	webhook.certificate.Client, webhook.certificate.Live, webhook.certificate.Clock = objects, objects, clock.RealClock{}
+	webhook.certificate.Namespace, webhook.certificate.Hosts = systemNamespace, []string{"127.0.0.1"}
+	must(webhook.certificate.Ensure(ctx))
+	answers("/readyz", http.StatusOK)
+}
