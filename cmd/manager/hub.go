@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/fedquota/fedquota/controllers/hub"
+	"github.com/fedquota/fedquota/controllers/write"
 )
 
 // newHubCommand returns the command that runs the hub manager.
@@ -59,7 +60,7 @@ func newHubCommand() *cobra.Command {
 				Clock:            clock.RealClock{},
 				Recorder:         mgr.GetEventRecorder("fedquota-hub"),
 			}
-			if err := reconciler.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: concurrency}); err != nil {
+			if err := reconciler.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: write.Retries()}); err != nil {
 				return fmt.Errorf("setting up the quota controller: %w", err)
 			}
 			return mgr.Start(ctx)

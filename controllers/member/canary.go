@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -91,6 +92,7 @@ func (c *Canary) SetupWithManager(mgr ctrl.Manager) error {
 		Named("canary").
 		For(&corev1.ResourceQuota{}, builder.WithPredicates(own)).
 		WatchesRawSource(first).
+		WithOptions(controller.Options{RateLimiter: write.Retries()}).
 		Complete(c)
 }
 

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -107,7 +108,7 @@ func (f *Follower) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("follower").
 		WatchesRawSource(f.Demand.source()).
-		WithOptions(controller.Options{NeedLeaderElection: new(false)}).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: write.Retries()}).
 		Complete(f)
 }
 

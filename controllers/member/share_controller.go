@@ -16,12 +16,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 )
 
 const (
@@ -64,16 +66,17 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	allShares := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
 		return r.shares(ctx)
 	})
-	controller := ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, requestedChanged()))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
-		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares))
+		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
+		WithOptions(controller.Options{RateLimiter: write.Retries()})
 	if r.Demand != nil {
-		controller = controller.WatchesRawSource(r.Demand.source())
+		b = b.WatchesRawSource(r.Demand.source())
 	}
-	return controller.Complete(r)
+	return b.Complete(r)
 }
 
 func (r *ShareReconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {

@@ -19,10 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/cost"
 )
 
@@ -58,6 +60,7 @@ func (r *ConfigurationReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("webhook-configuration").
 		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
 		Watches(&quotav1alpha1.QuotaShare{}, configuration).
+		WithOptions(controller.Options{RateLimiter: write.Retries()}).
 		Complete(r)
 }
 
