@@ -28,12 +28,10 @@ func Auto(in Input, options Options) Result {
 	a := newAuto(&in, options)
 	a.couple()
 	result := newResult(&in)
-	result.asks = make([][]int64, len(a.plans))
 	for r := range a.plans {
 		p := &a.plans[r]
 		p.layRest()
 		p.move()
-		result.asks[r] = p.asks
 		for i := range in.Members {
 			result.Verdicts[i][r] = p.verdict(i)
 		}

@@ -95,8 +95,6 @@ type Verdict struct {
 // Result holds the verdicts, [member][resource], in the order of the input.
 type Result struct {
 	Verdicts [][]Verdict
-	// asks is what of the demands Auto took for useful, [resource][member].
-	asks [][]int64
 }
 
 // newResult makes room for one verdict per member and resource.

@@ -12,7 +12,7 @@ func MakeRoom(in Input, result Result) {
 	var f filler
 	for r := range in.Budgets {
 		for i := range in.Members {
-			bounds[i] = in.entitlement(i, r, result.asks[r][i], ranks[i])
+			bounds[i] = in.entitlement(i, r, ranks[i])
 			entitled[i] = bounds[i].Hi
 		}
 		if in.overused(r) || in.lacksGuarantee(r, result) {
@@ -42,7 +42,7 @@ func (in *Input) overused(resource int) bool {
 func (in *Input) lacksGuarantee(resource int, result Result) bool {
 	for i := range in.Members {
 		c := in.Members[i].Claims[resource].normalized()
-		if !in.Members[i].Pinned && result.Verdicts[i][resource].Target < min(c.Min, plus(c.Used, result.asks[resource][i])) {
+		if !in.Members[i].Pinned && result.Verdicts[i][resource].Target < min(c.Min, plus(c.Used, c.Demand)) {
 			return true
 		}
 	}
@@ -50,12 +50,12 @@ func (in *Input) lacksGuarantee(resource int, result Result) bool {
 }
 
 // entitlement bounds what a member may use when everybody has to make room.
-func (in *Input) entitlement(member, resource int, asked int64, rank uint64) Bound {
+func (in *Input) entitlement(member, resource int, rank uint64) Bound {
 	m := &in.Members[member]
 	if m.Pinned {
 		return Bound{Rank: rank}
 	}
 	c := m.Claims[resource].normalized()
-	need := min(c.Max, plus(c.Used, asked))
+	need := min(c.Max, plus(c.Used, c.Demand))
 	return Bound{Weight: m.Weight, Lo: min(c.Min, need), Hi: need, Rank: rank}
 }

@@ -103,6 +103,27 @@ func TestMakeRoom(t *testing.T) {
 	}
 }
 
+// TestMakeRoomOfEachResource has a lender lack all that its pods need: no resource waits for another to make room first.
+func TestMakeRoomOfEachResource(t *testing.T) {
+	in := Input{
+		Quota:   "q",
+		Budgets: []int64{60, 30},
+		Members: []Member{
+			{ID: "east", Weight: 3, Claims: []Claim{{Max: Unlimited, Used: 60, Target: 60}, {Max: Unlimited, Used: 30, Target: 30}}},
+			{ID: "west", Weight: 2, Kinds: [][]int64{{20, 10}}, Claims: []Claim{
+				{Min: 20, Lendable: 20, Max: Unlimited, Demand: 20}, {Min: 10, Lendable: 10, Max: Unlimited, Demand: 10},
+			}},
+		},
+	}
+	result := Auto(in, Options{})
+	MakeRoom(in, result)
+	for r, want := range []int64{40, 20} {
+		if got := result.Verdicts[0][r].Target; got != want {
+			t.Errorf("resource %d: the borrower is lowered to %d, want %d", r, got, want)
+		}
+	}
+}
+
 // TestMakeRoomBringsUsageIntoBounds checks that nobody who uses more than the budget or a max holds is left there, that a min
 // which is used is not touched, and that nobody is moved who does not use more.
 func TestMakeRoomBringsUsageIntoBounds(t *testing.T) {
