@@ -128,10 +128,10 @@ func (s *scope) gone(m *member) bool {
 	if s.untold(m) || m.twin != "" && !s.ledger.Holds(m.name) {
 		return true
 	}
-	if !m.read() || !m.live || m.share != nil {
+	if !m.read() || !m.live {
 		return false
 	}
-	return s.left(m) || m.heldBack == namespaceMissing
+	return s.left(m) || m.share == nil && m.heldBack == namespaceMissing
 }
 
 // left says whether a member has let its share go, as it was told. Its entry goes once the spec can be acted on.

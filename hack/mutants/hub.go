@@ -117,12 +117,12 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a cluster that leaves keeps its entry until its share is gone",
-		file:       decideFile, old: "if !m.read() || !m.live || m.share != nil {", new: "if !m.read() || !m.live {",
+		file:       decideFile, old: "!m.selected && m.share == nil && s.before", new: "!m.selected && s.before",
 		pkg: hubTests, test: "TestGoneIsReadLive",
 	},
 	{
 		protection: "a share that is not there is not one that is gone: its limit may be in force",
-		file:       decideFile, old: "return s.left(m) || m.heldBack == namespaceMissing", new: "return true",
+		file:       decideFile, old: "return s.left(m) || m.share == nil && m.heldBack == namespaceMissing", new: "return true",
 		pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
 	},
 	{
