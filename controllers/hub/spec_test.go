@@ -356,3 +356,18 @@ func TestUsageReportedLate(t *testing.T) {
 	w.settle()
 	w.wantLedger("east 5/5 Settled", "west 25/25 Settled")
 }
+
+// TestNameThatIsNeverReported has a cluster count nothing under a name of a split that stays: others get their parts, and it none.
+func TestNameThatIsNeverReported(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.agents["west"].uncounted = "secrets"
+	w.create(quotaName, `{hard: {pods: "30", secrets: "10"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`)
+	w.settle()
+	w.clock.SetTime(w.clock.Now().Add(firstReportWait))
+	w.settle()
+	for member, want := range map[string]int64{"east": 5, "west": 0} {
+		if told := w.share(member).Spec.Hard["secrets"]; told.Value() != want {
+			t.Errorf("%s is told %s secrets, want %d", member, told.String(), want)
+		}
+	}
+}

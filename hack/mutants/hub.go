@@ -178,7 +178,7 @@ var hubMutants = []mutant{
 	{
 		protection: "a member whose usage is not known is not raised",
 		file:       decideFile, old: "return m.counts(name) && m.follows()", new: "return m.follows()",
-		pkg: hubTests, test: "TestResourceNamesComeAndGo",
+		pkg: hubTests, test: "TestNameThatIsNeverReported",
 	},
 	{
 		protection: "a limit that a member cannot reach within the revision is asked for anew",
