@@ -50,8 +50,9 @@ type member struct {
 	report ledger.Report
 	// demand is what share says that the member could use beyond what it uses.
 	demand amount.List
-	// asks split demand by what is asked for together.
-	asks []quotav1alpha1.Ask
+	// kinds split demand by what is asked for together, unit is the least that one of those who ask asks for.
+	kinds []amount.List
+	unit  amount.List
 	// gave is how long ago the member last gave room away, by resource name.
 	gave map[corev1.ResourceName]time.Duration
 	// dampedFor is how long the limit must not move for headroom.
@@ -230,7 +231,15 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 		return
 	}
 	m.report = ledger.ReportOf(share.Status)
-	m.demand, m.asks = amount.Saturate(share.Status.Demand, amount.Up), share.Status.Asks
+	m.demand, m.unit = amount.Saturate(share.Status.Demand, amount.Up), amount.List{}
+	for _, ask := range share.Status.Asks {
+		m.kinds = append(m.kinds, amount.Saturate(ask.Amounts, amount.Up))
+		for name, unit := range amount.Saturate(ask.Unit, amount.Up) {
+			if least, known := m.unit[name]; !known || unit < least {
+				m.unit[name] = unit
+			}
+		}
+	}
 }
 
 // forged returns the revision of a share, or that in force, if it is one that no ledger gives, else 0.

@@ -93,15 +93,15 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 		claimant.ID, claimant.Weight = string(m.cluster.UID), t.weight
 	}
 	claimant.Damped = m.dampedFor > 0
-	claimant.Kinds = m.kinds(names)
+	claimant.Kinds = inOrder(m.kinds, names)
 	claimant.Pinned = !s.static() && !s.responsive(m)
 	for i, name := range names {
 		c := &claimant.Claims[i]
 		*c = allocate.Claim{
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
-			Used: m.report.Used[name], Demand: m.demand[name], Unit: m.unit(name), Granted: e.Granted[name], Target: e.Target[name],
+			Used: m.report.Used[name], Demand: m.demand[name], Unit: m.unit[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
-		if ago, gave := m.gave[name]; gave && ago < pace.RespiteTimeOf(m.demand[name]) {
+		if ago, gave := m.gave[name]; gave && ago < pace.Respites().Of(m.demand[name]) {
 			c.Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
 		}
 		if !s.static() {
@@ -111,28 +111,16 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 	return claimant
 }
 
-// kinds returns what each kind of the demand asks for, in the order of the names.
-func (m *member) kinds(names []corev1.ResourceName) [][]int64 {
-	kinds := make([][]int64, len(m.asks))
-	for k, ask := range m.asks {
-		amounts := amount.Saturate(ask.Amounts, amount.Up)
-		kinds[k] = make([]int64, len(names))
-		for i, name := range names {
-			kinds[k][i] = amounts[name]
+// inOrder returns the amounts of each list in the order of the names.
+func inOrder(lists []amount.List, names []corev1.ResourceName) [][]int64 {
+	rows := make([][]int64, len(lists))
+	for i, list := range lists {
+		rows[i] = make([]int64, len(names))
+		for j, name := range names {
+			rows[i][j] = list[name]
 		}
 	}
-	return kinds
-}
-
-// unit returns the least that one of those who ask asks for, 0 if that is not known.
-func (m *member) unit(name corev1.ResourceName) int64 {
-	var least int64
-	for _, ask := range m.asks {
-		if unit := amount.Saturate(ask.Unit, amount.Up)[name]; unit > 0 && (least == 0 || unit < least) {
-			least = unit
-		}
-	}
-	return least
+	return rows
 }
 
 // restrict takes off a claim what the member could make no use of, or could not be given. A name that it does not count stays

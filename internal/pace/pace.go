@@ -48,12 +48,21 @@ func DampingOf(hold bool) time.Duration {
 	return Damping
 }
 
-// RespiteTimeOf returns how long a cluster that asks for this much keeps its respite.
-func RespiteTimeOf(demand int64) time.Duration {
+// RespiteTimes is how long clusters that gave room away keep their respite.
+type RespiteTimes struct {
+	// Idle is for those that ask for nothing, Asking for those that ask for room themselves.
+	Idle, Asking time.Duration
+}
+
+// Respites are the times of the product.
+func Respites() RespiteTimes { return RespiteTimes{Idle: RespiteTime, Asking: AskingRespiteTime} }
+
+// Of returns the time of a cluster that asks for this much.
+func (t RespiteTimes) Of(demand int64) time.Duration {
 	if demand > 0 {
-		return AskingRespiteTime
+		return t.Asking
 	}
-	return RespiteTime
+	return t.Idle
 }
 
 // Respite returns what a cluster that gave room away keeps for a while before others are given what they ask for: of what

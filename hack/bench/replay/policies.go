@@ -31,13 +31,12 @@ func (k knobs) policies() []simulate.Policy {
 // rounds is an allocation by demand that looks only now and then.
 func (k knobs) rounds(name string, every time.Duration) simulate.Policy {
 	return simulate.Policy{
-		Name:          name,
-		Every:         every,
-		Age:           k.Age,
-		Respite:       k.Respite,
-		AskingRespite: k.Asking,
-		Damp:          pace.Damping,
-		Options:       allocate.Options{HeadroomPercent: k.Headroom},
+		Name:     name,
+		Every:    every,
+		Age:      k.Age,
+		Respites: pace.RespiteTimes{Idle: k.Respite, Asking: k.Asking},
+		Damp:     pace.Damping,
+		Options:  allocate.Options{HeadroomPercent: k.Headroom},
 	}
 }
 

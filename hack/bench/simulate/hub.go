@@ -162,7 +162,7 @@ func (h *hub) input() allocate.Input {
 		k := &h.members[i]
 		entry, _ := h.ledger.Entry(k.name)
 		var respite int64
-		if h.now-k.gave < h.setup.Policy.respiteOf(k.report.demand) {
+		if h.now-k.gave < h.setup.Policy.Respites.Of(k.report.demand) {
 			respite = pace.Respite(h.setup.Budget, k.report.used, entry.Target[resource])
 		}
 		in.Members = append(in.Members, allocate.Member{

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // Latencies are what the steps of the protocol take. They are the same for every policy.
@@ -50,10 +51,8 @@ type Policy struct {
 	Hold time.Duration
 	// Age is how long a refused request counts as demand.
 	Age time.Duration
-	// Respite is how long a member that was lowered keeps its respite.
-	Respite time.Duration
-	// AskingRespite is the same for a member that asks for room itself.
-	AskingRespite time.Duration
+	// Respites is how long members that were lowered keep their respite.
+	Respites pace.RespiteTimes
 	// Damp is how long a member is damped after its limit was moved.
 	Damp time.Duration
 	// Options are those of allocate.Auto.
@@ -131,12 +130,4 @@ func (r *Result) Add(other Result) {
 	r.Waits = append(r.Waits, other.Waits...)
 	r.Over = max(r.Over, other.Over)
 	r.Rounds += other.Rounds
-}
-
-// respiteOf returns how long a member that asks for this much keeps its respite.
-func (p Policy) respiteOf(demand int64) time.Duration {
-	if demand > 0 {
-		return p.AskingRespite
-	}
-	return p.Respite
 }
