@@ -9,6 +9,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
@@ -62,7 +68,11 @@ func testHubRestored(t *testing.T, w *world) {
 	s.turn(4)
 	s.split(amounts{cpu: {"20", "5", "5"}})
 	s.pause(w.Agents[east])
+	s.pause(w.HubManager)
+	version := s.version()
 	s.must(w.Hub.Restore(t.Context(), snapshot))
+	s.overtake(version)
+	s.must(w.HubManager.Resume())
 	s.eventually("a revision above all that members have seen", s.ahead)
 	s.holds("west to wait for east", 3*time.Second, func(ctx context.Context) error {
 		return s.limits(ctx, amounts{cpu: {"20", "5", "5"}})
@@ -85,6 +95,31 @@ func testHubRestored(t *testing.T, w *world) {
 	s.endStorms()
 	s.split(sample)
 	s.finish()
+}
+
+// version returns the resourceVersion that the store of the hub is at.
+func (s *scenario) version() string {
+	s.Helper()
+	namespaces := &metav1.PartialObjectMetadataList{}
+	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	s.must(s.hub.List(s.Context(), namespaces))
+	return namespaces.ResourceVersion
+}
+
+// overtake writes on the hub until its store is ahead of a version that it has forgotten: that it went back no longer shows by
+// that.
+func (s *scenario) overtake(version string) {
+	s.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.key.Namespace}}
+	for n := 0; ; n++ {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"e2e.fedquota.io/write":"%d"}}}`, n)
+		s.must(s.hub.Patch(s.Context(), namespace, client.RawPatch(types.MergePatchType, patch)))
+		order, err := resourceversion.CompareResourceVersion(namespace.ResourceVersion, version)
+		s.must(err)
+		if order > 0 {
+			return
+		}
+	}
 }
 
 // ahead says which member has seen a higher revision than the ledger knows.

@@ -34,7 +34,7 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := mgr.Add(hub.Watchdog(mgr.GetAPIReader())); err != nil {
+			if err := mgr.Add(hub.Watchdog(mgr.GetClient(), mgr.GetAPIReader())); err != nil {
 				return fmt.Errorf("setting up the watch over the store: %w", err)
 			}
 			ctx := command.Context()

@@ -27,9 +27,13 @@ import (
 const storeInterval = 5 * time.Second
 
 // Watchdog returns what ends the hub manager when the store of the hub went back.
-func Watchdog(live client.Reader) *rollback.Watchdog {
+func Watchdog(cached client.Client, live client.Reader) *rollback.Watchdog {
 	return &rollback.Watchdog{
-		Live: live, Kind: quotav1alpha1.GroupVersion.WithKind("FederatedQuota"), Options: []client.ListOption{client.Limit(1)},
+		Live:    live,
+		Kind:    quotav1alpha1.GroupVersion.WithKind("FederatedQuota"),
+		Options: []client.ListOption{client.Limit(1)},
+		Cached:  cached,
+		Objects: &quotav1alpha1.FederatedQuotaList{},
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/controllers/write"
 )
@@ -130,6 +131,8 @@ func (c *Canary) Watchdog(live client.Reader) *rollback.Watchdog {
 		Live:    live,
 		Kind:    corev1.SchemeGroupVersion.WithKind("ResourceQuota"),
 		Options: []client.ListOption{client.InNamespace(c.Namespace), client.MatchingFields{"metadata.name": canaryName}},
+		Cached:  c.Client,
+		Objects: &quotav1alpha1.QuotaShareList{},
 	}
 }
 

@@ -3,10 +3,15 @@ package rollback
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +36,9 @@ type Watchdog struct {
 	// that the store went back even when the store as a whole is ahead again.
 	Kind    schema.GroupVersionKind
 	Options []client.ListOption
+	// Cached reads from the caches, which may have seen more than the last look, and Objects is an empty list of what it shows.
+	Cached  client.Client
+	Objects client.ObjectList
 
 	memory Memory
 }
@@ -52,14 +60,64 @@ func (w *Watchdog) Start(ctx context.Context) error {
 // Look returns ErrStoreWentBack if the store went back since the last look. An API server that does not answer says nothing.
 func (w *Watchdog) Look(ctx context.Context) error {
 	list, err := List(ctx, w.Live, w.Kind, timeout, w.Options...)
+	behind := err == nil && w.memory.Behind(list)
+	if err == nil && !behind {
+		behind, err = w.behindCache(ctx)
+	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("Looking whether the store went back failed", "reason", err.Error())
 		return nil
 	}
-	if w.memory.Behind(list) {
+	if behind {
 		return ErrStoreWentBack
 	}
 	return nil
+}
+
+// behindCache says whether the newest object in the cache is newer than in the store. One that the store does not have may
+// just have been deleted: the next newest one tells.
+func (w *Watchdog) behindCache(ctx context.Context) (bool, error) {
+	cached, err := w.newestFirst(ctx)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for _, object := range cached {
+		kind, err := w.Cached.GroupVersionKindFor(object)
+		if err != nil {
+			return false, err
+		}
+		live := &metav1.PartialObjectMetadata{}
+		live.SetGroupVersionKind(kind)
+		if err := w.Live.Get(ctx, client.ObjectKeyFromObject(object), live); err == nil {
+			return lower(live.ResourceVersion, object.GetResourceVersion()), nil
+		} else if !apierrors.IsNotFound(err) {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// newestFirst returns what is in the cache.
+func (w *Watchdog) newestFirst(ctx context.Context) ([]client.Object, error) {
+	list := w.Objects.DeepCopyObject().(client.ObjectList)
+	if err := w.Cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	objects := make([]client.Object, 0, meta.LenList(list))
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		objects = append(objects, o.(client.Object))
+		return nil
+	})
+	slices.SortFunc(objects, func(a, b client.Object) int {
+		order, err := resourceversion.CompareResourceVersion(b.GetResourceVersion(), a.GetResourceVersion())
+		if err != nil {
+			return 0
+		}
+		return order
+	})
+	return objects, err
 }
 
 // List reads metadata consistently: without a resourceVersion the answer is no older than the request.

@@ -206,4 +206,9 @@ var hubMutants = []mutant{
 		file:       heartbeatFile, old: "			group.Go(func() { r.renew(ctx, cluster) })\n", new: "			r.renew(ctx, cluster)\n",
 		pkg: hubTests, test: "TestLeaseIsRenewedBesideMembersThatStall",
 	},
+	{
+		protection: "a store that is ahead of the last look, and behind the caches, went back",
+		file:       "controllers/rollback/watchdog.go", old: "if err == nil && !behind {", new: "if false {",
+		pkg: "controllers/rollback", test: "TestWatchdogLooksBesideTheCache",
+	},
 }
