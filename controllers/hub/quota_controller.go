@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/rollback"
 )
 
 const (
@@ -77,12 +78,13 @@ type QuotaReconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
+	changed := builder.WithPredicates(rollback.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
 	r.stores.wentBack = make(chan event.GenericEvent)
 	r.memberTimeout = memberTimeout
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
-		For(&quotav1alpha1.FederatedQuota{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&quotav1alpha1.FederatedQuota{}, changed).
+		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), changed).
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
 		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(unreachableAfter))).

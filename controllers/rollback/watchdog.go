@@ -7,7 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -105,8 +105,8 @@ func (w *Watchdog) newestFirst(ctx context.Context) ([]client.Object, error) {
 	if err := w.Cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	objects := make([]client.Object, 0, meta.LenList(list))
-	err := meta.EachListItem(list, func(o runtime.Object) error {
+	objects := make([]client.Object, 0, apimeta.LenList(list))
+	err := apimeta.EachListItem(list, func(o runtime.Object) error {
 		objects = append(objects, o.(client.Object))
 		return nil
 	})
