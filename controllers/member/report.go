@@ -85,9 +85,7 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 		status.Revision = revisionOf(seen.quota)
 	}
 	if settled(seen) || replaced(seen) {
-		names := quotav1.ResourceNames(seen.quota.Status.Used)
-		status.Hard = quotav1.Mask(seen.quota.Status.Hard, names)
-		status.Used = quotav1.Mask(seen.quota.Status.Used, quotav1.ResourceNames(status.Hard))
+		status.Hard, status.Used = stateOf(seen.quota).Report()
 	}
 	conditions := []metav1.Condition{enforced(seen)}
 	conditions = append(conditions, abnormal(seen)...)
@@ -106,28 +104,10 @@ func replaced(seen observation) bool {
 
 // reliable says whether the ResourceQuota enforces its spec, and counts what the share counts.
 func reliable(seen observation) bool {
-	quota := seen.quota
-	if seen.stuck || seen.unguarded != "" || quota == nil || len(quota.Status.Used) == 0 || !sameScopes(seen.share, quota) {
+	if seen.stuck || seen.unguarded != "" || seen.quota == nil || !sameScopes(seen.share, seen.quota) {
 		return false
 	}
-	return specInForce(quota)
-}
-
-// specInForce says whether spec.hard is in force, and nothing else.
-func specInForce(quota *corev1.ResourceQuota) bool {
-	for name := range quota.Status.Hard {
-		if _, stays := quota.Spec.Hard[name]; !stays {
-			return false
-		}
-	}
-	for name, limit := range quota.Spec.Hard {
-		_, known := quota.Status.Used[name]
-		current, limited := quota.Status.Hard[name]
-		if known && (!limited || current.Cmp(limit) != 0) {
-			return false
-		}
-	}
-	return true
+	return stateOf(seen.quota).InForce()
 }
 
 // expected says whether an error of enforcing is a state that only somebody else can end.
@@ -154,7 +134,7 @@ func enforced(seen observation) metav1.Condition {
 		return no(quotav1alpha1.ReasonNameTaken,
 			"ResourceQuota %s/%s has other scopes, which cannot be changed: delete it after breaking the glass, or give the FederatedQuota another name",
 			share.Namespace, share.Name)
-	case revisionOf(quota) > share.Spec.Revision:
+	case stateOf(quota).Outdates(share.Spec.Revision):
 		return no(quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already", share.Spec.Revision, revisionOf(quota))
 	case len(uncounted(quota)) > 0:
 		return no(quotav1alpha1.ReasonUnknownResource,
@@ -168,9 +148,9 @@ func enforced(seen observation) metav1.Condition {
 
 // taken returns why a ResourceQuota that is not managed is not taken over.
 func taken(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) string {
-	if released := lastRevisionOf(quota); forShare(share, quota) && released > share.Spec.Revision {
+	if state := stateOf(quota); forShare(share, quota) && state.Outdates(share.Spec.Revision) {
 		return fmt.Sprintf("was released at revision %d, and the share, of revision %d, is older: if the FederatedQuota lists this cluster, delete the ResourceQuota; if not, delete the share",
-			released, share.Spec.Revision)
+			state.Revision, share.Spec.Revision)
 	}
 	return "exists and is not managed by the agent: delete it, or give the FederatedQuota another name"
 }

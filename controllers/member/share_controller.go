@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/controllers/write"
 )
 
@@ -69,7 +70,7 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, requestedChanged()))).
+			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, requestedChanged()))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
 		WithOptions(controller.Options{RateLimiter: write.Retries()})
@@ -190,7 +191,7 @@ func (r *ShareReconciler) enforce(ctx context.Context, share *quotav1alpha1.Quot
 
 // leftAlone says whether the share is not to change quota.
 func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return !forShare(share, quota) || brokenGlass(quota) != "" || lastRevisionOf(quota) > share.Spec.Revision
+	return !forShare(share, quota) || brokenGlass(quota) != "" || stateOf(quota).Outdates(share.Spec.Revision)
 }
 
 // stillThere returns why nothing is to begin on account of a share: another agent may have ended on account of this very
@@ -211,8 +212,9 @@ func (r *ShareReconciler) stillThere(ctx context.Context, share *quotav1alpha1.Q
 // inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
 func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
 	for attempt := int64(0); ; attempt++ {
-		hard := yielding(limits(share, quota), quota, attempt, guardRetries)
-		if enforces(quota, share.Spec.Revision, hard) {
+		state := stateOf(quota)
+		hard := state.Yield(state.Limits(share.Spec.Revision, share.Spec.Hard), attempt, guardRetries)
+		if state.Enforces(share.Spec.Revision, hard) {
 			return nil
 		}
 		patch, err := specPatch(quota, share.Spec.Revision, hard)

@@ -73,5 +73,5 @@ func (r *ShareReconciler) usageMayWait(ctx context.Context, quota *corev1.Resour
 func calm(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
 	within, _ := quotav1.LessThanOrEqual(quota.Status.Used, quota.Status.Hard)
 	return within && len(share.Status.Demand) == 0 && share.DeletionTimestamp.IsZero() &&
-		enforces(quota, share.Spec.Revision, share.Spec.Hard) && quotav1.Equals(quota.Spec.Hard, quota.Status.Hard)
+		stateOf(quota).Enforces(share.Spec.Revision, share.Spec.Hard) && quotav1.Equals(quota.Spec.Hard, quota.Status.Hard)
 }

@@ -80,15 +80,3 @@ func TestSameButUsed(t *testing.T) {
 		})
 	}
 }
-
-// TestOverrunLiftsNoLimit lowers a limit below usage: what native quota let rise above the limit in force is not granted.
-func TestOverrunLiftsNoLimit(t *testing.T) {
-	for used, want := range map[string]string{"1": "2", "4": "4", "5": "5", "7": "5"} {
-		share, quota := inForce("5", used)
-		share.Spec.Revision++
-		share.Spec.Hard = podsOnly("2")
-		if got := limits(share, quota)["pods"]; got.String() != want {
-			t.Errorf("%s used: limit %s, want %s", used, got.String(), want)
-		}
-	}
-}

@@ -2,6 +2,7 @@ package main
 
 const (
 	shareFile   = "controllers/member/share_controller.go"
+	quotaFile   = "internal/ledger/quota.go"
 	enforceFile = "controllers/member/enforce.go"
 	reportFile  = "controllers/member/report.go"
 	canaryFile  = "controllers/member/canary.go"
@@ -13,22 +14,22 @@ const (
 var agentMutants = []mutant{
 	{
 		protection: "enforce: not a share older than what is enforced",
-		file:       shareFile, old: ` || lastRevisionOf(quota) > share.Spec.Revision`, new: ``,
+		file:       shareFile, old: ` || stateOf(quota).Outdates(share.Spec.Revision)`, new: ``,
 		pkg: agentTests, test: "TestStaleShare",
 	},
 	{
 		protection: "enforce: within one revision a limit only goes down",
-		file:       enforceFile, old: "sameRevision && limited {", new: "sameRevision && limited && false {",
+		file:       quotaFile, old: "limited && q.Revision == revision {", new: "limited && q.Revision == revision && false {",
 		pkg: agentTests, test: "TestLimitLoweredByHand",
 	},
 	{
 		protection: "enforce: not below what is used",
-		file:       enforceFile, old: "		limit = larger(limit, used)\n", new: "",
+		file:       quotaFile, old: "		limit = larger(limit, used)\n", new: "",
 		pkg: agentTests, test: "TestRaiseAndLower/lower_to_nothing",
 	},
 	{
 		protection: "enforce: what native quota charged above the limit raises no limit",
-		file:       enforceFile, old: "			used = smaller(used, current)\n", new: "",
+		file:       quotaFile, old: "			used = smaller(used, present)\n", new: "",
 		pkg: agentTests, test: "TestRaiseAndLower/confirm,_overcharged",
 	},
 	{
@@ -48,7 +49,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: what was released is not taken over by a share older than what was enforced",
-		file:       enforceFile, old: "	return revisionIn(quota, quotav1alpha1.ReleasedAnnotation)", new: "	return min(0, revisionIn(quota, quotav1alpha1.ReleasedAnnotation))",
+		file:       enforceFile, old: "state.Revision = revisionIn(quota, quotav1alpha1.ReleasedAnnotation)", new: "state.Revision = min(0, revisionIn(quota, quotav1alpha1.ReleasedAnnotation))",
 		pkg: agentTests, test: "TestLateShareAfterRelease",
 	},
 	{
@@ -93,22 +94,22 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: the limit in force is left to the quota controller where usage is not known",
-		file:       enforceFile, old: "limited := quota.Status.Hard[name]; known || limited {", new: "limited := quota.Status.Hard[name]; known || limited || true {",
+		file:       quotaFile, old: "limited := q.Hard[name]; known || limited {", new: "limited := q.Hard[name]; known || limited || true {",
 		pkg: agentTests, test: "TestNames",
 	},
 	{
 		protection: "enforce: a name that left stays in force until the quota controller has counted those that came",
-		file:       enforceFile, old: "	maps.Copy(hard, quota.Status.Hard)\n", new: "",
+		file:       quotaFile, old: "	maps.Copy(limits, q.Hard)\n", new: "",
 		pkg: agentTests, test: "TestRename",
 	},
 	{
 		protection: "report: nothing while a name that left is in force",
-		file:       reportFile, old: "stays := quota.Spec.Hard[name]; !stays {", new: "stays := quota.Spec.Hard[name]; !stays && false {",
+		file:       quotaFile, old: "stays := q.Spec[name]; !stays {", new: "stays := q.Spec[name]; !stays && false {",
 		pkg: agentTests, test: "TestNameThatComesBack",
 	},
 	{
 		protection: "report: only a limit that is in force",
-		file:       reportFile, old: "if known && (!limited || current.Cmp(limit) != 0) {", new: "if known && limited && current.Cmp(limit) == 99 {",
+		file:       quotaFile, old: "if known && (!limited || present.Cmp(limit) != 0) {", new: "if known && limited && present.Cmp(limit) == 99 {",
 		pkg: agentTests, test: "TestReportsOnlyWhatIsInForce",
 	},
 	{
@@ -138,12 +139,12 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "report: no name whose usage is not known",
-		file:       reportFile, old: "status.Hard = quotav1.Mask(seen.quota.Status.Hard, names)", new: "status.Hard = quotav1.Mask(seen.quota.Status.Hard, append(names, quotav1.ResourceNames(seen.quota.Status.Hard)...))",
+		file:       quotaFile, old: "limits = quotav1.Mask(q.Hard, quotav1.ResourceNames(q.Used))", new: "limits = q.Hard",
 		pkg: agentTests, test: "TestUncountedName",
 	},
 	{
 		protection: "release: no limit goes up",
-		file:       enforceFile, old: "hard[name] = smaller(used, limit)", new: "hard[name] = used",
+		file:       quotaFile, old: "limits[name] = smaller(used, limit)", new: "limits[name] = used",
 		pkg: agentTests, test: "TestRemovalRaisesNothing",
 	},
 	{

@@ -23,7 +23,7 @@ const (
 )
 
 // mutationSchedules is how many schedules each variant is given to show that it breaks.
-const mutationSchedules = 20_000
+const mutationSchedules = 100_000
 
 // TestTheSimulationFinds takes out one protection at a time: a simulation that cannot fail proves nothing.
 func TestTheSimulationFinds(t *testing.T) {

@@ -1,12 +1,19 @@
 package ledger_test
 
+import "github.com/fedquota/fedquota/internal/amount"
+
 // agent is one of two replicas that both take themselves for the leader in a member.
 type agent struct {
 	phase  int
 	share  share
 	quota  quota
 	report share
+	// attempt counts the limits that the guard has refused in a row.
+	attempt int64
 }
+
+// attempts is how often a refused limit is tried again.
+const attempts = 2
 
 const (
 	agentReadsShare = iota
@@ -39,13 +46,20 @@ func (w *world) advanceAgent(m, i int) {
 			next = agentReadsShare
 		}
 	case agentEnforces:
-		w.enforce(m, a)
+		switch {
+		case w.enforce(m, a):
+			a.attempt = 0
+		case a.attempt < attempts:
+			a.attempt, next = a.attempt+1, agentEnforces
+		default:
+			a.attempt, next = 0, agentObserves
+		}
 	case agentPublishes:
 		if w.without != specConfirmedByFence {
 			w.publish(m, a)
 		}
 	case agentObserves:
-		if !a.observe(c.quota, w.without == specConfirmedByFence) {
+		if !a.observe(w.without == specConfirmedByFence) {
 			next = agentReadsShare
 		}
 	case agentReports:
@@ -63,67 +77,46 @@ func (a *agent) read(c *member, share bool) {
 	}
 }
 
-// enforce writes limit and revision: what the share says, or what is used where that is more. Within one revision it only
-// lowers.
-func (w *world) enforce(m int, a *agent) {
-	if a.share.revision < a.quota.revision && w.without != fencedMemberWrites {
-		return
+// enforce writes limit and revision. Either way the agent has read the quota as it is then. It says whether the API server let it.
+func (w *world) enforce(m int, a *agent) bool {
+	state, hard := a.quota.state(), a.share.hard.quantities()
+	if state.Outdates(a.share.revision) && w.without != fencedMemberWrites {
+		return true
 	}
-	spec := a.limits()
-	c := &w.members[m]
-	if a.quota.exists && c.quota.revision == a.share.revision && c.quota.spec == spec {
-		return
+	limits := state.Yield(state.Limits(a.share.revision, hard), a.attempt, attempts)
+	if state.Enforces(a.share.revision, limits) {
+		return true
 	}
-	if w.writeSpec(c, a.share.revision, spec) {
+	c, spec := &w.members[m], flat(amount.Saturate(limits, amount.Up))
+	written := w.writeSpec(c, a.share.revision, spec)
+	if written {
 		w.note("%s enforces %d%v, using %v", clusterNames[m], a.share.revision, spec, c.quota.used)
 	}
+	a.quota = c.quota
+	return written
 }
 
-// limits returns the limits to write, by what the agent read.
-func (a *agent) limits() amounts {
-	spec := a.share.hard
-	within := a.quota.exists && a.share.revision == a.quota.revision
-	for n, limit := range spec {
-		if limit == absent {
-			continue
-		}
-		if a.quota.status[n] != absent { // else nobody has counted what is used
-			spec[n] = max(limit, a.quota.used[n])
-		}
-		if within && a.quota.spec[n] != absent {
-			spec[n] = min(spec[n], a.quota.spec[n])
-		}
-	}
-	return spec
-}
-
-// publish puts what was written in force, at the resourceVersion that was read: nobody waits for the quota controller.
-// A name that is not in force yet is left to it, though: what ran while nobody limited it must be counted first.
+// publish puts in force what was written, if the API server lets it.
 func (w *world) publish(m int, a *agent) {
-	c := &w.members[m]
-	read := c.quota
-	a.quota = read
-	for n, limit := range read.spec {
-		if limit == absent || read.status[n] != absent {
-			w.enforced(m, n, limit)
-		}
+	status := flat(amount.Saturate(a.quota.state().Publish(), amount.Up))
+	if status != a.quota.status && w.writeStatus(m, status) {
+		a.quota = w.members[m].quota
 	}
-	c.quota.version++
 }
 
-// observe makes a report of one version of the quota, if there is anything to report.
-func (a *agent) observe(q quota, specAlone bool) bool {
-	a.report = share{uid: a.share.uid, reportedRevision: q.revision, reported: nothing, used: nothing}
-	if q.revision > a.share.revision {
-		return true // what is in force is newer than the share: the hub must know, or it could never be replaced
+// observe makes a report of the quota as it was read last, if it may be relied upon.
+func (a *agent) observe(specAlone bool) bool {
+	state := a.quota.state()
+	if specAlone {
+		state.Hard = state.Spec
 	}
-	if !q.exists || q.revision < a.share.revision || q.spec != q.status && !specAlone {
+	if !a.quota.exists || !state.InForce() {
 		return false
 	}
-	for n, used := range q.used {
-		if used != absent {
-			a.report.reported[n], a.report.used[n] = q.spec[n], used
-		}
+	limits, used := state.Report()
+	a.report = share{
+		uid: a.share.uid, reportedRevision: state.Revision,
+		reported: flat(amount.Saturate(limits, amount.Up)), used: flat(amount.Saturate(used, amount.Up)),
 	}
 	return true
 }

@@ -51,9 +51,8 @@ func (w *world) passMember(m int) {
 		}
 	}
 	w.recount(m)
-	c.agents[1] = agent{}
-	c.agents[0].phase = agentReadsShare
-	for range agentPhases {
+	c.agents = [2]agent{}
+	for started := false; !started || c.agents[0].phase != agentReadsShare; started = true {
 		w.advanceAgent(m, 0)
 		w.check()
 		w.recount(m)

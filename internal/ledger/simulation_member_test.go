@@ -33,6 +33,14 @@ type quota struct {
 	spec, status, used amounts
 }
 
+// state is the quota as the agent sees it.
+func (q quota) state() ledger.Quota {
+	return ledger.Quota{
+		Managed: q.exists, Revision: q.revision,
+		Spec: q.spec.quantities(), Hard: q.status.quantities(), Used: q.used.quantities(),
+	}
+}
+
 // member is a cluster: its API server's objects, what runs in it, and its two agents.
 type member struct {
 	reachable bool
@@ -125,6 +133,24 @@ func (q *quota) guard(revision int64, spec amounts) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// writeStatus is the fence on the status of the managed ResourceQuota. It says whether the write was let through: no limit
+// is put in force above what was written, nor taken out of force.
+func (w *world) writeStatus(m int, status amounts) bool {
+	q := &w.members[m].quota
+	for n, limit := range status {
+		above := limit != absent && (q.spec[n] == absent || limit > q.spec[n]) && limit != q.status[n]
+		out := limit == absent && q.status[n] != absent && q.spec[n] != absent
+		if (above || out) && w.without != fencedMemberWrites {
+			return false
+		}
+	}
+	for n, limit := range status {
+		w.enforced(m, n, limit)
+	}
+	q.version++
 	return true
 }
 

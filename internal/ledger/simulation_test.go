@@ -48,6 +48,9 @@ func (a amounts) list() amount.List {
 	return list
 }
 
+// quantities is the list as an API server has it.
+func (a amounts) quantities() corev1.ResourceList { return a.list().ToList(nil) }
+
 func flat(list amount.List) amounts {
 	a := nothing
 	for n, name := range resourceNames {

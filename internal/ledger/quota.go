@@ -1,0 +1,134 @@
+package ledger
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// Quota is what one version of the ResourceQuota of a share says. Its methods are the agent's part of the protocol: what it writes
+// and reports, by what it has read. They keep quantities as they are, since others write these lists, too.
+type Quota struct {
+	// Managed says whether it enforces a share, which guard and fence watch over.
+	Managed bool
+	// Revision is the one that it enforces, or did when it was released. 0: it never enforced a share.
+	Revision int64
+	// Spec is what was written (spec.hard), Hard what is in force (status.hard), and Used what is charged (status.used), of
+	// the names that are counted.
+	Spec, Hard, Used corev1.ResourceList
+}
+
+// Outdates says whether a share of the revision is none of its business any more.
+func (q Quota) Outdates(revision int64) bool { return q.Revision > revision }
+
+// Enforces says whether these limits were written at the revision.
+func (q Quota) Enforces(revision int64, limits corev1.ResourceList) bool {
+	return q.Managed && q.Revision == revision && quotav1.Equals(q.Spec, limits)
+}
+
+// Limits returns what is to be written for a share: its limit, or what is used where that is more, so that the limit follows
+// usage down. What native quota has let rise above the present limit raises no limit: nobody has granted that. Within one
+// revision a limit only ever goes down, also of what was released at it.
+func (q Quota) Limits(revision int64, share corev1.ResourceList) corev1.ResourceList {
+	limits := make(corev1.ResourceList, len(share))
+	for name, limit := range share {
+		used := q.Used[name]
+		present, limited := q.Spec[name]
+		if limited && q.Managed {
+			used = smaller(used, present)
+		}
+		limit = larger(limit, used)
+		if limited && q.Revision == revision {
+			limit = smaller(limit, present)
+		}
+		limits[name] = limit
+	}
+	return limits
+}
+
+// Yield returns the limits for the attempt-th try after the guard refused to go below what is used, because usage rose
+// meanwhile: each try leaves more room up to the present limit, which the last one keeps.
+func (q Quota) Yield(limits corev1.ResourceList, attempt, attempts int64) corev1.ResourceList {
+	wanted, present := amount.Saturate(limits, amount.Up), amount.Saturate(q.Spec, amount.Up)
+	loose := limits.DeepCopy()
+	for name, limit := range limits {
+		used := q.Used[name]
+		switch gap := present[name] - wanted[name]; {
+		case gap <= 0 || limit.Cmp(used) > 0:
+		case attempt >= attempts:
+			loose[name] = q.Spec[name]
+		default:
+			loose[name] = amount.ToQuantity(name, wanted[name]+gap/attempts*attempt, limit.Format)
+		}
+	}
+	return loose
+}
+
+// Publish returns the limits to put in force, so that nobody waits for the quota controller. A name whose usage is not known
+// yet is left to it: limiting it would refuse every request. So is one that left Spec: it may be all that limits the namespace
+// until the names that came are counted, and nothing is charged under a name that is not in force, so that its usage would be
+// wrong if it came back.
+func (q Quota) Publish() corev1.ResourceList {
+	limits := make(corev1.ResourceList, len(q.Spec))
+	maps.Copy(limits, q.Hard)
+	for name, limit := range q.Spec {
+		_, known := q.Used[name]
+		if _, limited := q.Hard[name]; known || limited {
+			limits[name] = limit
+		}
+	}
+	return limits
+}
+
+// InForce says whether what was written is in force, and nothing else: limit and usage may be relied upon.
+func (q Quota) InForce() bool {
+	for name := range q.Hard {
+		if _, stays := q.Spec[name]; !stays {
+			return false
+		}
+	}
+	for name, limit := range q.Spec {
+		_, known := q.Used[name]
+		present, limited := q.Hard[name]
+		if known && (!limited || present.Cmp(limit) != 0) {
+			return false
+		}
+	}
+	return len(q.Used) > 0
+}
+
+// Report returns limits and usage of the names whose usage is known.
+func (q Quota) Report() (limits, used corev1.ResourceList) {
+	limits = quotav1.Mask(q.Hard, quotav1.ResourceNames(q.Used))
+	return limits, quotav1.Mask(q.Used, quotav1.ResourceNames(limits))
+}
+
+// Release returns the limits under which it is handed over to the users of the cluster: what is used; no limit goes up.
+func (q Quota) Release() corev1.ResourceList {
+	limits := make(corev1.ResourceList, len(q.Spec))
+	for name, limit := range q.Spec {
+		limits[name] = limit
+		if used, known := q.Used[name]; known {
+			limits[name] = smaller(used, limit)
+		}
+	}
+	return limits
+}
+
+func larger(a, b resource.Quantity) resource.Quantity {
+	if a.Cmp(b) >= 0 {
+		return a
+	}
+	return b
+}
+
+func smaller(a, b resource.Quantity) resource.Quantity {
+	if a.Cmp(b) <= 0 {
+		return a
+	}
+	return b
+}

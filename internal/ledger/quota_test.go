@@ -1,0 +1,121 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// list is a list of quantities, given as pairs of name and value.
+func list(pairs ...string) corev1.ResourceList {
+	quantities := corev1.ResourceList{}
+	for i := 0; i < len(pairs); i += 2 {
+		quantities[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return quantities
+}
+
+func TestLimits(t *testing.T) {
+	enforcing := func(used string) ledger.Quota {
+		return ledger.Quota{Managed: true, Revision: 4, Spec: list("pods", "5"), Hard: list("pods", "5"), Used: list("pods", used)}
+	}
+	released := ledger.Quota{Revision: 4, Spec: list("pods", "5"), Hard: list("pods", "5"), Used: list("pods", "7")}
+	for name, tc := range map[string]struct {
+		quota    ledger.Quota
+		revision int64
+		share    corev1.ResourceList
+		want     corev1.ResourceList
+	}{
+		"a raise":                                {quota: enforcing("3"), revision: 5, share: list("pods", "9"), want: list("pods", "9")},
+		"a lower":                                {quota: enforcing("1"), revision: 5, share: list("pods", "2"), want: list("pods", "2")},
+		"not below what is used":                 {quota: enforcing("4"), revision: 5, share: list("pods", "2"), want: list("pods", "4")},
+		"not above the limit for an overcharge":  {quota: enforcing("7"), revision: 5, share: list("pods", "2"), want: list("pods", "5")},
+		"nothing is raised within a revision":    {quota: enforcing("3"), revision: 4, share: list("pods", "9"), want: list("pods", "5")},
+		"usage falls within a revision":          {quota: enforcing("3"), revision: 4, share: list("pods", "2"), want: list("pods", "3")},
+		"taken over above what is used":          {quota: released, revision: 5, share: list("pods", "2"), want: list("pods", "7")},
+		"taken over at the revision it had":      {quota: released, revision: 4, share: list("pods", "9"), want: list("pods", "5")},
+		"one that never enforced anything":       {revision: 1, share: list("pods", "2"), want: list("pods", "2")},
+		"a name that comes":                      {quota: enforcing("3"), revision: 4, share: list("pods", "5", "services", "2"), want: list("pods", "5", "services", "2")},
+		"a name that goes":                       {quota: enforcing("3"), revision: 5, share: list("services", "2"), want: list("services", "2")},
+		"quantities stay as precise as they are": {quota: ledger.Quota{Managed: true, Spec: list("requests.cpu", "1"), Used: list("requests.cpu", "100500u")}, revision: 5, share: list("requests.cpu", "0"), want: list("requests.cpu", "100500u")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.quota.Limits(tc.revision, tc.share)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestYield(t *testing.T) {
+	quota := ledger.Quota{Managed: true, Spec: list("pods", "20"), Used: list("pods", "10")}
+	for name, tc := range map[string]struct {
+		limit   string
+		attempt int64
+		want    string
+	}{
+		"the first try":                      {limit: "10", attempt: 0, want: "10"},
+		"more room at the next":              {limit: "10", attempt: 1, want: "12"},
+		"and at the one after":               {limit: "10", attempt: 2, want: "14"},
+		"the last one keeps what there is":   {limit: "10", attempt: 4, want: "20"},
+		"a limit above what is used is kept": {limit: "12", attempt: 3, want: "12"},
+		"a raise":                            {limit: "30", attempt: 3, want: "30"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(list("pods", tc.want), quota.Yield(list("pods", tc.limit), tc.attempt, 4)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestQuotaInForce has one version of a ResourceQuota put in force, judged, and reported.
+func TestQuotaInForce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		quota         ledger.Quota
+		publish       corev1.ResourceList
+		inForce       bool
+		limits, usage corev1.ResourceList
+	}{
+		"a lower that is not in force": {
+			quota:   ledger.Quota{Spec: list("pods", "5"), Hard: list("pods", "9"), Used: list("pods", "3")},
+			publish: list("pods", "5"), limits: list("pods", "9"), usage: list("pods", "3"),
+		},
+		"in force": {
+			quota:   ledger.Quota{Spec: list("pods", "5"), Hard: list("pods", "5"), Used: list("pods", "3")},
+			publish: list("pods", "5"), inForce: true, limits: list("pods", "5"), usage: list("pods", "3"),
+		},
+		"nothing is counted yet": {
+			quota:   ledger.Quota{Spec: list("pods", "5")},
+			publish: list(), limits: list(), usage: list(),
+		},
+		"a name that nobody counts": {
+			quota:   ledger.Quota{Spec: list("pods", "5", "typo", "1"), Hard: list("pods", "5", "typo", "1"), Used: list("pods", "3")},
+			publish: list("pods", "5", "typo", "1"), inForce: true, limits: list("pods", "5"), usage: list("pods", "3"),
+		},
+		"a name that left stays until the others are counted": {
+			quota:   ledger.Quota{Spec: list("services", "2"), Hard: list("pods", "5"), Used: list("pods", "3")},
+			publish: list("pods", "5"), limits: list("pods", "5"), usage: list("pods", "3"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits, usage := tc.quota.Report()
+			got := map[string]any{"publish": tc.quota.Publish(), "in force": tc.quota.InForce(), "limits": limits, "usage": usage}
+			want := map[string]any{"publish": tc.publish, "in force": tc.inForce, "limits": tc.limits, "usage": tc.usage}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRelease(t *testing.T) {
+	quota := ledger.Quota{Spec: list("pods", "5", "services", "2", "secrets", "9"), Used: list("pods", "3", "services", "4")}
+	if diff := cmp.Diff(list("pods", "3", "services", "2", "secrets", "9"), quota.Release()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
