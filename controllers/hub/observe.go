@@ -234,11 +234,7 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 	m.demand, m.unit = amount.Saturate(share.Status.Demand, amount.Up), amount.List{}
 	for _, ask := range share.Status.Asks {
 		m.kinds = append(m.kinds, amount.Saturate(ask.Amounts, amount.Up))
-		for name, unit := range amount.Saturate(ask.Unit, amount.Up) {
-			if least, known := m.unit[name]; !known || unit < least {
-				m.unit[name] = unit
-			}
-		}
+		m.unit = amount.Min(m.unit, amount.Saturate(ask.Unit, amount.Up))
 	}
 }
 

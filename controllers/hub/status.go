@@ -194,8 +194,8 @@ func (s *scope) totals() {
 	settled, selected := 0, 0
 	for i := range status.Clusters {
 		c := &status.Clusters[i]
-		add(used, c.Used, budget)
-		add(demand, c.Demand, budget)
+		used = amount.Sum(used, amount.Saturate(c.Used, amount.Up).Only(budget))
+		demand = amount.Sum(demand, amount.Saturate(c.Demand, amount.Up).Only(budget))
 		if c.State == quotav1alpha1.ClusterSettled {
 			settled++
 		}
@@ -209,12 +209,6 @@ func (s *scope) totals() {
 	status.Used, status.Demand = used.ToList(formats), demand.ToList(formats)
 	status.Settled = fmt.Sprintf("%d/%d", settled, selected)
 	status.Tightest = tightest(budget, used, formats)
-}
-
-func add(sum amount.List, part corev1.ResourceList, names amount.List) {
-	for name, value := range amount.Saturate(part, amount.Up).Only(names) {
-		sum[name] = amount.Add(sum[name], value)
-	}
 }
 
 // tightest returns the resource of which the largest part of the budget is used.
