@@ -79,7 +79,8 @@ const (
 	ReasonEnforced = "Enforced"
 	// ReasonPending means that the ResourceQuota was written and is not in force yet.
 	ReasonPending = "Pending"
-	// ReasonWriteFailed means that the agent could not write the ResourceQuota; the message says what the API server answered.
+	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or not do with it what removal asks for; the
+	// message says what the API server answered.
 	ReasonWriteFailed = "WriteFailed"
 	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes nothing.
 	ReasonStaleShare = "StaleShare"

@@ -85,6 +85,7 @@ func TestStateOf(t *testing.T) {
 		"unknown resource": {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", enforced("UnknownResource"))}, want: "NotReady", message: "because of UnknownResource"},
 		"name taken":       {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", enforced("NameTaken"))}, want: "NotReady", message: "because of NameTaken"},
 		"not written":      {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(2, "5", "1", enforced("WriteFailed"))}, want: "NotReady", message: "because of WriteFailed"},
+		"not released":     {entry: entry(3, 0, 0), member: member{share: shareOf(3, "5", "1", enforced("WriteFailed"))}, want: "NotReady", message: "because of WriteFailed"},
 		"pending":          {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(2, "5", "1", enforced("Pending"))}, want: "Settling"},
 		"stuck":            {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"))}, want: "Stuck", message: "it stands"},
 		"broken glass":     {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"), yes("BreakGlass", "Annotated", "fire"))}, want: "BreakGlass", message: "fire"},
