@@ -75,11 +75,25 @@ const (
 	// ReasonReported means that a member reports the condition.
 	ReasonReported = "Reported"
 
+	// ReasonAgentAbsent means that the agent of a member does not act on its share.
+	ReasonAgentAbsent = "AgentAbsent"
+	// ReasonNamespaceMissing means that a member does not have the namespace.
+	ReasonNamespaceMissing = "NamespaceMissing"
+	// ReasonForeignShare means that the share in a member counts something else, or has a revision that the hub has not written.
+	ReasonForeignShare = "ForeignShare"
+	// ReasonRefused means that a member's API server refused the share, or the removal of it.
+	ReasonRefused = "Refused"
+	// ReasonNotAnswered means that a member's API server did not answer in time.
+	ReasonNotAnswered = "NotAnswered"
+	// ReasonDeliveryFailed means that a share could not be written, or removed, for another reason.
+	ReasonDeliveryFailed = "DeliveryFailed"
+
 	// ReasonEnforced means that the share's revision is in force.
 	ReasonEnforced = "Enforced"
 	// ReasonPending means that the ResourceQuota was written and is not in force yet.
 	ReasonPending = "Pending"
-	// ReasonWriteFailed means that the agent could not write the ResourceQuota; the message says what the API server answered.
+	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or not do with it what removal asks for; the
+	// message says what the API server answered.
 	ReasonWriteFailed = "WriteFailed"
 	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes nothing.
 	ReasonStaleShare = "StaleShare"

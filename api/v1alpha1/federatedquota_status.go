@@ -157,6 +157,11 @@ type ClusterStatus struct {
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
+	// reason says in one word why the cluster is NotReady: what the hub found, or the reason of the condition that its share has.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
 	// message says what holds the cluster back, if anything does.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256

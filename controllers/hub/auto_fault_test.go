@@ -87,10 +87,17 @@ func TestDonorThatDoesNotAct(t *testing.T) {
 	w.turns(3)
 	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 Settling")
 
-	// A hub manager that is started again does not ask it anew.
+	// A hub manager that is started again does not ask it anew, though it has other words for why.
 	w.clock.SetTime(w.clock.Now().Add(agentPatience + time.Second))
 	w.turns(1)
 	w.restart()
+	stored := w.quota()
+	for i := range stored.Status.Clusters {
+		if c := &stored.Status.Clusters[i]; c.Reason == "AgentAbsent" {
+			c.Message = "as another version says it"
+		}
+	}
+	w.must(servers[hubName].Status().Update(t.Context(), stored))
 	w.agents["north"].asks(list("pods", "4"))
 	w.act()
 	w.turns(3)

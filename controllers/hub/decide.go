@@ -91,7 +91,7 @@ func (s *scope) learn(m *member) {
 		}
 		return
 	}
-	if m.share == nil && m.heldBack == namespaceMissing {
+	if m.lacksNamespace() {
 		s.ledger.Vacate(m.name)
 		return
 	}
@@ -131,7 +131,7 @@ func (s *scope) gone(m *member) bool {
 	if !m.read() || !m.live {
 		return false
 	}
-	return s.left(m) || m.share == nil && m.heldBack == namespaceMissing
+	return s.left(m) || m.lacksNamespace()
 }
 
 // left says whether a member has let its share go, as it was told. Its entry goes once the spec can be acted on.
@@ -174,7 +174,7 @@ func (s *scope) await() {
 // unheard returns the resources of which a member can be expected to say for the first time what it uses: all of them if it
 // joins, and those that came into the budget.
 func (s *scope) unheard(m *member) []corev1.ResourceName {
-	if s.halted() || !m.selected || m.misfit != "" || m.heldBack != "" || s.before[m.name].Message == agentAbsent {
+	if s.halted() || !m.selected || m.misfit != "" || m.heldBack != (obstacle{}) || s.wasAbsent(m) {
 		return nil
 	}
 	return slices.DeleteFunc(s.ledger.Budget().Names(), func(name corev1.ResourceName) bool {

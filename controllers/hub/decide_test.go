@@ -67,7 +67,7 @@ func TestNextRound(t *testing.T) {
 		"at rest":              {},
 		"no connection":        {member: member{unreachable: "there is no connection"}},
 		"health probes fail":   {member: member{unreachable: "health probes fail", cluster: &clusterv1.Cluster{}}, again: true},
-		"could not be written": {member: member{heldBack: namespaceMissing, outcome: namespaceMissing}, again: true},
+		"could not be written": {member: member{heldBack: obstacle{message: "no room"}, outcome: obstacle{message: "no room"}}, again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScope(&quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceStatic}}}, nil, nil, "agents", metav1.Now().Time)

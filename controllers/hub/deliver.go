@@ -33,10 +33,6 @@ const (
 	// memberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those
 	// that are well wait for the round: one that is stalled must not hold up their raises.
 	memberTimeout = 3 * time.Second
-	// notAnswered is why nobody knows whether a member took its share.
-	notAnswered = "its API server did not answer in time"
-	// namespaceMissing is why a member without the namespace cannot take its share.
-	namespaceMissing = "the namespace does not exist there: create it, or set spec.placement.createNamespace"
 	// jitter spreads periodic retries.
 	jitter = 0.2
 )
@@ -118,7 +114,7 @@ func (s *scope) looksAt(m *member) []time.Duration {
 
 // held says whether something keeps the member back that nothing may tell the end of.
 func (m *member) held() bool {
-	return m.outcome != "" || m.unreachable != "" && m.cluster != nil || m.idle()
+	return m.outcome != (obstacle{}) || m.unreachable != "" && m.cluster != nil || m.idle()
 }
 
 // idle says whether the agent has not acted on the present share.
@@ -144,7 +140,7 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 	case s.left(m), m.misfit != "":
 		return nil
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
-		r.remember(s, m, "")
+		r.remember(s, m, obstacle{})
 		return nil
 	}
 	return r.judge(ctx, s, m, r.write(ctx, s, m))
@@ -184,7 +180,7 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err error) error {
 	switch {
 	case err == nil:
-		r.remember(s, m, "")
+		r.remember(s, m, obstacle{})
 		return nil
 	case stale(err):
 		fencedWrites.Inc()
@@ -199,7 +195,7 @@ func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err er
 	}
 	outcome, refused := s.outcomeOf(ctx, m, err)
 	if outcome != m.outcome {
-		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.name, "outcome", outcome, "reason", err.Error())
+		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.name, "outcome", outcome.message, "reason", err.Error())
 	}
 	m.failed = !refused
 	r.remember(s, m, outcome)
@@ -208,7 +204,7 @@ func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err er
 
 // outcomeOf returns why a share could not be delivered, in words that stay the same while the reason does, and whether the
 // member has refused it, so that somebody has to act there.
-func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome string, refused bool) {
+func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome obstacle, refused bool) {
 	what, reason := "the share", string(apierrors.ReasonForError(err))
 	if s.leaves(m) {
 		what = "the removal of the share"
@@ -218,17 +214,17 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome st
 	}
 	switch {
 	case missingNamespace(err):
-		return namespaceMissing, true
+		return obstacle{quotav1alpha1.ReasonNamespaceMissing, "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return "the namespace is being deleted there", true
+		return obstacle{quotav1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted there"}, true
 	case ctx.Err() != nil:
-		return notAnswered, false
+		return obstacle{quotav1alpha1.ReasonNotAnswered, "its API server did not answer in time"}, false
 	case errors.Is(err, errNotMarked):
-		return errNotMarked.Error() + reason, false
+		return obstacle{quotav1alpha1.ReasonDeliveryFailed, errNotMarked.Error() + reason}, false
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return "its API server refused " + what + reason, true
+		return obstacle{quotav1alpha1.ReasonRefused, "its API server refused " + what + reason}, true
 	}
-	return "writing " + what + " failed" + reason, false
+	return obstacle{quotav1alpha1.ReasonDeliveryFailed, "writing " + what + " failed" + reason}, false
 }
 
 // stale says whether a member's API server refused a share because a newer one is there.
@@ -236,9 +232,9 @@ func stale(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "revision never goes down")
 }
 
-func (r *QuotaReconciler) remember(s *scope, m *member, outcome string) {
+func (r *QuotaReconciler) remember(s *scope, m *member, outcome obstacle) {
 	m.outcome = outcome
-	if outcome == "" {
+	if outcome == (obstacle{}) {
 		r.outcomes.Delete(outcomeKey{s.fq.UID, m.name})
 		return
 	}

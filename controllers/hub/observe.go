@@ -39,7 +39,7 @@ type member struct {
 	// unreachable says why the cluster could not be read, or is empty.
 	unreachable string
 	// heldBack says why the cluster could not take its share in the last round, or is empty.
-	heldBack string
+	heldBack obstacle
 	// misfit says why the share there cannot become that of this budget, or is empty: nothing is written into one that has to go.
 	misfit string
 	// live says whether share was read from the API server rather than from a cache.
@@ -69,9 +69,17 @@ type member struct {
 	// awaitedFor is how long it is waited for to say what it uses, by resource name.
 	awaitedFor map[corev1.ResourceName]time.Duration
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
-	outcome string
+	outcome obstacle
 	// failed says that the last write failed for a reason that may pass by itself; deliver sets it.
 	failed bool
+}
+
+// obstacle is why a member cannot take or enforce its share: the reason is what decisions rest on, the message is for who reads it.
+type obstacle struct{ reason, message string }
+
+// lacksNamespace says whether the member has no share since it could not take one for want of the namespace.
+func (m *member) lacksNamespace() bool {
+	return m.share == nil && m.heldBack.reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
 // reports says whether the member reports the condition as true.
@@ -96,8 +104,8 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	_, newborn := r.newborn.Load(fq.UID)
 	s.lost = s.unread && !newborn
 	for _, m := range s.members {
-		if reason, ok := r.outcomes.Load(outcomeKey{fq.UID, m.name}); ok {
-			m.heldBack, m.outcome = reason.(string), reason.(string)
+		if outcome, ok := r.outcomes.Load(outcomeKey{fq.UID, m.name}); ok {
+			m.heldBack, m.outcome = outcome.(obstacle), outcome.(obstacle)
 		}
 	}
 	_ = forEach(s.members, func(m *member) error {
@@ -171,7 +179,7 @@ func (r *QuotaReconciler) readShare(ctx context.Context, s *scope, m *member, ke
 	if client.IgnoreNotFound(err) == nil {
 		r.stores.saw(m.name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
 	}
-	if err := m.take(share, err, s); err != nil || m.share != nil || m.heldBack != namespaceMissing {
+	if err := m.take(share, err, s); err != nil || !m.lacksNamespace() {
 		return err
 	}
 	return r.confirmMissing(ctx, s, m, key)
@@ -186,7 +194,7 @@ func (r *QuotaReconciler) confirmMissing(ctx context.Context, s *scope, m *membe
 	}
 	probe := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: s.fq.Namespace, Name: s.fq.Name}}
 	if err := c.Create(ctx, probe, client.DryRunAll); !missingNamespace(err) {
-		m.heldBack = ""
+		m.heldBack = obstacle{}
 	}
 	return nil
 }
@@ -234,11 +242,7 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 	m.demand, m.unit = amount.Saturate(share.Status.Demand, amount.Up), amount.List{}
 	for _, ask := range share.Status.Asks {
 		m.kinds = append(m.kinds, amount.Saturate(ask.Amounts, amount.Up))
-		for name, unit := range amount.Saturate(ask.Unit, amount.Up) {
-			if least, known := m.unit[name]; !known || unit < least {
-				m.unit[name] = unit
-			}
-		}
+		m.unit = amount.Min(m.unit, amount.Saturate(ask.Unit, amount.Up))
 	}
 }
 

@@ -164,12 +164,12 @@ func (t distributionTerms) most(name corev1.ResourceName, selected bool) int64 {
 
 // responsive says whether a member can be lowered and raised now.
 func (s *scope) responsive(m *member) bool {
-	return m.follows() && m.heldBack == "" && m.stalledFor == 0 && !s.absent(m)
+	return m.follows() && m.heldBack == (obstacle{}) && m.stalledFor == 0 && !s.absent(m)
 }
 
 // absent says whether the agent has not acted on the present share for so long that others are asked in its place.
 func (s *scope) absent(m *member) bool {
-	return m.idle() && (m.idleFor >= donorPatience || s.before[m.name].Message == agentAbsent)
+	return m.idle() && (m.idleFor >= donorPatience || s.wasAbsent(m))
 }
 
 // ration cuts raises down to what is free.

@@ -90,8 +90,8 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
 	}
 	c.Removal = m.removal(before.Removal)
-	c.State, c.Message = s.stateOf(m, before)
-	c.Message = write.Truncated(c.Message, messageLimit)
+	state, why := s.stateOf(m, before)
+	c.State, c.Reason, c.Message = state, why.reason, write.Truncated(why.message, messageLimit)
 	c.Since = before.Since
 	if c.State != before.State || c.Since == nil {
 		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
@@ -100,37 +100,39 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 }
 
 // stateOf sums up what is known of a member, and why it is not settled.
-func (s *scope) stateOf(m *member, before quotav1alpha1.ClusterStatus) (quotav1alpha1.ClusterState, string) {
+func (s *scope) stateOf(m *member, before quotav1alpha1.ClusterStatus) (quotav1alpha1.ClusterState, obstacle) {
 	e, _ := s.ledger.Entry(m.name)
 	switch {
 	case e.Revision == 0:
-		return quotav1alpha1.ClusterUnread, m.unreachable
+		return quotav1alpha1.ClusterUnread, obstacle{message: m.unreachable}
 	case !m.read():
-		return quotav1alpha1.ClusterUnreachable, m.unreachable
+		return quotav1alpha1.ClusterUnreachable, obstacle{message: m.unreachable}
 	case m.reports(quotav1alpha1.ConditionBreakGlass):
-		return quotav1alpha1.ClusterBreakGlass, m.message(quotav1alpha1.ConditionBreakGlass)
+		return quotav1alpha1.ClusterBreakGlass, obstacle{message: m.message(quotav1alpha1.ConditionBreakGlass)}
 	case m.reports(quotav1alpha1.ConditionStuckQuotaController):
-		return quotav1alpha1.ClusterStuck, m.message(quotav1alpha1.ConditionStuckQuotaController)
-	case m.refuses() != "":
+		return quotav1alpha1.ClusterStuck, obstacle{message: m.message(quotav1alpha1.ConditionStuckQuotaController)}
+	case m.refuses() != (obstacle{}):
 		return quotav1alpha1.ClusterNotReady, m.refuses()
 	case !m.selected:
-		return quotav1alpha1.ClusterLeaving, ""
+		return quotav1alpha1.ClusterLeaving, obstacle{}
 	case s.ledger.Settled(m.name, m.report):
-		return quotav1alpha1.ClusterSettled, ""
+		return quotav1alpha1.ClusterSettled, obstacle{}
 	case m.report.Revision == e.Revision && !e.Target.Covers(e.Granted):
-		return quotav1alpha1.ClusterDraining, above(e)
+		return quotav1alpha1.ClusterDraining, obstacle{message: above(e)}
 	case s.ignored(m, before):
-		return quotav1alpha1.ClusterNotReady, agentAbsent
+		return quotav1alpha1.ClusterNotReady, obstacle{quotav1alpha1.ReasonAgentAbsent, "its agent does not act on the share: see whether fedquota-agent runs there"}
 	}
-	return quotav1alpha1.ClusterSettling, ""
+	return quotav1alpha1.ClusterSettling, obstacle{}
 }
 
-// agentAbsent is why a member that can be read does not follow.
-const agentAbsent = "its agent does not act on the share: see whether fedquota-agent runs there"
+// wasAbsent says whether the last round that was stored found that the agent of a member does not act.
+func (s *scope) wasAbsent(m *member) bool {
+	return s.before[m.name].Reason == quotav1alpha1.ReasonAgentAbsent
+}
 
 // ignored says whether the agent has not acted on the present share for long.
 func (s *scope) ignored(m *member, before quotav1alpha1.ClusterStatus) bool {
-	return m.idle() && (before.Message == agentAbsent ||
+	return m.idle() && (before.Reason == quotav1alpha1.ReasonAgentAbsent ||
 		before.State == quotav1alpha1.ClusterSettling && before.Since != nil && s.now.Sub(before.Since.Time) > agentPatience)
 }
 
@@ -153,25 +155,25 @@ func (m *member) message(condition string) string {
 	return ""
 }
 
-// refuses returns why the member cannot take or enforce its share, or "" if it can.
-func (m *member) refuses() string {
+// refuses returns why the member cannot take or enforce its share; it is empty if the member can.
+func (m *member) refuses() obstacle {
 	if m.misfit != "" {
-		return m.misfit
+		return obstacle{quotav1alpha1.ReasonForeignShare, m.misfit}
 	}
-	if m.heldBack != "" || m.share == nil {
+	if m.heldBack != (obstacle{}) || m.share == nil {
 		return m.heldBack
 	}
 	if m.reports(quotav1alpha1.ConditionUnguarded) {
-		return m.message(quotav1alpha1.ConditionUnguarded)
+		return obstacle{quotav1alpha1.ReasonPolicyNotInForce, m.message(quotav1alpha1.ConditionUnguarded)}
 	}
 	c := apimeta.FindStatusCondition(m.share.Status.Conditions, quotav1alpha1.ConditionEnforced)
 	if c == nil || c.Status == metav1.ConditionTrue {
-		return ""
+		return obstacle{}
 	}
 	if c.Reason == quotav1alpha1.ReasonUnknownResource || unwritable.Has(c.Reason) {
-		return c.Message
+		return obstacle{c.Reason, c.Message}
 	}
-	return ""
+	return obstacle{}
 }
 
 // unwritable are the reasons for which an agent has seen the share and writes nothing.
@@ -194,8 +196,8 @@ func (s *scope) totals() {
 	settled, selected := 0, 0
 	for i := range status.Clusters {
 		c := &status.Clusters[i]
-		add(used, c.Used, budget)
-		add(demand, c.Demand, budget)
+		used = amount.Sum(used, amount.Saturate(c.Used, amount.Up).Only(budget))
+		demand = amount.Sum(demand, amount.Saturate(c.Demand, amount.Up).Only(budget))
 		if c.State == quotav1alpha1.ClusterSettled {
 			settled++
 		}
@@ -209,12 +211,6 @@ func (s *scope) totals() {
 	status.Used, status.Demand = used.ToList(formats), demand.ToList(formats)
 	status.Settled = fmt.Sprintf("%d/%d", settled, selected)
 	status.Tightest = tightest(budget, used, formats)
-}
-
-func add(sum amount.List, part corev1.ResourceList, names amount.List) {
-	for name, value := range amount.Saturate(part, amount.Up).Only(names) {
-		sum[name] = amount.Add(sum[name], value)
-	}
 }
 
 // tightest returns the resource of which the largest part of the budget is used.

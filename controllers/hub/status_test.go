@@ -81,10 +81,11 @@ func TestStateOf(t *testing.T) {
 		"no share yet":     {entry: entry(3, 5, 5), member: member{selected: true}, want: "Settling"},
 		"above its target": {entry: entry(3, 5, 7), member: member{selected: true, share: shareOf(3, "7", "7")}, want: "Draining", message: "more is used than its target of pods"},
 		"leaving":          {entry: entry(3, 0, 7), member: member{share: shareOf(3, "7", "7")}, want: "Leaving"},
-		"held back":        {entry: entry(3, 5, 5), member: member{selected: true, heldBack: "no room"}, want: "NotReady", message: "no room"},
+		"held back":        {entry: entry(3, 5, 5), member: member{selected: true, heldBack: obstacle{reason: "Refused", message: "no room"}}, want: "NotReady", message: "no room"},
 		"unknown resource": {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", enforced("UnknownResource"))}, want: "NotReady", message: "because of UnknownResource"},
 		"name taken":       {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", enforced("NameTaken"))}, want: "NotReady", message: "because of NameTaken"},
 		"not written":      {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(2, "5", "1", enforced("WriteFailed"))}, want: "NotReady", message: "because of WriteFailed"},
+		"not released":     {entry: entry(3, 0, 0), member: member{share: shareOf(3, "5", "1", enforced("WriteFailed"))}, want: "NotReady", message: "because of WriteFailed"},
 		"pending":          {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(2, "5", "1", enforced("Pending"))}, want: "Settling"},
 		"stuck":            {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"))}, want: "Stuck", message: "it stands"},
 		"broken glass":     {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"), yes("BreakGlass", "Annotated", "fire"))}, want: "BreakGlass", message: "fire"},
@@ -92,9 +93,9 @@ func TestStateOf(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s, m := roundOf(tc.entry, tc.member)
-			state, message := s.stateOf(m, quotav1alpha1.ClusterStatus{})
-			if state != tc.want || message != tc.message {
-				t.Errorf("got %s: %q, want %s: %q", state, message, tc.want, tc.message)
+			state, why := s.stateOf(m, quotav1alpha1.ClusterStatus{})
+			if state != tc.want || why.message != tc.message || (why.reason != "") != (state == quotav1alpha1.ClusterNotReady) {
+				t.Errorf("got %s: %+v, want %s: %q", state, why, tc.want, tc.message)
 			}
 		})
 	}
@@ -182,7 +183,7 @@ func TestConditionsAreSound(t *testing.T) {
 	now := metav1.NewTime(epoch)
 	for state, m := range map[string]member{
 		"never read": {unreachable: "away"}, "away": {unreachable: "away"}, "settled": {share: shareOf(3, "5", "1")}, "no share": {},
-		"settling": {share: shareOf(2, "7", "1")}, "draining": {share: shareOf(3, "7", "7")}, "held back": {heldBack: "no room"},
+		"settling": {share: shareOf(2, "7", "1")}, "draining": {share: shareOf(3, "7", "7")}, "held back": {heldBack: obstacle{reason: "Refused", message: "no room"}},
 		"stuck":   {share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"))},
 		"foreign": {share: shareOf(3, "5", "1", yes("ForeignQuota", "ScopeCovered", "another"))},
 		"broken":  {share: shareOf(3, "5", "1", yes("BreakGlass", "Annotated", "fire"))},

@@ -1,6 +1,8 @@
 package member_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -9,8 +11,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 // breakGlass states a reason, or takes it away.
@@ -101,6 +105,46 @@ func TestRemovalDelete(t *testing.T) {
 	}
 	if err := w.hub.Get(t.Context(), w.key, &corev1.ResourceQuota{}); !apierrors.IsNotFound(err) {
 		t.Errorf("got %v, want no ResourceQuota", err)
+	}
+}
+
+// TestReportsRefusedRemoval has an API server that refuses what the removal policy asks for: the answer is reported, once, and
+// the share goes when it can.
+func TestReportsRefusedRemoval(t *testing.T) {
+	for _, policy := range []string{"Retain", "Delete"} {
+		t.Run(policy, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+			w.leave(policy)
+			refusal := apierrors.NewForbidden(schema.GroupResource{Resource: "resourcequotas"}, "compute", errors.New("by a policy"))
+			w.agent.Client = interceptor.NewClient(as(t, agent), interceptor.Funcs{
+				Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+					return refusal
+				},
+				Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return refusal },
+			})
+			if _, err := w.try(); err == nil {
+				t.Error("want an error")
+			}
+			w.wantsReport(1, l{"pods", "10"}, l{"pods", "8"})
+			w.wantsReason("WriteFailed")
+			share := w.status()
+			message := apimeta.FindStatusCondition(share.Status.Conditions, "Enforced").Message
+			if want := "Carrying out removal policy " + policy + " on the ResourceQuota failed: " + refusal.Error(); message != want {
+				t.Errorf("got %q, want %q", message, want)
+			}
+			w.wantsEvent("Warning WriteFailed " + message)
+			w.unwritten(func() {
+				if _, err := w.try(); err == nil {
+					t.Error("want an error")
+				}
+			})
+
+			w.agent = w.newAgent()
+			w.reconcile()
+			if !w.gone() {
+				t.Error("the share is still there")
+			}
+		})
 	}
 }
 

@@ -46,15 +46,35 @@ func (r *ShareReconciler) report(ctx context.Context, seen observation) (ctrl.Re
 	if wait := r.paced(stored, status); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	return ctrl.Result{}, r.store(ctx, stored, status, seen.now)
+}
+
+// store writes a share's status, and announces what is new of the conditions.
+func (r *ShareReconciler) store(ctx context.Context, stored *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus, now time.Time) error {
 	share := stored.DeepCopy()
 	share.Status = status
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	if err := r.Status().Patch(ctx, share, patch); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return client.IgnoreNotFound(err)
 	}
-	r.reports.Store(client.ObjectKeyFromObject(share), seen.now)
+	r.reports.Store(client.ObjectKeyFromObject(share), now)
 	r.announce(share, stored.Status.Conditions, status.Conditions)
-	return ctrl.Result{}, nil
+	return nil
+}
+
+// reportUnreleased says why the ResourceQuota of a deleted share is not yet what removal asks for. What was reported before
+// stays.
+func (r *ShareReconciler) reportUnreleased(ctx context.Context, share *quotav1alpha1.QuotaShare, reason error) error {
+	status, now := *share.Status.DeepCopy(), r.Clock.Now()
+	status.ObservedGeneration = share.Generation
+	write.Condition(&status.Conditions, metav1.Condition{
+		Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: quotav1alpha1.ReasonWriteFailed,
+		Message: fmt.Sprintf("Carrying out removal policy %s on the ResourceQuota failed: %s", share.Annotations[quotav1alpha1.RemovalAnnotation], reasonOf(reason)),
+	}, share.Generation, now)
+	if equality.Semantic.DeepEqual(share.Status, status) {
+		return nil
+	}
+	return r.store(ctx, share, status, now)
 }
 
 // paced returns how long a report has to wait: one that differs from the stored one in usage alone tells the hub nothing

@@ -240,8 +240,11 @@ func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.Quota
 		if brokenGlass(quota) != "" {
 			return nil
 		}
-		if err := r.release(ctx, share, quota); err != nil {
+		switch err := r.release(ctx, share, quota); {
+		case apierrors.IsConflict(err):
 			return err
+		case err != nil:
+			return errors.Join(err, r.reportUnreleased(ctx, share, err))
 		}
 	}
 	stored := share.DeepCopy()

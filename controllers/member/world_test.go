@@ -152,6 +152,18 @@ func (w *world) wantsReason(reason string) {
 	}
 }
 
+// wantsEvent checks which event was written last.
+func (w *world) wantsEvent(want string) {
+	w.t.Helper()
+	var last string
+	for recorder := w.agent.Recorder.(*events.FakeRecorder); len(recorder.Events) > 0; {
+		last = <-recorder.Events
+	}
+	if last != want {
+		w.t.Fatalf("the last event is %q, want %q", last, want)
+	}
+}
+
 // wantsConditions checks which conditions there are beside the summary.
 func (w *world) wantsConditions(want ...string) {
 	w.t.Helper()

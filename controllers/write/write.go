@@ -68,11 +68,16 @@ func Replacing(old, list corev1.ResourceList) map[string]any {
 func Conditions(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
 	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
 	for _, c := range wanted {
-		c.Message = Truncated(c.Message, conditionLimit)
-		c.ObservedGeneration = generation
-		c.LastTransitionTime = metav1.NewTime(now)
-		apimeta.SetStatusCondition(into, c)
+		Condition(into, c, generation, now)
 	}
+}
+
+// Condition sets one condition, and leaves the others.
+func Condition(into *[]metav1.Condition, wanted metav1.Condition, generation int64, now time.Time) {
+	wanted.Message = Truncated(wanted.Message, conditionLimit)
+	wanted.ObservedGeneration = generation
+	wanted.LastTransitionTime = metav1.NewTime(now)
+	apimeta.SetStatusCondition(into, wanted)
 }
 
 // Truncated returns at most the first limit bytes of a text, and says so by dots.

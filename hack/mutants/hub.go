@@ -122,7 +122,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share that is not there is not one that is gone: its limit may be in force",
-		file:       decideFile, old: "return s.left(m) || m.share == nil && m.heldBack == namespaceMissing", new: "return true",
+		file:       decideFile, old: "return s.left(m) || m.lacksNamespace()", new: "return true",
 		pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
 	},
 	{

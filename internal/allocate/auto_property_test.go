@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // anyAuto draws an input with everything that Auto looks at.
@@ -224,7 +226,7 @@ func TestAutoIsWorkConserving(t *testing.T) {
 			sum := in.sum(func(i int) int64 { return v[i][r].Target })
 			for i := range in.Members {
 				c := in.Members[i].Claims[r].normalized()
-				next := min(plus(c.whole(v[i][r].Target), c.Unit), plus(c.Used, c.Demand))
+				next := min(amount.Add(c.whole(v[i][r].Target), c.Unit), amount.Add(c.Used, c.Demand))
 				missing := big.NewInt(max(next-v[i][r].Target, 1))
 				if v[i][r].Reason == Short && missing.Add(missing, sum).Cmp(big.NewInt(budget)) <= 0 {
 					t.Fatalf("%d is short of resource %d while only %d of %d is given", i, r, sum, budget)

@@ -1,5 +1,7 @@
 package allocate
 
+import "github.com/fedquota/fedquota/internal/amount"
+
 // couplingRounds bounds the rounds of couple.
 const couplingRounds = 4
 
@@ -32,7 +34,7 @@ func (a *auto) couple() {
 func (p *plan) expectAll() {
 	for i := range p.claims {
 		p.asks[i] = p.claims[i].Demand
-		p.need[i] = plus(p.claims[i].Used, p.asks[i])
+		p.need[i] = amount.Add(p.claims[i].Used, p.asks[i])
 	}
 }
 
@@ -50,7 +52,7 @@ func (p *plan) trim() (changed bool) {
 		} else {
 			for _, kind := range kinds {
 				if of := kind[p.resource]; of > 0 {
-					ask = plus(ask, timesUp(of, p.servedElsewhere(i, kind)))
+					ask = amount.Add(ask, timesUp(of, p.servedElsewhere(i, kind)))
 				}
 			}
 		}
@@ -80,7 +82,7 @@ func (p *plan) servedElsewhere(i int, kind []int64) fraction {
 // it asks for less than its demand: then another resource is tighter than this one.
 func (p *plan) servedPart(i int) fraction {
 	c := &p.claims[i]
-	if p.need[i] >= plus(c.Used, p.asks[i]) {
+	if p.need[i] >= amount.Add(c.Used, p.asks[i]) {
 		return fraction{1, 1}
 	}
 	return fraction{num: uint64(p.need[i] - c.Used), den: uint64(c.Demand)}

@@ -3,6 +3,8 @@ package allocate
 import (
 	"cmp"
 	"slices"
+
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // layer is a step of the distribution: everybody is brought up to its level before the next layer gets anything.
@@ -15,14 +17,14 @@ type layer struct {
 var needLayers = [...]layer{
 	{Usage, func(c *Claim, _ int64) int64 { return c.Used }},
 	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
-	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, plus(c.Used, ask)) }},
+	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, amount.Add(c.Used, ask)) }},
 	{Respite, func(c *Claim, _ int64) int64 { return min(c.Max, c.Respite) }},
 	{Demand, func(c *Claim, ask int64) int64 { return c.wanted(ask) }},
 }
 
 // wanted is what the member would use if it got what it asks for, as far as its max holds another unit of that.
 func (c *Claim) wanted(ask int64) int64 {
-	if level := plus(c.Used, ask); level <= c.Max {
+	if level := amount.Add(c.Used, ask); level <= c.Max {
 		return level
 	}
 	return c.whole(max(c.Max, c.Used))
@@ -106,8 +108,8 @@ func (p *plan) layRest() {
 
 	more := percent(p.options.HeadroomPercent)
 	for i := range p.claims {
-		busy := plus(p.claims[i].Used, p.asks[i])
-		wish := plus(busy, timesUp(busy, more))
+		busy := amount.Add(p.claims[i].Used, p.asks[i])
+		wish := amount.Add(busy, timesUp(busy, more))
 		p.bounds[i].Lo, p.bounds[i].Hi = 0, min(wish, p.claims[i].Max)-p.need[i]
 	}
 	p.filler.fill(slack-p.reserve, p.bounds, p.headroom)

@@ -1,5 +1,7 @@
 package allocate
 
+import "github.com/fedquota/fedquota/internal/amount"
+
 // Ration cuts raises down to what is free, parallel to Input.Budgets: a member that may not be raised has no part in it. What
 // is needed comes first, and among equals each gets its part by weight. The rest follows when donors have settled.
 func Ration(in Input, result Result, free []int64, mayRaise func(member, resource int) bool) {
@@ -12,7 +14,7 @@ func Ration(in Input, result Result, free []int64, mayRaise func(member, resourc
 			if !mayRaise(i, r) {
 				lack = 0
 			}
-			need := max(plus(c.Used, c.Demand), c.Min) - c.Granted
+			need := max(amount.Add(c.Used, c.Demand), c.Min) - c.Granted
 			needed[i] = Bound{Weight: in.Members[i].Weight, Hi: min(max(need, 0), lack), Rank: ranks[i]}
 			missing[i] = Bound{Weight: in.Members[i].Weight, Hi: lack, Rank: ranks[i]}
 		}

@@ -1,5 +1,7 @@
 package allocate
 
+import "github.com/fedquota/fedquota/internal/amount"
+
 // MakeRoom lowers targets of Auto below usage where a member uses more than its max, where members use more than the budget
 // holds, or where another lacks what it is guaranteed. Usage alone would let a member keep what it uses for ever, replacing
 // each object that ends. With a target below its usage, its limit follows its usage down, nothing that runs being touched,
@@ -42,7 +44,7 @@ func (in *Input) overused(resource int) bool {
 func (in *Input) lacksGuarantee(resource int, result Result) bool {
 	for i := range in.Members {
 		c := in.Members[i].Claims[resource].normalized()
-		if !in.Members[i].Pinned && result.Verdicts[i][resource].Target < min(c.Min, plus(c.Used, c.Demand)) {
+		if !in.Members[i].Pinned && result.Verdicts[i][resource].Target < min(c.Min, amount.Add(c.Used, c.Demand)) {
 			return true
 		}
 	}
@@ -56,6 +58,6 @@ func (in *Input) entitlement(member, resource int, rank uint64) Bound {
 		return Bound{Rank: rank}
 	}
 	c := m.Claims[resource].normalized()
-	need := min(c.Max, plus(c.Used, c.Demand))
+	need := min(c.Max, amount.Add(c.Used, c.Demand))
 	return Bound{Weight: m.Weight, Lo: min(c.Min, need), Hi: need, Rank: rank}
 }

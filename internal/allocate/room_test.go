@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 func TestMakeRoom(t *testing.T) {
@@ -136,7 +138,7 @@ func TestMakeRoomBringsUsageIntoBounds(t *testing.T) {
 			guaranteed := new(big.Int)
 			for i, m := range in.Members {
 				was, is, c := before.Verdicts[i][r].Target, after.Verdicts[i][r].Target, m.Claims[r].normalized()
-				least := min(c.Min, plus(c.Used, c.Demand))
+				least := min(c.Min, amount.Add(c.Used, c.Demand))
 				if m.Pinned {
 					continue
 				}

@@ -1,5 +1,7 @@
 package allocate
 
+import "github.com/fedquota/fedquota/internal/amount"
+
 // verdict explains the target of the member i. What the member lacks comes first, because that is what is asked about;
 // then what was changed; and Kept if there is nothing to say.
 func (p *plan) verdict(i int) Verdict {
@@ -12,9 +14,9 @@ func (p *plan) verdict(i int) Verdict {
 	switch {
 	case v.Target < fullNeed(c, p.asks[i]):
 		v.Reason = Short
-	case v.Target >= c.Max && (c.Target > v.Target || plus(c.Used, c.Demand) > v.Target):
+	case v.Target >= c.Max && (c.Target > v.Target || amount.Add(c.Used, c.Demand) > v.Target):
 		v.Reason = Capped
-	case plus(c.Used, c.Demand) > v.Target:
+	case amount.Add(c.Used, c.Demand) > v.Target:
 		v.Reason = Coupled
 	case c.Target > v.Target:
 		v.Reason = Surplus

@@ -115,14 +115,51 @@ func (l List) Covers(other List) bool {
 	return true
 }
 
-// Max returns the larger of the two amounts of each name in either list.
+// IsZero says whether no amount differs from 0.
+func (l List) IsZero() bool {
+	for _, value := range l {
+		if value != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Max returns the larger of the two amounts of each name that both lists have, and the one of a name that only one has.
 func Max(a, b List) List {
+	return merge(a, b, func(x, y int64) int64 { return max(x, y) })
+}
+
+// Min returns the smaller of the two amounts of each name that both lists have, and the one of a name that only one has.
+func Min(a, b List) List {
+	return merge(a, b, func(x, y int64) int64 { return min(x, y) })
+}
+
+// Sum returns a + b per name of either list, as Add does.
+func Sum(a, b List) List { return merge(a, b, Add) }
+
+// merge returns a and b in one list, with what of makes of the two amounts of a name that both have.
+func merge(a, b List, of func(x, y int64) int64) List {
 	result := a.Clone()
 	if result == nil {
 		result = make(List, len(b))
 	}
 	for name, value := range b {
-		result[name] = max(result[name], value)
+		if other, both := result[name]; both {
+			value = of(other, value)
+		}
+		result[name] = value
+	}
+	return result
+}
+
+// Times returns count times each amount, all of 0 or more, at most math.MaxInt64.
+func (l List) Times(count int64) List {
+	result := make(List, len(l))
+	for name, value := range l {
+		if result[name] = value * count; value > 0 && count > math.MaxInt64/value {
+			result[name] = math.MaxInt64
+		}
 	}
 	return result
 }

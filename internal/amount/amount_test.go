@@ -77,3 +77,53 @@ func TestQuantityRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+func TestLists(t *testing.T) {
+	a, b := amount.List{"cpu": 3, "pods": 1}, amount.List{"cpu": 2, "memory": 5}
+	most := amount.List{"cpu": math.MaxInt64}
+	tests := map[string]struct {
+		got, want amount.List
+	}{
+		"the larger":              {got: amount.Max(a, b), want: amount.List{"cpu": 3, "pods": 1, "memory": 5}},
+		"the larger of nothing":   {got: amount.Max(nil, b), want: b},
+		"the smaller":             {got: amount.Min(a, b), want: amount.List{"cpu": 2, "pods": 1, "memory": 5}},
+		"the smaller of nothing":  {got: amount.Min(nil, b), want: b},
+		"the sum":                 {got: amount.Sum(a, b), want: amount.List{"cpu": 5, "pods": 1, "memory": 5}},
+		"the sum with nothing":    {got: amount.Sum(nil, b), want: b},
+		"the sum of nothing":      {got: amount.Sum(nil, nil), want: amount.List{}},
+		"a sum that does not fit": {got: amount.Sum(a, most), want: amount.List{"cpu": math.MaxInt64, "pods": 1}},
+		"less":                    {got: amount.Sub(a, b), want: amount.List{"cpu": 1, "pods": 1}},
+		"less than nothing":       {got: amount.Sub(b, a), want: amount.List{"cpu": 0, "memory": 5}},
+		"many times":              {got: a.Times(3), want: amount.List{"cpu": 9, "pods": 3}},
+		"no times":                {got: most.Times(0), want: amount.List{"cpu": 0}},
+		"once the most":           {got: most.Times(1), want: most},
+		"more than fits":          {got: a.Times(math.MaxInt64 / 2), want: amount.List{"cpu": math.MaxInt64, "pods": math.MaxInt64 / 2}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	if diff := cmp.Diff(amount.List{"cpu": 3, "pods": 1}, a); diff != "" {
+		t.Errorf("what was added to changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestIsZero(t *testing.T) {
+	for name, tc := range map[string]struct {
+		list amount.List
+		want bool
+	}{
+		"of nothing":      {want: true},
+		"of no amount":    {list: amount.List{"cpu": 0, "pods": 0}, want: true},
+		"of a single one": {list: amount.List{"cpu": 0, "pods": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.list.IsZero(); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -266,7 +266,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 		delete(w.room, share.Name)
 	}
 	r.seen, r.unit, r.open, r.pod = now, asked, r.open+1, pod
-	r.held = sum(r.held, asked)
+	r.held = amount.Sum(r.held, asked)
 	r.peak = amount.Max(r.peak, r.held)
 	return !ns.full(owner, pod, now)
 }
@@ -290,7 +290,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 		return
 	}
 	r.peak = amount.Sub(r.peak, asked)
-	if r.open == 0 && isZero(r.peak) {
+	if r.open == 0 && r.peak.IsZero() {
 		ns.strike(share.Name, owner)
 	}
 }
@@ -310,7 +310,7 @@ func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.Li
 	}
 	before := r.peak
 	r.peak = amount.Max(amount.Sub(r.peak, asked), r.held)
-	if r.open == 0 && isZero(r.peak) {
+	if r.open == 0 && r.peak.IsZero() {
 		ns.strike(share.Name, owner)
 	}
 	return !r.peak.Equal(before)

@@ -24,7 +24,7 @@ type Need struct {
 
 // and is both needs together.
 func (n Need) and(other Need) Need {
-	return Need{Amounts: sum(n.Amounts, other.Amounts), Unit: least(n.Unit, other.Unit)}
+	return Need{Amounts: amount.Sum(n.Amounts, other.Amounts), Unit: amount.Min(n.Unit, other.Unit)}
 }
 
 // kinds puts those needs together that ask for the same of what a share limits, in a fixed order. Those that there are too many
@@ -72,21 +72,7 @@ func (n Need) limited(hard corev1.ResourceList) Need {
 func Total(demand []Need) amount.List {
 	total := amount.List{}
 	for _, need := range demand {
-		total = sum(total, need.Amounts)
+		total = amount.Sum(total, need.Amounts)
 	}
 	return total
-}
-
-// least returns the smaller of what both have, and what only one has.
-func least(a, b amount.List) amount.List {
-	smallest := maps.Clone(a)
-	if smallest == nil {
-		smallest = make(amount.List, len(b))
-	}
-	for name, value := range b {
-		if known, both := smallest[name]; !both || value < known {
-			smallest[name] = value
-		}
-	}
-	return smallest
 }

@@ -1,7 +1,6 @@
 package demand
 
 import (
-	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +29,7 @@ func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere 
 	for _, asked := range elsewhere {
 		for owner, need := range asked {
 			known := needs[owner]
-			needs[owner] = Need{Amounts: amount.Max(known.Amounts, need.Amounts), Unit: least(known.Unit, need.Unit)}
+			needs[owner] = Need{Amounts: amount.Max(known.Amounts, need.Amounts), Unit: amount.Min(known.Unit, need.Unit)}
 		}
 	}
 	return kinds(share, needs), pending
@@ -88,7 +87,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		if exceeds(unit, budget) || w.futile(share, unit, now) {
 			continue
 		}
-		amounts := amount.Max(needs[w.Owner].Amounts, times(unit, w.missing))
+		amounts := amount.Max(needs[w.Owner].Amounts, unit.Times(w.missing))
 		needs[w.Owner] = need{Need: Need{Amounts: amounts, Unit: unit}, pod: ns.shape(w)}
 	}
 	return needs
@@ -158,12 +157,7 @@ func budgetOf(share *quotav1alpha1.QuotaShare) amount.List {
 
 // exceeds says whether more is asked for of some name than the budget has, if it has that name.
 func exceeds(asked, budget amount.List) bool {
-	for name, most := range budget {
-		if asked[name] > most {
-			return true
-		}
-	}
-	return false
+	return !budget.Covers(asked.Only(budget))
 }
 
 // unit returns what one pod of the workload is charged by a share.
@@ -174,33 +168,4 @@ func (w *workload) unit(share *quotav1alpha1.QuotaShare) amount.List {
 	charge := cost.Charge{Resource: cost.Pods, Object: &corev1.Pod{Spec: *w.Template}}
 	scopes := &corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	return amount.Saturate(charge.To(scopes, share.Spec.Hard), amount.Up)
-}
-
-// sum returns a + b.
-func sum(a, b amount.List) amount.List {
-	total := maps.Clone(a)
-	if total == nil {
-		total = make(amount.List, len(b))
-	}
-	for name, value := range b {
-		total[name] = amount.Add(total[name], value)
-	}
-	return total
-}
-
-func times(unit amount.List, count int64) amount.List {
-	product := make(amount.List, len(unit))
-	for name, value := range unit {
-		product[name] = multiply(value, count)
-	}
-	return product
-}
-
-func isZero(list amount.List) bool {
-	for _, value := range list {
-		if value != 0 {
-			return false
-		}
-	}
-	return true
 }

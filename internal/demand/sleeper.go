@@ -2,7 +2,6 @@ package demand
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -31,12 +30,5 @@ func sortSleepers(sleepers []Sleeper) {
 // what its controller says, which may be about the first one that was refused.
 func (w *workload) refusedBy() string { return cmp.Or(w.denied, w.RefusedBy) }
 
-func multiply(a, b int64) int64 {
-	if a > 0 && b > math.MaxInt64/a {
-		return math.MaxInt64
-	}
-	return a * b
-}
-
 // Need returns what all the pods that it lacks are charged.
-func (s Sleeper) Need() amount.List { return times(s.Unit, s.Missing) }
+func (s Sleeper) Need() amount.List { return s.Unit.Times(s.Missing) }
