@@ -107,6 +107,39 @@ func testHubRestored(t *testing.T, w *world) {
 	s.finish()
 }
 
+// testHubForgetsSelection puts the etcd of the hub back to a time when west was not selected. Nothing in the ledger tells of what
+// west holds, nor does east, which was never told of west: only the share in west does.
+func testHubForgetsSelection(t *testing.T, w *world) {
+	placed := func(most string, members ...quotav1alpha1.ClusterName) func(*quotav1alpha1.FederatedQuota) {
+		return func(fq *quotav1alpha1.FederatedQuota) {
+			fq.Spec.Placement.ClusterSelector, fq.Spec.Placement.Clusters = nil, members
+			fq.Spec.Distribution.Rules = []quotav1alpha1.DistributionRule{{Clusters: []quotav1alpha1.ClusterName{east}, Max: budget(most, "60")}}
+		}
+	}
+	s := newScenario(t, w, "hub-forgets", budget("30", "60"))
+	s.create(budget("30", "60"), placed("10", east))
+	s.split(amounts{cpu: {"10", "", ""}})
+	snapshot := filepath.Join(t.TempDir(), "snapshot")
+	s.must(w.Hub.Snapshot(t.Context(), snapshot))
+	s.change(placed("10", east, west))
+	s.split(amounts{cpu: {"10", "20", ""}})
+	s.storm(east, west)
+
+	s.fault("etcd of the hub rolled back to before west was selected, and east to be given all")
+	s.must(w.Hub.Restore(t.Context(), snapshot))
+	s.change(placed("30", east))
+	s.eventually("west to be found", func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		if err == nil && len(fq.Status.Clusters) != 2 {
+			err = fmt.Errorf("the ledger has %d entries", len(fq.Status.Clusters))
+		}
+		return err
+	})
+	s.change(placed("10", east, west))
+	s.split(amounts{cpu: {"10", "20", ""}})
+	s.finish()
+}
+
 // version returns the resourceVersion that the store of the hub is at.
 func (s *scenario) version() string {
 	s.Helper()

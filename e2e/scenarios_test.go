@@ -52,6 +52,7 @@ func TestScenarios(t *testing.T) {
 		{"clocks an hour off", testClocks},
 		{"member restored from a snapshot", testMemberRestored},
 		{"hub restored from a snapshot", testHubRestored},
+		{"hub restored to before a cluster was selected", testHubForgetsSelection},
 		{"hub restored by the runbook", testRunbook},
 		{"cluster deleted while it runs", testClusterDeleted},
 		{"limits follow demand", testDemand},

@@ -156,9 +156,9 @@ func (s *scope) leaves(m *member) bool {
 }
 
 // mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses of that already,
-// which would be debt if the budget were handed out before.
+// which would be debt if the budget were handed out before, or may hold a share that nobody has seen.
 func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
-	return !s.uncounted && s.awaited[name] == 0 && s.canUseMore(cluster, name)
+	return !s.uncounted && !s.unseen && s.awaited[name] == 0 && s.canUseMore(cluster, name)
 }
 
 // await fills in how long raises wait at most for what members use of each resource.

@@ -36,7 +36,7 @@ func TestGoneNeverRead(t *testing.T) {
 			if c.selected {
 				fq.Spec.Placement.Clusters = []quotav1alpha1.ClusterName{"a"}
 			}
-			s := newScope(fq, []clusterv1.Cluster{cluster}, nil, "agents", metav1.Now().Time)
+			s := newScope(fq, []clusterv1.Cluster{cluster}, nil, nil, "agents", metav1.Now().Time)
 			m := s.byName["a"]
 			m.unreachable = "there is no connection"
 			if got := s.gone(m); got != c.want {
@@ -70,7 +70,7 @@ func TestNextRound(t *testing.T) {
 		"could not be written": {member: member{heldBack: obstacle{message: "no room"}, outcome: obstacle{message: "no room"}}, again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScope(&quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceStatic}}}, nil, nil, "agents", metav1.Now().Time)
+			s := newScope(&quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceStatic}}}, nil, nil, nil, "agents", metav1.Now().Time)
 			s.members = []*member{&c.member}
 			if next := s.nextRound(); (next >= heldBackInterval) != c.again || (next == 0) == c.again {
 				t.Errorf("next round after %s, want one: %v", next, c.again)

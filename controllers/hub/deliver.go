@@ -70,6 +70,9 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 // nextRound returns when to look again although nothing may happen, 0 for never.
 func (s *scope) nextRound() time.Duration {
 	looks := append(slices.Collect(maps.Values(s.awaited)), s.snapshotDue)
+	if s.unseen {
+		looks = append(looks, firstLook)
+	}
 	if len(s.leftOut) > 0 || s.crowded {
 		looks = append(looks, wait.Jitter(heldBackInterval, jitter))
 	}

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -322,4 +323,44 @@ func TestDeletedShare(t *testing.T) {
 	if w.share("east") == nil {
 		t.Error("the share was not written again")
 	}
+}
+
+// TestRestoredFromBeforeAClusterWasSelected restores the hub to a time when nobody had heard of west, and east had not been told of
+// it either: only a look at the store of west tells what it holds.
+func TestRestoredFromBeforeAClusterWasSelected(t *testing.T) {
+	const most = `
+hard: {pods: "30"}
+placement: {clusters: %s}
+distribution: {rules: [{clusters: [east], max: {pods: %q}}]}
+rebalance: {mode: Static}`
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, fmt.Sprintf(most, "[east]", "10"))
+	w.settle()
+	old := w.quota().Status
+	w.edit(fmt.Sprintf(most, "[east, west]", "10"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+
+	w.agents["west"].uses(list("pods", "15"))
+	w.edit(fmt.Sprintf(most, "[east]", "30"))
+	w.replaceStatus(old)
+	w.unmark("west")
+	w.restart()
+	w.hub.stores.watched = true
+	for range 4 {
+		w.round()
+		w.act()
+	}
+	w.wantLedger("east 10/10 Settled")
+	w.hub.stores.begin(w.clock.Now())
+	w.hub.stores.wake = make(chan event.GenericEvent, 1)
+	w.hub.lookAtStores(t.Context(), everyone)
+	if woken := len(w.hub.stores.wake); woken != 1 {
+		t.Errorf("woken %d times", woken)
+	}
+	w.settle()
+	w.wantLedger("east 15/15 Settled", "west 0/15 Leaving")
+	w.agents["west"].uses(nil)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
 }

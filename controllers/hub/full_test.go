@@ -40,7 +40,7 @@ func TestFullLedger(t *testing.T) {
 			fq.Status.Clusters[0].Name = "a"
 			fq.Status.Hard, fq.Status.Revision = pods("10"), 1
 			clusters := []clusterv1.Cluster{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Name: "z"}}}
-			s := newScope(fq, clusters, nil, "agents", metav1.Now().Time)
+			s := newScope(fq, clusters, nil, nil, "agents", metav1.Now().Time)
 			for _, m := range s.members {
 				if !m.selected {
 					m.unreachable = "there is no connection"

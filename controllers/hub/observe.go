@@ -100,7 +100,8 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
-	s := newScope(fq, clusters.Items, siblings.Items, r.AgentNamespace, r.Clock.Now())
+	s := newScope(fq, clusters.Items, siblings.Items, r.stores.holders(client.ObjectKeyFromObject(fq)), r.AgentNamespace, r.Clock.Now())
+	s.unseen = r.unseen(ctx, s, clusters.Items)
 	_, newborn := r.newborn.Load(fq.UID)
 	s.lost = s.unread && !newborn
 	for _, m := range s.members {

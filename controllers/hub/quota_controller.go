@@ -79,7 +79,7 @@ type QuotaReconciler struct {
 func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
 	changed := builder.WithPredicates(rollback.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
-	r.stores.wentBack = make(chan event.GenericEvent)
+	r.stores.wake, r.stores.watched = make(chan event.GenericEvent), true
 	r.memberTimeout = memberTimeout
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
@@ -88,7 +88,7 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
 		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(unreachableAfter))).
-		WatchesRawSource(source.Channel(r.stores.wentBack, all)).
+		WatchesRawSource(source.Channel(r.stores.wake, all)).
 		WithOptions(options).
 		Build(r)
 	if err != nil {

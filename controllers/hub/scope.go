@@ -41,6 +41,8 @@ type scope struct {
 	unread bool
 	// lost says whether there may have been a ledger before this one that knows of nobody; observe fills it.
 	lost bool
+	// unseen says whether a Cluster may hold a share that nobody has seen yet; observe fills it.
+	unseen bool
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64
 	// before are the entries as they were stored, by cluster.
@@ -61,7 +63,7 @@ type scope struct {
 	snapshotDue time.Duration
 }
 
-func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, agents string, now time.Time) *scope {
+func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota, holders sets.Set[string], agents string, now time.Time) *scope {
 	s := &scope{fq: fq, now: now, problems: validate.Spec(&fq.Spec), unread: true}
 	s.before = make(map[string]quotav1alpha1.ClusterStatus, len(fq.Status.Clusters))
 	s.known = make(map[string]ledger.Entry, len(fq.Status.Clusters))
@@ -94,7 +96,7 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		s.marker = max(s.marker, markerOf(&clusters[i]))
 		s.names[string(clusters[i].UID)] = clusters[i].Name
 	}
-	s.byName = s.newMembers(selected, clusters)
+	s.byName = s.newMembers(selected, clusters, holders)
 	s.members = slices.SortedFunc(maps.Values(s.byName), func(a, b *member) int { return strings.Compare(a.name, b.name) })
 	return s
 }
@@ -112,7 +114,9 @@ func (s *scope) wanted() amount.List {
 	return amount.Sub(amount.Saturate(s.fq.Spec.Hard, amount.Down), amount.Saturate(s.fq.Spec.Reserve, amount.Up))
 }
 
-func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster) map[string]*member {
+// newMembers returns who is selected, is in the ledger, or may hold a share all the same: after a restore of the hub a ledger does
+// not know whom another one has told since, but looks at the members' stores do.
+func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster, holders sets.Set[string]) map[string]*member {
 	byName := make(map[string]*member)
 	for name, cluster := range selected {
 		byName[name] = &member{name: name, cluster: cluster, selected: true}
@@ -123,8 +127,8 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 		}
 	}
 	for i := range clusters {
-		if byName[clusters[i].Name] == nil && s.mayHold(&clusters[i], len(selected) > 0) {
-			byName[clusters[i].Name] = &member{name: clusters[i].Name}
+		if name := clusters[i].Name; byName[name] == nil && (holders.Has(name) || s.mayHold(&clusters[i], len(selected) > 0)) {
+			byName[name] = &member{name: name}
 		}
 		if m := byName[clusters[i].Name]; m != nil {
 			m.cluster = &clusters[i]

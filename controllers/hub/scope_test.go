@@ -191,7 +191,7 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(tc.spec)
 			fq.Status.Hard = list("pods", "4")
-			s := newScope(fq, clustersOf("p1", "p2", "t1"), nil, tc.agents, epoch)
+			s := newScope(fq, clustersOf("p1", "p2", "t1"), nil, nil, tc.agents, epoch)
 			var lines []string
 			for _, problem := range s.problems {
 				lines = append(lines, problem.Error())

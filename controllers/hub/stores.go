@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,8 +24,14 @@ import (
 	"github.com/fedquota/fedquota/controllers/rollback"
 )
 
-// storeInterval is how often the store of each member is looked at: 1,000 members make 200 reads of metadata per second.
-const storeInterval = 5 * time.Second
+const (
+	// storeInterval is how often the store of each member is looked at: 1,000 members make 200 reads of metadata per second.
+	storeInterval = 5 * time.Second
+	// firstLook is how often there is a search for members whose store was never looked at, for which raises wait.
+	firstLook = 250 * time.Millisecond
+	// connecting is how long raises wait for Clusters that the hub manager has not tried to connect to since it leads.
+	connecting = 10 * time.Second
+)
 
 // Watchdog returns what ends the hub manager when the store of the hub went back.
 func Watchdog(cached client.Client, live client.Reader) *rollback.Watchdog {
@@ -42,8 +49,11 @@ func Watchdog(cached client.Client, live client.Reader) *rollback.Watchdog {
 type stores struct {
 	mutex    sync.Mutex
 	byMember map[string]*store
-	// wentBack takes an event for each member whose store went back.
-	wentBack chan event.GenericEvent
+	// wake takes an event for each member whose store tells what rounds have not seen.
+	wake chan event.GenericEvent
+	// watched says whether somebody is to look at the stores, and since since when that is done.
+	watched bool
+	since   time.Time
 }
 
 // store is what is known of one.
@@ -52,6 +62,9 @@ type store struct {
 	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, and lost those of the
 	// ones that the last look did not find.
 	seen, lost map[types.NamespacedName]string
+	// looked says whether there was a look at it, and holds are the shares that the last one found.
+	looked bool
+	holds  sets.Set[types.NamespacedName]
 	// epoch counts how often it went back.
 	epoch int
 }
@@ -113,6 +126,55 @@ func (s *stores) seenOf(member string) map[types.NamespacedName]string {
 	return maps.Clone(known.seen)
 }
 
+// found notes which shares a look has found, none if it failed, and returns those that the look before did not find.
+func (s *stores) found(member string, shares sets.Set[types.NamespacedName]) sets.Set[types.NamespacedName] {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known.looked = true
+	if shares == nil {
+		return nil
+	}
+	fresh := shares.Difference(known.holds)
+	known.holds = shares
+	return fresh
+}
+
+// holders returns the members that hold a share, by the last look at each.
+func (s *stores) holders(share types.NamespacedName) sets.Set[string] {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	holders := sets.New[string]()
+	for member, known := range s.byMember {
+		if known.holds.Has(share) {
+			holders.Insert(member)
+		}
+	}
+	return holders
+}
+
+// lookedAt says whether there was a look at the store of a member.
+func (s *stores) lookedAt(member string) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known := s.byMember[member]
+	return known != nil && known.looked
+}
+
+// begin notes since when the stores are looked at.
+func (s *stores) begin(now time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.since = now
+}
+
+// began returns since when the stores are looked at, and whether that is to be waited for.
+func (s *stores) began() (since time.Time, watched bool) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.since, s.watched
+}
+
 // nextEpoch notes that the store of a member went back: what was seen of it is of the past.
 func (s *stores) nextEpoch(member string) {
 	known := s.of(member)
@@ -138,16 +200,24 @@ func (s *store) behind(list *metav1.PartialObjectMetadataList, seen map[types.Na
 	return behind
 }
 
-// watchStores looks at the stores of all members again and again.
+// watchStores looks at the stores of all members again and again, and soon at those that there was no look at.
 func (r *QuotaReconciler) watchStores(ctx context.Context) error {
-	wait.UntilWithContext(ctx, r.lookAtStores, storeInterval)
+	r.stores.begin(r.Clock.Now())
+	var last time.Time
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		due := r.Clock.Since(last) >= storeInterval
+		if due {
+			last = r.Clock.Now()
+		}
+		r.lookAtStores(ctx, func(member string) bool { return due || !r.stores.lookedAt(member) })
+	}, firstLook)
 	return nil
 }
 
-// lookAtStores looks at the stores of all members once.
-func (r *QuotaReconciler) lookAtStores(ctx context.Context) {
+// lookAtStores looks at the stores of those members that are due.
+func (r *QuotaReconciler) lookAtStores(ctx context.Context, due func(member string) bool) {
 	var clusters clusterv1.ClusterList
-	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace)); err != nil {
+	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing Clusters")
 		return
 	}
@@ -156,7 +226,7 @@ func (r *QuotaReconciler) lookAtStores(ctx context.Context) {
 		members[i] = &member{name: clusters.Items[i].Name, cluster: &clusters.Items[i]}
 	}
 	r.stores.keep(members)
-	_ = forEach(members, func(m *member) error {
+	_ = forEach(slices.DeleteFunc(members, func(m *member) bool { return !due(m.name) }), func(m *member) error {
 		r.lookAtStore(ctx, m)
 		return nil
 	})
@@ -170,15 +240,67 @@ func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
 	}
 	seen := r.stores.seenOf(m.name)
 	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), r.memberTimeout)
-	if err != nil || !r.stores.of(m.name).behind(list, seen) {
+	if err != nil {
+		r.stores.found(m.name, nil)
 		return
 	}
-	r.stores.nextEpoch(m.name)
-	ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", m.name)
+	shares := sets.New[types.NamespacedName]()
+	for i := range list.Items {
+		shares.Insert(client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	stranger := r.unknown(ctx, m.name, r.stores.found(m.name, shares))
+	if stranger != "" {
+		ctrl.LoggerFrom(ctx).Info("A member holds a share that no ledger knows", "Cluster", m.name, "QuotaShare", stranger)
+	}
+	wentBack := r.stores.of(m.name).behind(list, seen)
+	if wentBack {
+		r.stores.nextEpoch(m.name)
+		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", m.name)
+	}
+	if stranger == "" && !wentBack {
+		return
+	}
 	select {
-	case r.stores.wentBack <- event.GenericEvent{Object: m.cluster}:
+	case r.stores.wake <- event.GenericEvent{Object: m.cluster}:
 	case <-ctx.Done():
 	}
+}
+
+// unknown returns a share that the ledger of its FederatedQuota does not know, if there is one among those that a member holds.
+func (r *QuotaReconciler) unknown(ctx context.Context, member string, shares sets.Set[types.NamespacedName]) string {
+	for share := range shares {
+		fq := &quotav1alpha1.FederatedQuota{}
+		if err := r.Get(ctx, share, fq); err != nil {
+			continue // nobody's, or not in the cache yet: its first round sees it
+		}
+		known := func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == member }
+		if !slices.ContainsFunc(fq.Status.Clusters, known) {
+			return share.String()
+		}
+	}
+	return ""
+}
+
+// unseen says whether there is a Cluster, beside the members of this budget, of which nobody has seen yet what shares it holds: a
+// ledger that was restored may know nothing of it. Those that cannot be connected to are not waited for.
+func (r *QuotaReconciler) unseen(ctx context.Context, s *scope, clusters []clusterv1.Cluster) bool {
+	since, watched := r.stores.began()
+	if !watched {
+		return false
+	}
+	for i := range clusters {
+		name, key := clusters[i].Name, client.ObjectKeyFromObject(&clusters[i])
+		if s.byName[name] != nil || r.stores.lookedAt(name) {
+			continue
+		}
+		if _, err := r.Members.GetUncachedClient(ctx, key); err == nil {
+			return true
+		}
+		if r.Clock.Since(since) < connecting && r.Members.GetHealthCheckingState(ctx, key).LastProbeTime.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // shareWatcher watches the shares of a member, anew in each epoch of its store.

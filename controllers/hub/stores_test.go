@@ -35,7 +35,7 @@ func TestStoreWentBack(t *testing.T) {
 			return err
 		},
 	})
-	w.hub.stores.wentBack = make(chan event.GenericEvent, 1)
+	w.hub.stores.wake = make(chan event.GenericEvent, 1)
 	for _, step := range []struct {
 		version string
 		told    int
@@ -48,12 +48,12 @@ func TestStoreWentBack(t *testing.T) {
 		{version: "20", told: 1, watches: []string{"quota-watchShares-0", "quota-watchShares-1", "quota-watchShares-2"}},
 	} {
 		version = step.version
-		w.hub.lookAtStores(t.Context())
-		if told := len(w.hub.stores.wentBack); told != step.told {
+		w.hub.lookAtStores(t.Context(), everyone)
+		if told := len(w.hub.stores.wake); told != step.told {
 			t.Errorf("at %s: told %d times, want %d", version, told, step.told)
 		}
-		for len(w.hub.stores.wentBack) > 0 {
-			if e := <-w.hub.stores.wentBack; e.Object.GetName() != "west" {
+		for len(w.hub.stores.wake) > 0 {
+			if e := <-w.hub.stores.wake; e.Object.GetName() != "west" {
 				t.Errorf("told of %s", e.Object.GetName())
 			}
 		}
@@ -73,7 +73,7 @@ func TestStoresOfClustersThatGoAreForgotten(t *testing.T) {
 	w.create(quotaName, weighted)
 	w.settle()
 	w.must(servers[hubName].Delete(t.Context(), w.cluster("west")))
-	w.hub.lookAtStores(t.Context())
+	w.hub.lookAtStores(t.Context(), everyone)
 	if diff := cmp.Diff([]string{"east"}, slices.Sorted(maps.Keys(w.hub.stores.byMember))); diff != "" {
 		t.Errorf("stores (-want +got):\n%s", diff)
 	}
@@ -222,3 +222,6 @@ rebalance: {mode: Static}`)
 	w.settle()
 	w.wantLedger("east 6/6 Settled", "north 6/6 Settled", "west 6/6 Settled")
 }
+
+// everyone is due for a look.
+func everyone(string) bool { return true }

@@ -211,4 +211,14 @@ var hubMutants = []mutant{
 		file:       "controllers/rollback/watchdog.go", old: "if err == nil && !behind {", new: "if false {",
 		pkg: "controllers/rollback", test: "TestWatchdogLooksBesideTheCache",
 	},
+	{
+		protection: "a share that no ledger knows counts, whoever is selected",
+		file:       scopeFile, old: "(holders.Has(name) || s.mayHold(&clusters[i], len(selected) > 0))", new: "s.mayHold(&clusters[i], len(selected) > 0)",
+		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
+	},
+	{
+		protection: "nobody is raised before all clusters that can be reached were looked at",
+		file:       decideFile, old: "!s.unseen && ", new: "",
+		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
+	},
 }
