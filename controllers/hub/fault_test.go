@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -353,14 +353,55 @@ rebalance: {mode: Static}`
 	}
 	w.wantLedger("east 10/10 Settled")
 	w.hub.stores.begin(w.clock.Now())
-	w.hub.stores.wake = make(chan event.GenericEvent, 1)
 	w.hub.lookAtStores(t.Context(), everyone)
-	if woken := len(w.hub.stores.wake); woken != 1 {
-		t.Errorf("woken %d times", woken)
+	if len(w.hub.stores.wake) == 0 {
+		t.Error("nobody was woken")
 	}
 	w.settle()
 	w.wantLedger("east 15/15 Settled", "west 0/15 Leaving")
 	w.agents["west"].uses(nil)
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
+}
+
+// TestNobodyIsRaisedBeforeMembersAreTried starts the hub manager while west is not connected yet: what it holds may be more than a
+// restored ledger knows, and it is about to tell.
+func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
+	const most = `
+hard: {pods: "30"}
+placement: {clusterSelector: {}}
+distribution: {rules: [{clusters: [east], max: {pods: %q}}, {clusters: [west], max: {pods: "10"}}]}
+rebalance: {mode: Static}`
+	for name, tc := range map[string]struct {
+		health  clustercache.HealthCheckingState
+		later   time.Duration
+		want    string
+		waiting bool
+	}{
+		"not tried yet":      {want: "east 10/10 Settled", waiting: true},
+		"tried in vain":      {health: clustercache.HealthCheckingState{LastProbeTime: epoch}, want: "east 20/20 Settled"},
+		"not tried for long": {later: connecting, want: "east 20/20 Settled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, fmt.Sprintf(most, "10"))
+			w.settle()
+			w.edit(fmt.Sprintf(most, "20"))
+			w.restart()
+			w.hub.stores.watched = true
+			w.hub.stores.begin(w.clock.Now())
+			w.members.byName["west"].err, w.members.byName["west"].health = clustercache.ErrClusterNotConnected, tc.health
+			w.clock.SetTime(w.clock.Now().Add(tc.later))
+			for range 4 {
+				if again := w.round().RequeueAfter; tc.waiting && again > firstLook {
+					t.Errorf("looks again after %s", again)
+				}
+				w.act()
+			}
+			w.wantLedger(tc.want, "west 10/10 Unreachable")
+			w.members.byName["west"].err = nil
+			w.settle()
+			w.wantLedger("east 20/20 Settled", "west 10/10 Settled")
+		})
+	}
 }

@@ -101,7 +101,6 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
 	s := newScope(fq, clusters.Items, siblings.Items, r.stores.holders(client.ObjectKeyFromObject(fq)), r.AgentNamespace, r.Clock.Now())
-	s.unseen = r.unseen(ctx, s, clusters.Items)
 	_, newborn := r.newborn.Load(fq.UID)
 	s.lost = s.unread && !newborn
 	for _, m := range s.members {
@@ -113,6 +112,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 		r.read(ctx, s, m)
 		return nil // a member that cannot be read is a finding: the others go on
 	})
+	s.unseen = r.unseen(ctx, s, clusters.Items)
 	r.recall(s)
 	return s, nil
 }

@@ -281,22 +281,23 @@ func (r *QuotaReconciler) unknown(ctx context.Context, member string, shares set
 	return ""
 }
 
-// unseen says whether there is a Cluster, beside the members of this budget, of which nobody has seen yet what shares it holds: a
-// ledger that was restored may know nothing of it. Those that cannot be connected to are not waited for.
+// unseen says whether there is a Cluster that may hold what the ledger does not know, were it a restored one, and that nobody has
+// looked at since this hub manager leads. Those that cannot be connected to are not waited for.
 func (r *QuotaReconciler) unseen(ctx context.Context, s *scope, clusters []clusterv1.Cluster) bool {
 	since, watched := r.stores.began()
 	if !watched {
 		return false
 	}
 	for i := range clusters {
-		name, key := clusters[i].Name, client.ObjectKeyFromObject(&clusters[i])
-		if s.byName[name] != nil || r.stores.lookedAt(name) {
+		m, key := s.byName[clusters[i].Name], client.ObjectKeyFromObject(&clusters[i])
+		if m != nil && m.read() || m == nil && r.stores.lookedAt(key.Name) {
 			continue
 		}
 		if _, err := r.Members.GetUncachedClient(ctx, key); err == nil {
-			return true
-		}
-		if r.Clock.Since(since) < connecting && r.Members.GetHealthCheckingState(ctx, key).LastProbeTime.IsZero() {
+			if m == nil {
+				return true
+			}
+		} else if r.Clock.Since(since) < connecting && r.Members.GetHealthCheckingState(ctx, key).LastProbeTime.IsZero() {
 			return true
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -103,10 +104,12 @@ func (w *world) restart() { w.hub = w.newHub() }
 
 func (w *world) newHub() *QuotaReconciler {
 	hub := w.recorded(hubName)
-	return &QuotaReconciler{
+	r := &QuotaReconciler{
 		Client: hub, Live: hub, Members: w.members, ClusterNamespace: w.clusters, Clock: w.clock,
 		Recorder: events.NewFakeRecorder(1000), memberTimeout: time.Minute,
 	}
+	r.stores.wake = make(chan event.GenericEvent, 100) // looks see the shares of other tests, too
+	return r
 }
 
 // recorded returns a client that notes what the hub manager writes.
