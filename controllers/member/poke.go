@@ -17,8 +17,12 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// pokeInterval is how long a workload that was poked has to make use of the room before it is poked again.
-const pokeInterval = 5 * time.Second
+const (
+	// pokeInterval is how long a workload that was poked has to make use of the room before it is poked again.
+	pokeInterval = 5 * time.Second
+	// pokeTimeout is how long a look at a share wakes workloads: a webhook of somebody else's that hangs may keep each of them waiting.
+	pokeTimeout = time.Second
+)
 
 // poke is the last time that a workload was woken.
 type poke struct {
@@ -34,6 +38,7 @@ func (p poke) due(revision int64, refused bool, now time.Time) bool {
 }
 
 // poke wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off for minutes.
+// Those that there is no time for are left to the next look.
 func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) {
 	if d == nil || share.Spec.Admission.Poke == quotav1alpha1.PokeDisabled {
 		return
@@ -42,14 +47,16 @@ func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quot
 	room := amount.Sub(amount.Saturate(quota.Status.Hard, amount.Down), amount.Saturate(quota.Status.Used, amount.Up))
 	before, now := d.pokesOf(key), d.Clock.Now()
 	poked := map[types.UID]poke{}
+	waking, done := context.WithTimeout(ctx, pokeTimeout)
+	defer done()
 	for _, sleeper := range d.Book.Asleep(share, now) {
 		poked[sleeper.UID] = before[sleeper.UID]
-		if !poked[sleeper.UID].due(revision, sleeper.Refused, now) || !room.Covers(sleeper.Unit.Only(room)) {
+		if waking.Err() != nil || !poked[sleeper.UID].due(revision, sleeper.Refused, now) || !room.Covers(sleeper.Unit.Only(room)) {
 			continue
 		}
 		poked[sleeper.UID] = poke{revision: revision, at: now}
 		room = amount.Sub(room, sleeper.Need())
-		if err := d.Patch(ctx, object(sleeper.Owner, share.Namespace), pokePatch(now)); err != nil {
+		if err := d.Patch(waking, object(sleeper.Owner, share.Namespace), pokePatch(now)); err != nil {
 			ctrl.LoggerFrom(ctx).Info("Waking a workload failed", "kind", sleeper.Kind, "workload", sleeper.Name, "error", err.Error())
 			continue
 		}

@@ -34,6 +34,8 @@ const (
 	guardRetries = 4
 	// conflictDelay is how long caches are given to catch up with a write that this process or another has made.
 	conflictDelay = 10 * time.Millisecond
+	// workers is how many shares are looked at together: one whose requests take long does not hold up all others.
+	workers = 4
 )
 
 // ShareReconciler keeps one managed ResourceQuota per QuotaShare: it enforces the share's limit, and reports what is in
@@ -73,7 +75,7 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, requestedChanged()))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
-		WithOptions(controller.Options{RateLimiter: write.Retries()})
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: write.Retries()})
 	if r.Demand != nil {
 		b = b.WatchesRawSource(r.Demand.source())
 	}
