@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,12 +73,31 @@ func TestWakingThatHangs(t *testing.T) {
 			return ctx.Err()
 		}
 		began := time.Now()
-		got := [][]string{s.look(t.Context(), 0), s.look(t.Context(), time.Second), s.look(t.Context(), time.Second)}
-		if diff := cmp.Diff([][]string{{"a"}, {"b", "c"}, nil}, got); diff != "" {
+		got := [][]string{s.look(t.Context(), 0), s.look(t.Context(), time.Second), s.look(t.Context(), time.Second), s.look(t.Context(), 3*time.Second)}
+		if diff := cmp.Diff([][]string{{"a"}, {"b", "c"}, nil, {"a"}}, got); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		if took := time.Since(began); took > pokeTimeout {
+		if took := time.Since(began); took > 2*pokeTimeout {
 			t.Errorf("the looks took %s", took)
 		}
 	})
+}
+
+// TestWakingThatFails has the API server fail to take what wakes a workload: it is tried again after a while, until it is woken, and
+// the room is for the others meanwhile.
+func TestWakingThatFails(t *testing.T) {
+	s := newSleepers("1", "a", "b")
+	fails := true
+	s.answer = func(_ context.Context, name string) error {
+		if name == "a" && fails {
+			return errors.New("no answer")
+		}
+		return nil
+	}
+	got := [][]string{s.look(t.Context(), 0), s.look(t.Context(), pokeInterval-time.Second)}
+	fails = false
+	got = append(got, s.look(t.Context(), time.Second), s.look(t.Context(), pokeInterval))
+	if diff := cmp.Diff([][]string{{"a", "b"}, nil, {"a"}, nil}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }
