@@ -131,8 +131,8 @@ func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (c
 	seen.full = r.Demand.full(seen.share)
 	seen.asked = r.Demand.asked(seen.share)
 	result, err := r.report(ctx, seen)
-	if again > 0 && (result.RequeueAfter == 0 || result.RequeueAfter > again) {
-		result.RequeueAfter = again
+	if again > 0 {
+		result = sooner(result, again)
 	}
 	if settled(seen) {
 		r.Demand.poke(ctx, seen.share, seen.quota)

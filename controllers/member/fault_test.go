@@ -22,7 +22,7 @@ func TestStatusConflict(t *testing.T) {
 	w.reconcile()
 	w.agent = w.newAgent()
 	w.agent.Client = frozen(as(t, agent), stale)
-	if result := w.reconcile(); result.RequeueAfter == 0 {
+	if !soon(w.reconcile()) {
 		t.Error("no other look follows the conflict")
 	}
 	w.wantsReport(2, l{"pods", "8"}, l{"pods", "4"})

@@ -17,23 +17,29 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// pokeInterval is how long a workload that was poked has to make use of the room before it is poked again.
-const pokeInterval = 5 * time.Second
+const (
+	// pokeInterval is how long a workload that was poked has to make use of the room before it is poked again.
+	pokeInterval = 5 * time.Second
+	// pokeTimeout is how long a look at a share wakes workloads: a webhook of somebody else's that hangs may keep each of them waiting.
+	pokeTimeout = time.Second
+)
 
-// poke is the last time that a workload was woken.
+// poke is the last time that a workload was woken, or that this failed.
 type poke struct {
 	revision int64
 	at       time.Time
+	failed   bool
 }
 
-// due says whether a workload is to be woken at a revision: there is a new limit, or it was refused and may have been once more
-// under this one, by an API server that did not know the limit yet. One that was not refused may lack pods for another reason, as
-// a Job does whose pods fail: waking it again would not end that.
+// due says whether a workload is to be woken at a revision: there is a new limit, or waking it failed, or it was refused and may
+// have been once more under this one, by an API server that did not know the limit yet. One that was not refused may lack pods for
+// another reason, as a Job does whose pods fail: waking it again would not end that.
 func (p poke) due(revision int64, refused bool, now time.Time) bool {
-	return p.revision != revision || refused && now.Sub(p.at) >= pokeInterval
+	return p.revision != revision || (p.failed || refused) && now.Sub(p.at) >= pokeInterval
 }
 
 // poke wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off for minutes.
+// Those that there is no time for are left to the next look.
 func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) {
 	if d == nil || share.Spec.Admission.Poke == quotav1alpha1.PokeDisabled {
 		return
@@ -42,17 +48,20 @@ func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quot
 	room := amount.Sub(amount.Saturate(quota.Status.Hard, amount.Down), amount.Saturate(quota.Status.Used, amount.Up))
 	before, now := d.pokesOf(key), d.Clock.Now()
 	poked := map[types.UID]poke{}
+	waking, done := context.WithTimeout(ctx, pokeTimeout)
+	defer done()
 	for _, sleeper := range d.Book.Asleep(share, now) {
 		poked[sleeper.UID] = before[sleeper.UID]
-		if !poked[sleeper.UID].due(revision, sleeper.Refused, now) || !room.Covers(sleeper.Unit.Only(room)) {
+		if waking.Err() != nil || !poked[sleeper.UID].due(revision, sleeper.Refused, now) || !room.Covers(sleeper.Unit.Only(room)) {
 			continue
 		}
 		poked[sleeper.UID] = poke{revision: revision, at: now}
-		room = amount.Sub(room, sleeper.Need())
-		if err := d.Patch(ctx, object(sleeper.Owner, share.Namespace), pokePatch(now)); err != nil {
+		if err := d.Patch(waking, object(sleeper.Owner, share.Namespace), pokePatch(now)); err != nil {
+			poked[sleeper.UID] = poke{revision: revision, at: now, failed: true}
 			ctrl.LoggerFrom(ctx).Info("Waking a workload failed", "kind", sleeper.Kind, "workload", sleeper.Name, "error", err.Error())
 			continue
 		}
+		room = amount.Sub(room, sleeper.Need())
 		ctrl.LoggerFrom(ctx).Info("Woke a workload that was refused", "kind", sleeper.Kind, "workload", sleeper.Name, "missing", sleeper.Missing)
 	}
 	d.mutex.Lock()

@@ -291,7 +291,7 @@ func TestCreatesForTheShareThatIsThere(t *testing.T) {
 			since(w)
 			second := w.newAgent()
 			second.Client = frozen(as(t, agent), stale)
-			if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil || result.RequeueAfter == 0 {
+			if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil || !soon(result) {
 				t.Errorf("got %+v, %v, want another look, once the cache has caught up", result, err)
 			}
 			if err := w.hub.Get(t.Context(), w.key, &corev1.ResourceQuota{}); !apierrors.IsNotFound(err) {
@@ -333,7 +333,7 @@ func TestStaleRelease(t *testing.T) {
 
 	second := w.newAgent()
 	second.Client = frozen(as(t, agent), share, q)
-	if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err == nil && result.RequeueAfter == 0 {
+	if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err == nil && !soon(result) {
 		t.Error("want a refusal, or a conflict and another look")
 	}
 	w.reconcile()
@@ -421,7 +421,7 @@ func TestReleasedIsNotTakenBack(t *testing.T) {
 	w.reconcile()
 	second := w.newAgent()
 	second.Client = frozen(as(t, agent), stale)
-	if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil || result.RequeueAfter == 0 {
+	if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err != nil || !soon(result) {
 		t.Errorf("got %+v, %v, want another look, since the share may be there", result, err)
 	}
 	w.wantsQuota("", "pods", "8")

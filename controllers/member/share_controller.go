@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -34,6 +35,13 @@ const (
 	guardRetries = 4
 	// conflictDelay is how long caches are given to catch up with a write that this process or another has made.
 	conflictDelay = 10 * time.Millisecond
+	// workers is how many shares are looked at together: one whose requests take long does not hold up all others.
+	workers = 4
+	// lookInterval is how long a share goes without a look at the most: nothing tells of a status that somebody else has written,
+	// which the hub would act upon.
+	lookInterval = time.Minute
+	// jitter spreads these looks.
+	jitter = 0.2
 )
 
 // ShareReconciler keeps one managed ResourceQuota per QuotaShare: it enforces the share's limit, and reports what is in
@@ -73,7 +81,7 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, requestedChanged()))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
-		WithOptions(controller.Options{RateLimiter: write.Retries()})
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: write.Retries()})
 	if r.Demand != nil {
 		b = b.WatchesRawSource(r.Demand.source())
 	}
@@ -137,7 +145,15 @@ func (r *ShareReconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if err == nil && !expected(seen.enforceErr) {
 		err = seen.enforceErr
 	}
-	return result, err
+	return sooner(result, wait.Jitter(lookInterval, jitter)), err
+}
+
+// sooner returns a result by which the next look comes after this time at the latest.
+func sooner(result ctrl.Result, after time.Duration) ctrl.Result {
+	if result.RequeueAfter == 0 || result.RequeueAfter > after {
+		result.RequeueAfter = after
+	}
+	return result
 }
 
 // act enforces a share, and returns all that its report is decided on.

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
 type l = []string
@@ -280,4 +282,27 @@ func TestReportPacing(t *testing.T) {
 	w.clock.Step(time.Second)
 	w.reconcile()
 	w.wantsReport(2, l{"pods", "9"}, l{"pods", "6"})
+}
+
+// TestReportsWrittenByOthers has somebody else write the status of a share. Nothing tells the agent, and it reports anew all the same,
+// since it looks at each share now and then.
+func TestReportsWrittenByOthers(t *testing.T) {
+	for name, write := range map[string]func(*quotav1alpha1.QuotaShareStatus){
+		"nothing":      func(s *quotav1alpha1.QuotaShareStatus) { *s = quotav1alpha1.QuotaShareStatus{} },
+		"less is used": func(s *quotav1alpha1.QuotaShareStatus) { s.Used = list("pods", "1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "10"}, l{"pods", "4"})
+			next := w.reconcile().RequeueAfter
+			if next < time.Minute || next > 2*time.Minute {
+				t.Fatalf("the next look follows %s after the last one", next)
+			}
+			share := w.status()
+			write(&share.Status)
+			must(t, w.hub.Status().Update(t.Context(), share))
+			w.clock.Step(next)
+			w.reconcile()
+			w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
+		})
+	}
 }

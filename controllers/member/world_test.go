@@ -99,6 +99,11 @@ func (w *world) reconcile() ctrl.Result {
 	return result
 }
 
+// soon says whether another look follows for a reason.
+func soon(result ctrl.Result) bool {
+	return result.RequeueAfter > 0 && result.RequeueAfter <= time.Second
+}
+
 func (w *world) quota() *corev1.ResourceQuota {
 	w.t.Helper()
 	q := &corev1.ResourceQuota{}

@@ -20,6 +20,9 @@ const (
 	unschedulableAfter = 30 * time.Second
 	// futileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not help.
 	futileAfter = 15 * time.Second
+	// unseenFor is how long nobody may look at a workload before it is not known any more whether there was room all the time. One
+	// that lacks pods is looked at every second.
+	unseenFor = 5 * time.Second
 )
 
 // Owner is who asks: the controller of an object, or the object itself if it has none.
@@ -82,8 +85,11 @@ type workload struct {
 	since   time.Time              // missing has been what it is
 	denied  string                 // the share that denied a request of it last, since it last lacked nothing
 	asked   map[string]amount.List // what a request of it asked for that did not fit a share since then, by share
-	room    map[string]time.Time   // since when there has been room for one of its pods that it made nothing of, by share
+	room    map[string]spell       // of room for one of its pods that it makes nothing of, by share
 }
+
+// spell is the time through which something was seen again and again.
+type spell struct{ since, seen time.Time }
 
 // refusal is what was seen of an owner's requests that did not fit a share.
 type refusal struct {

@@ -96,6 +96,34 @@ func TestFutileRoom(t *testing.T) {
 	}
 }
 
+// TestRoomThatNobodySaw has a workload be looked at in some seconds alone, as by a replica that leads after a while, or while the API
+// server is away: room does not count as useless through time in which nobody looked.
+func TestRoomThatNobodySaw(t *testing.T) {
+	for name, tc := range map[string]struct {
+		looks []int // in which seconds
+		want  int64 // pods that it needs at the last one
+	}{
+		"looked at rarely":        {looks: []int{0, 30}, want: 3},
+		"looked at rarely, twice": {looks: []int{0, 10, 20, 30}, want: 3},
+		"not for long since":      {looks: []int{0, 10, 13, 16, 19, 22}, want: 3},
+		"for long since":          {looks: []int{0, 10, 13, 16, 19, 22, 25}},
+		"often enough":            {looks: []int{0, 5, 10, 15}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, s := demand.NewBook(), share()
+			s.Status.Hard, s.Status.Used = s.Spec.Hard, corev1.ResourceList{}
+			b.SetWorkload(workload(3), start.Add(-later))
+			var got amount.List
+			for _, second := range tc.looks {
+				got = total(b, s, start.Add(time.Duration(second)*time.Second))
+			}
+			if got["pods"] != tc.want {
+				t.Errorf("demand for %d pods, want %d", got["pods"], tc.want)
+			}
+		})
+	}
+}
+
 // TestRefusedByAnother has a workload lack pods, maybe refused by a quota that is not the share's: while the share has room it has
 // nothing to do with that.
 func TestRefusedByAnother(t *testing.T) {

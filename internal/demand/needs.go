@@ -130,19 +130,22 @@ func (w *workload) stopped(now time.Time) bool { return !w.Blocked && now.Sub(w.
 // futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it, or it has
 // made none for a while.
 func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now time.Time) bool {
-	room := amount.Sub(amount.Saturate(share.Status.Hard, amount.Down), amount.Saturate(share.Status.Used, amount.Up))
-	if !room.Covers(unit) {
+	left := amount.Sub(amount.Saturate(share.Status.Hard, amount.Down), amount.Saturate(share.Status.Used, amount.Up))
+	if !left.Covers(unit) {
 		delete(w.room, share.Name)
 		return false
 	}
 	if w.room == nil {
-		w.room = map[string]time.Time{}
+		w.room = map[string]spell{}
 	}
-	if _, known := w.room[share.Name]; !known {
-		w.room[share.Name] = now
+	room, known := w.room[share.Name]
+	if !known || now.Sub(room.seen) > unseenFor {
+		room.since = now
 	}
+	room.seen = now
+	w.room[share.Name] = room
 	refusedBy := w.refusedBy()
-	return refusedBy != "" && refusedBy != share.Name || now.Sub(w.room[share.Name]) >= futileAfter
+	return refusedBy != "" && refusedBy != share.Name || now.Sub(room.since) >= futileAfter
 }
 
 // Hopeless says whether a request asks for more than all clusters may use together, as far as the share knows.

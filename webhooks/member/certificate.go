@@ -29,10 +29,13 @@ const (
 	// renewBefore is how long before its end a certificate is replaced.
 	renewBefore   = 60 * 24 * time.Hour
 	checkInterval = 10 * time.Minute
+	// rolloutTime is how long the certificate before is served on: the replica that leads looks at the Secret within a checkInterval,
+	// and writes what API servers shall trust within another one.
+	rolloutTime = 3 * checkInterval
 )
 
 // Certificate is the certificate that the webhook is served with: made by the first agent that needs one, kept in a
-// Secret for all replicas, renewed in time.
+// Secret for all replicas, renewed in time, and served once API servers trust it.
 type Certificate struct {
 	// Client writes the Secret, Live reads it.
 	Client client.Writer
@@ -49,6 +52,8 @@ type Certificate struct {
 	mutex     sync.RWMutex
 	serving   *tls.Certificate
 	authority []byte
+	next      *tls.Certificate // what the Secret held last
+	since     time.Time        // next is known
 }
 
 // +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,verbs=create
@@ -120,14 +125,19 @@ func (c *Certificate) Ensure(ctx context.Context) error {
 	return c.use(fresh)
 }
 
-// use serves with what the Secret holds, or says why that will not do.
+// use serves with what the Secret holds, or says why that will not do. As long as the certificate at hand is trusted, too, it goes on
+// until API servers know the new one.
 func (c *Certificate) use(secret *corev1.Secret) error {
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return err
 	}
-	if c.Clock.Now().Add(renewBefore).After(pair.Leaf.NotAfter) {
+	now, authority := c.Clock.Now(), secret.Data[authorityKey]
+	if now.Add(renewBefore).After(pair.Leaf.NotAfter) {
 		return errors.New("the certificate ends soon")
+	}
+	if err := trusted(&pair, authority, now); err != nil {
+		return err
 	}
 	for _, host := range c.Hosts {
 		if err := pair.Leaf.VerifyHostname(host); err != nil {
@@ -136,8 +146,22 @@ func (c *Certificate) use(secret *corev1.Secret) error {
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.serving, c.authority = &pair, secret.Data[authorityKey]
+	c.authority = authority
+	if c.next == nil || !c.next.Leaf.Equal(pair.Leaf) {
+		c.next, c.since = &pair, now
+	}
+	if c.serving == nil || now.Sub(c.since) >= rolloutTime || trusted(c.serving, authority, now) != nil {
+		c.serving = c.next
+	}
 	return nil
+}
+
+// trusted says why a certificate is not trusted at a time by who trusts the authorities.
+func trusted(pair *tls.Certificate, authorities []byte, now time.Time) error {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authorities)
+	_, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now})
+	return err
 }
 
 // make returns a Secret with a new certificate. The authorities before it are trusted on: replicas that have not seen the

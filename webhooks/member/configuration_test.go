@@ -1,10 +1,12 @@
 package member
 
 import (
+	"crypto/x509"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -158,15 +161,21 @@ func TestCertificate(t *testing.T) {
 		t.Error("two replicas serve with two certificates")
 	}
 	clk.Step(72 * time.Hour)
-	renewed := serving(second)
+	if serving(second) != old || serving(first) != old {
+		t.Error("a new certificate is served before API servers can know it")
+	}
+	for _, c := range []*Certificate{first, second} {
+		if got := strings.Count(string(c.Authority()), "BEGIN CERTIFICATE"); got != 2 {
+			t.Errorf("%d authorities are trusted after a renewal, want the old one too", got)
+		}
+	}
+	renewed := serving(replica("agent.system.svc"))
 	if renewed == old {
 		t.Error("a certificate that ends soon is kept")
 	}
-	if got := strings.Count(string(second.Authority()), "BEGIN CERTIFICATE"); got != 2 {
-		t.Errorf("%d authorities are trusted after a renewal, want the old one too", got)
-	}
-	if serving(first) != renewed {
-		t.Error("the other replica does not follow")
+	clk.Step(rolloutTime)
+	if serving(second) != renewed || serving(first) != renewed {
+		t.Error("a new certificate is not served")
 	}
 	if serving(replica("127.0.0.1")) == renewed {
 		t.Error("a certificate for other hosts is kept")
@@ -179,7 +188,48 @@ func TestCertificate(t *testing.T) {
 	if err := store.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	if serving(second) == "" {
-		t.Error("an empty Secret is not repaired")
+	if serving(second) == renewed {
+		t.Error("an empty Secret is not repaired, or a certificate is served that is not trusted any more")
 	}
+}
+
+// TestCertificateOfAClockAhead has a replica make the certificate by a clock that is ahead: those whose clock is right do not wait for
+// the time from which it is valid.
+func TestCertificateOfAClockAhead(t *testing.T) {
+	at := func(ahead time.Duration, do func(t *testing.T)) {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(ahead)
+			do(t)
+		})
+	}
+	ensure := func(t *testing.T, secrets ...*corev1.Secret) (*corev1.Secret, *x509.Certificate) {
+		t.Helper()
+		store := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
+		for _, secret := range secrets {
+			secret.ResourceVersion = ""
+			if err := store.Create(t.Context(), secret); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := &Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Hosts: []string{"agent.system.svc"}}
+		if err := c.Ensure(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stored := &corev1.Secret{}
+		if err := store.Get(t.Context(), client.ObjectKey{Namespace: "system", Name: SecretName}, stored); err != nil {
+			t.Fatal(err)
+		}
+		pair, err := c.Serving(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stored, pair.Leaf
+	}
+	var secret *corev1.Secret
+	at(24*time.Hour, func(t *testing.T) { secret, _ = ensure(t) })
+	at(0, func(t *testing.T) {
+		if _, leaf := ensure(t, secret); leaf.NotBefore.After(time.Now()) {
+			t.Errorf("it serves what is valid from %s at %s", leaf.NotBefore, time.Now())
+		}
+	})
 }
