@@ -51,7 +51,7 @@ type stores struct {
 	byMember map[string]*store
 	// wake takes an event for each member whose store tells what rounds have not seen.
 	wake chan event.GenericEvent
-	// watched says whether somebody is to look at the stores, and since since when that is done.
+	// watched says whether somebody is to look at the stores, since when that began.
 	watched bool
 	since   time.Time
 }
