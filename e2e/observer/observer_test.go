@@ -33,7 +33,7 @@ func startMembers(t *testing.T) map[string]*realMember {
 	var starting sync.WaitGroup
 	for _, name := range []string{"a", "b"} {
 		starting.Go(func() {
-			env := &envtest.Environment{ControlPlaneStartTimeout: time.Minute}
+			env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute}
 			config, err := env.Start()
 			if err != nil {
 				t.Errorf("member %s: %v", name, err)
