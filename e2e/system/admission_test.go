@@ -107,7 +107,7 @@ func (m *member) create(t *testing.T, object client.Object) {
 // until waits for a condition.
 func until(t *testing.T, what string, condition func(context.Context) (bool, error)) {
 	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 30*time.Second, true, condition); err != nil {
+	if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 3*time.Minute, true, condition); err != nil {
 		t.Fatalf("waiting for %s: %v", what, err)
 	}
 }
@@ -159,7 +159,7 @@ func (m *member) raise(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu
 
 // raiseOnDemand raises a share once it states a demand for CPUs, as the hub would, and returns what was stated first.
 func (m *member) raiseOnDemand(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu, pods string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	reports, err := m.Watch(ctx, &quotav1alpha1.QuotaShareList{}, client.InNamespace(share.Namespace))
 	if err != nil {

@@ -133,7 +133,7 @@ func TestKinds(t *testing.T) {
 
 // raiseName raises a share by what it states as demand under one name.
 func (m *member) raiseName(ctx context.Context, share *quotav1alpha1.QuotaShare, name corev1.ResourceName) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	reports, err := m.Watch(ctx, &quotav1alpha1.QuotaShareList{}, client.InNamespace(share.Namespace))
 	if err != nil {
