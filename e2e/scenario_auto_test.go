@@ -27,7 +27,7 @@ const backOff = 30 * time.Second
 func testDemand(t *testing.T, w *world) {
 	s := newScenario(t, w, "demand", budget("30", "60"))
 	s.create(budget("30", "60"), following)
-	s.rest()
+	s.rest("no demand yet")
 	s.witness(1)
 	s.deploy(east, "web", 24, "1")
 	took := s.runs(east, "web", 24)
@@ -35,8 +35,7 @@ func testDemand(t *testing.T, w *world) {
 	if took > backOff {
 		s.Errorf("the ReplicaSet had its pods after %s only: it slept in back-off", took)
 	}
-	s.rest()
-	s.still("a demand that is met", 10*time.Second)
+	s.rest("a demand that is met")
 	s.undeploy(east, "web")
 	s.finish()
 }
@@ -205,8 +204,7 @@ func testFull(t *testing.T, w *world) {
 		}
 		return nil
 	})
-	s.rest()
-	s.still("a demand that cannot be met", 5*time.Second)
+	s.rest("a demand that cannot be met")
 	s.recount()
 	s.drain(east, "full")
 	s.drain(west, "full")
@@ -221,7 +219,7 @@ func testHubDown(t *testing.T, w *world) {
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Admission.WaitMilliseconds = new(int32(wait.Milliseconds()))
 	})
-	s.rest()
+	s.rest("no demand yet")
 	s.witness(1)
 	server := w.Hub.Process(fleet.APIServer)
 	s.fault("hub manager and API server of the hub killed (SIGKILL)")
