@@ -3,6 +3,7 @@ package system_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -311,14 +312,25 @@ func (m *member) used(t *testing.T, s *quotav1alpha1.QuotaShare, cpu string) {
 	})
 }
 
+// soon does what takes far less time than a hold: again if it did not, since the machine may have stalled.
+func soon(t *testing.T, what string, do func(attempt int)) {
+	t.Helper()
+	var took time.Duration
+	for attempt := range 3 {
+		began := time.Now()
+		do(attempt)
+		if took = time.Since(began); took < held/2 {
+			return
+		}
+	}
+	t.Errorf("%s takes %s", what, took)
+}
+
 // testDryRun sees the whole answer at once, and no demand.
 func (m *member) testDryRun(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
-	began := time.Now()
-	err := m.Create(t.Context(), pod("dry", "20"), client.DryRunAll)
-	if waited := time.Since(began); waited > held/2 {
-		t.Errorf("a dry run was held for %s", waited)
-	}
+	var err error
+	soon(t, "a dry run", func(int) { err = m.Create(t.Context(), pod("dry", "20"), client.DryRunAll) })
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "; fleet: used requests.cpu=28 of 30; waiting: west, north") {
 		t.Errorf("got %v, want Forbidden with what the fleet uses", err)
 	}
@@ -333,15 +345,13 @@ func (m *member) testAgentDead(t *testing.T) {
 	if err := m.system.Agents[m.plane.Name].Kill(); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	err := m.Create(t.Context(), pod("dead", "20"))
-	if !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "webhook") {
-		t.Errorf("got %v, want Forbidden by native quota", err)
-	}
-	m.create(t, pod("dead", "1"))
-	if took := time.Since(began); took > held/2 {
-		t.Errorf("two requests took %s without an agent", took)
-	}
+	soon(t, "a request with no agent", func(attempt int) {
+		err := m.Create(t.Context(), pod("dead", "20"))
+		if !apierrors.IsForbidden(err) || strings.Contains(err.Error(), "webhook") {
+			t.Errorf("got %v, want Forbidden by native quota", err)
+		}
+		m.create(t, pod(fmt.Sprintf("dead-%d", attempt), "1"))
+	})
 }
 
 // testDenied sees the answer to a pod that nobody makes room for.
