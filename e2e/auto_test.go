@@ -104,12 +104,13 @@ func (s *scenario) refusals(member, name string) int {
 }
 
 // rest waits until no limit has moved for longer than a move for headroom is put off: one follows each change of demand.
-func (s *scenario) rest() {
+// Limits that swing never get there.
+func (s *scenario) rest(what string) {
 	s.Helper()
-	s.eventually("limits to rest", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 7*time.Second)
+	s.eventually(what, func(patient context.Context) error {
+		ctx, cancel := context.WithTimeout(patient, 10*time.Second)
 		defer cancel()
-		return s.allUnmoved(ctx)
+		return errors.Join(s.allUnmoved(ctx), patient.Err())
 	})
 }
 

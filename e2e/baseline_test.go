@@ -112,7 +112,7 @@ func (p *plain) answered(count int64) {
 func (p *plain) judge() *baseline {
 	p.Helper()
 	p.stopStorms()
-	p.must(p.observer.Sync(p.Context()))
+	p.eventually("all to be judged", p.observer.Sync)
 	recount, err := p.observer.Recount(p.Context())
 	p.must(err)
 	report := p.observer.Stop()

@@ -133,8 +133,8 @@ func (s *scenario) cleanup() {
 	ctx, cancel = context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for _, member := range s.names() {
-		// A scenario that failed has left its deployments, whose pods would take the place of those of the next ones.
-		for _, kind := range []client.Object{&appsv1.Deployment{}, &corev1.Pod{}} {
+		// A scenario that failed has left its ReplicaSets, whose pods would take the place of those of the next ones.
+		for _, kind := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Pod{}} {
 			err := s.member(member).DeleteAllOf(ctx, kind, client.InNamespace(s.key.Namespace), client.PropagationPolicy(metav1.DeletePropagationBackground))
 			if err != nil {
 				s.Errorf("emptying %s: %v", member, err)

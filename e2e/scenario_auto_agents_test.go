@@ -30,7 +30,7 @@ func testElectedAgents(t *testing.T, w *world) {
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Admission.WaitMilliseconds = new(int32(5000))
 	})
-	s.rest()
+	s.rest("no demand yet")
 	s.witness(1)
 	agents := s.pairIn(north)
 	const leading, other = 0, 1

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ const backOff = 30 * time.Second
 func testDemand(t *testing.T, w *world) {
 	s := newScenario(t, w, "demand", budget("30", "60"))
 	s.create(budget("30", "60"), following)
-	s.rest()
+	s.rest("no demand yet")
 	s.witness(1)
 	s.deploy(east, "web", 24, "1")
 	took := s.runs(east, "web", 24)
@@ -35,8 +36,7 @@ func testDemand(t *testing.T, w *world) {
 	if took > backOff {
 		s.Errorf("the ReplicaSet had its pods after %s only: it slept in back-off", took)
 	}
-	s.rest()
-	s.still("a demand that is met", 10*time.Second)
+	s.rest("a demand that is met")
 	s.undeploy(east, "web")
 	s.finish()
 }
@@ -205,8 +205,7 @@ func testFull(t *testing.T, w *world) {
 		}
 		return nil
 	})
-	s.rest()
-	s.still("a demand that cannot be met", 5*time.Second)
+	s.rest("a demand that cannot be met")
 	s.recount()
 	s.drain(east, "full")
 	s.drain(west, "full")
@@ -221,7 +220,7 @@ func testHubDown(t *testing.T, w *world) {
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Admission.WaitMilliseconds = new(int32(wait.Milliseconds()))
 	})
-	s.rest()
+	s.rest("no demand yet")
 	s.witness(1)
 	server := w.Hub.Process(fleet.APIServer)
 	s.fault("hub manager and API server of the hub killed (SIGKILL)")
@@ -232,12 +231,12 @@ func testHubDown(t *testing.T, w *world) {
 		s.must(w.HubManager.Restart(context.Background()))
 	})
 	s.Logf("the first pod that does not fit in %s was answered after %s", east, s.misfit(east).Round(time.Millisecond))
-	if s.asksInVain(east, wait/2) == 0 {
+	if s.asksInVain(east, wait) == 0 {
 		s.Errorf("cluster %s has not asked whether the hub is there", east)
 	}
 	for _, member := range []string{west, north} {
 		s.eventually("the Lease of the hub to run out in "+member, func(ctx context.Context) error { return s.leaseRanOut(ctx, member) })
-		if asked := s.asksInVain(member, wait/2); asked != 0 {
+		if asked := s.asksInVain(member, wait); asked != 0 {
 			s.Errorf("cluster %s has asked %d times whether the hub is there: a request was held after the Lease ran out", member, asked)
 		}
 	}
@@ -262,18 +261,22 @@ func testHubDown(t *testing.T, w *world) {
 	s.finish()
 }
 
-// asksInVain creates pods in a member of which one fits, sees that each is answered within a time, and returns how many questions
-// are open in the report after that: one if any request of this share was held in vain and the hub wrote nothing since.
-func (s *scenario) asksInVain(member string, within time.Duration) int64 {
+// asksInVain creates pods in a member of which one fits, sees that they are answered sooner than what is held, and returns how
+// many questions are open in the report after that: one if any request of this share was held in vain and the hub wrote nothing
+// since. Of those that do not fit the median counts: the machine may stall.
+func (s *scenario) asksInVain(member string, hold time.Duration) int64 {
 	s.Helper()
+	var took []time.Duration
 	for range 10 {
-		if took := s.misfit(member); took > within {
-			s.Errorf("a pod that does not fit in %s was answered after %s, although nobody can raise", member, took)
-		}
+		took = append(took, s.misfit(member))
+	}
+	slices.Sort(took)
+	if took[len(took)/2] >= hold {
+		s.Errorf("pods that do not fit in %s were answered after %s, although nobody can raise", member, took)
 	}
 	start := time.Now()
 	s.must(s.member(member).Create(s.Context(), newPod(s.key.Namespace, "fits", "100m")))
-	if took := time.Since(start); took > within {
+	if took := time.Since(start); took >= hold {
 		s.Errorf("a pod that fits in %s was created after %s", member, took)
 	}
 	share := &quotav1alpha1.QuotaShare{}
@@ -298,7 +301,7 @@ func (s *scenario) leaseRanOut(ctx context.Context, member string) error {
 	if lease.Spec.RenewTime == nil {
 		return errors.New("it was never renewed")
 	}
-	const watched = time.Second // it reached the agent no later than that
+	const watched = 10 * time.Second // it reached the agent no later than that
 	if age := time.Since(lease.Spec.RenewTime.Time); age < time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second+watched {
 		return fmt.Errorf("it was renewed %s ago", age)
 	}

@@ -160,7 +160,7 @@ func testClusterDeleted(t *testing.T, w *world) {
 		}
 		return nil
 	})
-	s.must(s.observer.Sync(t.Context()))
+	s.eventually("all to be judged", s.observer.Sync)
 	s.observer.Forget(north)
 	s.fault("north stated as destroyed")
 	s.change(func(fq *quotav1alpha1.FederatedQuota) {

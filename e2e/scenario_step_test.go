@@ -27,7 +27,8 @@ type killPoint struct {
 	done  func(before, now client.Object) bool
 	// agent says that the agent of the member where it was seen is killed, rather than the hub manager.
 	agent bool
-	// slow delays what the hub sends to members, so that the hub manager is killed before the next step for certain.
+	// slow delays what the hub sends to members once it has settled what was before, so that the hub manager is killed before
+	// the next step for certain.
 	slow bool
 	// missed says that the next step was done all the same before the process was gone.
 	missed func(ctx context.Context, s *scenario, member string) (bool, error)
@@ -52,7 +53,8 @@ func killPoints() []killPoint {
 			return now.GetGeneration() > before.GetGeneration()
 		}},
 		{after: "ledger stored", kind: quotas, onHub: true, slow: true, missed: allTold, done: func(before, now client.Object) bool {
-			return now.(*quotav1alpha1.FederatedQuota).Status.Revision > before.(*quotav1alpha1.FederatedQuota).Status.Revision
+			was, is := &before.(*quotav1alpha1.FederatedQuota).Status, &now.(*quotav1alpha1.FederatedQuota).Status
+			return is.ObservedGeneration > was.ObservedGeneration && is.Revision > was.Revision
 		}},
 		{after: "first share written", kind: shares, done: told},
 		{after: "first report written", kind: shares, done: reported},
@@ -145,18 +147,19 @@ func (s *scenario) killAt(point killPoint, change func()) (missed bool) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
+	var swift []func()
+	if point.slow {
+		s.eventually("what was before to be settled", s.settled)
+		for _, member := range s.names() {
+			swift = append(swift, s.toxic(member, "latency", "upstream", `{"latency": 5000}`))
+		}
+	}
 	seen := make(chan string, 1)
 	if point.onHub {
 		s.sight(ctx, s.hub, "", point, seen)
 	} else {
 		for _, member := range s.names() {
 			s.sight(ctx, s.member(member), member, point, seen)
-		}
-	}
-	var swift []func()
-	if point.slow {
-		for _, member := range s.names() {
-			swift = append(swift, s.toxic(member, "latency", "upstream", `{"latency": 500}`))
 		}
 	}
 	change()

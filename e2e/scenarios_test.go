@@ -18,11 +18,6 @@ import (
 func TestScenarios(t *testing.T) {
 	members := threeMembers()
 	members[0].SecondAPIServer = true
-	for i := range members {
-		// Native quota charges pods that then fail to be made, and keeps the charge until it recounts everything. Scenarios
-		// must not take five minutes for that.
-		members[i].ResourceQuotaSyncPeriod = time.Minute
-	}
 	w := startWorld(t, "scenarios", system.Options{Fleet: fleet.Options{Members: members}})
 	for _, scenario := range []struct {
 		name string

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,11 +34,12 @@ type world struct {
 	spares map[string]*fleet.Process
 }
 
-// threeMembers are the members of the sample.
+// threeMembers are the members of the sample. Native quota charges pods that then fail to be made, and keeps the charge until it
+// recounts everything: tests must not take five minutes for that.
 func threeMembers() []fleet.ControlPlaneOptions {
 	var members []fleet.ControlPlaneOptions
 	for _, name := range []string{east, west, north} {
-		members = append(members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{tierLabel: "prod"}})
+		members = append(members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{tierLabel: "prod"}, ResourceQuotaSyncPeriod: time.Minute})
 	}
 	return members
 }

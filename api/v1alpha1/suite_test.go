@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -37,7 +38,11 @@ func run(m *testing.M) int {
 	if os.Getenv(assetsVariable) == "" {
 		return m.Run()
 	}
-	env := &envtest.Environment{CRDDirectoryPaths: []string{crdFolder}, ErrorIfCRDPathMissing: true}
+	const patience = 2 * time.Minute
+	env := &envtest.Environment{
+		CRDDirectoryPaths: []string{crdFolder}, ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+	}
 	config, err := env.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start an API server with the CRDs:", err)

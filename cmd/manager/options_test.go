@@ -58,7 +58,7 @@ func TestReadyOnceTheWebhookServes(t *testing.T) {
 	answers := func(path string, want int) {
 		t.Helper()
 		got := 0
-		err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+probes+path, nil)
 			if err != nil {
 				return false, err

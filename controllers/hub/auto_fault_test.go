@@ -208,7 +208,7 @@ func TestDonorThatStalls(t *testing.T) {
 	w.create(quotaName, fromTheHeaviest)
 	w.settle()
 	w.members.byName["west"].client = w.stalled("west", "patch")
-	w.hub.memberTimeout = memberTimeout
+	w.hub.memberTimeout = stallTimeout
 	w.agents["east"].asks(list("pods", "8"))
 	w.act()
 	if next := w.round().RequeueAfter; next == 0 || next > stallInterval {

@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -62,6 +64,15 @@ func (w *world) limited(member string) client.Client {
 	config.Impersonate = rest.ImpersonationConfig{UserName: user.Name, Groups: []string{"system:authenticated"}}
 	c, err := client.New(config, client.Options{Scheme: newScheme()})
 	w.must(err)
+	// The API server learns of the right by watches of its own.
+	w.must(wait.PollUntilContextTimeout(w.t.Context(), 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		lease := &coordinationv1.Lease{ObjectMeta: w.leaseMeta()}
+		err := c.Patch(ctx, lease, client.RawPatch(types.MergePatchType, []byte(`{}`)), client.DryRunAll)
+		if apierrors.IsForbidden(err) {
+			return false, nil
+		}
+		return err == nil, err
+	}))
 	return c
 }
 

@@ -162,6 +162,10 @@ func TestSharesAreDroppedBeforeTheyAreWatchedAgain(t *testing.T) {
 	}
 }
 
+// stallTimeout is how long members that stall are waited for here: longer than memberTimeout, which members that are well may
+// need on a busy machine.
+const stallTimeout = 10 * time.Second
+
 // stalled returns a client of a member that does not answer what matches, until the request is given up.
 func (w *world) stalled(member string, verbs ...string) client.Client {
 	wait := func(ctx context.Context, verb string, do func() error) error {
@@ -191,7 +195,7 @@ func TestMemberThatStallsOnReads(t *testing.T) {
 	w.create(quotaName, weighted)
 	w.settle()
 	w.members.byName["west"].client = w.stalled("west", "get")
-	w.hub.memberTimeout = memberTimeout
+	w.hub.memberTimeout = stallTimeout
 	w.round()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable")
 }
@@ -202,7 +206,7 @@ func TestMemberThatStallsOnWrites(t *testing.T) {
 	w.create(quotaName, weighted)
 	w.settle()
 	w.members.byName["west"].client = w.stalled("west", "patch")
-	w.hub.memberTimeout = memberTimeout
+	w.hub.memberTimeout = stallTimeout
 	w.edit(`
 hard: {pods: "18"}
 placement: {clusterSelector: {}}

@@ -85,7 +85,9 @@ func startServers() (stop func() error, err error) {
 		return errors.Join(errs...)
 	}
 	err = each(func(name string, environment *envtest.Environment) error {
-		environment.ErrorIfCRDPathMissing, environment.ControlPlaneStartTimeout = true, 2*time.Minute
+		const patience = 2 * time.Minute
+		environment.ErrorIfCRDPathMissing, environment.CRDInstallOptions.MaxTime = true, patience
+		environment.ControlPlaneStartTimeout, environment.ControlPlaneStopTimeout = patience, patience
 		config, err := environment.Start()
 		if err != nil {
 			return fmt.Errorf("starting the API server of %s: %w", name, err)

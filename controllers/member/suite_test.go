@@ -56,7 +56,11 @@ func run(m *testing.M) int {
 	if os.Getenv(assetsVariable) == "" {
 		return m.Run()
 	}
-	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../config/crd/bases"}, ErrorIfCRDPathMissing: true}
+	const patience = 2 * time.Minute
+	env := &envtest.Environment{
+		CRDDirectoryPaths: []string{"../../config/crd/bases"}, ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
+		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+	}
 	config, err := env.Start()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start an API server with the CRDs:", err)
@@ -209,7 +213,7 @@ func must(t *testing.T, err error) {
 func eventually(t *testing.T, what func(context.Context) string) {
 	t.Helper()
 	last := ""
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		last = what(ctx)
 		return last == "", nil
 	})

@@ -23,7 +23,7 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-const testTimeout = time.Minute
+const testTimeout = 3 * time.Minute
 
 // needAssets skips a test where there are no control planes to run.
 func needAssets(t *testing.T) {

@@ -215,9 +215,14 @@ func (o *Observer) Report() Report {
 // Stop judges what was written until now, as far as members can be read, ends all watches and returns the report.
 func (o *Observer) Stop() Report {
 	o.stop.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*probeTimeout)
+		const tries = 3
+		ctx, cancel := context.WithTimeout(context.Background(), tries*3*probeTimeout)
 		defer cancel()
-		_ = o.Sync(ctx) // a member that cannot be read shows as an incomplete probe
+		for range tries {
+			if o.Sync(ctx) == nil { // a member that cannot be read shows as an incomplete probe
+				break
+			}
+		}
 		o.cancel()
 		o.running.Wait()
 		o.final = o.Report()

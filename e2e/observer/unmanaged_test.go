@@ -21,9 +21,7 @@ func testUnmanaged(t *testing.T, members map[string]*realMember) {
 		}
 		t.Cleanup(func() { o.Stop() })
 		defer func() {
-			if err := o.Sync(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			judged(t, o)
 			if confirmed := o.Stop().Resources[0].Confirmed; confirmed != excesses {
 				t.Errorf("unmanaged %t: %d proved excesses, want %d", unmanaged, confirmed, excesses)
 			}

@@ -47,8 +47,9 @@ func TestPoke(t *testing.T) {
 			m.pods(t, name, 4)
 			took := time.Since(began)
 			t.Logf("refused for %s; pods %s after the raise", asleep.Round(time.Second), took)
-			if mode == quotav1alpha1.PokeEnabled && took > 2*time.Second {
-				t.Errorf("it took %s, want at most 2s", took)
+			// By now each sleep takes 10 s, of which little is over.
+			if mode == quotav1alpha1.PokeEnabled && took > 5*time.Second {
+				t.Errorf("it took %s, want at most 5s", took)
 			}
 			m.remove(t, s, name)
 		})
@@ -133,7 +134,7 @@ func TestKinds(t *testing.T) {
 
 // raiseName raises a share by what it states as demand under one name.
 func (m *member) raiseName(ctx context.Context, share *quotav1alpha1.QuotaShare, name corev1.ResourceName) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	reports, err := m.Watch(ctx, &quotav1alpha1.QuotaShareList{}, client.InNamespace(share.Namespace))
 	if err != nil {

@@ -64,7 +64,7 @@ func established(ctx context.Context, cl client.Client, objects []*unstructured.
 		kind, _, _ := unstructured.NestedString(object.Object, "spec", "names", "listKind")
 		list.SetAPIVersion("quota.fedquota.io/v1alpha1")
 		list.SetKind(kind)
-		err := poll(ctx, 50*time.Millisecond, time.Minute, "CustomResourceDefinition "+object.GetName(), func(ctx context.Context) (bool, error) {
+		err := poll(ctx, 50*time.Millisecond, 3*time.Minute, "CustomResourceDefinition "+object.GetName(), func(ctx context.Context) (bool, error) {
 			return cl.List(ctx, list) == nil, nil
 		})
 		if err != nil {

@@ -207,7 +207,7 @@ func guarded(ctx context.Context, m *fleet.ControlPlane) error {
 		"apiVersion": "v1", "kind": "ResourceQuota",
 		"metadata": map[string]any{"name": "probe", "namespace": namespace, "labels": map[string]any{quotav1alpha1.ManagedLabel: "true"}},
 	}}
-	return poll(ctx, 100*time.Millisecond, time.Minute, "the guard in "+m.Name, func(ctx context.Context) (bool, error) {
+	return poll(ctx, 100*time.Millisecond, 3*time.Minute, "the guard in "+m.Name, func(ctx context.Context) (bool, error) {
 		err := cl.Create(ctx, probe.DeepCopy(), client.DryRunAll)
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "fedquota-guard"), nil
 	})

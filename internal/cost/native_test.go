@@ -285,7 +285,7 @@ func (c cluster) quota(t *testing.T, namespace, scopes string) string {
 func (c cluster) counted(t *testing.T, namespace string) *corev1.ResourceQuota {
 	t.Helper()
 	quota := &corev1.ResourceQuota{}
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "quota"}, quota)
 		return len(quota.Status.Hard) > 0, err
 	})
@@ -315,7 +315,7 @@ func (c cluster) create(t *testing.T, namespace, content string) client.Object {
 	object.SetNamespace(namespace)
 	object.SetName("object")
 	// The namespace needs its service account first.
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := c.Create(ctx, object)
 		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "service account") {
 			return false, nil

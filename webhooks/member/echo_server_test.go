@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,9 @@ import (
 // TestEchoOfAnAPIServer raises a limit behind the back of a real API server's cache. Native quota refuses what there is room
 // for; the policy fedquota-echo says so, and the gate holds the request until the API server judges by the raise.
 func TestEchoOfAnAPIServer(t *testing.T) {
+	usual := settlingMost
+	t.Cleanup(func() { settlingMost = usual })
+	settlingMost = time.Minute
 	l := newLaggard(t)
 	l.apply("../../config/member/policy/echo.yaml")
 	quota := l.full("1")
@@ -93,7 +97,10 @@ func (l *laggard) gate() (*Gate, *atomic.Int32) {
 			return echo(ctx, share)
 		},
 	}
-	gate.SetShare(&quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1}})
+	gate.SetShare(&quotav1alpha1.QuotaShare{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Generation: 1},
+		Spec:       quotav1alpha1.QuotaShareSpec{Admission: quotav1alpha1.Admission{WaitMilliseconds: new(int32(60_000))}},
+	})
 	return gate, asked
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,10 +32,11 @@ func (s *scene) still(answers <-chan string, within time.Duration) {
 	s.Helper()
 	for passed := time.Duration(0); passed < within; passed += 5 * time.Millisecond {
 		s.clock.Step(5 * time.Millisecond)
+		synctest.Wait()
 		select {
 		case denial := <-answers:
 			s.Fatalf("answered %q after %s although the API server is behind", denial, passed)
-		case <-time.After(time.Millisecond):
+		default:
 		}
 	}
 }
@@ -45,51 +47,57 @@ func TestAdmitWaitsForTheAPIServer(t *testing.T) {
 		"usage fell": func(s *scene) { s.set("10", "7") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, "8")
-			caughtUp, asked := s.behind()
-			held := s.held(request("3"))
-			room(s)
-			s.still(held, 5*settling)
-			caughtUp()
-			if got := s.answer(held, 50*time.Millisecond); got != "" {
-				t.Error(got)
-			}
-			if asked.Load() < 2 {
-				t.Errorf("asked %d times", asked.Load())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, "8")
+				caughtUp, asked := s.behind()
+				held := s.held(request("3"))
+				room(s)
+				s.still(held, 5*settling)
+				caughtUp()
+				if got := s.answer(held, 50*time.Millisecond); got != "" {
+					t.Error(got)
+				}
+				if asked.Load() < 2 {
+					t.Errorf("asked %d times", asked.Load())
+				}
+			})
 		})
 	}
 }
 
 // TestAdmitWaitsRightAfterARaise has a request come between a raise and the moment in which the API server judges by it.
 func TestAdmitWaitsRightAfterARaise(t *testing.T) {
-	s := newScene(t, "8")
-	caughtUp, _ := s.behind()
-	s.set("11", "8")
-	late := s.send(request("3"))
-	s.still(late, 2*settling)
-	caughtUp()
-	if got := s.answer(late, 50*time.Millisecond); got != "" {
-		t.Error(got)
-	}
-	s.set("12", "11")
-	if got := s.answer(s.send(request("1")), 50*time.Millisecond); got != "" {
-		t.Error(got)
-	}
-	if s.gate.lane(key).unsettled(s.clock.Now()) {
-		t.Error("the raise counts as unsettled although the API server has caught up")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		caughtUp, _ := s.behind()
+		s.set("11", "8")
+		late := s.send(request("3"))
+		s.still(late, 2*settling)
+		caughtUp()
+		if got := s.answer(late, 50*time.Millisecond); got != "" {
+			t.Error(got)
+		}
+		s.set("12", "11")
+		if got := s.answer(s.send(request("1")), 50*time.Millisecond); got != "" {
+			t.Error(got)
+		}
+		if s.gate.lane(key).unsettled(s.clock.Now()) {
+			t.Error("the raise counts as unsettled although the API server has caught up")
+		}
+	})
 }
 
 // TestAdmitDoesNotWaitForever lets requests go when the API server does not catch up.
 func TestAdmitDoesNotWaitForever(t *testing.T) {
-	s := newScene(t, "8")
-	s.behind()
-	held := s.held(request("3"))
-	s.set("11", "8")
-	if got := s.answer(held, 2*settlingMost); got != "" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		s.behind()
+		held := s.held(request("3"))
+		s.set("11", "8")
+		if got := s.answer(held, 2*settlingMost); got != "" {
+			t.Error(got)
+		}
+	})
 }
 
 func TestEcho(t *testing.T) {

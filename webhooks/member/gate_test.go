@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -83,17 +84,19 @@ func TestAdmit(t *testing.T) {
 }
 
 func TestAdmitReservesRoom(t *testing.T) {
-	s := newScene(t, "8")
-	if got := s.admit(request("2")); got != "" {
-		t.Fatal(got)
-	}
-	second := s.held(request("1"))
-	s.set("10", "8.5") // some other charge
-	s.set("10", "10")  // the first one's
-	s.set("11", "10")
-	if got := s.answer(second, time.Second); got != "" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		if got := s.admit(request("2")); got != "" {
+			t.Fatal(got)
+		}
+		second := s.held(request("1"))
+		s.set("10", "8.5") // some other charge
+		s.set("10", "10")  // the first one's
+		s.set("11", "10")
+		if got := s.answer(second, time.Second); got != "" {
+			t.Error(got)
+		}
+	})
 }
 
 func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
@@ -130,33 +133,35 @@ func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
 // TestAdmitSeesAShareThatCameBack goes on holding when a share was deleted and created again, although its ResourceQuota does not
 // change, or the other way round; of what is gone altogether nothing is kept.
 func TestAdmitSeesAShareThatCameBack(t *testing.T) {
-	s := newScene(t, "8")
-	s.gate.DeleteShare(key)
-	if got := s.admit(request("3")); got != "" {
-		t.Errorf("without a share: %q", got)
-	}
-	s.gate.SetShare(s.share)
-	s.inVain()
-	s.gate.DeleteQuota(key)
-	if got := s.admit(request("3")); got != "" {
-		t.Errorf("without a ResourceQuota: %q", got)
-	}
-	s.set("10", "8")
-	s.written("10")
-	s.inVain()
-	for name, remove := range map[string][]func(types.NamespacedName){
-		"the share first":         {s.gate.DeleteShare, s.gate.DeleteQuota},
-		"the ResourceQuota first": {s.gate.DeleteQuota, s.gate.DeleteShare},
-	} {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		s.gate.DeleteShare(key)
+		if got := s.admit(request("3")); got != "" {
+			t.Errorf("without a share: %q", got)
+		}
 		s.gate.SetShare(s.share)
-		s.gate.SetQuota(s.quota)
-		for _, r := range remove {
-			r(key)
+		s.inVain()
+		s.gate.DeleteQuota(key)
+		if got := s.admit(request("3")); got != "" {
+			t.Errorf("without a ResourceQuota: %q", got)
 		}
-		if len(s.gate.lanes) > 0 {
-			t.Errorf("%s: %d namespaces are kept", name, len(s.gate.lanes))
+		s.set("10", "8")
+		s.written("10")
+		s.inVain()
+		for name, remove := range map[string][]func(types.NamespacedName){
+			"the share first":         {s.gate.DeleteShare, s.gate.DeleteQuota},
+			"the ResourceQuota first": {s.gate.DeleteQuota, s.gate.DeleteShare},
+		} {
+			s.gate.SetShare(s.share)
+			s.gate.SetQuota(s.quota)
+			for _, r := range remove {
+				r(key)
+			}
+			if len(s.gate.lanes) > 0 {
+				t.Errorf("%s: %d namespaces are kept", name, len(s.gate.lanes))
+			}
 		}
-	}
+	})
 }
 
 func TestAdmitForgetsWhatWasRefusedElsewhere(t *testing.T) {
@@ -171,107 +176,120 @@ func TestAdmitForgetsWhatWasRefusedElsewhere(t *testing.T) {
 }
 
 func TestAdmitHoldsUntilRaised(t *testing.T) {
-	s := newScene(t, "8")
-	first, second := s.held(request("3")), s.held(request("4"))
-	if got := s.demand(); got != "7" {
-		t.Errorf("the demand is %s, want 7", got)
-	}
-	s.set("11", "8")
-	if got := s.answer(first, 50*time.Millisecond); got != "" {
-		t.Error(got)
-	}
-	if got := s.demand(); got != "4" {
-		t.Errorf("the demand is %s, want 4", got)
-	}
-	s.set("15", "11")
-	if got := s.answer(second, 50*time.Millisecond); got != "" {
-		t.Error(got)
-	}
-	if got := s.demand(); got != "0" {
-		t.Errorf("the demand is %s, want none", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		first, second := s.held(request("3")), s.held(request("4"))
+		if got := s.demand(); got != "7" {
+			t.Errorf("the demand is %s, want 7", got)
+		}
+		s.set("11", "8")
+		if got := s.answer(first, 50*time.Millisecond); got != "" {
+			t.Error(got)
+		}
+		if got := s.demand(); got != "4" {
+			t.Errorf("the demand is %s, want 4", got)
+		}
+		s.set("15", "11")
+		if got := s.answer(second, 50*time.Millisecond); got != "" {
+			t.Error(got)
+		}
+		if got := s.demand(); got != "0" {
+			t.Errorf("the demand is %s, want none", got)
+		}
+	})
 }
 
 // TestAdmitHoldsBesideANameThatIsNotCounted holds what asks for cpu although the cluster counts nothing under another name.
 func TestAdmitHoldsBesideANameThatIsNotCounted(t *testing.T) {
-	s := newScene(t, "8")
-	s.limitUncounted("count/widgets.example.com")
-	s.inVain()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		s.limitUncounted("count/widgets.example.com")
+		s.inVain()
+	})
 }
 
 func TestAdmitGoesOnWhenUsageFalls(t *testing.T) {
-	s := newScene(t, "8")
-	held := s.held(request("3"))
-	s.set("10", "7")
-	if got := s.answer(held, 50*time.Millisecond); got != "" {
-		t.Error(got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		held := s.held(request("3"))
+		s.set("10", "7")
+		if got := s.answer(held, 50*time.Millisecond); got != "" {
+			t.Error(got)
+		}
+	})
 }
 
 func TestAdmitDeniesInTime(t *testing.T) {
-	s := newScene(t, "8")
-	s.share.Spec.Admission.WaitMilliseconds = ptr.To[int32](100)
-	held := s.held(request("3"))
-	s.clock.Step(99 * time.Millisecond)
-	select {
-	case denial := <-held:
-		t.Fatalf("answered early: %q", denial)
-	case <-time.After(20 * time.Millisecond):
-	}
-	if got := s.answer(held, 10*time.Millisecond); got != denied {
-		t.Errorf("got %q, want %q", got, denied)
-	}
-	if got := s.demand(); got != "3" {
-		t.Errorf("the demand is %s, want 3 until it is forgotten", got)
-	}
-	s.clock.Step(pace.Memory)
-	if got := s.demand(); got != "0" {
-		t.Errorf("the demand is %s after a minute, want none", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		s.share.Spec.Admission.WaitMilliseconds = ptr.To[int32](100)
+		held := s.held(request("3"))
+		s.clock.Step(99 * time.Millisecond)
+		synctest.Wait()
+		select {
+		case denial := <-held:
+			t.Fatalf("answered early: %q", denial)
+		default:
+		}
+		if got := s.answer(held, 10*time.Millisecond); got != denied {
+			t.Errorf("got %q, want %q", got, denied)
+		}
+		if got := s.demand(); got != "3" {
+			t.Errorf("the demand is %s, want 3 until it is forgotten", got)
+		}
+		s.clock.Step(pace.Memory)
+		if got := s.demand(); got != "0" {
+			t.Errorf("the demand is %s after a minute, want none", got)
+		}
+	})
 }
 
 // TestAdmitTakesDemandDownOnRetry has requests that were refused fit when they are tried again: nothing is asked for twice.
 func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
-	s := newScene(t, "8")
-	r := request("3")
-	first, second := s.held(r), s.held(r)
-	s.answer(first, 600*time.Millisecond)
-	s.answer(second, 10*time.Millisecond)
-	s.set("16", "8")
-	s.clock.Step(settlingMost) // the raise is settled
-	dry := r
-	dry.DryRun = true
-	for _, step := range []struct {
-		r       Request
-		demand  string
-		reports int32
-	}{{dry, "6", 0}, {r, "3", 1}, {request("1"), "3", 0}, {r, "0", 1}, {request("500m"), "0", 0}} {
-		before := s.reports.Load()
-		if got := s.admit(step.r); got != "" {
-			t.Error(got)
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		r := request("3")
+		first, second := s.held(r), s.held(r)
+		s.answer(first, 600*time.Millisecond)
+		s.answer(second, 10*time.Millisecond)
+		s.set("16", "8")
+		s.clock.Step(settlingMost) // the raise is settled
+		dry := r
+		dry.DryRun = true
+		for _, step := range []struct {
+			r       Request
+			demand  string
+			reports int32
+		}{{dry, "6", 0}, {r, "3", 1}, {request("1"), "3", 0}, {r, "0", 1}, {request("500m"), "0", 0}} {
+			before := s.reports.Load()
+			if got := s.admit(step.r); got != "" {
+				t.Error(got)
+			}
+			if got := s.demand(); got != step.demand {
+				t.Errorf("the demand is %s, want %s", got, step.demand)
+			}
+			if got := s.reports.Load() - before; got != step.reports {
+				t.Errorf("%d reports, want %d", got, step.reports)
+			}
 		}
-		if got := s.demand(); got != step.demand {
-			t.Errorf("the demand is %s, want %s", got, step.demand)
-		}
-		if got := s.reports.Load() - before; got != step.reports {
-			t.Errorf("%d reports, want %d", got, step.reports)
-		}
-	}
+	})
 }
 
 // TestAdmitForAClientThatGivesUp goes on asking for what a client has given up, which will be back, and keeps no room for it.
 func TestAdmitForAClientThatGivesUp(t *testing.T) {
-	s := newScene(t, "8")
-	_, set := s.another("more", nil)
-	set("20")
-	ctx, giveUp := context.WithCancel(t.Context())
-	held := s.heldBy(ctx, request("3"))
-	giveUp()
-	<-held
-	if got := s.demand(); got != "3" {
-		t.Errorf("the demand is %s, want 3", got)
-	}
-	if sum := s.gate.lane(types.NamespacedName{Namespace: key.Namespace, Name: "more"}).sum; sum != nil {
-		t.Errorf("room is kept for %v", sum)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		_, set := s.another("more", nil)
+		set("20")
+		ctx, giveUp := context.WithCancel(t.Context())
+		held := s.heldBy(ctx, request("3"))
+		giveUp()
+		<-held
+		if got := s.demand(); got != "3" {
+			t.Errorf("the demand is %s, want 3", got)
+		}
+		if sum := s.gate.lane(types.NamespacedName{Namespace: key.Namespace, Name: "more"}).sum; sum != nil {
+			t.Errorf("room is kept for %v", sum)
+		}
+	})
 }

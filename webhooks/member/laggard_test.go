@@ -38,9 +38,10 @@ func newLaggard(t *testing.T) *laggard {
 		t.Skip("KUBEBUILDER_ASSETS is not set: run `make test`, which builds an API server")
 	}
 	l := &laggard{T: t}
-	etcd := &envtest.Etcd{}
+	const patience = 2 * time.Minute
+	etcd := &envtest.Etcd{StartTimeout: patience, StopTimeout: patience}
 	l.must(etcd.Start())
-	server := &envtest.APIServer{EtcdURL: etcd.URL}
+	server := &envtest.APIServer{EtcdURL: etcd.URL, StartTimeout: patience, StopTimeout: patience}
 	plane := envtest.ControlPlane{APIServer: server, Etcd: etcd}
 	t.Cleanup(func() { l.must(plane.Stop()) })
 	server.Configure().Append("etcd-servers-overrides", "/resourcequotas#"+l.proxy(etcd.URL))
@@ -125,7 +126,7 @@ func (l *laggard) must(err error) {
 // eventually waits until a condition holds.
 func (l *laggard) eventually(what string, condition func() bool) {
 	l.Helper()
-	err := wait.PollUntilContextTimeout(l.Context(), 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(l.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return condition(), nil
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,11 +137,9 @@ func (s *scene) heldBy(ctx context.Context, r Request) <-chan string {
 	s.Helper()
 	before := s.waiting()
 	answer := s.sendBy(ctx, r)
-	for deadline := time.Now().Add(10 * time.Second); s.waiting() == before || !s.clock.HasWaiters(); {
-		if time.Now().After(deadline) {
-			s.Fatal("the request is not held")
-		}
-		time.Sleep(time.Millisecond)
+	synctest.Wait()
+	if s.waiting() == before {
+		s.Fatal("the request is not held")
 	}
 	return answer
 }
@@ -155,15 +154,16 @@ func (l *lane) waiting() int {
 	return len(l.waiters)
 }
 
-// answer waits for an answer while the clock goes on.
+// answer waits for an answer while the clock goes on, which it does whenever all requests wait.
 func (s *scene) answer(answers <-chan string, within time.Duration) string {
 	s.Helper()
 	const step = 5 * time.Millisecond
 	for passed := time.Duration(0); passed <= within; passed += step {
+		synctest.Wait()
 		select {
 		case denial := <-answers:
 			return denial
-		case <-time.After(2 * time.Millisecond):
+		default:
 			s.clock.Step(step)
 		}
 	}

@@ -92,7 +92,7 @@ func countsNames(t *testing.T, c client.Client) {
 	}
 	var got []corev1.ResourceName
 	// The quota controller learns the kinds of other groups some seconds after its start.
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 45*time.Second, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, client.ObjectKeyFromObject(quota), quota)
 		got = slices.Sorted(maps.Keys(quota.Status.Used))
 		return len(got) >= len(want), err

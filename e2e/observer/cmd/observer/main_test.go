@@ -59,7 +59,7 @@ func startMember(t *testing.T) string {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS is not set: it must name a directory with etcd and kube-apiserver")
 	}
-	env := &envtest.Environment{ControlPlaneStartTimeout: time.Minute}
+	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: 2 * time.Minute}
 	config, err := env.Start()
 	if err != nil {
 		t.Fatal(err)
