@@ -105,6 +105,9 @@ func (s *scope) looksAt(m *member) []time.Duration {
 	}
 	if !s.static() {
 		looks = append(looks, m.dampedFor, wait.Jitter(roundInterval, jitter))
+		for name := range m.gave {
+			looks = append(looks, m.respiteFor(name))
+		}
 		if m.idle() {
 			looks = append(looks, donorPatience-m.idleFor)
 		}
