@@ -124,13 +124,13 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// hard is the limit in force, for each resource name whose usage is known.
+	// hard are the limits in force.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
 	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
 
-	// used is what is used.
+	// used is what is used. Under a name of hard that is not here nothing is counted.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32

@@ -24,7 +24,7 @@ import (
 func newHubCommand() *cobra.Command {
 	var options managerOptions
 	var clusterNamespace, agentNamespace string
-	var concurrency int
+	var concurrency, connections int
 	command := &cobra.Command{
 		Use:   "hub",
 		Short: "Run the hub manager in a Cluster API management cluster",
@@ -42,7 +42,7 @@ func newHubCommand() *cobra.Command {
 				SecretClient: mgr.GetClient(),
 				Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: 50, Burst: 100},
 				Cache:        clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields()},
-			}, controller.Options{MaxConcurrentReconciles: concurrency})
+			}, controller.Options{MaxConcurrentReconciles: connections})
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
@@ -69,7 +69,9 @@ func newHubCommand() *cobra.Command {
 	options.bind(command)
 	command.Flags().StringVar(&clusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets.")
 	command.Flags().StringVar(&agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
-	command.Flags().IntVar(&concurrency, "concurrency", 10, "How many FederatedQuotas, and how many Clusters, are reconciled at once.")
+	command.Flags().IntVar(&concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
+	command.Flags().IntVar(&connections, "clustercache-concurrency", 100,
+		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
 	return command
 }
 

@@ -90,9 +90,6 @@ func (a *agent) use() {
 func (a *agent) enforce(share *quotav1alpha1.QuotaShare) {
 	hard := corev1.ResourceList{}
 	for name, limit := range share.Spec.Hard {
-		if name == a.uncounted {
-			continue
-		}
 		if used := a.used[name]; used.Cmp(limit) > 0 {
 			limit = used
 		}
@@ -114,6 +111,9 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
 	status.Demand, status.Asks, status.Asked = a.demand, a.kinds, a.asked
 	for name := range a.hard {
+		if name == a.uncounted {
+			continue
+		}
 		status.Used[name] = resource.MustParse("0")
 		if used, ok := a.used[name]; ok {
 			status.Used[name] = used

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -58,24 +59,27 @@ func TestMarkerOf(t *testing.T) {
 	}
 }
 
-// TestNextRound looks again after a while at members that nothing else makes the hub look at.
+// TestNextRound looks again after a while although nothing happens, and sooner at members of which nothing may tell that they are well.
 func TestNextRound(t *testing.T) {
 	for name, c := range map[string]struct {
 		member member
-		again  bool
+		want   time.Duration
 	}{
-		"at rest":              {},
-		"no connection":        {member: member{unreachable: "there is no connection"}},
-		"health probes fail":   {member: member{unreachable: "health probes fail", cluster: &clusterv1.Cluster{}}, again: true},
-		"could not be written": {member: member{heldBack: obstacle{message: "no room"}, outcome: obstacle{message: "no room"}}, again: true},
+		"at rest":              {want: roundInterval},
+		"no connection":        {member: member{unreachable: "there is no connection"}, want: roundInterval},
+		"health probes fail":   {member: member{unreachable: "health probes fail", cluster: &clusterv1.Cluster{}}, want: heldBackInterval},
+		"could not be written": {member: member{heldBack: obstacle{message: "no room"}, outcome: obstacle{message: "no room"}}, want: heldBackInterval},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScope(&quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceStatic}}}, nil, nil, nil, "agents", metav1.Now().Time)
-			s.members = []*member{&c.member}
-			if next := s.nextRound(); (next >= heldBackInterval) != c.again || (next == 0) == c.again {
-				t.Errorf("next round after %s, want one: %v", next, c.again)
-			}
-		})
+		for _, mode := range []quotav1alpha1.RebalanceMode{quotav1alpha1.RebalanceStatic, quotav1alpha1.RebalanceAuto} {
+			t.Run(name+", "+string(mode), func(t *testing.T) {
+				fq := &quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Rebalance: quotav1alpha1.Rebalance{Mode: mode}}}
+				s := newScope(fq, nil, nil, nil, "agents", metav1.Now().Time)
+				s.members = []*member{&c.member}
+				if next := s.nextRound(); next < c.want || next > c.want*12/10 {
+					t.Errorf("next round after %s, want it after %s to %s", next, c.want, c.want*12/10)
+				}
+			})
+		}
 	}
 }
 

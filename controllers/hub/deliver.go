@@ -67,7 +67,7 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
 }
 
-// nextRound returns when to look again although nothing may happen, 0 for never.
+// nextRound returns when to look again although nothing may happen.
 func (s *scope) nextRound() time.Duration {
 	looks := append(slices.Collect(maps.Values(s.awaited)), s.snapshotDue)
 	if s.unseen {
@@ -79,10 +79,10 @@ func (s *scope) nextRound() time.Duration {
 	for _, m := range s.members {
 		looks = append(looks, s.looksAt(m)...)
 	}
-	var next time.Duration
+	next := wait.Jitter(roundInterval, jitter)
 	for _, d := range looks {
-		if d > 0 && (next == 0 || d < next) {
-			next = d
+		if d > 0 {
+			next = min(next, d)
 		}
 	}
 	return next
@@ -107,7 +107,10 @@ func (s *scope) looksAt(m *member) []time.Duration {
 		looks = append(looks, m.toldFor)
 	}
 	if !s.static() {
-		looks = append(looks, m.dampedFor, wait.Jitter(roundInterval, jitter))
+		looks = append(looks, m.dampedFor)
+		for name := range m.gave {
+			looks = append(looks, m.respiteFor(name))
+		}
 		if m.idle() {
 			looks = append(looks, donorPatience-m.idleFor)
 		}

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"testing"
+	"time"
 
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -58,7 +59,11 @@ func TestRespiteOfWhoAsks(t *testing.T) {
 	w.act()
 	atOnce()
 	w.wantLedger("east 600/600 Settled", "west 400/400 Settled")
-	w.clock.SetTime(w.clock.Now().Add(pace.AskingRespiteTime))
+	w.clock.SetTime(w.clock.Now().Add(pace.AskingRespiteTime - time.Second))
+	if next := w.round().RequeueAfter; next > time.Second {
+		t.Errorf("looks again after %s, want when the respite ends", next)
+	}
+	w.clock.SetTime(w.clock.Now().Add(time.Second))
 	atOnce()
 	w.wantLedger("east 580/580 Settled", "west 420/420 Settled")
 }

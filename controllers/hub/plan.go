@@ -2,6 +2,7 @@ package hub
 
 import (
 	"math"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -101,7 +102,7 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
 			Used: m.report.Used[name], Demand: m.demand[name], Unit: m.unit[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
-		if ago, gave := m.gave[name]; gave && ago < pace.Respites().Of(m.demand[name]) {
+		if m.respiteFor(name) > 0 {
 			c.Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
 		}
 		if !s.static() {
@@ -109,6 +110,15 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 		}
 	}
 	return claimant
+}
+
+// respiteFor returns how much longer a member keeps its respite.
+func (m *member) respiteFor(name corev1.ResourceName) time.Duration {
+	ago, gave := m.gave[name]
+	if !gave {
+		return 0
+	}
+	return max(0, pace.Respites().Of(m.demand[name])-ago)
 }
 
 // inOrder returns the amounts of each list in the order of the names.

@@ -35,7 +35,8 @@ const (
 	heldBackInterval = 15 * time.Second
 	// unreachableAfter is how long health probes may fail before a member counts as unreachable.
 	unreachableAfter = 20 * time.Second
-	// roundInterval is how often limits that follow demand are looked at although nothing was reported.
+	// roundInterval is how often all is looked at although nothing was reported: what a watch has missed or a filter has left out
+	// is found then.
 	roundInterval = 30 * time.Second
 )
 

@@ -371,3 +371,26 @@ func TestNameThatIsNeverReported(t *testing.T) {
 		}
 	}
 }
+
+// TestLostLedgerOfANameThatIsNotCounted has a cluster that counts nothing under a name say of it, to a ledger that knows nothing,
+// all that there is to say: others are raised, and it may leave.
+func TestLostLedgerOfANameThatIsNotCounted(t *testing.T) {
+	const budget = `hard: {pods: "30", secrets: "10"}, rebalance: {mode: Static}`
+	w := newWorld(t, "east", "west")
+	w.agents["west"].uncounted = "secrets"
+	w.create(quotaName, `{`+budget+`, placement: {clusterSelector: {}}}`)
+	w.settle()
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.restart()
+	w.settle()
+	w.edit(`{` + budget + `, placement: {clusterSelector: {}}, distribution: {rules: [{clusters: [east], max: {secrets: "6"}, min: {secrets: "6"}}]}}`)
+	w.settle()
+	if diff := cmp.Diff([]string{"east 6/6 Settled", "west 0/0 Settling"}, w.ledger("secrets")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	w.edit(`{` + budget + `, placement: {clusters: [east]}}`)
+	w.settle()
+	if diff := cmp.Diff([]string{"east 10/10 Settled"}, w.ledger("secrets")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -95,8 +95,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 	return interval - r.Clock.Since(last.(time.Time))
 }
 
-// statusOf decides what the share's status says. Only a version of the ResourceQuota whose limit is in force is reported,
-// and only the resource names whose usage is known.
+// statusOf decides what the share's status says. Only a version of the ResourceQuota whose limits are in force is reported.
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation

@@ -197,7 +197,7 @@ func TestUncountedName(t *testing.T) {
 	w.count("pods", "4")
 	w.reconcile()
 	w.wantsReason("UnknownResource")
-	w.wantsReport(1, l{"pods", "10"}, l{"pods", "4"})
+	w.wantsReport(1, l{"pods", "10", "count/typo.example.com", "3"}, l{"pods", "4"})
 	w.share(2, "pods", "10")
 	w.reconcile()
 	w.count("pods", "4")

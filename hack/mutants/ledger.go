@@ -60,6 +60,16 @@ var ledgerMutants = []mutant{
 		pkg: ledgerTests, test: "TestSteps/settle:_a_name_whose_usage_is_not_known_releases_nothing",
 	},
 	{
+		protection: "settle: a name that is not counted releases nothing of what is known to be granted",
+		file:       stepsFile, old: " && e.Granted[name] == Unknown && limited", new: " && limited",
+		pkg: ledgerTests, test: "TestSteps/settle:_a_name_whose_usage_is_not_known_releases_nothing",
+	},
+	{
+		protection: "settle: a limit under which nothing is counted does as far as it is in force, and no more than the target",
+		file:       stepsFile, old: " && limited && hard <= e.Target[name]\n", new: " && (limited || hard <= e.Target[name])\n",
+		pkg: ledgerTests, test: "TestSteps/settle:_not_a_limit_above_the_target,_nor_an_older_one,_nor_that_of_a_name_that_is_not_in_force",
+	},
+	{
 		protection: "settle: what an older report shows above the grant is charged",
 		file:       stepsFile, old: "e.Granted[name] = max(held, e.Granted[name])", new: "continue",
 		pkg: ledgerTests, test: "TestSteps/settle:_an_older_report_charges_what_it_shows_above_the_grant",

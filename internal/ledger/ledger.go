@@ -43,7 +43,8 @@ type Ledger struct {
 }
 
 // Report is what a cluster says of itself: the revision in force, and limit and usage under it, out of one version of the
-// ResourceQuota. Resource names whose usage is not known are in neither list.
+// ResourceQuota. A name that has a limit and no usage is not counted there: its API server admits nothing that it would have to
+// charge under it. A name that is not in force yet is in neither list.
 type Report struct {
 	Revision int64
 	Hard     amount.List

@@ -94,17 +94,17 @@ func (q Quota) InForce() bool {
 	for name, limit := range q.Spec {
 		_, known := q.Used[name]
 		present, limited := q.Hard[name]
-		if known && (!limited || present.Cmp(limit) != 0) {
+		if known && !limited || limited && present.Cmp(limit) != 0 {
 			return false
 		}
 	}
 	return len(q.Used) > 0
 }
 
-// Report returns limits and usage of the names whose usage is known.
+// Report returns the limits in force, and usage where it is known. A name with a limit and no usage is one that the quota
+// controller has taken over and counts nothing under; one that it has yet to take over is in neither list.
 func (q Quota) Report() (limits, used corev1.ResourceList) {
-	limits = quotav1.Mask(q.Hard, quotav1.ResourceNames(q.Used))
-	return limits, quotav1.Mask(q.Used, quotav1.ResourceNames(limits))
+	return maps.Clone(q.Hard), quotav1.Mask(q.Used, quotav1.ResourceNames(q.Hard))
 }
 
 // Release returns the limits under which it is handed over to the users of the cluster: what is used; no limit goes up.

@@ -91,11 +91,19 @@ func TestQuotaInForce(t *testing.T) {
 		},
 		"nothing is counted yet": {
 			quota:   ledger.Quota{Spec: list("pods", "5")},
-			publish: list(), limits: list(), usage: list(),
+			publish: list(), usage: list(),
 		},
 		"a name that nobody counts": {
 			quota:   ledger.Quota{Spec: list("pods", "5", "typo", "1"), Hard: list("pods", "5", "typo", "1"), Used: list("pods", "3")},
-			publish: list("pods", "5", "typo", "1"), inForce: true, limits: list("pods", "5"), usage: list("pods", "3"),
+			publish: list("pods", "5", "typo", "1"), inForce: true, limits: list("pods", "5", "typo", "1"), usage: list("pods", "3"),
+		},
+		"a lower of a name that nobody counts, not in force": {
+			quota:   ledger.Quota{Spec: list("pods", "5", "typo", "0"), Hard: list("pods", "5", "typo", "1"), Used: list("pods", "3")},
+			publish: list("pods", "5", "typo", "0"), limits: list("pods", "5", "typo", "1"), usage: list("pods", "3"),
+		},
+		"a name that the quota controller has yet to take over": {
+			quota:   ledger.Quota{Spec: list("pods", "5", "services", "2"), Hard: list("pods", "5"), Used: list("pods", "3")},
+			publish: list("pods", "5"), inForce: true, limits: list("pods", "5"), usage: list("pods", "3"),
 		},
 		"a name that left stays until the others are counted": {
 			quota:   ledger.Quota{Spec: list("services", "2"), Hard: list("pods", "5"), Used: list("pods", "3")},

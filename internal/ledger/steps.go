@@ -120,7 +120,8 @@ func (l *Ledger) retarget(cluster string, name corev1.ResourceName, target int64
 
 // Settle takes a report: a confirmation of the entry's own revision brings granted to what is in force or used, yet not
 // below the target, which the share entitles the cluster to. An older report changes nothing, except that more than
-// granted was seen in it: that is charged.
+// granted was seen in it: that is charged. A name that is not counted there releases nothing of what is known to be granted: it
+// may be counted yet. Where nobody knows what is granted, its limit does for an answer, since nothing can come to be used.
 func (l *Ledger) Settle(cluster string, report Report) {
 	e, ok := l.entries[cluster]
 	if !ok || e.Revision == 0 || report.Revision > e.Revision {
@@ -130,16 +131,25 @@ func (l *Ledger) Settle(cluster string, report Report) {
 	confirmed := e.confirmedBy(report)
 	for name := range e.Granted {
 		held, known := report.inUse(name)
-		_, counted := l.budget[name]
+		_, budgeted := l.budget[name]
 		switch {
 		case known && confirmed:
 			e.Granted[name] = max(held, e.Target[name])
 		case known:
 			e.Granted[name] = max(held, e.Granted[name])
-		case confirmed && !counted:
+		case confirmed && !budgeted:
 			delete(e.Granted, name)
+		case e.barredBy(report, name):
+			e.Granted[name] = e.Target[name]
 		}
 	}
+}
+
+// barredBy says whether a report without usage of name, of which nobody knows what is granted, shows that none can come into use
+// beyond the target: a limit is in force at the entry's own revision.
+func (e Entry) barredBy(report Report, name corev1.ResourceName) bool {
+	hard, limited := report.Hard[name]
+	return e.confirmedBy(report) && e.Granted[name] == Unknown && limited && hard <= e.Target[name]
 }
 
 // Confirm gives an entry a new revision and leaves its numbers: whoever reports that revision has seen this write.

@@ -232,6 +232,23 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}}) },
 			want:   state{10, entries{"a": entry(7, 60, 20)}},
 		},
+		"settle: a limit under which nothing is counted does where nobody knows what is granted": {
+			before: entries{"a": entry(7, unknown, 20), "b": entry(8, unknown, 20)},
+			step: func(l *ledger.Ledger) {
+				l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}})
+				l.Settle("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 19}})
+			},
+			want: state{10, entries{"a": entry(7, 20, 20), "b": entry(8, 20, 20)}},
+		},
+		"settle: not a limit above the target, nor an older one, nor that of a name that is not in force": {
+			before: entries{"a": entry(7, unknown, 20), "b": entry(8, unknown, 20), "c": entry(9, unknown, 20)},
+			step: func(l *ledger.Ledger) {
+				l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 21}})
+				l.Settle("b", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}})
+				l.Settle("c", ledger.Report{Revision: 9})
+			},
+			want: state{10, entries{"a": entry(7, unknown, 20), "b": entry(8, unknown, 20), "c": entry(9, unknown, 20)}},
+		},
 		"confirm: a new revision, the same numbers": {
 			before: entries{"a": entry(7, 60, 20), "b": entry(0, 0, 0)},
 			step:   func(l *ledger.Ledger) { l.Confirm("a"); l.Confirm("b"); l.Confirm("nobody") },
