@@ -180,12 +180,12 @@ func (c *chaos) tellGranted(ctx context.Context) {
 }
 
 // granted tells the observer what is granted of the names of which that is less than it allows. A ledger that is
-// new, or was rolled back, says nothing until it has met the members.
+// new, or was rolled back, says nothing until it has met the members, and one that is given up forgets what it hands over.
 func (c *chaos) granted(ctx context.Context) error {
 	c.budget.Lock()
 	defer c.budget.Unlock()
 	fq, err := c.federatedQuota(ctx)
-	if err != nil {
+	if err != nil || !fq.DeletionTimestamp.IsZero() {
 		return err
 	}
 	if c.renewed {

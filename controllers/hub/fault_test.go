@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -322,86 +321,5 @@ func TestDeletedShare(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 	if w.share("east") == nil {
 		t.Error("the share was not written again")
-	}
-}
-
-// TestRestoredFromBeforeAClusterWasSelected restores the hub to a time when nobody had heard of west, and east had not been told of
-// it either: only a look at the store of west tells what it holds.
-func TestRestoredFromBeforeAClusterWasSelected(t *testing.T) {
-	const most = `
-hard: {pods: "30"}
-placement: {clusters: %s}
-distribution: {rules: [{clusters: [east], max: {pods: %q}}]}
-rebalance: {mode: Static}`
-	w := newWorld(t, "east", "west")
-	w.create(quotaName, fmt.Sprintf(most, "[east]", "10"))
-	w.settle()
-	old := w.quota().Status
-	w.edit(fmt.Sprintf(most, "[east, west]", "10"))
-	w.settle()
-	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
-
-	w.agents["west"].uses(list("pods", "15"))
-	w.edit(fmt.Sprintf(most, "[east]", "30"))
-	w.replaceStatus(old)
-	w.unmark("west")
-	w.restart()
-	w.hub.stores.watched = true
-	for range 4 {
-		w.round()
-		w.act()
-	}
-	w.wantLedger("east 10/10 Settled")
-	w.hub.stores.begin(w.clock.Now())
-	w.hub.lookAtStores(t.Context(), everyone)
-	if len(w.hub.stores.wake) == 0 {
-		t.Error("nobody was woken")
-	}
-	w.settle()
-	w.wantLedger("east 15/15 Settled", "west 0/15 Leaving")
-	w.agents["west"].uses(nil)
-	w.settle()
-	w.wantLedger("east 30/30 Settled")
-}
-
-// TestNobodyIsRaisedBeforeMembersAreTried starts the hub manager while west is not connected yet: what it holds may be more than a
-// restored ledger knows, and it is about to tell.
-func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
-	const most = `
-hard: {pods: "30"}
-placement: {clusterSelector: {}}
-distribution: {rules: [{clusters: [east], max: {pods: %q}}, {clusters: [west], max: {pods: "10"}}]}
-rebalance: {mode: Static}`
-	for name, tc := range map[string]struct {
-		health  clustercache.HealthCheckingState
-		later   time.Duration
-		want    string
-		waiting bool
-	}{
-		"not tried yet":      {want: "east 10/10 Settled", waiting: true},
-		"tried in vain":      {health: clustercache.HealthCheckingState{LastProbeTime: epoch}, want: "east 20/20 Settled"},
-		"not tried for long": {later: connecting, want: "east 20/20 Settled"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, "east", "west")
-			w.create(quotaName, fmt.Sprintf(most, "10"))
-			w.settle()
-			w.edit(fmt.Sprintf(most, "20"))
-			w.restart()
-			w.hub.stores.watched = true
-			w.hub.stores.begin(w.clock.Now())
-			w.members.byName["west"].err, w.members.byName["west"].health = clustercache.ErrClusterNotConnected, tc.health
-			w.clock.SetTime(w.clock.Now().Add(tc.later))
-			for range 4 {
-				if again := w.round().RequeueAfter; tc.waiting && again > firstLook {
-					t.Errorf("looks again after %s", again)
-				}
-				w.act()
-			}
-			w.wantLedger(tc.want, "west 10/10 Unreachable")
-			w.members.byName["west"].err = nil
-			w.settle()
-			w.wantLedger("east 20/20 Settled", "west 10/10 Settled")
-		})
 	}
 }

@@ -100,7 +100,9 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
-	s := newScope(fq, clusters.Items, siblings.Items, r.stores.holders(client.ObjectKeyFromObject(fq)), r.AgentNamespace, r.Clock.Now())
+	// Before anything is read: what comes to be known meanwhile is no part of this round.
+	found := r.survey(ctx, client.ObjectKeyFromObject(fq), clusters.Items)
+	s := newScope(fq, clusters.Items, siblings.Items, found.holders, r.AgentNamespace, r.Clock.Now())
 	_, newborn := r.newborn.Load(fq.UID)
 	s.lost = s.unread && !newborn
 	for _, m := range s.members {
@@ -112,7 +114,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 		r.read(ctx, s, m)
 		return nil // a member that cannot be read is a finding: the others go on
 	})
-	s.unseen = r.unseen(ctx, s, clusters.Items)
+	s.unseen = slices.ContainsFunc(found.expected.UnsortedList(), func(name string) bool { return s.byName[name] == nil || !s.byName[name].read() })
 	r.recall(s)
 	return s, nil
 }

@@ -41,7 +41,7 @@ type scope struct {
 	unread bool
 	// lost says whether there may have been a ledger before this one that knows of nobody; observe fills it.
 	lost bool
-	// unseen says whether a Cluster may hold a share that nobody has seen yet; observe fills it.
+	// unseen says whether a Cluster is about to say what it holds, which a restored ledger may not know; observe fills it.
 	unseen bool
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64

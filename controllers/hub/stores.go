@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,10 +28,12 @@ import (
 const (
 	// storeInterval is how often the store of each member is looked at: 1,000 members make 200 reads of metadata per second.
 	storeInterval = 5 * time.Second
-	// firstLook is how often there is a search for members whose store was never looked at, for which raises wait.
+	// firstLook is how often there is a search for stores that were never looked at, for which raises wait.
 	firstLook = 250 * time.Millisecond
-	// connecting is how long raises wait for Clusters that the hub manager has not tried to connect to since it leads.
-	connecting = 10 * time.Second
+	// connecting is how long raises wait for the first connection to a Cluster, and looking for the first look at what one holds to which
+	// there is a connection, both since this hub manager leads.
+	connecting = 5 * time.Second
+	looking    = 30 * time.Second
 )
 
 // Watchdog returns what ends the hub manager when the store of the hub went back.
@@ -110,6 +113,7 @@ func (s *stores) saw(member string, share types.NamespacedName, version string) 
 	defer s.mutex.Unlock()
 	if version == "" {
 		delete(known.seen, share)
+		known.holds.Delete(share)
 		return
 	}
 	if known.seen == nil {
@@ -126,31 +130,14 @@ func (s *stores) seenOf(member string) map[types.NamespacedName]string {
 	return maps.Clone(known.seen)
 }
 
-// found notes which shares a look has found, none if it failed, and returns those that the look before did not find.
+// found notes which shares a look has found, and returns those that the look before did not find.
 func (s *stores) found(member string, shares sets.Set[types.NamespacedName]) sets.Set[types.NamespacedName] {
 	known := s.of(member)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	known.looked = true
-	if shares == nil {
-		return nil
-	}
 	fresh := shares.Difference(known.holds)
-	known.holds = shares
+	known.looked, known.holds = true, shares
 	return fresh
-}
-
-// holders returns the members that hold a share, by the last look at each.
-func (s *stores) holders(share types.NamespacedName) sets.Set[string] {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	holders := sets.New[string]()
-	for member, known := range s.byMember {
-		if known.holds.Has(share) {
-			holders.Insert(member)
-		}
-	}
-	return holders
 }
 
 // lookedAt says whether there was a look at the store of a member.
@@ -168,11 +155,38 @@ func (s *stores) begin(now time.Time) {
 	s.since = now
 }
 
-// began returns since when the stores are looked at, and whether that is to be waited for.
-func (s *stores) began() (since time.Time, watched bool) {
+// age returns for how long the stores have been looked at, and false if nobody is to look at them.
+func (s *stores) age(now time.Time) (time.Duration, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.since, s.watched
+	if s.since.IsZero() {
+		return 0, s.watched
+	}
+	return now.Sub(s.since), s.watched
+}
+
+// survey is what looks have found of one share at an instant.
+type survey struct {
+	// holders are the members that hold it, and looked those of which it is known whether they do.
+	holders, looked sets.Set[string]
+	// expected are the members of which it will soon be known whether they do, or what it says.
+	expected sets.Set[string]
+}
+
+// survey returns what looks have found of a share.
+func (s *stores) survey(share types.NamespacedName) survey {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	found := survey{holders: sets.New[string](), looked: sets.New[string](), expected: sets.New[string]()}
+	for member, known := range s.byMember {
+		if known.looked {
+			found.looked.Insert(member)
+		}
+		if known.holds.Has(share) {
+			found.holders.Insert(member)
+		}
+	}
+	return found
 }
 
 // nextEpoch notes that the store of a member went back: what was seen of it is of the past.
@@ -205,11 +219,12 @@ func (r *QuotaReconciler) watchStores(ctx context.Context) error {
 	r.stores.begin(r.Clock.Now())
 	var last time.Time
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		due := r.Clock.Since(last) >= storeInterval
-		if due {
+		all := r.Clock.Since(last) >= storeInterval
+		if all {
 			last = r.Clock.Now()
 		}
-		r.lookAtStores(ctx, func(member string) bool { return due || !r.stores.lookedAt(member) })
+		age, _ := r.stores.age(r.Clock.Now())
+		r.lookAtStores(ctx, func(member string) bool { return all || age < looking && !r.stores.lookedAt(member) })
 	}, firstLook)
 	return nil
 }
@@ -240,8 +255,7 @@ func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
 	}
 	seen := r.stores.seenOf(m.name)
 	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), r.memberTimeout)
-	if err != nil {
-		r.stores.found(m.name, nil)
+	if err != nil && !isAbsentKind(err) {
 		return
 	}
 	shares := sets.New[types.NamespacedName]()
@@ -281,27 +295,29 @@ func (r *QuotaReconciler) unknown(ctx context.Context, member string, shares set
 	return ""
 }
 
-// unseen says whether there is a Cluster that may hold what the ledger does not know, were it a restored one, and that nobody has
-// looked at since this hub manager leads. Those that cannot be connected to are not waited for.
-func (r *QuotaReconciler) unseen(ctx context.Context, s *scope, clusters []clusterv1.Cluster) bool {
-	since, watched := r.stores.began()
-	if !watched {
-		return false
+// survey returns what looks have found of a share, and who is about to say so: this hub manager may lead for a moment only.
+func (r *QuotaReconciler) survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) survey {
+	found := r.stores.survey(share)
+	age, watched := r.stores.age(r.Clock.Now())
+	if !watched || age >= looking {
+		return found
 	}
 	for i := range clusters {
-		m, key := s.byName[clusters[i].Name], client.ObjectKeyFromObject(&clusters[i])
-		if m != nil && m.read() || m == nil && r.stores.lookedAt(key.Name) {
+		key := client.ObjectKeyFromObject(&clusters[i])
+		if found.looked.Has(key.Name) && !found.holders.Has(key.Name) {
 			continue
 		}
-		if _, err := r.Members.GetUncachedClient(ctx, key); err == nil {
-			if m == nil {
-				return true
-			}
-		} else if r.Clock.Since(since) < connecting && r.Members.GetHealthCheckingState(ctx, key).LastProbeTime.IsZero() {
-			return true
+		if _, err := r.Members.GetUncachedClient(ctx, key); err == nil || age < connecting && r.connects(ctx, &clusters[i]) {
+			found.expected.Insert(key.Name)
 		}
 	}
-	return false
+	return found
+}
+
+// connects says whether the first connection to a Cluster is yet to be made: Cluster API makes none before there are machines.
+func (r *QuotaReconciler) connects(ctx context.Context, cluster *clusterv1.Cluster) bool {
+	return ptr.Deref(cluster.Status.Initialization.InfrastructureProvisioned, false) &&
+		r.Members.GetHealthCheckingState(ctx, client.ObjectKeyFromObject(cluster)).LastProbeTime.IsZero()
 }
 
 // shareWatcher watches the shares of a member, anew in each epoch of its store.

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,7 +22,7 @@ const (
 	// pokeInterval is how long a workload that was poked has to make use of the room before it is poked again.
 	pokeInterval = 5 * time.Second
 	// pokeTimeout is how long a look at a share wakes workloads: a webhook of somebody else's that hangs may keep each of them waiting.
-	pokeTimeout = time.Second
+	pokeTimeout = 2 * time.Second
 )
 
 // poke is the last time that a workload was woken, or that this failed.
@@ -29,6 +30,14 @@ type poke struct {
 	revision int64
 	at       time.Time
 	failed   bool
+}
+
+// failedAt returns when waking the workload failed, if it did the last time.
+func (p poke) failedAt() time.Time {
+	if !p.failed {
+		return time.Time{}
+	}
+	return p.at
 }
 
 // due says whether a workload is to be woken at a revision: there is a new limit, or waking it failed, or it was refused and may
@@ -39,7 +48,7 @@ func (p poke) due(revision int64, refused bool, now time.Time) bool {
 }
 
 // poke wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off for minutes.
-// Those that there is no time for are left to the next look.
+// Those that there is no time for are left to the next look, and those that could not be woken come last.
 func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) {
 	if d == nil || share.Spec.Admission.Poke == quotav1alpha1.PokeDisabled {
 		return
@@ -50,7 +59,9 @@ func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quot
 	poked := map[types.UID]poke{}
 	waking, done := context.WithTimeout(ctx, pokeTimeout)
 	defer done()
-	for _, sleeper := range d.Book.Asleep(share, now) {
+	sleepers := d.Book.Asleep(share, now)
+	slices.SortStableFunc(sleepers, func(a, b demand.Sleeper) int { return before[a.UID].failedAt().Compare(before[b.UID].failedAt()) })
+	for _, sleeper := range sleepers {
 		poked[sleeper.UID] = before[sleeper.UID]
 		if waking.Err() != nil || !poked[sleeper.UID].due(revision, sleeper.Refused, now) || !room.Covers(sleeper.Unit.Only(room)) {
 			continue

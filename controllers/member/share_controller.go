@@ -279,8 +279,22 @@ func (r *ShareReconciler) release(ctx context.Context, share *quotav1alpha1.Quot
 		if err != nil {
 			return err
 		}
-		return client.IgnoreNotFound(r.Patch(ctx, quota.DeepCopy(), patch))
+		err = client.IgnoreNotFound(r.Patch(ctx, quota.DeepCopy(), patch))
+		if apierrors.IsForbidden(err) {
+			return r.unlessChanged(ctx, quota, err)
+		}
+		return err
 	default:
 		return nil
 	}
+}
+
+// unlessChanged returns a conflict in the place of a refusal if quota has changed since it was read: usage may have risen, and then
+// the guard refuses to go below it.
+func (r *ShareReconciler) unlessChanged(ctx context.Context, quota *corev1.ResourceQuota, refusal error) error {
+	now, err := r.quotaOf(ctx, client.ObjectKeyFromObject(quota))
+	if err != nil || now != nil && now.ResourceVersion == quota.ResourceVersion {
+		return errors.Join(refusal, err)
+	}
+	return apierrors.NewConflict(corev1.Resource("resourcequotas"), quota.Name, refusal)
 }

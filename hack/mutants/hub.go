@@ -221,4 +221,9 @@ var hubMutants = []mutant{
 		file:       decideFile, old: "!s.unseen && ", new: "",
 		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
 	},
+	{
+		protection: "a look that fails says nothing of what a cluster holds",
+		file:       "controllers/hub/stores.go", old: "if err != nil && !isAbsentKind(err) {", new: "if false {",
+		pkg: hubTests, test: "TestLookThatFails",
+	},
 }

@@ -1,0 +1,185 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// mostOf is a budget of 30 pods of which one cluster gets some, and the other what is left.
+func mostOf(clusters, one, most string) string {
+	return fmt.Sprintf(`
+hard: {pods: "30"}
+placement: {clusters: [%s]}
+distribution: {rules: [{clusters: [%s], max: {pods: %q}}]}
+rebalance: {mode: Static}`, clusters, one, most)
+}
+
+// restored is a world whose hub was restored to a time when nobody had heard of west, which holds 20, and to which the hub manager
+// has just begun to listen. East, which was not told of west either, is to get all.
+func restored(t *testing.T) *world {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east", "east", "10"))
+	w.settle()
+	old := w.quota().Status
+	w.edit(mostOf("east, west", "east", "10"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+
+	w.agents["west"].uses(list("pods", "15"))
+	w.edit(mostOf("east", "east", "30"))
+	w.replaceStatus(old)
+	w.unmark("west")
+	w.restart()
+	w.hub.stores.watched = true
+	return w
+}
+
+// duringReads has something happen while a round reads a member.
+func (w *world) duringReads(member string, happen func()) {
+	read := w.members.byName[member].client
+	w.members.byName[member].cache = interceptor.NewClient(servers[member], interceptor.Funcs{
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			happen()
+			return read.Get(ctx, key, object, options...)
+		},
+	})
+}
+
+// TestRestoredFromBeforeAClusterWasSelected has only a look at the store of west tell what it holds.
+func TestRestoredFromBeforeAClusterWasSelected(t *testing.T) {
+	w := restored(t)
+	for range 4 {
+		if again := w.round().RequeueAfter; again == 0 || again > firstLook {
+			t.Errorf("looks again after %s", again)
+		}
+		w.act()
+	}
+	w.wantLedger("east 10/10 Settled")
+	w.hub.stores.begin(w.clock.Now())
+	w.hub.lookAtStores(t.Context(), everyone)
+	if len(w.hub.stores.wake) == 0 {
+		t.Error("nobody was woken")
+	}
+	w.settle()
+	w.wantLedger("east 15/15 Settled", "west 0/15 Leaving")
+	w.agents["west"].uses(nil)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+// TestLookWithinARound has the first look fall into a round, which knows nothing of what it found.
+func TestLookWithinARound(t *testing.T) {
+	w := restored(t)
+	w.hub.stores.begin(w.clock.Now())
+	w.duringReads("east", func() { w.hub.lookAtStores(t.Context(), everyone) })
+	for range 4 {
+		w.round()
+		w.act()
+	}
+	w.settle()
+	w.wantLedger("east 15/15 Settled", "west 0/15 Leaving")
+}
+
+// TestLookThatFails has the first looks at a store be in vain: they say nothing of what it holds.
+func TestLookThatFails(t *testing.T) {
+	w := restored(t)
+	w.hub.stores.begin(w.clock.Now())
+	healthy := w.members.byName["west"].client
+	w.members.byName["west"].client = interceptor.NewClient(servers["west"], interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return context.DeadlineExceeded
+		},
+	})
+	for range 4 {
+		w.hub.lookAtStores(t.Context(), everyone)
+		w.round()
+		w.act()
+	}
+	w.wantLedger("east 10/10 Settled")
+	w.members.byName["west"].client = healthy
+	w.hub.lookAtStores(t.Context(), everyone)
+	w.settle()
+	w.wantLedger("east 15/15 Settled", "west 0/15 Leaving")
+}
+
+// TestNobodyIsRaisedBeforeMembersAreTried starts the hub manager while west is not connected yet: what it holds may be more than a
+// restored ledger knows, and it is about to tell.
+func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bare   bool
+		health clustercache.HealthCheckingState
+		later  time.Duration
+		want   string
+	}{
+		"not tried yet":       {want: "east 10/10 Settled"},
+		"without any machine": {bare: true, want: "east 20/20 Settled"},
+		"tried in vain":       {health: clustercache.HealthCheckingState{LastProbeTime: epoch}, want: "east 20/20 Settled"},
+		"not tried for long":  {later: connecting, want: "east 20/20 Settled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, mostOf("east, west", "east, west", "10"))
+			w.settle()
+			w.edit(mostOf("east, west", "west", "10"))
+			if !tc.bare {
+				cluster := w.cluster("west")
+				cluster.Status.Initialization.InfrastructureProvisioned = new(true)
+				w.must(servers[hubName].Status().Update(t.Context(), cluster))
+			}
+			w.restart()
+			w.hub.stores.watched = true
+			w.hub.stores.begin(w.clock.Now())
+			w.hub.lookAtStores(t.Context(), func(member string) bool { return member == "east" })
+			w.members.byName["west"].err, w.members.byName["west"].health = clustercache.ErrClusterNotConnected, tc.health
+			w.clock.SetTime(w.clock.Now().Add(tc.later))
+			for range 4 {
+				w.round()
+				w.act()
+			}
+			w.wantLedger(tc.want, "west 10/10 Unreachable")
+			w.members.byName["west"].err = nil
+			w.settle()
+			w.wantLedger("east 20/20 Settled", "west 10/10 Settled")
+		})
+	}
+}
+
+// TestConnectionWithinARound has west be connected while a round reads east, to which west is one that cannot be read.
+func TestConnectionWithinARound(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east, west", "east, west", "10"))
+	w.settle()
+	old := w.quota().Status
+	w.edit(mostOf("east, west", "east", "10"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+	w.agents["west"].uses(list("pods", "20"))
+	w.edit(mostOf("east, west", "west", "10"))
+	w.replaceStatus(old)
+	cluster := w.cluster("west")
+	cluster.Status.Initialization.InfrastructureProvisioned = new(true)
+	w.must(servers[hubName].Status().Update(t.Context(), cluster))
+	w.restart()
+	w.hub.stores.watched = true
+	w.hub.stores.begin(w.clock.Now())
+	west := w.members.byName["west"]
+	west.err = clustercache.ErrClusterNotConnected
+	w.duringReads("east", func() {
+		w.members.mutex.Lock()
+		defer w.members.mutex.Unlock()
+		west.err = nil
+	})
+	_, err := w.hub.Reconcile(t.Context(), w.request(quotaName)) // what west holds is beyond what was granted still
+	w.must(err)
+	if told := w.share("east").Spec.Hard["pods"]; told.Value() > 10 {
+		t.Errorf("east was raised to %s before west was heard", told.String())
+	}
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 10/20 Draining")
+}
