@@ -129,4 +129,9 @@ var ledgerMutants = []mutant{
 		file:       convertFile, old: "return e.Revision, e.Target.ToList(like)", new: "return e.Revision, e.Granted.ToList(like)",
 		pkg: "controllers/hub", test: "TestDonorFirst",
 	},
+	{
+		protection: "settle: a name in force that only a lost ledger has given counts",
+		file:       stepsFile, old: "known && confirmed && !e.counts(name) {", new: "false && held > 0 && known {",
+		pkg: ledgerTests, test: "TestSteps/settle:_a_name_that_a_lost_ledger_has_given_counts_until_it_is_dropped",
+	},
 }

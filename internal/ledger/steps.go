@@ -121,7 +121,9 @@ func (l *Ledger) retarget(cluster string, name corev1.ResourceName, target int64
 // Settle takes a report: a confirmation of the entry's own revision brings granted to what is in force or used, yet not
 // below the target, which the share entitles the cluster to. An older report changes nothing, except that more than
 // granted was seen in it: that is charged. A name that is not counted there releases nothing of what is known to be granted: it
-// may be counted yet. Where nobody knows what is granted, its limit does for an answer, since nothing can come to be used.
+// may be counted yet. Where nobody knows what is granted, its limit does for an answer, since nothing can come to be used. A name of
+// which the ledger knows nothing, and that is in force at its revision, was written by a ledger that was lost: it counts until the
+// cluster has dropped it, as one that left the budget.
 func (l *Ledger) Settle(cluster string, report Report) {
 	e, ok := l.entries[cluster]
 	if !ok || e.Revision == 0 || report.Revision > e.Revision {
@@ -143,6 +145,17 @@ func (l *Ledger) Settle(cluster string, report Report) {
 			e.Granted[name] = e.Target[name]
 		}
 	}
+	for name := range report.Hard {
+		if held, known := report.inUse(name); known && confirmed && !e.counts(name) {
+			e.Granted[name] = held
+		}
+	}
+}
+
+// counts says whether it is known what is granted of name.
+func (e Entry) counts(name corev1.ResourceName) bool {
+	_, ok := e.Granted[name]
+	return ok
 }
 
 // barredBy says whether a report without usage of name, of which nobody knows what is granted, shows that none can come into use

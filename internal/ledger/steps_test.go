@@ -232,6 +232,18 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}}) },
 			want:   state{10, entries{"a": entry(7, 60, 20)}},
 		},
+		"settle: a name that a lost ledger has given counts until it is dropped": {
+			before: entries{"a": entry(7, 20, 20), "b": entry(8, 20, 20)},
+			step: func(l *ledger.Ledger) {
+				l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20, cpu: 1}, Used: amount.List{pods: 5, cpu: 2}})
+				l.Settle("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 20, cpu: 1}, Used: amount.List{pods: 5, cpu: 2}})
+				l.Settle("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 20}, Used: amount.List{pods: 5}})
+			},
+			want: state{10, entries{
+				"a": {Revision: 7, Granted: amount.List{pods: 20, cpu: 2}, Target: amount.List{pods: 20}},
+				"b": entry(8, 20, 20),
+			}},
+		},
 		"settle: a limit under which nothing is counted does where nobody knows what is granted": {
 			before: entries{"a": entry(7, unknown, 20), "b": entry(8, unknown, 20)},
 			step: func(l *ledger.Ledger) {
