@@ -36,7 +36,9 @@ func (s *scope) decide() {
 		}
 	}
 	s.await()
-	s.ledger.Steer(s.plan(), s.mayRaise)
+	if !s.unseen {
+		s.ledger.Steer(s.plan(), s.mayRaise)
+	}
 }
 
 // rebuild makes the ledger unread if a member was told something by another ledger than this one, which was restored from
@@ -44,17 +46,30 @@ func (s *scope) decide() {
 func (s *scope) rebuild() {
 	var highest int64
 	for _, m := range s.members {
-		if told := told(m.share); told != nil && s.ledger.RolledBack(m.name, *told) {
+		if told := told(m.share); told != nil && (s.ledger.RolledBack(m.name, *told) || s.isAhead(m, *told)) {
 			highest = max(highest, told.Revision, told.InForce)
 		}
 	}
 	if highest > 0 {
 		s.ledger.Rebuild(highest)
-		s.unread = true
+		s.unread, s.rebuilt = true, true
 	}
 	if highest > 0 || s.ledger.Revision() == 0 {
 		s.ledger.Continue(s.marker)
 	}
+}
+
+// isAhead says whether a share is newer than the entry as it was stored: names that came into the budget since have given it a revision
+// of this round.
+func (s *scope) isAhead(m *member, told ledger.Share) bool {
+	stored := s.before[m.name].Revision
+	return stored > 0 && max(told.Revision, told.InForce) > stored
+}
+
+// early says whether it is too early for a ledger that was read by nobody to take anyone in: as soon as one entry is read, clusters
+// that are not selected, or cannot be, would no longer be asked what they hold.
+func (s *scope) early() bool {
+	return s.unread && !s.removing() && (s.halted() || !s.selectsAny())
 }
 
 // join adds an entry for a member that is selected, or that holds a share of which the ledger does not know. One that cannot
@@ -62,6 +77,7 @@ func (s *scope) rebuild() {
 // While there are entries that were read, the ledger knows whom it has told: a marker is of another budget then.
 func (s *scope) join(m *member) {
 	switch {
+	case s.early():
 	case m.selected && !s.halted():
 		s.enter(m, s.unread && markerOf(m.cluster) > 0)
 	case !m.selected && (m.share != nil || s.lost && !m.read() && !s.removing()):
@@ -86,7 +102,7 @@ func (s *scope) learn(m *member) {
 		return
 	}
 	if e, ok := s.ledger.Entry(m.name); ok && e.Revision == 0 {
-		if m.live {
+		if m.live && !s.rebuilt && !s.early() {
 			s.ledger.Adopt(m.name, told(m.share))
 		}
 		return
@@ -156,9 +172,9 @@ func (s *scope) leaves(m *member) bool {
 }
 
 // mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses of that already,
-// which would be debt if the budget were handed out before, or may hold a share that nobody has seen.
+// which would be debt if the budget were handed out before.
 func (s *scope) mayRaise(cluster string, name corev1.ResourceName) bool {
-	return !s.uncounted && !s.unseen && s.awaited[name] == 0 && s.canUseMore(cluster, name)
+	return !s.uncounted && s.awaited[name] == 0 && s.canUseMore(cluster, name)
 }
 
 // await fills in how long raises wait at most for what members use of each resource.

@@ -143,7 +143,7 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		return nil
 	case s.leaves(m):
 		return r.judge(ctx, s, m, r.remove(ctx, s, m))
-	case s.left(m), m.misfit != "":
+	case s.left(m), m.misfit != "", m.share == nil && s.unseen:
 		return nil
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, obstacle{})

@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
 // mostOf is a budget of 30 pods of which one cluster gets some, and the other what is left.
@@ -182,4 +184,211 @@ func TestConnectionWithinARound(t *testing.T) {
 	}
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 10/20 Draining")
+}
+
+// begins starts the hub manager again, which has just begun to listen; it connects to these clusters if it is not connected yet.
+func (w *world) begins(machines ...string) {
+	w.t.Helper()
+	for _, name := range machines {
+		cluster := w.cluster(name)
+		cluster.Status.Initialization.InfrastructureProvisioned = new(true)
+		w.must(servers[hubName].Status().Update(w.t.Context(), cluster))
+	}
+	w.restart()
+	w.hub.stores.watched = true
+	w.hub.stores.begin(w.clock.Now())
+}
+
+// gaveUp has the hub manager have waited for first connections in vain, and looked at all stores that it could.
+func (w *world) gaveUp() {
+	w.t.Helper()
+	w.clock.SetTime(w.clock.Now().Add(connecting))
+	w.hub.lookAtStores(w.t.Context(), everyone)
+}
+
+// cutOff ends the connection to a member, whose agent no longer acts.
+func (w *world) cutOff(member string) {
+	w.members.byName[member].err, w.agents[member].down = clustercache.ErrClusterNotConnected, true
+}
+
+// judged makes rounds over a ledger that may not cover what members hold, and demands that together they hold no more than 30 pods.
+func (w *world) judged(rounds int, every time.Duration) {
+	w.t.Helper()
+	for range rounds {
+		_, err := w.hub.Reconcile(w.t.Context(), w.request(quotaName))
+		w.must(err)
+		w.act()
+		w.clock.SetTime(w.clock.Now().Add(every))
+		if total := w.total("pods"); total > 30 {
+			w.t.Fatalf("members have %d pods of 30, by the ledger %v", total, w.ledger("pods"))
+		}
+	}
+}
+
+// TestRestoredFromBeforeAClusterLeft restores a ledger in which west has 20 that it gave away when it left. It is connected before
+// east, which got them.
+func TestRestoredFromBeforeAClusterLeft(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east, west", "east", "10"))
+	w.settle()
+	old := w.quota().Status
+	w.edit(mostOf("east", "east", "30") + "\nremoval: {policy: Delete}")
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	w.edit(mostOf("east, west", "east", "10"))
+	w.replaceStatus(old)
+	w.begins("east", "west")
+	w.members.byName["east"].err = clustercache.ErrClusterNotConnected
+	w.judged(2, firstLook)
+	w.members.byName["east"].err = nil
+	w.judged(6, firstLook)
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+}
+
+// TestRestoredFromBeforeAClusterDrained restores a ledger in which west holds 20, of which it has given 15 to east since, and the spec
+// gives west 20 again. A decision at that moment would be newer than what west shows.
+func TestRestoredFromBeforeAClusterDrained(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east, west", "east", "10"))
+	w.settle()
+	w.agents["west"].uses(list("pods", "20"))
+	w.act()
+	w.edit(mostOf("east, west", "west", "5"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 5/20 Draining")
+	old := w.quota().Status
+	w.agents["west"].uses(nil)
+	w.settle()
+	w.wantLedger("east 25/25 Settled", "west 5/5 Settled")
+	w.edit(mostOf("east, west", "east", "10"))
+	w.replaceStatus(old)
+	w.begins("east", "west")
+	w.members.byName["east"].err, w.members.byName["west"].err = clustercache.ErrClusterNotConnected, clustercache.ErrClusterNotConnected
+	w.judged(1, firstLook)
+	w.members.byName["west"].err = nil
+	w.judged(2, firstLook)
+	w.members.byName["east"].err = nil
+	w.judged(6, firstLook)
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+}
+
+// TestLostLedgerThatNobodyCanActUpon loses a ledger while the spec selects nobody, or is invalid, and west is cut off: it is still
+// to be asked when the spec is mended, whoever was found meanwhile.
+func TestLostLedgerThatNobodyCanActUpon(t *testing.T) {
+	lost := func(status quotav1alpha1.FederatedQuotaStatus) quotav1alpha1.FederatedQuotaStatus {
+		status.Revision, status.Clusters = 0, nil
+		return status
+	}
+	nothing := func(quotav1alpha1.FederatedQuotaStatus) quotav1alpha1.FederatedQuotaStatus {
+		return quotav1alpha1.FederatedQuotaStatus{}
+	}
+	const invalid = `
+hard: {pods: "30"}
+placement: {clusters: [west]}
+distribution: {rules: [{min: {pods: "40"}}]}
+rebalance: {mode: Static}`
+	for name, tc := range map[string]struct {
+		spec string
+		left func(quotav1alpha1.FederatedQuotaStatus) quotav1alpha1.FederatedQuotaStatus
+	}{
+		"selects nobody":             {spec: mostOf("nowhere", "east", "30"), left: lost},
+		"invalid":                    {spec: invalid, left: lost},
+		"invalid, and blank":         {spec: invalid, left: nothing},
+		"as it shall be":             {spec: mostOf("east", "east", "30"), left: lost},
+		"as it shall be, over blank": {spec: mostOf("east", "east", "30"), left: nothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, mostOf("east, west", "east", "10"))
+			w.settle()
+			status := w.quota().Status
+			w.cutOff("west")
+			w.edit(tc.spec)
+			w.replaceStatus(tc.left(status))
+			w.begins()
+			w.gaveUp()
+			w.judged(3, 2*snapshotInterval)
+			w.edit(mostOf("east", "east", "30"))
+			w.judged(6, 2*snapshotInterval)
+		})
+	}
+}
+
+// TestRollbackBesideAClusterThatLeaves has a rollback be noticed in a round that reads a leaving cluster live: west, which is not
+// selected any more and cut off, is still to be asked.
+func TestRollbackBesideAClusterThatLeaves(t *testing.T) {
+	spec := func(clusters, east string) string {
+		return fmt.Sprintf(`
+hard: {pods: "30"}
+placement: {clusters: [%s]}
+distribution: {rules: [{clusters: [east], max: {pods: %q}}, {clusters: [north], max: {pods: "5"}}]}
+rebalance: {mode: Static}`, clusters, east)
+	}
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, spec("east, north", "5"))
+	w.settle()
+	w.agents["north"].uses(list("pods", "3"))
+	w.edit(spec("east", "5"))
+	w.settle()
+	old := w.quota().Status
+	w.edit(spec("east, west", "7"))
+	w.settle()
+	w.wantLedger("east 7/7 Settled", "north 0/3 Leaving", "west 20/20 Settled")
+	w.cutOff("west")
+	w.edit(spec("east", "5"))
+	w.replaceStatus(old)
+	w.begins()
+	w.gaveUp()
+	w.judged(5, 2*snapshotInterval)
+	w.edit(spec("east, west", "30"))
+	w.judged(5, 2*snapshotInterval)
+}
+
+// TestRollbackBesideANewName has a name come into the budget at once, which gives all entries revisions of their own: that west shows
+// a newer one than was stored is noticed all the same, so that north, which is cut off, may hold anything.
+func TestRollbackBesideANewName(t *testing.T) {
+	spec := func(extra, east, north, west string) string {
+		return fmt.Sprintf(`
+hard: {pods: "30"%s}
+placement: {clusters: [east, north, west]}
+distribution: {rules: [{clusters: [east], max: {pods: %q}}, {clusters: [north], max: {pods: %q}}, {clusters: [west], max: {pods: %q}}]}
+rebalance: {mode: Static}`, extra, east, north, west)
+	}
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, spec("", "5", "5", "5"))
+	w.settle()
+	old := w.quota().Status
+	w.edit(spec("", "5", "15", "8"))
+	w.settle()
+	w.wantLedger("east 5/5 Settled", "north 15/15 Settled", "west 8/8 Settled")
+	w.cutOff("north")
+	w.edit(spec(`, services: "100"`, "30", "5", "8"))
+	w.replaceStatus(old)
+	w.begins()
+	w.gaveUp()
+	w.judged(6, 2*snapshotInterval)
+}
+
+// TestRestoredAndRemoved deletes a FederatedQuota of a restored hub before there was a look at west, which has a share still.
+func TestRestoredAndRemoved(t *testing.T) {
+	w := restored(t)
+	w.must(servers[hubName].Delete(t.Context(), w.quota()))
+	for range 3 {
+		w.round()
+		w.act()
+	}
+	if w.gone() {
+		t.Fatal("the FederatedQuota is gone, and west was told nothing")
+	}
+	w.hub.stores.begin(w.clock.Now())
+	w.hub.lookAtStores(t.Context(), everyone)
+	for range 6 {
+		w.round()
+		w.act()
+	}
+	if !w.gone() || w.share("west") != nil {
+		t.Errorf("gone: %t, share of west: %v", w.gone(), w.share("west"))
+	}
 }

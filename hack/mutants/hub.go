@@ -217,13 +217,38 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
 	},
 	{
-		protection: "nobody is raised before all clusters that can be reached were looked at",
-		file:       decideFile, old: "!s.unseen && ", new: "",
+		protection: "nothing is decided before all clusters that can be reached were looked at",
+		file:       decideFile, old: "	if !s.unseen {", new: "	if true {",
 		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
 	},
 	{
 		protection: "a look that fails says nothing of what a cluster holds",
 		file:       "controllers/hub/stores.go", old: "if err != nil && !isAbsentKind(err) {", new: "if false {",
 		pkg: hubTests, test: "TestLookThatFails",
+	},
+	{
+		protection: "a lost ledger takes nobody in before it can be acted upon",
+		file:       decideFile, old: "	case s.early():\n", new: "",
+		pkg: hubTests, test: "TestLostLedgerThatNobodyCanActUpon",
+	},
+	{
+		protection: "a ledger that was rebuilt in this round adopts nobody",
+		file:       decideFile, old: "m.live && !s.rebuilt && ", new: "m.live && ",
+		pkg: hubTests, test: "TestRollbackBesideAClusterThatLeaves",
+	},
+	{
+		protection: "rollback: what is newer than the stored entry is noticed, beside names that come",
+		file:       decideFile, old: " || s.isAhead(m, *told)", new: " || false && s.isAhead(m, *told)",
+		pkg: hubTests, test: "TestRollbackBesideANewName",
+	},
+	{
+		protection: "no share that is missing is written before all clusters that can be reached were looked at",
+		file:       deliverFile, old: ", m.share == nil && s.unseen:", new: ":",
+		pkg: hubTests, test: "TestRestoredFromBeforeAClusterLeft",
+	},
+	{
+		protection: "no FederatedQuota goes before all clusters that can be reached were looked at",
+		file:       scopeFile, old: "s.removing() && !s.unseen && len", new: "s.removing() && len",
+		pkg: hubTests, test: "TestRestoredAndRemoved",
 	},
 }

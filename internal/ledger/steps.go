@@ -202,7 +202,7 @@ func (l *Ledger) RolledBack(cluster string, seen Share) bool {
 // counts as unread, and may hold anything: it is to be adopted anew, and until it has confirmed that nobody is raised.
 func (l *Ledger) Rebuild(highest int64) {
 	l.sums = nil
-	l.Continue(highest)
+	l.Continue(max(highest, l.revision+1)) // decisions of the lost ledger may be on their way, whatever was seen of it
 	for cluster, e := range l.entries {
 		l.entries[cluster] = Entry{Granted: amount.Max(unknown(l.budget), e.Granted), Target: zero(l.budget)}
 	}

@@ -273,7 +273,7 @@ func TestSteps(t *testing.T) {
 		},
 		"rebuild: the counter never goes back": {
 			step: func(l *ledger.Ledger) { l.Rebuild(9) },
-			want: state{10, entries{}},
+			want: state{11 + ledger.Gap, entries{}},
 		},
 		"gone: the entry goes, the counter stays": {
 			before: entries{"a": entry(7, 60, 20)},
@@ -294,3 +294,13 @@ func TestSteps(t *testing.T) {
 
 // gap is what the counter skips after a ledger that was lost.
 const gap = 1 << 20
+
+// TestRebuildLeavesAGap rebuilds a ledger whose counter is as far as all that was seen: a decision of the lost one may still be on its
+// way, and is to be older than what comes.
+func TestRebuildLeavesAGap(t *testing.T) {
+	l := ledger.New(amount.List{pods: 30}, 41, map[string]ledger.Entry{"a": entry(41, 5, 5)})
+	l.Rebuild(41)
+	if l.Revision() < ledger.Gap {
+		t.Errorf("goes on after %d", l.Revision())
+	}
+}
