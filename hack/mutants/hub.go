@@ -52,7 +52,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share of other scopes is not written",
-		file:       deliverFile, old: `	case s.left(m), m.misfit != "":`, new: `	case s.left(m):`,
+		file:       deliverFile, old: `	case s.left(m), m.misfit != "", `, new: `	case s.left(m), `,
 		pkg: hubTests, test: "TestShareOfOtherScopesIsLeftAlone",
 	},
 	{
@@ -92,7 +92,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger that was just rebuilt has read nobody",
-		file:       decideFile, old: "		s.unread = true\n", new: "",
+		file:       decideFile, old: "		s.unread, s.rebuilt = true, true\n", new: "		s.rebuilt = true\n",
 		pkg: hubTests, test: "TestRolledBackLedgerOfAClusterThatIsAway",
 	},
 	{
@@ -147,7 +147,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a FederatedQuota waits by its finalizer for every member",
-		file:       scopeFile, old: "return s.removing() && len(s.ledger.Clusters()) == 0", new: "return s.removing()",
+		file:       scopeFile, old: "return s.removing() && !s.unseen && len(s.ledger.Clusters()) == 0", new: "return s.removing()",
 		pkg: hubTests, test: "TestDeletion",
 	},
 	{
