@@ -228,7 +228,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a lost ledger takes nobody in before it can be acted upon",
-		file:       decideFile, old: "	case s.early():\n", new: "",
+		file:       decideFile, old: "return s.unread && !s.removing() && (", new: "return s.rebuilt && s.unread && (",
 		pkg: hubTests, test: "TestLostLedgerThatNobodyCanActUpon",
 	},
 	{
