@@ -145,17 +145,22 @@ func (l *Ledger) Settle(cluster string, report Report) {
 			e.Granted[name] = e.Target[name]
 		}
 	}
+	e.charge(report)
+}
+
+// charge counts what a report of the entry's own revision shows of names that nothing is known of.
+func (e Entry) charge(report Report) {
+	if !e.confirmedBy(report) {
+		return
+	}
 	for name := range report.Hard {
-		if held, known := report.inUse(name); known && confirmed && !e.counts(name) {
+		if _, counted := e.Granted[name]; counted {
+			continue
+		}
+		if held, known := report.inUse(name); known {
 			e.Granted[name] = held
 		}
 	}
-}
-
-// counts says whether it is known what is granted of name.
-func (e Entry) counts(name corev1.ResourceName) bool {
-	_, ok := e.Granted[name]
-	return ok
 }
 
 // barredBy says whether a report without usage of name, of which nobody knows what is granted, shows that none can come into use
