@@ -37,9 +37,21 @@ func restored(t *testing.T) *world {
 	w.edit(mostOf("east", "east", "30"))
 	w.replaceStatus(old)
 	w.unmark("west")
+	w.begins()
+	return w
+}
+
+// begins starts the hub manager again, which has just begun to listen; it connects to these clusters if it is not connected yet.
+func (w *world) begins(machines ...string) {
+	w.t.Helper()
+	for _, name := range machines {
+		cluster := w.cluster(name)
+		cluster.Status.Initialization.InfrastructureProvisioned = new(true)
+		w.must(servers[hubName].Status().Update(w.t.Context(), cluster))
+	}
 	w.restart()
 	w.hub.stores.watched = true
-	return w
+	w.hub.stores.begin(w.clock.Now())
 }
 
 // duringReads has something happen while a round reads a member.
@@ -56,6 +68,7 @@ func (w *world) duringReads(member string, happen func()) {
 // TestRestoredFromBeforeAClusterWasSelected has only a look at the store of west tell what it holds.
 func TestRestoredFromBeforeAClusterWasSelected(t *testing.T) {
 	w := restored(t)
+	w.hub.stores.begin(time.Time{}) // rounds may be made before anybody looks
 	for range 4 {
 		if again := w.round().RequeueAfter; again == 0 || again > firstLook {
 			t.Errorf("looks again after %s", again)
@@ -78,7 +91,6 @@ func TestRestoredFromBeforeAClusterWasSelected(t *testing.T) {
 // TestLookWithinARound has the first look fall into a round, which knows nothing of what it found.
 func TestLookWithinARound(t *testing.T) {
 	w := restored(t)
-	w.hub.stores.begin(w.clock.Now())
 	w.duringReads("east", func() { w.hub.lookAtStores(t.Context(), everyone) })
 	for range 4 {
 		w.round()
@@ -91,7 +103,6 @@ func TestLookWithinARound(t *testing.T) {
 // TestLookThatFails has the first looks at a store be in vain: they say nothing of what it holds.
 func TestLookThatFails(t *testing.T) {
 	w := restored(t)
-	w.hub.stores.begin(w.clock.Now())
 	healthy := w.members.byName["west"].client
 	w.members.byName["west"].client = interceptor.NewClient(servers["west"], interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
@@ -114,29 +125,22 @@ func TestLookThatFails(t *testing.T) {
 // restored ledger knows, and it is about to tell.
 func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
 	for name, tc := range map[string]struct {
-		bare   bool
-		health clustercache.HealthCheckingState
-		later  time.Duration
-		want   string
+		machines []string
+		health   clustercache.HealthCheckingState
+		later    time.Duration
+		want     string
 	}{
-		"not tried yet":       {want: "east 10/10 Settled"},
-		"without any machine": {bare: true, want: "east 20/20 Settled"},
-		"tried in vain":       {health: clustercache.HealthCheckingState{LastProbeTime: epoch}, want: "east 20/20 Settled"},
-		"not tried for long":  {later: connecting, want: "east 20/20 Settled"},
+		"not tried yet":       {machines: []string{"west"}, want: "east 10/10 Settled"},
+		"without any machine": {want: "east 20/20 Settled"},
+		"tried in vain":       {machines: []string{"west"}, health: clustercache.HealthCheckingState{LastProbeTime: epoch}, want: "east 20/20 Settled"},
+		"not tried for long":  {machines: []string{"west"}, later: connecting, want: "east 20/20 Settled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "east", "west")
 			w.create(quotaName, mostOf("east, west", "east, west", "10"))
 			w.settle()
 			w.edit(mostOf("east, west", "west", "10"))
-			if !tc.bare {
-				cluster := w.cluster("west")
-				cluster.Status.Initialization.InfrastructureProvisioned = new(true)
-				w.must(servers[hubName].Status().Update(t.Context(), cluster))
-			}
-			w.restart()
-			w.hub.stores.watched = true
-			w.hub.stores.begin(w.clock.Now())
+			w.begins(tc.machines...)
 			w.hub.lookAtStores(t.Context(), func(member string) bool { return member == "east" })
 			w.members.byName["west"].err, w.members.byName["west"].health = clustercache.ErrClusterNotConnected, tc.health
 			w.clock.SetTime(w.clock.Now().Add(tc.later))
@@ -164,12 +168,7 @@ func TestConnectionWithinARound(t *testing.T) {
 	w.agents["west"].uses(list("pods", "20"))
 	w.edit(mostOf("east, west", "west", "10"))
 	w.replaceStatus(old)
-	cluster := w.cluster("west")
-	cluster.Status.Initialization.InfrastructureProvisioned = new(true)
-	w.must(servers[hubName].Status().Update(t.Context(), cluster))
-	w.restart()
-	w.hub.stores.watched = true
-	w.hub.stores.begin(w.clock.Now())
+	w.begins("west")
 	west := w.members.byName["west"]
 	west.err = clustercache.ErrClusterNotConnected
 	w.duringReads("east", func() {
@@ -184,19 +183,6 @@ func TestConnectionWithinARound(t *testing.T) {
 	}
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 10/20 Draining")
-}
-
-// begins starts the hub manager again, which has just begun to listen; it connects to these clusters if it is not connected yet.
-func (w *world) begins(machines ...string) {
-	w.t.Helper()
-	for _, name := range machines {
-		cluster := w.cluster(name)
-		cluster.Status.Initialization.InfrastructureProvisioned = new(true)
-		w.must(servers[hubName].Status().Update(w.t.Context(), cluster))
-	}
-	w.restart()
-	w.hub.stores.watched = true
-	w.hub.stores.begin(w.clock.Now())
 }
 
 // gaveUp has the hub manager have waited for first connections in vain, and looked at all stores that it could.
@@ -382,7 +368,6 @@ func TestRestoredAndRemoved(t *testing.T) {
 	if w.gone() {
 		t.Fatal("the FederatedQuota is gone, and west was told nothing")
 	}
-	w.hub.stores.begin(w.clock.Now())
 	w.hub.lookAtStores(t.Context(), everyone)
 	for range 6 {
 		w.round()
