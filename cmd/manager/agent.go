@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/spf13/cobra"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -55,8 +57,8 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 		return fmt.Errorf("setting up the watch over the store: %w", err)
 	}
 	needs := &member.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook(), Replica: string(uuid.NewUUID())}
-	if err := needs.Watch(ctx, mgr.GetCache()); err != nil {
-		return fmt.Errorf("watching workloads: %w", err)
+	if err := setUpNamespaces(ctx, mgr, needs); err != nil {
+		return fmt.Errorf("setting up the watch over namespaces with shares: %w", err)
 	}
 	shares := &member.ShareReconciler{
 		Client:   mgr.GetClient(),
@@ -76,14 +78,26 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	return webhook.setUp(ctx, mgr, namespace, needs, func() bool { return canary.Verdict().Stuck })
 }
 
+// setUpNamespaces adds what learns of pods and workloads to the manager.
+func setUpNamespaces(ctx context.Context, mgr ctrl.Manager, needs *member.Demand) error {
+	config := rest.CopyConfig(mgr.GetConfig())
+	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON, runtime.ContentTypeProtobuf
+	api, err := kubernetes.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	namespaces := &member.Namespaces{Reader: mgr.GetClient(), Follow: func(namespace string) (func(), error) {
+		return needs.Follow(ctx, api, namespace)
+	}}
+	return namespaces.SetupWithManager(mgr)
+}
+
 // agentObjects restricts what the agent caches.
 func agentObjects(namespace string) cache.Options {
-	objects := map[client.Object]cache.ByObject{
+	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhooks.ConfigurationName)},
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{namespace: {
 			FieldSelector: fields.OneTermEqualSelector("metadata.name", quotav1alpha1.HubLease),
 		}}},
-	}
-	maps.Copy(objects, member.CachedWorkloads())
-	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: objects}
+	}}
 }

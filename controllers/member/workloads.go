@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/internal/cost"
@@ -21,18 +20,7 @@ import (
 // +kubebuilder:rbac:groups=apps,resources=replicasets;statefulsets,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;patch
 
-// CachedWorkloads says what of pods and their workloads the agent keeps: as little as their demand can be told from. They
-// are watched in all namespaces, since those with shares come and go and a cache cannot follow them.
-func CachedWorkloads() map[client.Object]cache.ByObject {
-	return map[client.Object]cache.ByObject{
-		&corev1.Pod{}:         {Transform: trim},
-		&appsv1.ReplicaSet{}:  {Transform: trim},
-		&appsv1.StatefulSet{}: {Transform: trim},
-		&batchv1.Job{}:        {Transform: trim},
-	}
-}
-
-// trim takes from an object what nobody here reads.
+// trim takes from a pod or workload what nobody here reads: its demand can be told from little.
 func trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -101,25 +89,6 @@ func unscheduled(pod *corev1.Pod) []corev1.PodCondition {
 			return []corev1.PodCondition{{
 				Type: condition.Type, Status: condition.Status, Reason: condition.Reason, LastTransitionTime: condition.LastTransitionTime,
 			}}
-		}
-	}
-	return nil
-}
-
-// Watch keeps the book by the pods and workloads of the cluster.
-func (d *Demand) Watch(ctx context.Context, informers cache.Informers) error {
-	for _, kind := range []client.Object{&corev1.Pod{}, &appsv1.ReplicaSet{}, &appsv1.StatefulSet{}, &batchv1.Job{}} {
-		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
-		if err != nil {
-			return err
-		}
-		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { d.set(ctx, object) },
-			UpdateFunc: func(_, object any) { d.set(ctx, object) },
-			DeleteFunc: func(object any) { d.unset(ctx, object) },
-		})
-		if err != nil {
-			return err
 		}
 	}
 	return nil
