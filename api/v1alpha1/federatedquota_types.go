@@ -36,7 +36,7 @@ type FederatedQuota struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.scopes) == has(oldSelf.scopes) && (!has(self.scopes) || self.scopes == oldSelf.scopes)",message="scopes is immutable, as it is in a ResourceQuota: create another FederatedQuota"
 // +kubebuilder:validation:XValidation:rule="has(self.scopeSelector) == has(oldSelf.scopeSelector) && (!has(self.scopeSelector) || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable, since a member would not recount usage: create another FederatedQuota"
-// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || self.reserve.all(name, name in self.hard)",message="reserve may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
 type FederatedQuotaSpec struct {
 	// hard is the budget per resource name, as in a ResourceQuota: the most that all selected clusters may use together.
 	// +required
@@ -87,6 +87,7 @@ type FederatedQuotaSpec struct {
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 type ClusterName string
 
 // Placement selects Clusters: those that the selector matches and those that are named.
@@ -168,7 +169,7 @@ type DistributionRule struct {
 	Min map[corev1.ResourceName]resource.Quantity `json:"min,omitempty"`
 
 	// lendable is the part of min that other clusters may use while it is idle. It comes back as their usage ends.
-	// Defaults to nothing. It only counts in mode Auto.
+	// Defaults to nothing; what is above the min of a cluster counts as all of it. It only counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
@@ -245,11 +246,12 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type Admission struct {
-	// mode says what happens to a request that does not fit. Defaults to Hold.
+	// mode says what happens to a request that does not fit. Defaults to Hold. It only counts in mode Auto: with Static no request
+	// is held.
 	// +optional
 	Mode AdmissionMode `json:"mode,omitempty"`
 
-	// waitMilliseconds is how long a request may be held for a raise. Defaults to 500.
+	// waitMilliseconds is how long a request may be held for a raise. Defaults to 500. It only counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5000

@@ -122,12 +122,12 @@ removal: {policy: Delete, destroyed: [b]}
 		"empty hard":           {spec: "hard: {}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: 0: spec.hard in body should have at least 1 properties"},
 		"32 names in hard":     {spec: "hard: " + amounts(32) + "\nplacement: {clusters: [a]}"},
 		"33 names in hard":     {spec: "hard: " + amounts(33) + "\nplacement: {clusters: [a]}", want: "spec.hard: Too many: 33: must have at most 32 items"},
-		"hard is no quantity":  {spec: "hard: {pods: ten}\nplacement: {clusters: [a]}", want: `spec.hard.pods: Invalid value: "ten": spec.hard.pods in body should match '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'`},
+		"hard is no quantity":  {spec: "hard: {pods: ten}\nplacement: {clusters: [a]}", want: `spec.hard.pods: Invalid value: "ten": spec.hard.pods in body should match '^(\+|-)?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE](\+|-)?[0-9]{1,2})?$'`},
 		"unknown scope":        {spec: valid + "scopes: [Terminated]", want: `spec.scopes[0]: Unsupported value: "Terminated": supported values: "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"`},
 		"empty scopes":         {spec: valid + "scopes: []", want: "spec.scopes: Invalid value: 0: spec.scopes in body should have at least 1 items"},
 		"too many scopes":      {spec: valid + "scopes: " + many(9, func(int) string { return "BestEffort" }), want: "spec.scopes: Too many: 9: must have at most 8 items"},
 		"reserve within hard":  {spec: valid + "reserve: {pods: 1}"},
-		"reserve beyond hard":  {spec: valid + "reserve: {pods: 1, services: 1}", want: "spec: Invalid value: reserve may only name resources that hard names"},
+		"reserve beyond hard":  {spec: valid + "reserve: {pods: 1, services: 1}", want: "spec.reserve: Invalid value: may only name resources that hard names"},
 		"empty reserve":        {spec: valid + "reserve: {}", want: "spec.reserve: Invalid value: 0: spec.reserve in body should have at least 1 properties"},
 		"33 names in reserve":  {spec: "hard: " + amounts(32) + "\nplacement: {clusters: [a]}\nreserve: " + amounts(33), want: "spec.reserve: Too many: 33: must have at most 32 items"},
 		"no placement":         {spec: hard, want: "spec.placement: Required value"},
@@ -140,6 +140,7 @@ removal: {policy: Delete, destroyed: [b]}
 		"a cluster twice":      {spec: hard + "placement: {clusters: [a, a]}", want: `spec.placement.clusters[1]: Duplicate value: "a"`},
 		"a cluster of no name": {spec: hard + "placement: {clusters: ['']}", want: `spec.placement.clusters[0]: Invalid value: "": spec.placement.clusters[0] in body should be at least 1 chars long`},
 		"the longest name":     {spec: hard + "placement: {clusters: [" + long(253) + "]}"},
+		"a name with a space":  {spec: hard + "placement: {clusters: ['east ']}", want: `spec.placement.clusters[0]: Invalid value: "east ": spec.placement.clusters[0] in body should match '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$'`},
 		"too long a name":      {spec: hard + "placement: {clusters: [" + long(254) + "]}", want: "spec.placement.clusters[0]: Too long: may not be more than 253 bytes"},
 
 		"empty distribution":    {spec: valid + "distribution: {}", want: "spec.distribution: Invalid value: 0: spec.distribution in body should have at least 1 properties"},
@@ -191,7 +192,7 @@ func TestFederatedQuotaChange(t *testing.T) {
 		"scopeSelector added":     {from: valid, to: valid + high, want: selector},
 		"scopeSelector removed":   {from: valid + high, to: valid, want: selector},
 		"scopeSelector changed":   {from: valid + high, to: valid + low, want: selector},
-		"hard without a reserved": {from: valid + "reserve: {pods: 1}", to: "hard: {services: 1}\nplacement: {clusters: [a]}\nreserve: {pods: 1}", want: "spec: Invalid value: reserve may only name resources that hard names"},
+		"hard without a reserved": {from: valid + "reserve: {pods: 1}", to: "hard: {services: 1}\nplacement: {clusters: [a]}\nreserve: {pods: 1}", want: "spec.reserve: Invalid value: may only name resources that hard names"},
 	})
 }
 

@@ -41,10 +41,12 @@ func (s *scope) ready(abnormal bool) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 	}
-	waiting := s.waitingFor()
+	waiting, unseen := s.waitingFor(), "Waiting to hear what clusters hold: "+abbreviated(s.unseen)
 	switch {
-	case s.removing():
+	case s.removing() && waiting != "":
 		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
+	case s.removing():
+		return no(quotav1alpha1.ReasonRemoving, unseen)
 	case len(s.problems) > 0:
 		return no(quotav1alpha1.ReasonInvalidSpec, s.problems.ToAggregate().Error())
 	case s.conflict != "":
@@ -55,6 +57,8 @@ func (s *scope) ready(abnormal bool) metav1.Condition {
 		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+waiting)
 	case abnormal:
 		return no(quotav1alpha1.ReasonDegraded, "See the other conditions")
+	case len(s.unseen) > 0:
+		return no(quotav1alpha1.ReasonSettling, unseen)
 	case waiting != "":
 		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+waiting)
 	}

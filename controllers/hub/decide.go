@@ -36,7 +36,7 @@ func (s *scope) decide() {
 		}
 	}
 	s.await()
-	if !s.unseen {
+	if len(s.unseen) == 0 {
 		s.ledger.Steer(s.plan(), s.mayRaise)
 	}
 }

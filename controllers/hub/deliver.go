@@ -70,7 +70,7 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 // nextRound returns when to look again although nothing may happen.
 func (s *scope) nextRound() time.Duration {
 	looks := append(slices.Collect(maps.Values(s.awaited)), s.snapshotDue)
-	if s.unseen {
+	if len(s.unseen) > 0 {
 		looks = append(looks, firstLook)
 	}
 	if len(s.leftOut) > 0 || s.crowded {
@@ -143,7 +143,7 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 		return nil
 	case s.leaves(m):
 		return r.judge(ctx, s, m, r.remove(ctx, s, m))
-	case s.left(m), m.misfit != "", m.share == nil && s.unseen:
+	case s.left(m), m.misfit != "", m.share == nil && len(s.unseen) > 0:
 		return nil
 	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
 		r.remember(s, m, obstacle{})

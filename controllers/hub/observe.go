@@ -13,6 +13,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -114,7 +115,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 		r.read(ctx, s, m)
 		return nil // a member that cannot be read is a finding: the others go on
 	})
-	s.unseen = slices.ContainsFunc(found.expected.UnsortedList(), func(name string) bool { return s.byName[name] == nil || !s.byName[name].read() })
+	s.unseen = slices.DeleteFunc(sets.List(found.expected), func(name string) bool { return s.byName[name] != nil && s.byName[name].read() })
 	r.recall(s)
 	return s, nil
 }

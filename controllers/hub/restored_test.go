@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -154,6 +155,32 @@ func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
 			w.wantLedger("east 20/20 Settled", "west 10/10 Settled")
 		})
 	}
+}
+
+// TestNotReadyBeforeClustersAreHeard has a spec be changed, and its FederatedQuota be deleted, while nothing is decided.
+func TestNotReadyBeforeClustersAreHeard(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east", "east", "10"))
+	w.settle()
+	w.begins("west")
+	west := w.members.byName["west"]
+	west.err = clustercache.ErrClusterNotConnected
+	w.hub.lookAtStores(t.Context(), func(member string) bool { return member == "east" })
+
+	w.edit(mostOf("east", "east", "20"))
+	w.round()
+	w.act()
+	w.wantLedger("east 10/10 Settled")
+	w.wantConditions("!Ready Settling", "Reconciling Settling")
+	const waiting = "Waiting to hear what clusters hold: west"
+	if got := apimeta.FindStatusCondition(w.quota().Status.Conditions, quotav1alpha1.ConditionReady).Message; got != waiting {
+		t.Errorf("Ready says %q, want %q", got, waiting)
+	}
+	west.err = nil
+	w.hub.lookAtStores(t.Context(), everyone)
+	w.settle()
+	w.wantLedger("east 20/20 Settled")
+	w.wantConditions("Ready Settled")
 }
 
 // TestConnectionWithinARound has west be connected while a round reads east, to which west is one that cannot be read.

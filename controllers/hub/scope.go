@@ -43,9 +43,9 @@ type scope struct {
 	rebuilt bool
 	// lost says whether there may have been a ledger before this one that knows of nobody; observe fills it.
 	lost bool
-	// unseen says whether a Cluster is about to say what it holds, which a restored ledger may not know: nothing is decided on such a
-	// ledger. observe fills it.
-	unseen bool
+	// unseen are the Clusters that are about to say what they hold, which a restored ledger may not know: nothing is decided on such
+	// a ledger. observe fills it.
+	unseen []string
 	// marker is the highest revision that a marker on any Cluster notes.
 	marker int64
 	// before are the entries as they were stored, by cluster.
@@ -178,7 +178,9 @@ func (s *scope) halted() bool {
 func (s *scope) removing() bool { return !s.fq.DeletionTimestamp.IsZero() }
 
 // removed says whether every member has confirmed what removal asks for.
-func (s *scope) removed() bool { return s.removing() && !s.unseen && len(s.ledger.Clusters()) == 0 }
+func (s *scope) removed() bool {
+	return s.removing() && len(s.unseen) == 0 && len(s.ledger.Clusters()) == 0
+}
 
 // needsLive says whether the share of a cluster is to be read from its API server: what an entry is founded on, or ended
 // by, does not come from a cache.

@@ -6,9 +6,14 @@
 generate: $(TOOLS) ## Generate the deep copies of the API types.
 	$(CONTROLLER_GEN) object paths=./api/...
 
+# The generator's pattern of quantities lets through what is none, such as 1e1.5: one such object would end every watch of its kind.
+# Digits are bounded too, since to compute with a huge exponent takes minutes.
+QUANTITY := ^(\\+|-)?([0-9]{1,40}(\\.[0-9]{0,40})?|\\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE](\\+|-)?[0-9]{1,2})?$$
+
 .PHONY: manifests
 manifests: $(TOOLS) ## Generate the CRDs, the roles of the hub manager and of the agent, and the rules of its webhook.
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
+	sed -i -E 's/( pattern: ).*numkMGTPE.*/\1$(QUANTITY)/' config/crd/bases/*.yaml
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... output:rbac:dir=config/rbac/hub
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent paths=./controllers/member/... paths=./webhooks/member/... output:rbac:dir=config/rbac/agent
 	$(CONTROLLER_GEN) webhook paths=./webhooks/member/... output:webhook:dir=config/member/webhook

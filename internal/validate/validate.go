@@ -89,17 +89,27 @@ func resources(path *field.Path, list corev1.ResourceList) field.ErrorList {
 // mostCounted is the largest whole number that a ResourceQuota takes: it computes in thousandths, and they overflow above.
 const mostCounted = math.MaxInt64 / 1000
 
-// uncountable returns why a ResourceQuota does not take a quantity under a name that takes whole numbers alone, or "".
+// uncountable returns why a ResourceQuota does not take a quantity under a name that takes whole numbers alone, or why one under
+// another name would be nothing, or "".
 func uncountable(name corev1.ResourceName, q resource.Quantity) string {
 	switch {
 	case !integer(name):
-		return ""
+		return vanishing(name, q)
 	case !whole(name, q):
 		return "must be a whole number"
 	case q.CmpInt64(mostCounted) > 0:
 		return fmt.Sprintf("is too large: must be at most %d, above which ResourceQuota does not compute", int64(mostCounted))
 	}
 	return ""
+}
+
+// vanishing returns why a quantity would count as nothing, or "": it is less than the unit of its name, as 100m of memory are.
+func vanishing(name corev1.ResourceName, q resource.Quantity) string {
+	unit := resource.NewScaledQuantity(1, amount.Scale(name))
+	if q.Sign() <= 0 || q.Cmp(*unit) >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("must be 0 or at least %s, since less counts as nothing", unit.String())
 }
 
 // whole says whether a quantity is a multiple of the unit of its name.

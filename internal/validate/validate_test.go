@@ -48,6 +48,16 @@ distribution:
 		},
 		"many bytes":       {spec: `hard: {requests.storage: 8000Pi}`},
 		"a part of a core": {spec: `hard: {cpu: 100m}`},
+		"a part of a thousandth": {
+			spec: `hard: {requests.cpu: 500u}`,
+			want: `spec.hard[requests.cpu]: Invalid value: "500u": must be 0 or at least 1m, since less counts as nothing`,
+		},
+		"a part of a byte": {
+			spec: `hard: {requests.memory: 100m}`,
+			want: `spec.hard[requests.memory]: Invalid value: "100m": must be 0 or at least 1, since less counts as nothing`,
+		},
+		"a part of a byte beside many": {spec: `hard: {requests.memory: 0.1Gi}`},
+		"no memory":                    {spec: `hard: {requests.memory: "0"}`},
 		"a part of a pod": {
 			spec: `hard: {pods: 1500m}`,
 			want: `spec.hard[pods]: Invalid value: "1500m": must be a whole number`,
