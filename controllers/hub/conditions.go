@@ -41,12 +41,10 @@ func (s *scope) ready(abnormal bool) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 	}
-	waiting, unseen := s.waitingFor(), "Waiting to hear what clusters hold: "+abbreviated(s.unseen)
+	waiting := s.waitingFor()
 	switch {
-	case s.removing() && waiting != "":
-		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
 	case s.removing():
-		return no(quotav1alpha1.ReasonRemoving, unseen)
+		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
 	case len(s.problems) > 0:
 		return no(quotav1alpha1.ReasonInvalidSpec, s.problems.ToAggregate().Error())
 	case s.conflict != "":
@@ -57,8 +55,6 @@ func (s *scope) ready(abnormal bool) metav1.Condition {
 		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+waiting)
 	case abnormal:
 		return no(quotav1alpha1.ReasonDegraded, "See the other conditions")
-	case len(s.unseen) > 0:
-		return no(quotav1alpha1.ReasonSettling, unseen)
 	case waiting != "":
 		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+waiting)
 	}
@@ -74,12 +70,17 @@ func (s *scope) selectsAny() bool {
 	return false
 }
 
-// waitingFor names the clusters that are not settled, each with its state.
+// waitingFor names the clusters that are not settled, each with its state, and those without an entry that nothing is decided before.
 func (s *scope) waitingFor() string {
 	var names []string
 	for _, c := range s.fq.Status.Clusters {
 		if c.State != quotav1alpha1.ClusterSettled {
 			names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.State))
+		}
+	}
+	for _, name := range s.unseen {
+		if _, known := s.ledger.Entry(name); !known {
+			names = append(names, name+" (not heard yet)")
 		}
 	}
 	return abbreviated(names)

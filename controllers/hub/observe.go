@@ -154,6 +154,10 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
 		return
 	}
+	if r.silences.last(m.name, s.now) {
+		m.unreachable = noAnswer
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 	defer cancel()
 	key := client.ObjectKeyFromObject(m.cluster)
@@ -180,6 +184,7 @@ func (r *QuotaReconciler) readShare(ctx context.Context, s *scope, m *member, ke
 	}
 	share := &quotav1alpha1.QuotaShare{}
 	err = reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share)
+	r.silences.answered(m.name, ctx.Err() == nil, r.Clock.Now())
 	if client.IgnoreNotFound(err) == nil {
 		r.stores.saw(m.name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
 	}
@@ -278,11 +283,16 @@ func (r *QuotaReconciler) reader(ctx context.Context, m *member, live bool, key 
 	return r.Members.GetReader(ctx, key)
 }
 
+// noAnswer is why a member cannot be read whose API server did not answer in time.
+const noAnswer = "its API server does not answer"
+
 // unreadable returns why a member cannot be read, in words that stay the same while the reason does.
 func unreadable(cluster string, err error) string {
 	switch {
 	case errors.Is(err, clustercache.ErrClusterNotConnected):
 		return "there is no connection; see the Cluster's kubeconfig Secret " + cluster + "-kubeconfig and the cluster's API server"
+	case errors.Is(err, context.DeadlineExceeded):
+		return noAnswer
 	case isAbsentKind(err):
 		return "the API QuotaShare is not installed there; install the agent's manifests"
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):

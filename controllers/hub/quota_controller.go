@@ -57,8 +57,9 @@ type QuotaReconciler struct {
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
 
-	watcher clustercache.SourceWatcher[ctrl.Request]
-	stores  stores
+	watcher  clustercache.SourceWatcher[ctrl.Request]
+	stores   stores
+	silences silences
 	// memberTimeout is the constant of this name.
 	memberTimeout time.Duration
 	outcomes      sync.Map // of why a share could not be written, by outcomeKey

@@ -172,7 +172,7 @@ func TestNotReadyBeforeClustersAreHeard(t *testing.T) {
 	w.act()
 	w.wantLedger("east 10/10 Settled")
 	w.wantConditions("!Ready Settling", "Reconciling Settling")
-	const waiting = "Waiting to hear what clusters hold: west"
+	const waiting = "Waiting for clusters: west (not heard yet)"
 	if got := apimeta.FindStatusCondition(w.quota().Status.Conditions, quotav1alpha1.ConditionReady).Message; got != waiting {
 		t.Errorf("Ready says %q, want %q", got, waiting)
 	}

@@ -198,6 +198,14 @@ func TestMemberThatStallsOnReads(t *testing.T) {
 	w.hub.memberTimeout = stallTimeout
 	w.round()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable")
+
+	w.members.byName["west"].client = w.recorded("west")
+	w.hub.memberTimeout = time.Minute
+	w.round()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable") // it is not asked, or all rounds would wait for it
+	w.clock.SetTime(w.clock.Now().Add(firstSilence))
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
 // TestMemberThatStallsOnWrites sees that the others get their shares, and that the member keeps what it was granted.
