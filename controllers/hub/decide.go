@@ -46,7 +46,7 @@ func (s *scope) decide() {
 func (s *scope) rebuild() {
 	var highest int64
 	for _, m := range s.members {
-		if told := told(m.share); told != nil && (s.ledger.RolledBack(m.name, *told) || s.isAhead(m, *told)) {
+		if told := m.told(); told != nil && (s.ledger.RolledBack(m.name, *told) || s.isAhead(m, *told)) {
 			highest = max(highest, told.Revision, told.InForce)
 		}
 	}
@@ -103,7 +103,7 @@ func (s *scope) learn(m *member) {
 	}
 	if e, ok := s.ledger.Entry(m.name); ok && e.Revision == 0 {
 		if m.live && !s.rebuilt && !s.early() {
-			s.ledger.Adopt(m.name, told(m.share))
+			s.ledger.Adopt(m.name, m.told())
 		}
 		return
 	}
@@ -119,17 +119,17 @@ func (s *scope) learn(m *member) {
 }
 
 // told returns what a member's share says, or nil if it has none. A revision that no ledger gave says nothing.
-func told(share *quotav1alpha1.QuotaShare) *ledger.Share {
+func (m *member) told() *ledger.Share {
 	switch {
-	case share == nil:
+	case m.share == nil:
 		return nil
-	case forged(share) > 0:
+	case m.forged:
 		return &ledger.Share{}
 	}
 	return &ledger.Share{
-		Revision: share.Spec.Revision,
-		Hard:     amount.Saturate(share.Spec.Hard, amount.Up),
-		InForce:  share.Status.Revision,
+		Revision: m.share.Spec.Revision,
+		Hard:     amount.Saturate(m.share.Spec.Hard, amount.Up),
+		InForce:  m.share.Status.Revision,
 	}
 }
 

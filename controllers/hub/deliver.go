@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -306,11 +307,16 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 // a lower revision, and another limit at the same one.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
+	e, _ := s.ledger.Entry(m.name)
+	before := maps.Clone(m.share.Spec.Hard)
+	for name := range e.Granted { // the share may have names that a cache does not show yet: they are granted until they are dropped
+		before[name] = resource.Quantity{}
+	}
 	patch, err := write.MergePatch(map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ClusterAnnotation: m.uid, quotav1alpha1.RemovalAnnotation: nil}},
 		"spec": map[string]any{
 			"revision":  revision,
-			"hard":      write.Replacing(m.share.Spec.Hard, hard),
+			"hard":      write.Replacing(before, hard),
 			"admission": admissionPatch(s.admission()),
 			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
 			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),

@@ -35,6 +35,8 @@ type member struct {
 	replaced bool
 	// twin is the other Cluster that the share there was written for, or empty.
 	twin string
+	// forged says whether the share has a revision that no ledger gave.
+	forged bool
 	// selected says whether the placement selects the cluster; one that has an entry and is not selected is leaving.
 	selected bool
 	// unreachable says why the cluster could not be read, or is empty.
@@ -243,7 +245,8 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 		m.misfit = fmt.Sprintf("its share has other scopes, which cannot be changed: delete QuotaShare %s/%s there", share.Namespace, share.Name)
 		return
 	}
-	if revision := forged(share); revision > 0 {
+	if revision := highestOf(share); revision > max(ledger.MostRevision, fq.Status.Revision) {
+		m.forged = true
 		m.misfit = fmt.Sprintf("the hub has not written revision %d: delete QuotaShare %s/%s there, then its ResourceQuota behind broken glass", revision, share.Namespace, share.Name)
 		return
 	}
@@ -255,12 +258,9 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 	}
 }
 
-// forged returns the revision of a share, or that in force, if it is one that no ledger gives, else 0.
-func forged(share *quotav1alpha1.QuotaShare) int64 {
-	if highest := max(share.Spec.Revision, share.Status.Revision); highest > ledger.MostRevision {
-		return highest
-	}
-	return 0
+// highestOf returns the revision of a share, or that in force if it is higher.
+func highestOf(share *quotav1alpha1.QuotaShare) int64 {
+	return max(share.Spec.Revision, share.Status.Revision)
 }
 
 // replacedCluster is why the entry of a cluster stays as it is while another Cluster has its name.

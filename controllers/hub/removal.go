@@ -11,7 +11,8 @@ import (
 )
 
 // remove tells the share of a member that leaves what shall become of its ResourceQuota, and deletes it once the ledger notes
-// that: a share that somebody else has deleted before was told nothing.
+// that: a share that somebody else has deleted before was told nothing. Neither is done to a share that has changed since it was read:
+// another hub manager may have selected the cluster again.
 func (r *QuotaReconciler) remove(ctx context.Context, s *scope, m *member) error {
 	told := removalOf(m.share)
 	if told != "" && !m.share.DeletionTimestamp.IsZero() {
@@ -22,11 +23,12 @@ func (r *QuotaReconciler) remove(ctx context.Context, s *scope, m *member) error
 		return err
 	}
 	if told != "" {
-		return client.IgnoreNotFound(c.Delete(ctx, m.share.DeepCopy(), client.Preconditions{UID: &m.share.UID}))
+		return client.IgnoreNotFound(c.Delete(ctx, m.share.DeepCopy(), client.Preconditions{UID: &m.share.UID, ResourceVersion: &m.share.ResourceVersion}))
 	}
 	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
-		"uid":         m.share.UID,
-		"annotations": map[string]any{quotav1alpha1.RemovalAnnotation: cmp.Or(s.fq.Spec.Removal.Policy, quotav1alpha1.RemovalRetain)},
+		"uid":             m.share.UID,
+		"resourceVersion": m.share.ResourceVersion,
+		"annotations":     map[string]any{quotav1alpha1.RemovalAnnotation: cmp.Or(s.fq.Spec.Removal.Policy, quotav1alpha1.RemovalRetain)},
 	}})
 	if err != nil {
 		return err

@@ -57,6 +57,8 @@ type stores struct {
 	// watched says whether somebody is to look at the stores, since when that began.
 	watched bool
 	since   time.Time
+	// beat is when this process was last known to run, by the clock on the wall, which goes on while a machine sleeps.
+	beat time.Time
 }
 
 // store is what is known of one.
@@ -120,6 +122,10 @@ func (s *stores) saw(member string, share types.NamespacedName, version string) 
 		known.seen = map[types.NamespacedName]string{}
 	}
 	known.seen[share] = version
+	if known.holds == nil {
+		known.holds = sets.New[types.NamespacedName]()
+	}
+	known.holds.Insert(share)
 }
 
 // seenOf returns what rounds have read of the shares of a member.
@@ -155,10 +161,34 @@ func (s *stores) begin(now time.Time) {
 	s.since = now
 }
 
+// standstill is how long this process may be silent before what it knows of the stores counts as old. Meanwhile another hub manager may
+// have led, and the hub been restored to before that.
+const standstill = 3 * time.Second
+
+// alive notes that this process runs.
+func (s *stores) alive(now time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.resume(now)
+	s.beat = now.Round(0)
+}
+
+// resume begins anew if this process stood still.
+func (s *stores) resume(now time.Time) {
+	if s.beat.IsZero() || now.Round(0).Sub(s.beat) < standstill {
+		return
+	}
+	s.since, s.beat = now, now.Round(0)
+	for _, known := range s.byMember {
+		known.looked = false
+	}
+}
+
 // age returns for how long the stores have been looked at, and false if nobody is to look at them.
 func (s *stores) age(now time.Time) (time.Duration, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	s.resume(now)
 	if s.since.IsZero() {
 		return 0, s.watched
 	}
@@ -217,6 +247,7 @@ func (s *store) behind(list *metav1.PartialObjectMetadataList, seen map[types.Na
 // watchStores looks at the stores of all members again and again, and soon at those that there was no look at.
 func (r *QuotaReconciler) watchStores(ctx context.Context) error {
 	r.stores.begin(r.Clock.Now())
+	go wait.UntilWithContext(ctx, func(context.Context) { r.stores.alive(r.Clock.Now()) }, firstLook)
 	var last time.Time
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		all := r.Clock.Since(last) >= storeInterval
@@ -297,8 +328,8 @@ func (r *QuotaReconciler) unknown(ctx context.Context, member string, shares set
 
 // survey returns what looks have found of a share, and who is about to say so: this hub manager may lead for a moment only.
 func (r *QuotaReconciler) survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) survey {
-	found := r.stores.survey(share)
 	age, watched := r.stores.age(r.Clock.Now())
+	found := r.stores.survey(share)
 	if !watched || age >= looking {
 		return found
 	}

@@ -319,8 +319,27 @@ func TestNoReadoption(t *testing.T) {
 	w.wantsReason("NameTaken")
 }
 
-// TestStaleRelease has a second agent release what the first has taken over again: no limit goes up, and it is taken over
-// once more. The hub sees less than it has granted and confirms it.
+// TestStaleDelete has a second agent, whose cache still shows the share that left, meet the ResourceQuota of the one that came since.
+func TestStaleDelete(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.leave("Delete")
+	stale := w.status()
+	w.reconcile()
+	w.share(2, "pods", "20")
+	w.reconcile()
+	w.count("pods", "3")
+	w.reconcile()
+	w.wantsReport(2, l{"pods", "20"}, l{"pods", "3"})
+
+	second := w.newAgent()
+	second.Client = frozen(as(t, agent), stale)
+	if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err == nil && !soon(result) {
+		t.Error("want a conflict and another look")
+	}
+	w.wantsQuota("2", "pods", "20")
+}
+
+// TestStaleRelease has a second agent meet what the first has taken over again.
 func TestStaleRelease(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	w.leave("Retain")
@@ -336,11 +355,9 @@ func TestStaleRelease(t *testing.T) {
 	if result, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key}); err == nil && !soon(result) {
 		t.Error("want a refusal, or a conflict and another look")
 	}
+	w.wantsQuota("2", "pods", "4")
 	w.reconcile()
-	w.wantsReport(2, l{"pods", "3"}, l{"pods", "3"})
-	w.share(3, "pods", "4")
-	w.reconcile()
-	w.wantsReport(3, l{"pods", "4"}, l{"pods", "3"})
+	w.wantsReport(2, l{"pods", "4"}, l{"pods", "3"})
 }
 
 // TestReleasesWhatItRead has a second agent release, by what it read before, what the first has released and taken over again:

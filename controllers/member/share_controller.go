@@ -210,15 +210,15 @@ func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) boo
 	return !forShare(share, quota) || brokenGlass(quota) != "" || stateOf(quota).Outdates(share.Spec.Revision)
 }
 
-// stillThere returns why nothing is to begin on account of a share: another agent may have ended on account of this very
-// share, which is still in the cache, what it stood for.
+// stillThere returns why nothing is to begin or to end on account of a share: another agent may have acted on this very share, which
+// is still in the cache, and on one that came after it. The ResourceQuota has to be read before: it belongs to this share then.
 func (r *ShareReconciler) stillThere(ctx context.Context, share *quotav1alpha1.QuotaShare) error {
 	live := &quotav1alpha1.QuotaShare{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(share), live)
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	if live.UID == share.UID && live.DeletionTimestamp.IsZero() && live.Spec.Revision == share.Spec.Revision {
+	if live.UID == share.UID && live.DeletionTimestamp.IsZero() == share.DeletionTimestamp.IsZero() && live.Spec.Revision == share.Spec.Revision {
 		return nil
 	}
 	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted or changed"))
@@ -271,6 +271,9 @@ func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.Quota
 }
 
 func (r *ShareReconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	if err := r.stillThere(ctx, share); err != nil {
+		return err
+	}
 	switch quotav1alpha1.RemovalPolicy(share.Annotations[quotav1alpha1.RemovalAnnotation]) {
 	case quotav1alpha1.RemovalDelete:
 		return client.IgnoreNotFound(r.Delete(ctx, quota, client.Preconditions{UID: &quota.UID}))

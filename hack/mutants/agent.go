@@ -73,6 +73,11 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestReleasedIsNotTakenBack",
 	},
 	{
+		protection: "release: on account of a share that is still there",
+		file:       shareFile, old: "if live.UID == share.UID &&", new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",
+		pkg: agentTests, test: "TestStaleDelete",
+	},
+	{
 		protection: "enforce: limit and revision in one write",
 		file:       enforceFile, old: "text := strconv.FormatInt(revision, 10)", new: "text := strconv.FormatInt(max(1, revisionOf(quota)), 10)",
 		pkg: agentTests, test: "TestRaiseAndLower/confirm",

@@ -97,7 +97,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "no ledger goes on from a revision that no ledger gave",
-		file:       decideFile, old: "case forged(share) > 0:", new: "case false:",
+		file:       decideFile, old: "case m.forged:", new: "case false:",
 		pkg: hubTests, test: "TestForgedRevision",
 	},
 	{
@@ -147,7 +147,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a FederatedQuota waits by its finalizer for every member",
-		file:       scopeFile, old: "return s.removing() && !s.unseen && len(s.ledger.Clusters()) == 0", new: "return s.removing()",
+		file:       scopeFile, old: "return s.removing() && len(s.unseen) == 0 && len(s.ledger.Clusters()) == 0", new: "return s.removing()",
 		pkg: hubTests, test: "TestDeletion",
 	},
 	{
@@ -218,7 +218,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "nothing is decided before all clusters that can be reached were looked at",
-		file:       decideFile, old: "	if !s.unseen {", new: "	if true {",
+		file:       decideFile, old: "	if len(s.unseen) == 0 {", new: "	if true {",
 		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
 	},
 	{
@@ -243,12 +243,37 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "no share that is missing is written before all clusters that can be reached were looked at",
-		file:       deliverFile, old: ", m.share == nil && s.unseen:", new: ":",
+		file:       deliverFile, old: ", m.share == nil && len(s.unseen) > 0:", new: ":",
 		pkg: hubTests, test: "TestRestoredFromBeforeAClusterLeft",
 	},
 	{
 		protection: "no FederatedQuota goes before all clusters that can be reached were looked at",
-		file:       scopeFile, old: "s.removing() && !s.unseen && len", new: "s.removing() && len",
+		file:       scopeFile, old: "s.removing() && len(s.unseen) == 0 && len", new: "s.removing() && len",
 		pkg: hubTests, test: "TestRestoredAndRemoved",
+	},
+	{
+		protection: "what a hub manager knew of stores before it stood still is looked at again",
+		file:       "controllers/hub/stores.go", old: "		known.looked = false\n", new: "",
+		pkg: hubTests, test: "TestPausedLeaderOverARestore",
+	},
+	{
+		protection: "a share that rounds have read counts before a look has found it",
+		file:       "controllers/hub/stores.go", old: "	known.holds.Insert(share)\n", new: "",
+		pkg: hubTests, test: "TestRestoreRightAfterAJoin",
+	},
+	{
+		protection: "names that a cache does not show go from a share with the others",
+		file:       deliverFile, old: "		before[name] = resource.Quantity{}", new: "		_, _ = name, resource.Quantity{}",
+		pkg: hubTests, test: "TestNamesThatTheCacheDoesNotShow",
+	},
+	{
+		protection: "an order to remove does not reach a share that has changed since",
+		file:       "controllers/hub/removal.go", old: "		\"resourceVersion\": m.share.ResourceVersion,\n", new: "",
+		pkg: hubTests, test: "TestLateOrderToRemove",
+	},
+	{
+		protection: "a ledger goes by the revisions that it gave, however high",
+		file:       observeFile, old: "revision > max(ledger.MostRevision, fq.Status.Revision)", new: "revision > ledger.MostRevision",
+		pkg: hubTests, test: "TestRevisionsNearTheMost",
 	},
 }
