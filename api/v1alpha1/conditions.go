@@ -48,7 +48,7 @@ const (
 const (
 	// ReasonSettled means that every selected member enforces its target.
 	ReasonSettled = "Settled"
-	// ReasonSettling means that a limit is on its way to a member.
+	// ReasonSettling means that a limit is on its way to a member, or that members are about to say what they hold.
 	ReasonSettling = "Settling"
 	// ReasonDegraded means that one or more members are held back; the other conditions say which and why.
 	ReasonDegraded = "Degraded"
