@@ -148,12 +148,13 @@ func workloadOf(object any) (demand.Workload, bool) {
 	switch o := object.(type) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
+		w.Blocked = true // until its controller says that it failed, it is still about to make its pods
 		for _, condition := range o.Status.Conditions {
 			if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
-				w.RefusedBy = exceeded(condition.Message)
+				// The message is of the first failure, whatever the later ones were, until the controller fails no more.
+				w.Blocked, w.RefusedBy = false, exceeded(condition.Message)
 			}
 		}
-		w.Blocked = w.RefusedBy == "" // until its controller says so it is still about to make its pods
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
@@ -169,10 +170,14 @@ func workloadOf(object any) (demand.Workload, bool) {
 	}
 }
 
-// exceeded returns the name of the quota that a message says was exceeded, as the API server writes it, "" if there is none.
+// exceeded returns the name of the quota that a message says was exceeded, as the API server writes it, "" if there is none: the
+// fence gives its reason in place of a name.
 func exceeded(message string) string {
 	_, rest, _ := strings.Cut(message, "exceeded quota: ")
 	name, _, _ := strings.Cut(rest, ",")
+	if strings.Contains(name, " ") {
+		return ""
+	}
 	return name
 }
 

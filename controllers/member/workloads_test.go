@@ -127,12 +127,14 @@ func TestJobPods(t *testing.T) {
 	}
 }
 
-// TestRefusedReplicaSets has a ReplicaSet count as refused by the quota that its controller says did it.
+// TestRefusedReplicaSets has a ReplicaSet count as refused by the quota that its controller says did it, and as blocked until its
+// controller says that it failed: what it says is why it failed first.
 func TestRefusedReplicaSets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		message string
 		status  corev1.ConditionStatus
 		want    string
+		blocked bool
 	}{
 		"by a quota": {
 			message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3`,
@@ -142,16 +144,28 @@ func TestRefusedReplicaSets(t *testing.T) {
 			message: `admission webhook "pods.fedquota.io" denied the request: exceeded quota: team.compute, requested: pods=1, used: pods=3, limited: pods=3; fleet: used pods=24 of 24`,
 			status:  corev1.ConditionTrue, want: "team.compute",
 		},
-		"by a quota, before": {message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1`, status: corev1.ConditionFalse},
-		"by something else":  {message: `pods "web-1" is forbidden: violates PodSecurity`, status: corev1.ConditionTrue},
+		"by the fence": {
+			message: `resourcequotas "compute" is forbidden: ValidatingAdmissionPolicy 'fedquota-fence' with binding 'fedquota-fence' denied request: exceeded quota: the limit is being lowered`,
+			status:  corev1.ConditionTrue,
+		},
+		"by a quota, before":          {message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1`, status: corev1.ConditionFalse, blocked: true},
+		"by something else":           {message: `pods "web-1" is forbidden: violates PodSecurity`, status: corev1.ConditionTrue},
+		"before its quota is counted": {message: `pods "web-1" is forbidden: status unknown for quota: compute, resources: pods`, status: corev1.ConditionTrue},
+		"without its service account": {
+			message: `pods "web-" is forbidden: error looking up service account team/web: serviceaccount "web" not found`, status: corev1.ConditionTrue,
+		},
+		"without a request": {message: `pods "web-1" is forbidden: failed quota: compute: must specify requests.cpu for: web`, status: corev1.ConditionTrue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
 				{Type: appsv1.ReplicaSetReplicaFailure, Status: tc.status, Message: tc.message},
 			}}}
-			if w, _ := workloadOf(set); w.RefusedBy != tc.want || w.Blocked != (tc.want == "") {
+			if w, _ := workloadOf(set); w.RefusedBy != tc.want || w.Blocked != tc.blocked {
 				t.Errorf("refused by %q, blocked: %t", w.RefusedBy, w.Blocked)
 			}
 		})
+	}
+	if w, _ := workloadOf(&appsv1.ReplicaSet{}); !w.Blocked {
+		t.Error("a new ReplicaSet is not about to make its pods")
 	}
 }
