@@ -86,6 +86,7 @@ type workload struct {
 	denied  string                 // the share that denied a request of it last, since it last lacked nothing
 	asked   map[string]amount.List // what a request of it asked for that did not fit a share since then, by share
 	room    map[string]spell       // of room for one of its pods that it makes nothing of, by share
+	lacked  map[string]bool        // the shares that were seen without room for one of its pods since it was denied last
 }
 
 // spell is the time through which something was seen again and again.
@@ -175,6 +176,7 @@ func (b *Book) DeleteShare(share types.NamespacedName) {
 	for _, w := range ns.workloads {
 		delete(w.asked, share.Name)
 		delete(w.room, share.Name)
+		delete(w.lacked, share.Name)
 		if w.denied == share.Name {
 			w.denied = ""
 		}
@@ -255,7 +257,7 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 		w.missing, w.since, w.room = missing, now, nil
 	}
 	if missing == 0 {
-		w.denied, w.asked = "", nil
+		w.denied, w.asked, w.lacked = "", nil, nil
 	}
 	return lacked || missing > 0
 }
@@ -297,7 +299,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
-			w.denied = share.Name
+			w.denied, w.lacked = share.Name, nil
 			w.ask(share.Name, r.unit) // it may not have been known yet when it asked
 		}
 		return

@@ -186,3 +186,64 @@ func TestRefusedByAnother(t *testing.T) {
 		})
 	}
 }
+
+// TestSecondShareIsRaised has a workload be refused by another quota at first, while the share is full: when the share is raised, that
+// refusal is too old to keep the workload asleep.
+func TestSecondShareIsRaised(t *testing.T) {
+	const raised = 60
+	other := types.NamespacedName{Namespace: key.Namespace, Name: "other"}
+	deniedBy := func(share types.NamespacedName) event {
+		return func(b *demand.Book, _ *quotav1alpha1.QuotaShare, now time.Time) {
+			b.Hold(share, web, onePod, cpus(1, 1), now)
+			b.End(share, web, cpus(1, 1), false, now)
+		}
+	}
+	for name, tc := range map[string]struct {
+		refusedBy string // as its controller says all the time
+		at        story
+		want      int64 // pods that it needs, and that it is woken for
+	}{
+		"its controller says so":                                   {refusedBy: other.Name, want: 3},
+		"it was denied":                                            {at: story{0: deniedBy(other)}, want: 3},
+		"it was denied, and by this one since":                     {at: story{0: deniedBy(other), 30: deniedBy(key)}, want: 3},
+		"and is denied once more":                                  {refusedBy: other.Name, at: story{raised: deniedBy(other)}},
+		"and is denied once more, before the raise":                {refusedBy: other.Name, at: story{raised - 1: deniedBy(other)}, want: 3},
+		"and a tenant's quota refuses it, of which nobody is told": {refusedBy: "own", want: 3},
+		"and had all its pods meanwhile": {refusedBy: other.Name, at: story{raised: func(b *demand.Book, _ *quotav1alpha1.QuotaShare, now time.Time) {
+			b.SetWorkload(workload(0), now)
+			w := workload(3)
+			w.RefusedBy = other.Name
+			b.SetWorkload(w, now.Add(-later))
+		}}},
+		"and the share is another one": {refusedBy: other.Name, at: story{raised: func(b *demand.Book, _ *quotav1alpha1.QuotaShare, _ time.Time) {
+			b.DeleteShare(key)
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, s := demand.NewBook(), share()
+			w := workload(3)
+			w.RefusedBy = tc.refusedBy
+			b.SetWorkload(w, start)
+			s.Status.Hard, s.Status.Used = s.Spec.Hard, s.Spec.Hard
+			for second := range raised + 1 {
+				now := start.Add(time.Duration(second) * time.Second)
+				if happens := tc.at[second]; happens != nil {
+					happens(b, s, now)
+				}
+				if second == raised {
+					s.Status.Used = corev1.ResourceList{}
+				}
+				if got := total(b, s, now)["pods"]; second == raised && got != tc.want {
+					t.Errorf("demand for %d pods, want %d", got, tc.want)
+				}
+			}
+			var asleep int64
+			for _, sleeper := range b.Asleep(s, start.Add(raised*time.Second)) {
+				asleep += sleeper.Missing
+			}
+			if asleep != tc.want {
+				t.Errorf("%d missing pods of sleepers, want %d", asleep, tc.want)
+			}
+		})
+	}
+}

@@ -128,11 +128,12 @@ func (w *workload) asks(share *quotav1alpha1.QuotaShare, refusals map[Owner]*ref
 func (w *workload) stopped(now time.Time) bool { return !w.Blocked && now.Sub(w.since) >= patience }
 
 // futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it, or it has
-// made none for a while.
+// made none for a while. What refused it before the share was seen without room may have room itself by now.
 func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now time.Time) bool {
 	left := amount.Sub(amount.Saturate(share.Status.Hard, amount.Down), amount.Saturate(share.Status.Used, amount.Up))
 	if !left.Covers(unit) {
 		delete(w.room, share.Name)
+		w.lack(share.Name)
 		return false
 	}
 	if w.room == nil {
@@ -145,7 +146,16 @@ func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now
 	room.seen = now
 	w.room[share.Name] = room
 	refusedBy := w.refusedBy()
-	return refusedBy != "" && refusedBy != share.Name || now.Sub(room.since) >= futileAfter
+	byAnother := refusedBy != "" && refusedBy != share.Name && !w.lacked[share.Name]
+	return byAnother || now.Sub(room.since) >= futileAfter
+}
+
+// lack takes down that a share has no room for a pod of the workload.
+func (w *workload) lack(share string) {
+	if w.lacked == nil {
+		w.lacked = map[string]bool{}
+	}
+	w.lacked[share] = true
 }
 
 // Hopeless says whether a request asks for more than all clusters may use together, as far as the share knows.
