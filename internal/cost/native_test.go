@@ -39,6 +39,7 @@ const podScoped = "pods requests.cpu requests.memory limits.cpu"
 
 type row struct {
 	scopes string // of the quota, as YAML of its spec
+	limits string // of a LimitRange beside it, as YAML of its spec
 	object string // as YAML
 	none   bool   // nothing is charged
 }
@@ -79,6 +80,22 @@ spec:
 	"pod, huge pages and requests of the whole": {object: `
 kind: Pod
 spec: {resources: {requests: {cpu: 5}}, containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 64Mi}, limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}}]}`},
+	"pod, defaults": {limits: `
+limits:
+- {type: Pod, max: {cpu: 100, memory: 100Gi}}
+- {type: Container, min: {cpu: 100m}, max: {memory: 2Gi}, defaultRequest: {memory: 64Mi}, default: {cpu: 4, ephemeral-storage: 2Gi, example.com/gpu: 1}}`, object: `
+kind: Pod
+spec:
+  initContainers: [{name: i, image: i}, {name: s, image: i, restartPolicy: Always, resources: {requests: {memory: 1Gi}}}]
+  containers: [{name: a, image: i}, {name: b, image: i, resources: {limits: {cpu: 3}}}, {name: c, image: i, resources: {requests: {cpu: 500m}}}]`},
+	"pod, defaults beside resources of the whole": {limits: `
+limits: [{type: Container, defaultRequest: {cpu: 200m, memory: 64Mi}, default: {cpu: 1, memory: 1Gi}}]`, object: `
+kind: Pod
+spec: {resources: {limits: {cpu: 6, memory: 4Gi}}, containers: [{name: a, image: i}, {name: b, image: i}]}`},
+	"pod, no best effort by defaults": {scopes: "{scopes: [NotBestEffort]}", limits: `
+limits: [{type: Container, defaultRequest: {cpu: 200m, memory: 64Mi}, default: {cpu: 1}}]`, object: `
+kind: Pod
+spec: {containers: [{name: a, image: i}]}`},
 	"pod, extended resources": {object: `
 kind: Pod
 spec: {containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1, memory: 1Gi, example.com/gpu: 2, hugepages-2Mi: 4Mi, deviceclass.resource.kubernetes.io/gpu: 3}}}]}`},
@@ -151,6 +168,7 @@ func TestNative(t *testing.T) {
 	namespaces := map[string]string{}
 	for name, r := range rows {
 		namespaces[name] = c.quota(t, fmt.Sprintf("row-%d", len(namespaces)), r.scopes)
+		c.limit(t, namespaces[name], r.limits)
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +186,7 @@ func TestNative(t *testing.T) {
 			}
 			if pod, ok := object.(*corev1.Pod); ok {
 				written, _ := decode(t, r.object)
-				made := &corev1.Pod{Spec: *cost.OfTemplate(&written.(*corev1.Pod).Spec)}
+				made := &corev1.Pod{Spec: *c.defaults(t, namespaces[name]).To(cost.OfTemplate(&written.(*corev1.Pod).Spec))}
 				made.Spec.Overhead = pod.Spec.Overhead // admission sets it
 				got := cost.Charge{Resource: cost.Pods, Object: made}.To(&quota.Spec, quota.Status.Hard)
 				if diff := cmp.Diff(values(want), values(got)); diff != "" {
@@ -279,6 +297,31 @@ func (c cluster) quota(t *testing.T, namespace, scopes string) string {
 		}
 	}
 	return namespace
+}
+
+// limit makes a LimitRange, if the YAML of its spec says something.
+func (c cluster) limit(t *testing.T, namespace, spec string) {
+	t.Helper()
+	if spec == "" {
+		return
+	}
+	limits := &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "limits"}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &limits.Spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Create(t.Context(), limits); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// defaults returns what the LimitRange of a namespace gives, if there is one.
+func (c cluster) defaults(t *testing.T, namespace string) cost.Defaults {
+	t.Helper()
+	limits := &corev1.LimitRange{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "limits"}, limits); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return cost.DefaultsOf(limits)
 }
 
 // counted waits until the quota is in force.

@@ -42,12 +42,12 @@ func withRequests(containers []corev1.Container) []corev1.Container {
 	return filled
 }
 
-// withMissing returns requests with those of the limits that they lack.
-func withMissing(requests, limits corev1.ResourceList) corev1.ResourceList {
-	if len(limits) == 0 {
-		return requests
+// withMissing returns a list with what it lacks of others.
+func withMissing(list, others corev1.ResourceList) corev1.ResourceList {
+	if len(others) == 0 {
+		return list
 	}
-	filled := maps.Clone(limits)
-	maps.Copy(filled, requests)
+	filled := maps.Clone(others)
+	maps.Copy(filled, list)
 	return filled
 }
