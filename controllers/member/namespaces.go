@@ -20,7 +20,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/write"
 )
 
-// Namespaces has pods and workloads watched where there is a share, and nowhere else: the agent holds nothing, and is sent
+// Namespaces has pods, LimitRanges and workloads watched where there is a share, and nowhere else: the agent holds nothing, and is sent
 // nothing, that no share charges.
 type Namespaces struct {
 	// Reader knows the shares.
@@ -68,20 +68,25 @@ func (n *Namespaces) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// Follow keeps the book by the pods and workloads of a namespace, until it is told to stop or the context ends. When stop has
-// returned, the book knows nothing of the namespace. Pods come first: a workload would seem to lack those not known yet.
+// Follow keeps the book by the pods, LimitRanges and workloads of a namespace, until it is told to stop or the context ends. When stop
+// has returned, the book knows nothing of the namespace. Workloads come last: one would seem to lack pods that are not known yet, and to
+// need less for each than a LimitRange gives it.
 func (d *Demand) Follow(ctx context.Context, api kubernetes.Interface, namespace string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	objects := informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithNamespace(namespace), informers.WithTransform(trim))
-	pods, err := d.take(ctx, objects.Core().V1().Pods().Informer())
-	if err != nil {
-		cancel()
-		return nil, err
+	var first []toolscache.DoneChecker
+	for _, informer := range []toolscache.SharedIndexInformer{objects.Core().V1().Pods().Informer(), objects.Core().V1().LimitRanges().Informer()} {
+		taken, err := d.take(ctx, informer)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		first = append(first, taken.HasSyncedChecker())
 	}
 	objects.StartWithContext(ctx)
 	var rest sync.WaitGroup
 	rest.Go(func() {
-		if !toolscache.WaitFor(ctx, "", pods.HasSyncedChecker()) {
+		if !toolscache.WaitFor(ctx, "", first...) {
 			return
 		}
 		for _, workloads := range []toolscache.SharedIndexInformer{

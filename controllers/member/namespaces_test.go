@@ -28,10 +28,7 @@ import (
 // TestNamespaces has the book know of workloads where there is a share, for as long as there is one, by the rights of the agent.
 func TestNamespaces(t *testing.T) {
 	w, elsewhere := newWorld(t), newNamespace(t)
-	config := rest.CopyConfig(server)
-	config.Impersonate.UserName = agent
-	api, err := kubernetes.NewForConfig(config)
-	must(t, err)
+	api := agentsAPI(t)
 	d := &member.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
 	namespaces := &member.Namespaces{Reader: as(t, agent), Follow: func(namespace string) (func(), error) {
 		return d.Follow(t.Context(), api, namespace)
@@ -43,13 +40,7 @@ func TestNamespaces(t *testing.T) {
 			must(t, err)
 		}
 	}
-	lacking := func(namespace string) int64 {
-		t.Helper()
-		share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: w.key.Name}}
-		share.Spec.Hard = list("pods", "10")
-		needs, _ := d.Book.Demand(share, time.Now().Add(time.Minute))
-		return demand.Total(needs)[corev1.ResourcePods]
-	}
+	lacking := func(namespace string) int64 { return lacking(d.Book, namespace)[corev1.ResourcePods] }
 	heard := func(context.Context) string { return cmp.Diff(int64(3), lacking(w.key.Namespace)) }
 
 	for _, namespace := range []string{w.key.Namespace, elsewhere} {
@@ -82,62 +73,137 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestPodsFirst has an agent that starts not take pods for lacking that it does not know yet: somebody would be lowered for them.
-func TestPodsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db := statefulSet("team", "db", 3)
-		db.UID = "db"
-		api := slowPods{Clientset: fake.NewClientset(db), listed: make(chan struct{})}
-		d := &member.Demand{Client: noShares{}, Clock: clock.RealClock{}, Book: demand.NewBook()}
-		stop, err := d.Follow(t.Context(), api, "team")
-		must(t, err)
-		defer stop()
-		lacking := func() amount.List {
-			share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "compute"}}
-			share.Spec.Hard = list("pods", "10")
-			needs, _ := d.Book.Demand(share, time.Now().Add(time.Minute))
-			return demand.Total(needs)
-		}
+// TestLimitRanges has the book know what a LimitRange gives to pods, as long as there is one, by the rights of the agent.
+func TestLimitRanges(t *testing.T) {
+	namespace := newNamespace(t)
+	d := &member.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
+	must(t, as(t, admin).Create(t.Context(), statefulSet(namespace, "db", 3)))
+	stop, err := d.Follow(t.Context(), agentsAPI(t), namespace)
+	must(t, err)
+	defer stop()
+	heard := func(want amount.List) {
+		t.Helper()
+		eventually(t, func(context.Context) string { return cmp.Diff(want, lacking(d.Book, namespace)) })
+	}
 
-		synctest.Wait()
-		if got := lacking(); !got.IsZero() {
-			t.Errorf("lacking before pods are known: %v", got)
-		}
-		close(api.listed)
-		synctest.Wait()
-		if diff := cmp.Diff(amount.List{"pods": 3}, lacking()); diff != "" {
-			t.Errorf("lacking once they are known (-want +got):\n%s", diff)
-		}
-	})
+	heard(amount.List{"pods": 3})
+	limits := limitRange(namespace, "2")
+	must(t, as(t, admin).Create(t.Context(), limits))
+	heard(amount.List{"pods": 3, "requests.cpu": 6000})
+	limits.Spec.Limits[0].DefaultRequest = list("cpu", "1")
+	must(t, as(t, admin).Update(t.Context(), limits))
+	heard(amount.List{"pods": 3, "requests.cpu": 3000})
+	must(t, as(t, admin).Delete(t.Context(), limits))
+	heard(amount.List{"pods": 3})
 }
 
-// slowPods is an API server that takes its time to list pods.
-type slowPods struct {
+// TestWorkloadsComeLast has an agent that starts not take pods for lacking that it does not know yet, nor for cheaper than they will
+// be: somebody would be lowered for them, or woken in vain.
+func TestWorkloadsComeLast(t *testing.T) {
+	for _, slow := range []string{"pods", "limitranges"} {
+		t.Run(slow, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testWorkloadsComeLast(t, slow) })
+		})
+	}
+}
+
+func testWorkloadsComeLast(t *testing.T, slow string) {
+	t.Helper()
+	db := statefulSet("team", "db", 3)
+	db.UID = "db"
+	api := slowLists{Clientset: fake.NewClientset(db, limitRange("team", "2")), slow: slow, listed: make(chan struct{})}
+	d := &member.Demand{Client: noShares{}, Clock: clock.RealClock{}, Book: demand.NewBook()}
+	stop, err := d.Follow(t.Context(), api, "team")
+	must(t, err)
+	defer stop()
+
+	synctest.Wait()
+	if got := lacking(d.Book, "team"); !got.IsZero() {
+		t.Errorf("lacking before %s are known: %v", slow, got)
+	}
+	close(api.listed)
+	synctest.Wait()
+	if diff := cmp.Diff(amount.List{"pods": 3, "requests.cpu": 6000}, lacking(d.Book, "team")); diff != "" {
+		t.Errorf("lacking once they are known (-want +got):\n%s", diff)
+	}
+}
+
+// agentsAPI returns an API by the rights of the agent.
+func agentsAPI(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	as(t, agent)
+	config := rest.CopyConfig(server)
+	config.Impersonate.UserName = agent
+	api, err := kubernetes.NewForConfig(config)
+	must(t, err)
+	return api
+}
+
+// lacking returns what the pods need that workloads of a namespace have lacked for a while.
+func lacking(book *demand.Book, namespace string) amount.List {
+	share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "compute"}}
+	share.Spec.Hard = list("pods", "10", "requests.cpu", "10")
+	needs, _ := book.Demand(share, time.Now().Add(time.Minute))
+	return demand.Total(needs)
+}
+
+// limitRange returns one that gives each container a request for cpu.
+func limitRange(namespace, cpu string) *corev1.LimitRange {
+	return &corev1.LimitRange{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "limits"},
+		Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, DefaultRequest: list("cpu", cpu)}}},
+	}
+}
+
+// slowLists is an API server that takes its time to list a kind.
+type slowLists struct {
 	*fake.Clientset
+	slow   string
 	listed chan struct{}
 }
 
-func (s slowPods) CoreV1() corev1client.CoreV1Interface {
-	return slowCore{s.Clientset.CoreV1(), s.listed}
+func (s slowLists) CoreV1() corev1client.CoreV1Interface {
+	return slowCore{s.Clientset.CoreV1(), s.wait}
+}
+
+// wait waits before a kind is listed.
+func (s slowLists) wait(kind string) {
+	if kind == s.slow {
+		<-s.listed
+	}
 }
 
 type slowCore struct {
 	corev1client.CoreV1Interface
-	listed chan struct{}
+	wait func(kind string)
 }
 
 func (s slowCore) Pods(namespace string) corev1client.PodInterface {
-	return slowList{s.CoreV1Interface.Pods(namespace), s.listed}
+	return slowPods{s.CoreV1Interface.Pods(namespace), s.wait}
 }
 
-type slowList struct {
+func (s slowCore) LimitRanges(namespace string) corev1client.LimitRangeInterface {
+	return slowLimitRanges{s.CoreV1Interface.LimitRanges(namespace), s.wait}
+}
+
+type slowPods struct {
 	corev1client.PodInterface
-	listed chan struct{}
+	wait func(kind string)
 }
 
-func (s slowList) List(ctx context.Context, opts metav1.ListOptions) (*corev1.PodList, error) {
-	<-s.listed
+func (s slowPods) List(ctx context.Context, opts metav1.ListOptions) (*corev1.PodList, error) {
+	s.wait("pods")
 	return s.PodInterface.List(ctx, opts)
+}
+
+type slowLimitRanges struct {
+	corev1client.LimitRangeInterface
+	wait func(kind string)
+}
+
+func (s slowLimitRanges) List(ctx context.Context, opts metav1.ListOptions) (*corev1.LimitRangeList, error) {
+	s.wait("limitranges")
+	return s.LimitRangeInterface.List(ctx, opts)
 }
 
 // noShares is a client that knows of no shares.

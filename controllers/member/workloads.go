@@ -16,15 +16,17 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=limitranges;pods,verbs=list;watch
 // +kubebuilder:rbac:groups=apps,resources=replicasets;statefulsets,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;patch
 
-// trim takes from a pod or workload what nobody here reads: its demand can be told from little.
+// trim takes from a pod, LimitRange or workload what nobody here reads: demand can be told from little.
 func trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		return trimPod(o), nil
+	case *corev1.LimitRange:
+		return &corev1.LimitRange{ObjectMeta: trimMeta(&o.ObjectMeta), Spec: o.Spec}, nil
 	case *appsv1.ReplicaSet:
 		return &appsv1.ReplicaSet{
 			ObjectMeta: trimMeta(&o.ObjectMeta),
@@ -100,6 +102,8 @@ func (d *Demand) set(ctx context.Context, object any) {
 	switch o := object.(type) {
 	case *corev1.Pod:
 		changed = d.Book.SetPod(podOf(o), now)
+	case *corev1.LimitRange:
+		changed = d.Book.SetLimitRange(o.Namespace, o.Name, cost.DefaultsOf(o))
 	default:
 		workload, ok := workloadOf(object)
 		changed = ok && d.Book.SetWorkload(workload, now)
@@ -118,9 +122,12 @@ func (d *Demand) unset(ctx context.Context, object any) {
 		return
 	}
 	changed := true
-	if _, pod := object.(*corev1.Pod); pod {
+	switch object.(type) {
+	case *corev1.Pod:
 		changed = d.Book.DeletePod(last.GetNamespace(), last.GetUID(), d.Clock.Now())
-	} else {
+	case *corev1.LimitRange:
+		changed = d.Book.DeleteLimitRange(last.GetNamespace(), last.GetName())
+	default:
 		d.Book.DeleteWorkload(last.GetNamespace(), last.GetUID())
 	}
 	if changed {

@@ -9,6 +9,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -76,11 +77,14 @@ type namespace struct {
 	present, active map[types.UID]int64
 	unschedulable   map[types.UID]Pod
 	refusals        map[string]map[Owner]*refusal // by share
+	limitRanges     map[string]cost.Defaults      // what each of them gives
+	defaults        cost.Defaults                 // what they give together
 }
 
 // workload is a workload with what follows from its pods.
 type workload struct {
 	Workload
+	pod     *corev1.PodSpec // the template with the defaults of the namespace
 	missing int64
 	since   time.Time              // missing has been what it is
 	denied  string                 // the share that denied a request of it last, since it last lacked nothing
@@ -111,7 +115,7 @@ func (b *Book) namespace(name string) *namespace {
 		ns = &namespace{
 			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
-			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{},
+			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{}, limitRanges: map[string]cost.Defaults{},
 		}
 		b.namespaces[name] = ns
 	}
@@ -120,7 +124,7 @@ func (b *Book) namespace(name string) *namespace {
 
 // tidy drops a namespace that nothing is known of any more.
 func (b *Book) tidy(name string) {
-	if ns, known := b.namespaces[name]; known && len(ns.workloads) == 0 && len(ns.pods) == 0 && len(ns.refusals) == 0 {
+	if ns, known := b.namespaces[name]; known && len(ns.workloads)+len(ns.pods)+len(ns.refusals)+len(ns.limitRanges) == 0 {
 		delete(b.namespaces, name)
 	}
 }
@@ -135,7 +139,7 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 		entry = &workload{}
 		ns.workloads[w.UID] = entry
 	}
-	entry.Workload = w
+	entry.Workload, entry.pod = w, ns.defaults.To(w.Template)
 	return ns.count(w.UID, now)
 }
 

@@ -107,10 +107,10 @@ func (ns *namespace) full(owner Owner, pod *Shape, now time.Time) bool {
 
 // shape returns the shape of the pods of a workload; it is not looked at while all pods find their node.
 func (ns *namespace) shape(w *workload) *Shape {
-	if w.Template == nil || len(ns.unschedulable) == 0 {
+	if w.pod == nil || len(ns.unschedulable) == 0 {
 		return nil
 	}
-	return ShapeOf(w.Template)
+	return ShapeOf(w.pod)
 }
 
 // asks returns what a request of the workload that did not fit asked for last, or what one of its pods would if there was none.
@@ -175,10 +175,10 @@ func exceeds(asked, budget amount.List) bool {
 
 // unit returns what one pod of the workload is charged by a share.
 func (w *workload) unit(share *quotav1alpha1.QuotaShare) amount.List {
-	if w.Template == nil {
+	if w.pod == nil {
 		return nil
 	}
-	charge := cost.Charge{Resource: cost.Pods, Object: &corev1.Pod{Spec: *w.Template}}
+	charge := cost.Charge{Resource: cost.Pods, Object: &corev1.Pod{Spec: *w.pod}}
 	scopes := &corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	return amount.Saturate(charge.To(scopes, share.Spec.Hard), amount.Up)
 }

@@ -10,6 +10,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/cost"
 )
 
 // TestNothingIsKept has namespaces come and go: a book that knows nothing of them any more keeps nothing of them.
@@ -33,6 +34,11 @@ func TestNothingIsKept(t *testing.T) {
 		"a pod that ends": func(b *Book, share types.NamespacedName) {
 			b.SetPod(Pod{UID: "1", Namespace: share.Namespace}, now)
 			b.SetPod(Pod{UID: "1", Namespace: share.Namespace, Ended: true}, now)
+		},
+		"a LimitRange": func(b *Book, share types.NamespacedName) {
+			b.SetLimitRange(share.Namespace, "limits", cost.Defaults{})
+			b.DeleteLimitRange(share.Namespace, "limits")
+			b.DeleteLimitRange(share.Namespace, "limits")
 		},
 		"a request that goes on": func(b *Book, share types.NamespacedName) {
 			b.Hold(share, bare, nil, one, now)
