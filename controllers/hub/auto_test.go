@@ -282,3 +282,23 @@ func TestKindsOfDemand(t *testing.T) {
 		t.Errorf("east has %s pods, and asks for 30 that need nothing else", pods.String())
 	}
 }
+
+// TestRequestsThatNobodyCanServe has two clusters wait with an object each that takes all that is free, and with a small one that also
+// asks for what the fleet has no more of: one of the large ones is served.
+func TestRequestsThatNobodyCanServe(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, `{hard: {pods: "8", services: "1"}, placement: {clusterSelector: {}}}`)
+	w.agents["west"].uses(list("services", "1"))
+	w.settle()
+	for _, name := range []string{"east", "north"} {
+		w.agents[name].demand = list("pods", "9", "services", "1")
+		for _, request := range [][]string{{"pods", "1", "services", "1"}, {"pods", "8"}} {
+			w.agents[name].kinds = append(w.agents[name].kinds, quotav1alpha1.Ask{Amounts: list(request...), Unit: list(request...)})
+		}
+	}
+	w.settle()
+	east, north := w.agents["east"].hard["pods"], w.agents["north"].hard["pods"]
+	if max(east.Value(), north.Value()) != 8 {
+		t.Errorf("east has %v pods and north %v", &east, &north)
+	}
+}

@@ -53,9 +53,8 @@ type member struct {
 	report ledger.Report
 	// demand is what share says that the member could use beyond what it uses.
 	demand amount.List
-	// kinds split demand by what is asked for together, unit is the least that one of those who ask asks for.
-	kinds []amount.List
-	unit  amount.List
+	// kinds split demand by what is asked for together, small requests before large ones.
+	kinds []kind
 	// gave is how long ago the member last gave room away, by resource name.
 	gave map[corev1.ResourceName]time.Duration
 	// dampedFor is how long the limit must not move for headroom.
@@ -76,6 +75,9 @@ type member struct {
 	// failed says that the last write failed for a reason that may pass by itself; deliver sets it.
 	failed bool
 }
+
+// kind is demand that comes in requests of one unit.
+type kind struct{ amounts, unit amount.List }
 
 // obstacle is why a member cannot take or enforce its share: the reason is what decisions rest on, the message is for who reads it.
 type obstacle struct{ reason, message string }
@@ -251,10 +253,9 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 		return
 	}
 	m.report = ledger.ReportOf(share.Status)
-	m.demand, m.unit = amount.Saturate(share.Status.Demand, amount.Up), amount.List{}
+	m.demand = amount.Saturate(share.Status.Demand, amount.Up)
 	for _, ask := range share.Status.Asks {
-		m.kinds = append(m.kinds, amount.Saturate(ask.Amounts, amount.Up))
-		m.unit = amount.Min(m.unit, amount.Saturate(ask.Unit, amount.Up))
+		m.kinds = append(m.kinds, kind{amount.Saturate(ask.Amounts, amount.Up), amount.Saturate(ask.Unit, amount.Up)})
 	}
 }
 

@@ -94,13 +94,15 @@ func (s *scope) claimant(m *member, e ledger.Entry, names []corev1.ResourceName)
 		claimant.ID, claimant.Weight = string(m.cluster.UID), t.weight
 	}
 	claimant.Damped = m.dampedFor > 0
-	claimant.Kinds = inOrder(m.kinds, names)
+	for _, kind := range m.kinds {
+		claimant.Kinds = append(claimant.Kinds, allocate.Kind{Amounts: inOrder(kind.amounts, names), Unit: inOrder(kind.unit, names)})
+	}
 	claimant.Pinned = !s.static() && !s.responsive(m)
 	for i, name := range names {
 		c := &claimant.Claims[i]
 		*c = allocate.Claim{
 			Min: t.min[name], Lendable: t.lendable[name], Max: t.most(name, m.selected),
-			Used: m.report.Used[name], Demand: m.demand[name], Unit: m.unit[name], Granted: e.Granted[name], Target: e.Target[name],
+			Used: m.report.Used[name], Demand: m.demand[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
 		if m.respiteFor(name) > 0 {
 			c.Respite = pace.Respite(s.ledger.Budget()[name], m.report.Used[name], e.Target[name])
@@ -121,16 +123,13 @@ func (m *member) respiteFor(name corev1.ResourceName) time.Duration {
 	return max(0, pace.Respites().Of(m.demand[name])-ago)
 }
 
-// inOrder returns the amounts of each list in the order of the names.
-func inOrder(lists []amount.List, names []corev1.ResourceName) [][]int64 {
-	rows := make([][]int64, len(lists))
-	for i, list := range lists {
-		rows[i] = make([]int64, len(names))
-		for j, name := range names {
-			rows[i][j] = list[name]
-		}
+// inOrder returns the amounts of a list in the order of the names.
+func inOrder(list amount.List, names []corev1.ResourceName) []int64 {
+	row := make([]int64, len(names))
+	for i, name := range names {
+		row[i] = list[name]
 	}
-	return rows
+	return row
 }
 
 // restrict takes off a claim what the member could make no use of, or could not be given. A name that it does not count stays

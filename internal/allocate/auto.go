@@ -23,10 +23,11 @@ type Options struct {
 // above their fair share, beginning with who has the most above it, so that few are moved.
 //
 // What of a member's demand is of one kind is for objects of one shape: when one resource cannot give all of its part, the
-// others need to give no more of theirs. Where a budget does not hold all demand, it serves whole units.
+// others need to give no more of theirs. Where a budget does not hold all demand, whole requests are served.
 func Auto(in Input, options Options) Result {
 	a := newAuto(&in, options)
 	a.couple()
+	a.serveWhole()
 	result := newResult(&in)
 	for r := range a.plans {
 		p := &a.plans[r]
@@ -45,11 +46,12 @@ type auto struct {
 	options Options
 	plans   []plan // one per resource
 	filler  filler
-	bounds  []Bound // the weights and ranks of the members; lo and hi are set for each fill
-	surplus []int64 // what each holds above its fair share, as far as it is kept
-	donors  []int   // working memory
-	short   []int   // working memory
-	parts   []int64 // the result of a fill of the moves
+	bounds  []Bound  // the weights and ranks of the members; lo and hi are set for each fill
+	surplus []int64  // what each holds above its fair share, as far as it is kept
+	donors  []int    // working memory
+	parts   []int64  // the result of a fill of the moves
+	kinds   [][]kind // of each member, nil if none has any
+	rooms   []int64  // working memory, one per resource
 }
 
 // plan is the distribution of one resource. Its slices are parallel to Input.Members; pinned members have no part in it,
@@ -58,9 +60,11 @@ type plan struct {
 	*auto
 	resource int
 	budget   int64   // what is left when pinned members are taken off
+	unused   int64   // the part of it that is not in use
 	claims   []Claim // as they count
 	asks     []int64 // demand, as far as the other resources of the same pods have room for it
 	need     []int64 // what the layers of need give
+	floor    []int64 // what the layers before demand give
 	headroom []int64 // what is given for headroom on top
 	fair     []int64 // need, headroom, and the rest by weight
 	reserve  int64   // what the hub should keep
@@ -78,19 +82,20 @@ func newAuto(in *Input, options Options) *auto {
 		bounds:  make([]Bound, members),
 		surplus: make([]int64, members),
 		donors:  make([]int, 0, members),
-		short:   make([]int, 0, members),
 		parts:   make([]int64, members),
+		kinds:   in.kinds(),
+		rooms:   make([]int64, len(in.Budgets)),
 	}
 	for i := range in.Members {
 		a.bounds[i] = Bound{Weight: in.Members[i].Weight, Rank: ranks[i]}
 	}
 	for r := range a.plans {
-		a.plans[r] = a.newPlan(r, make([]int64, 5*members))
+		a.plans[r] = a.newPlan(r, make([]int64, 6*members))
 	}
 	return a
 }
 
-// newPlan prepares the plan of one resource; memory is for five numbers per member.
+// newPlan prepares the plan of one resource; memory is for six numbers per member.
 func (a *auto) newPlan(resource int, memory []int64) plan {
 	members := len(a.in.Members)
 	slice := func(n int) []int64 { return memory[n*members : (n+1)*members] }
@@ -101,15 +106,19 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 		claims:   make([]Claim, members),
 		asks:     slice(0),
 		need:     slice(1),
-		headroom: slice(2),
-		fair:     slice(3),
-		targets:  slice(4),
+		floor:    slice(2),
+		headroom: slice(3),
+		fair:     slice(4),
+		targets:  slice(5),
 	}
+	var used total
 	for i := range a.in.Members {
 		if m := &a.in.Members[i]; !m.Pinned {
 			p.claims[i] = m.Claims[resource].normalized()
 			p.asks[i] = p.claims[i].Demand
+			used.add(p.claims[i].Used)
 		}
 	}
+	p.unused = used.minusFrom(p.budget)
 	return p
 }

@@ -277,14 +277,15 @@ func TestAutoServesWholeUnits(t *testing.T) {
 	tests := map[string]struct {
 		budget int64
 		claims []Claim
+		units  []int64
 		want   []int64
 	}{
-		"one of two":                {budget: 8, claims: []Claim{{Demand: 8, Unit: 8}, {Demand: 8, Unit: 8}}, want: []int64{8, 0}},
-		"it stays where it is used": {budget: 8, claims: []Claim{{Used: 8, Target: 8}, {Demand: 8, Unit: 8}}, want: []int64{8, 0}},
-		"as many as a pool holds":   {budget: 30, claims: []Claim{{Demand: 40, Unit: 4}, {Demand: 40, Unit: 4}, {Demand: 40, Unit: 4}}, want: []int64{12, 8, 8}},
-		"what is left goes to one":  {budget: 11, claims: []Claim{{Demand: 8, Unit: 8}, {Demand: 9, Unit: 3}}, want: []int64{8, 3}},
-		"a max that holds no unit":  {budget: 100, claims: []Claim{{Max: 20, Demand: 30, Unit: 30}, {Demand: 90, Unit: 1}}, want: []int64{0, 90}},
-		"all fit":                   {budget: 19, claims: []Claim{{Demand: 10, Unit: 8}, {Demand: 9, Unit: 8}}, want: []int64{10, 9}},
+		"one of two":                {budget: 8, claims: []Claim{{Demand: 8}, {Demand: 8}}, units: []int64{8, 8}, want: []int64{8, 0}},
+		"it stays where it is used": {budget: 8, claims: []Claim{{Used: 8, Target: 8}, {Demand: 8}}, units: []int64{0, 8}, want: []int64{8, 0}},
+		"as many as a pool holds":   {budget: 30, claims: []Claim{{Demand: 40}, {Demand: 40}, {Demand: 40}}, units: []int64{4, 4, 4}, want: []int64{12, 8, 8}},
+		"what is left goes to one":  {budget: 11, claims: []Claim{{Demand: 8}, {Demand: 9}}, units: []int64{8, 3}, want: []int64{8, 3}},
+		"a max that holds no unit":  {budget: 100, claims: []Claim{{Max: 20, Demand: 30}, {Demand: 90}}, units: []int64{30, 1}, want: []int64{0, 90}},
+		"all fit":                   {budget: 19, claims: []Claim{{Demand: 10}, {Demand: 9}}, units: []int64{8, 8}, want: []int64{10, 9}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -293,7 +294,7 @@ func TestAutoServesWholeUnits(t *testing.T) {
 				if c.Max == 0 {
 					c.Max = Unlimited
 				}
-				in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: 1, Claims: []Claim{c}})
+				in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: 1, Claims: []Claim{c}, Kinds: inUnits(c, tc.units[i])})
 			}
 			var got []int64
 			for _, verdicts := range Auto(in, Options{ReservePercent: 100}).Verdicts {
@@ -306,16 +307,24 @@ func TestAutoServesWholeUnits(t *testing.T) {
 	}
 }
 
+// inUnits are the kinds of a claim whose requests are all of one size, none if any part of it is of use.
+func inUnits(c Claim, unit int64) []Kind {
+	if unit == 0 {
+		return nil
+	}
+	return []Kind{{Amounts: []int64{c.Demand}, Unit: []int64{unit}}}
+}
+
 // TestAutoServesAsManyUnitsAsAPool draws clusters whose objects are all of one size, and checks that what fits one quota fits.
 func TestAutoServesAsManyUnitsAsAPool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit, budget := rapid.Int64Range(1, 20).Draw(t, "unit"), rapid.Int64Range(0, 500).Draw(t, "budget")
 		in, asked, free := Input{Quota: "q", Budgets: []int64{budget}}, int64(0), budget
 		for i := range rapid.IntRange(1, 8).Draw(t, "members") {
-			c := Claim{Max: Unlimited, Unit: unit, Used: min(free, rapid.Int64Range(0, 50).Draw(t, "used"))}
+			c := Claim{Max: Unlimited, Used: min(free, rapid.Int64Range(0, 50).Draw(t, "used"))}
 			c.Demand = unit * rapid.Int64Range(0, 30).Draw(t, "units")
 			free, asked = free-c.Used, asked+c.Demand/unit
-			in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: rapid.Int64Range(0, 5).Draw(t, "weight"), Claims: []Claim{c}})
+			in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: rapid.Int64Range(0, 5).Draw(t, "weight"), Claims: []Claim{c}, Kinds: inUnits(c, unit)})
 		}
 		served := int64(0)
 		for i, verdicts := range Auto(in, Options{ReservePercent: 100}).Verdicts {

@@ -12,18 +12,19 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 		in := Input{Quota: "q", Budgets: []int64{rapid.Int64Range(0, 120).Draw(t, "budget")}}
 		small := rapid.Int64Range(0, 30)
 		for i := range rapid.IntRange(1, 5).Draw(t, "members") {
+			c := Claim{
+				Min:      small.Draw(t, "min"),
+				Lendable: small.Draw(t, "lendable"),
+				Max:      rapid.OneOf(small, rapid.Just[int64](60)).Draw(t, "max"),
+				Used:     small.Draw(t, "used"),
+				Respite:  small.Draw(t, "respite"),
+				Demand:   small.Draw(t, "demand"),
+			}
 			in.Members = append(in.Members, Member{
 				ID:     string(rune('a' + i)),
 				Weight: rapid.Int64Range(0, 5).Draw(t, "weight"),
-				Claims: []Claim{{
-					Min:      small.Draw(t, "min"),
-					Lendable: small.Draw(t, "lendable"),
-					Max:      rapid.OneOf(small, rapid.Just[int64](60)).Draw(t, "max"),
-					Used:     small.Draw(t, "used"),
-					Respite:  small.Draw(t, "respite"),
-					Demand:   small.Draw(t, "demand"),
-					Unit:     rapid.Int64Range(0, 12).Draw(t, "unit"),
-				}},
+				Claims: []Claim{c},
+				Kinds:  inUnits(c, rapid.Int64Range(0, 12).Draw(t, "unit")),
 			})
 		}
 		options := Options{
@@ -68,7 +69,7 @@ func slowFair(in Input, options Options) []int64 {
 		for i, m := range in.Members {
 			hi := max(m.Claims[0].Max, m.Claims[0].Min)
 			if headroom {
-				busy := m.Claims[0].Used + m.Claims[0].Demand
+				busy := m.Claims[0].Used + in.asked(i)
 				hi = min(hi, (busy*(100+options.HeadroomPercent)+99)/100)
 			}
 			bounds[i] = Bound{Weight: m.Weight, Lo: extra[i], Hi: hi - need[i], Rank: ranks[i]}
@@ -81,20 +82,28 @@ func slowFair(in Input, options Options) []int64 {
 	return extra
 }
 
+// unit is what one request of the member i asks for.
+func (in Input) unit(i int) int64 {
+	if kinds := in.Members[i].Kinds; len(kinds) > 0 {
+		return kinds[0].Unit[0]
+	}
+	return 1
+}
+
 // slowUnits takes what serves nobody from those who lack something, and hands units of it out one by one.
 func (in Input) slowUnits(need []int64, bounds []Bound) {
 	order := make([]int, len(need))
 	left := int64(0)
 	for i := range need {
 		order[in.ranks()[i]] = i
-		unit := max(in.Members[i].Claims[0].Unit, 1)
+		unit := in.unit(i)
 		for need[i] < bounds[i].Hi && need[i] > bounds[i].Lo && (need[i]-in.Members[i].Claims[0].Used)%unit != 0 {
 			need[i], left = need[i]-1, left+1
 		}
 	}
 	for _, weighted := range []bool{true, false} {
 		for _, i := range order {
-			unit := max(in.Members[i].Claims[0].Unit, 1)
+			unit := in.unit(i)
 			for weighted == (bounds[i].Weight > 0) && need[i] < bounds[i].Hi {
 				next := need[i] + 1
 				for next < bounds[i].Hi && (next-in.Members[i].Claims[0].Used)%unit != 0 {

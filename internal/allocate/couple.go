@@ -38,52 +38,54 @@ func (p *plan) expectAll() {
 	}
 }
 
-// trim sets what everybody asks for: of each kind of its demand the part that the tightest of the other resources of that
-// kind serves. The resource itself does not limit the ask, so that a member gets more of it as soon as others leave it more.
+// trim sets what everybody asks for: the part of its demand that the other resources serve, as far as its max holds it. The budget
+// of the resource itself does not limit the ask, so that a member gets more of it as soon as others leave it more.
 func (p *plan) trim() (changed bool) {
 	for i := range p.claims {
-		demand := p.claims[i].Demand
-		if demand == 0 {
+		c := &p.claims[i]
+		if c.Demand == 0 {
 			continue
 		}
 		var ask int64
-		if kinds := p.in.Members[i].Kinds; len(kinds) == 0 {
-			ask = timesUp(demand, p.servedElsewhere(i, nil))
+		if len(p.in.Members[i].Kinds) > 0 {
+			ask = p.askedInWhole(i)
 		} else {
-			for _, kind := range kinds {
-				if of := kind[p.resource]; of > 0 {
-					ask = amount.Add(ask, timesUp(of, p.servedElsewhere(i, kind)))
-				}
-			}
+			ask = min(timesUp(c.Demand, p.servedElsewhere(i)), c.room())
 		}
-		if ask = min(ask, demand); ask != p.asks[i] {
+		if ask != p.asks[i] {
 			p.asks[i], changed = ask, true
 		}
 	}
 	return changed
 }
 
-// servedElsewhere is the part of its demand that the member i gets of the tightest of the other resources that a kind asks for,
-// of all of them if no kind is given.
-func (p *plan) servedElsewhere(i int, kind []int64) fraction {
+// servedElsewhere is the part of its demand that the member i gets of the tightest of the other resources.
+func (p *plan) servedElsewhere(i int) fraction {
 	part := fraction{1, 1}
 	for r := range p.plans {
-		if r == p.resource || kind != nil && kind[r] <= 0 {
+		if r == p.resource {
 			continue
 		}
-		if served := p.plans[r].servedPart(i); served.compare(part) < 0 {
-			part = served
+		other := &p.plans[r]
+		if demand, served := other.claims[i].Demand, other.serves(i); served < demand {
+			if of := (fraction{uint64(served), uint64(demand)}); of.compare(part) < 0 {
+				part = of
+			}
 		}
 	}
 	return part
 }
 
-// servedPart is the part of its demand that the member i gets. It is 1 if the member gets all that it asks for, even if
+// lacks says whether the member i gets less than it asks for.
+func (p *plan) lacks(i int) bool {
+	return p.need[i] < amount.Add(p.claims[i].Used, p.asks[i])
+}
+
+// serves is how much of its demand the member i gets. It is bounded by its max alone if the member gets all that it asks for, even if
 // it asks for less than its demand: then another resource is tighter than this one.
-func (p *plan) servedPart(i int) fraction {
-	c := &p.claims[i]
-	if p.need[i] >= amount.Add(c.Used, p.asks[i]) {
-		return fraction{1, 1}
+func (p *plan) serves(i int) int64 {
+	if p.lacks(i) {
+		return p.need[i] - p.claims[i].Used
 	}
-	return fraction{num: uint64(p.need[i] - c.Used), den: uint64(c.Demand)}
+	return p.claims[i].room()
 }

@@ -44,7 +44,7 @@ func TestAutoCouplesKinds(t *testing.T) {
 		Quota:   "q",
 		Budgets: []int64{4, 100},
 		Members: []Member{
-			{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 1}, {Max: Unlimited, Used: 10, Demand: 34}}, Kinds: [][]int64{{1, 4}, {0, 30}}},
+			{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 1}, {Max: Unlimited, Used: 10, Demand: 34}}, Kinds: []Kind{{Amounts: []int64{1, 4}, Unit: []int64{1, 4}}, {Amounts: []int64{0, 30}, Unit: []int64{0, 1}}}},
 			{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 4, Target: 4}, {Max: Unlimited}}},
 		},
 	}

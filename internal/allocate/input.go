@@ -31,9 +31,18 @@ type Member struct {
 	Damped bool
 	// Claims holds the member's state, one entry per resource, parallel to Input.Budgets.
 	Claims []Claim
-	// Kinds splits the demand by what is asked for together: per kind, what it asks for of each resource, parallel to
-	// Input.Budgets. Without any, all demand is of one kind.
-	Kinds [][]int64
+	// Kinds splits the demand by what is asked for together, in the order in which they are served: small requests before large
+	// ones. Without any, all demand is asked for together, and any part of it is of use.
+	Kinds []Kind
+}
+
+// Kind is demand that comes in whole requests, which are alike. Its slices are parallel to Input.Budgets.
+type Kind struct {
+	// Amounts are what all of the requests ask for.
+	Amounts []int64
+	// Unit is what one request asks for, the smallest if they differ. It counts as zero where it is not known: then only the last
+	// request asks for that resource.
+	Unit []int64
 }
 
 // Claim is one member's state for one resource, in the unit of that resource.
@@ -49,9 +58,6 @@ type Claim struct {
 	Respite int64
 	// Demand is what the member could use right now beyond Used.
 	Demand int64
-	// Unit is the least that one of those who ask asks for. Where not all of the demand is served, whole units are: less
-	// would serve nobody. Zero counts as one.
-	Unit int64
 	// Granted is the most that the member may be enforcing or using. It counts while the member is pinned.
 	Granted int64
 	// Target is what the member was last told to enforce, at most Granted. Auto starts from it and not from Granted:
@@ -61,18 +67,16 @@ type Claim struct {
 
 // normalized is the claim as it counts: no amount below zero, and Max not below Min.
 func (c Claim) normalized() Claim {
-	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Unit, &c.Granted, &c.Target} {
+	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Granted, &c.Target} {
 		*amount = max(*amount, 0)
 	}
 	c.Max = max(c.Max, c.Min)
-	c.Unit = max(c.Unit, 1)
 	return c
 }
 
-// whole is the level, at most the given one, which is not below Used, at which nothing is left of what does not hold another
-// unit.
-func (c *Claim) whole(level int64) int64 {
-	return level - (level-c.Used)%c.Unit
+// room is how much more than now the member may use.
+func (c *Claim) room() int64 {
+	return max(c.Max-c.Used, 0)
 }
 
 // held is what a member that cannot be changed may be holding.

@@ -1,11 +1,6 @@
 package allocate
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/fedquota/fedquota/internal/amount"
-)
+import "github.com/fedquota/fedquota/internal/amount"
 
 // layer is a step of the distribution: everybody is brought up to its level before the next layer gets anything.
 type layer struct {
@@ -19,15 +14,7 @@ var needLayers = [...]layer{
 	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
 	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, amount.Add(c.Used, ask)) }},
 	{Respite, func(c *Claim, _ int64) int64 { return min(c.Max, c.Respite) }},
-	{Demand, func(c *Claim, ask int64) int64 { return c.wanted(ask) }},
-}
-
-// wanted is what the member would use if it got what it asks for, as far as its max holds another unit of that.
-func (c *Claim) wanted(ask int64) int64 {
-	if level := amount.Add(c.Used, ask); level <= c.Max {
-		return level
-	}
-	return c.whole(max(c.Max, c.Used))
+	{Demand, func(c *Claim, ask int64) int64 { return amount.Add(c.Used, ask) }},
 }
 
 // fullNeed is the need of a member if the budget holds it.
@@ -39,7 +26,8 @@ func fullNeed(c *Claim, ask int64) int64 {
 	return need
 }
 
-// layNeed sets need: what is in use, whether the budget holds it or not, and then layer by layer what the budget holds.
+// layNeed sets need: what is in use, whether the budget holds it or not, and then layer by layer what the budget holds; and floor,
+// the part of it that does not depend on whether it serves a request.
 func (p *plan) layNeed() {
 	for i := range p.claims {
 		p.need[i] = p.claims[i].Used
@@ -53,57 +41,34 @@ func (p *plan) layNeed() {
 		}
 		if together.exceeds(p.budget) {
 			p.filler.fill(p.budget, p.bounds, p.need)
-			if l.reason == Demand {
-				p.serveUnits()
+		} else {
+			for i := range p.bounds {
+				p.need[i] = p.bounds[i].Hi
 			}
-			return
 		}
-		for i := range p.bounds {
-			p.need[i] = p.bounds[i].Hi
+		if l.reason != Demand {
+			copy(p.floor, p.need)
+		}
+		if together.exceeds(p.budget) {
+			return
 		}
 	}
 }
 
-// serveUnits takes from each what is less than a unit of what it asks for, and serves further units out of what that leaves,
-// of one member after the other, in an order that stays the same; those of weight zero come last.
-func (p *plan) serveUnits() {
-	var left int64
-	short := p.short[:0]
-	for i := range p.need {
-		if p.need[i] >= p.bounds[i].Hi {
-			continue
-		}
-		whole := max(p.bounds[i].Lo, p.claims[i].whole(p.need[i]))
-		left += p.need[i] - whole
-		p.need[i] = whole
-		short = append(short, i)
+// slack is the budget that nobody needs.
+func (p *plan) slack() int64 {
+	var needed total
+	for _, need := range p.need {
+		needed.add(need)
 	}
-	if left == 0 {
-		return
-	}
-	slices.SortFunc(short, func(i, j int) int {
-		a, b := &p.bounds[i], &p.bounds[j]
-		return cmp.Or(cmp.Compare(min(b.Weight, 1), min(a.Weight, 1)), cmp.Compare(a.Rank, b.Rank))
-	})
-	for _, i := range short {
-		level := min(p.bounds[i].Hi, p.need[i]+left)
-		if level < p.bounds[i].Hi {
-			level = max(p.need[i], p.claims[i].whole(level))
-		}
-		left -= level - p.need[i]
-		p.need[i] = level
-	}
+	return needed.minusFrom(p.budget)
 }
 
 // layRest sets reserve, headroom and fair: what the need leaves, without what the hub keeps of it, is shared for
 // headroom first and then among all up to their max. It is shared as an addition to the need, so that a busy member
 // gets as much room for its next request as an idle one of the same weight.
 func (p *plan) layRest() {
-	var needed total
-	for _, need := range p.need {
-		needed.add(need)
-	}
-	slack := needed.minusFrom(p.budget)
+	slack := p.slack()
 	p.reserve = times(slack, percent(p.options.ReservePercent))
 
 	more := percent(p.options.HeadroomPercent)

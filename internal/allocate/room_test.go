@@ -112,7 +112,7 @@ func TestMakeRoomOfEachResource(t *testing.T) {
 		Budgets: []int64{60, 30},
 		Members: []Member{
 			{ID: "east", Weight: 3, Claims: []Claim{{Max: Unlimited, Used: 60, Target: 60}, {Max: Unlimited, Used: 30, Target: 30}}},
-			{ID: "west", Weight: 2, Kinds: [][]int64{{20, 10}}, Claims: []Claim{
+			{ID: "west", Weight: 2, Kinds: []Kind{{Amounts: []int64{20, 10}, Unit: []int64{2, 1}}}, Claims: []Claim{
 				{Min: 20, Lendable: 20, Max: Unlimited, Demand: 20}, {Min: 10, Lendable: 10, Max: Unlimited, Demand: 10},
 			}},
 		},

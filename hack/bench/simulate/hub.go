@@ -175,10 +175,10 @@ func (h *hub) input() allocate.Input {
 				Used:    k.report.used,
 				Respite: respite,
 				Demand:  k.report.demand,
-				Unit:    k.report.unit,
 				Granted: entry.Granted[resource],
 				Target:  entry.Target[resource],
 			}},
+			Kinds: k.report.kinds(),
 		})
 	}
 	return in

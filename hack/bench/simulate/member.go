@@ -3,6 +3,8 @@ package simulate
 import (
 	"slices"
 	"time"
+
+	"github.com/fedquota/fedquota/internal/allocate"
 )
 
 // member is a cluster: a native quota, an agent that enforces and reports, and a webhook that holds requests.
@@ -31,6 +33,14 @@ type report struct {
 	demand      int64
 	unit        int64 // the least that one request asks for
 	urgent      bool
+}
+
+// kinds are what the allocation is told of the demand: requests that are not of one size are one kind.
+func (r *report) kinds() []allocate.Kind {
+	if r.unit == 0 {
+		return nil
+	}
+	return []allocate.Kind{{Amounts: []int64{r.demand}, Unit: []int64{r.unit}}}
 }
 
 // arrive judges a new request.
