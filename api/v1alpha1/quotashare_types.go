@@ -149,7 +149,8 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// asks split demand by what is asked for together: each is of objects that are charged under the same resource names.
+	// asks split demand by what is asked for together, small requests before large ones: each is of requests for the same, or, where
+	// there are too many for that, of several large ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -162,7 +163,7 @@ type QuotaShareStatus struct {
 	Requested map[string]Requested `json:"requested,omitempty"`
 }
 
-// Ask is what objects ask for that are charged under the same resource names.
+// Ask is what requests ask for that are alike.
 type Ask struct {
 	// amounts are what all of them ask for.
 	// +required
@@ -171,7 +172,7 @@ type Ask struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Amounts map[corev1.ResourceName]resource.Quantity `json:"amounts,omitempty"`
 
-	// unit is the least that one of them asks for, by resource name. Limits are raised by whole units where the budget does not
+	// unit is what one of them asks for, the smallest if they differ. Limits are raised by whole units where the budget does not
 	// hold all that is asked for.
 	// +optional
 	// +mapType=atomic
@@ -209,7 +210,7 @@ type OwnerRequests struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Amounts map[corev1.ResourceName]resource.Quantity `json:"amounts,omitempty"`
 
-	// unit is the least that one of its requests asks for, by resource name.
+	// unit is what one of its requests asks for, the smallest if they differ.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32

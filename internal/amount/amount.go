@@ -130,11 +130,6 @@ func Max(a, b List) List {
 	return merge(a, b, func(x, y int64) int64 { return max(x, y) })
 }
 
-// Min returns the smaller of the two amounts of each name that both lists have, and the one of a name that only one has.
-func Min(a, b List) List {
-	return merge(a, b, func(x, y int64) int64 { return min(x, y) })
-}
-
 // Sum returns a + b per name of either list, as Add does.
 func Sum(a, b List) List { return merge(a, b, Add) }
 

@@ -86,8 +86,6 @@ func TestLists(t *testing.T) {
 	}{
 		"the larger":              {got: amount.Max(a, b), want: amount.List{"cpu": 3, "pods": 1, "memory": 5}},
 		"the larger of nothing":   {got: amount.Max(nil, b), want: b},
-		"the smaller":             {got: amount.Min(a, b), want: amount.List{"cpu": 2, "pods": 1, "memory": 5}},
-		"the smaller of nothing":  {got: amount.Min(nil, b), want: b},
 		"the sum":                 {got: amount.Sum(a, b), want: amount.List{"cpu": 5, "pods": 1, "memory": 5}},
 		"the sum with nothing":    {got: amount.Sum(nil, b), want: b},
 		"the sum of nothing":      {got: amount.Sum(nil, nil), want: amount.List{}},

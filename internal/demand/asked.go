@@ -47,7 +47,7 @@ func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]
 	}
 	slices.Sort(keys)
 	for _, key := range keys[askedOwners-1:] {
-		asked[theRest] = asked[theRest].and(asked[key])
+		asked[theRest] = asked[theRest].and(asked[key], budgetOf(share))
 		delete(asked, key)
 	}
 	return asked

@@ -1,6 +1,8 @@
 package demand
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,40 +20,92 @@ const mostKinds = 8
 type Need struct {
 	// Amounts are what is asked for.
 	Amounts amount.List
-	// Unit is the least of each that one of the requests asks for.
+	// Unit is what one of the requests asks for, the smallest if they differ.
 	Unit amount.List
 }
 
 // and is both needs together.
-func (n Need) and(other Need) Need {
-	return Need{Amounts: amount.Sum(n.Amounts, other.Amounts), Unit: amount.Min(n.Unit, other.Unit)}
+func (n Need) and(other Need, budget amount.List) Need {
+	return Need{Amounts: amount.Sum(n.Amounts, other.Amounts), Unit: smaller(n.Unit, other.Unit, budget)}
 }
 
-// kinds puts those needs together that ask for the same of what a share limits, in a fixed order. Those that there are too many
-// of are one.
+// kinds puts those requests together that ask for the same of what a share limits, small ones before large ones: so they are served.
 func kinds(share *quotav1alpha1.QuotaShare, needs map[string]Need) []Need {
-	byNames := map[string]Need{}
+	byRequest, budget := map[string]Need{}, budgetOf(share)
 	for _, need := range needs {
-		need = need.limited(share.Spec.Hard)
-		if len(need.Amounts) == 0 {
-			continue
-		}
-		names := make([]string, 0, len(need.Amounts))
-		for _, name := range need.Amounts.Names() {
-			names = append(names, string(name))
-		}
-		key := strings.Join(names, " ")
-		byNames[key] = byNames[key].and(need)
-	}
-	var list []Need
-	for _, key := range slices.Sorted(maps.Keys(byNames)) {
-		if len(list) == mostKinds {
-			list[mostKinds-1] = list[mostKinds-1].and(byNames[key])
-		} else {
-			list = append(list, byNames[key])
+		if need = need.limited(share.Spec.Hard); len(need.Amounts) > 0 {
+			key := need.names() + ":" + need.request()
+			byRequest[key] = byRequest[key].and(need, budget)
 		}
 	}
-	return list
+	keys := slices.SortedFunc(maps.Keys(byRequest), func(a, b string) int {
+		return cmp.Or(cmp.Compare(size(byRequest[a].Unit, budget), size(byRequest[b].Unit, budget)), cmp.Compare(a, b))
+	})
+	sorted := make([]Need, 0, len(keys))
+	for _, key := range keys {
+		sorted = append(sorted, byRequest[key])
+	}
+	return merged(sorted, budget)
+}
+
+// merged merges what there is beyond the most kinds into the largest smaller kind of the same names, as long as there are not more
+// names than kinds: who lacks one of many resources must not hold up those who want nothing of it.
+func merged(sorted []Need, budget amount.List) []Need {
+	unseen := map[string]bool{}
+	for _, need := range sorted {
+		unseen[need.names()] = true
+	}
+	kinds, last := sorted[:0:0], map[string]int{}
+	for _, need := range sorted {
+		names := need.names()
+		into, known := last[names]
+		switch {
+		case len(kinds) == mostKinds && !known:
+			into = mostKinds - 1
+		case !known || len(kinds)+len(unseen) < mostKinds:
+			into = len(kinds)
+			kinds = append(kinds, Need{})
+		}
+		delete(unseen, names)
+		last[names] = into
+		kinds[into] = kinds[into].and(need, budget)
+	}
+	return kinds
+}
+
+// names are the names that are asked for.
+func (n Need) names() string {
+	var names []string
+	for _, name := range n.Amounts.Names() {
+		names = append(names, string(name))
+	}
+	return strings.Join(names, " ")
+}
+
+// request is what one request asks for, as a key.
+func (n Need) request() string {
+	var amounts []string
+	for _, name := range n.Unit.Names() {
+		amounts = append(amounts, fmt.Sprint(name, "=", n.Unit[name]))
+	}
+	return strings.Join(amounts, " ")
+}
+
+// size is the largest part of the budget of any name that a request asks for. It only decides what comes first.
+func size(unit, budget amount.List) float64 {
+	var largest float64
+	for name, value := range unit {
+		largest = max(largest, float64(value)/float64(max(budget[name], 1)))
+	}
+	return largest
+}
+
+// smaller is the smaller of two requests, the other one if there is but one.
+func smaller(a, b, budget amount.List) amount.List {
+	if len(a) == 0 || len(b) > 0 && size(b, budget) < size(a, budget) {
+		return b
+	}
+	return a
 }
 
 // limited is what a need asks for of the names that a share limits.

@@ -29,7 +29,7 @@ func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere 
 	for _, asked := range elsewhere {
 		for owner, need := range asked {
 			known := needs[owner]
-			needs[owner] = Need{Amounts: amount.Max(known.Amounts, need.Amounts), Unit: amount.Min(known.Unit, need.Unit)}
+			needs[owner] = Need{Amounts: amount.Max(known.Amounts, need.Amounts), Unit: smaller(known.Unit, need.Unit, budgetOf(share))}
 		}
 	}
 	return kinds(share, needs), pending
