@@ -17,13 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/cost"
 )
@@ -34,6 +37,8 @@ const (
 	// Path is where the webhook is served.
 	Path = "/admit"
 
+	// domain ends the names of all webhooks.
+	domain     = "fedquota.io"
 	fieldOwner = "fedquota-agent"
 )
 
@@ -59,7 +64,8 @@ func (r *ConfigurationReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("webhook-configuration").
 		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
-		Watches(&quotav1alpha1.QuotaShare{}, configuration).
+		Watches(&quotav1alpha1.QuotaShare{}, configuration, builder.WithPredicates(
+			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }))).
 		WithOptions(controller.Options{RateLimiter: write.Retries()}).
 		Complete(r)
 }
@@ -113,19 +119,23 @@ func (r *ConfigurationReconciler) webhooks(shares []quotav1alpha1.QuotaShare) []
 	return webhooks
 }
 
-// countedBy returns the resources whose requests a share may hold.
+// countedBy returns the resources whose requests a share may hold. A name that no resource can have is left out: API servers
+// would refuse the rules of all shares for it.
 func countedBy(share *quotav1alpha1.QuotaShare) []schema.GroupResource {
 	if share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !share.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	var resources []schema.GroupResource
 	for name := range share.Spec.Hard {
-		if resource, ok := cost.Resource(name); ok {
+		if resource, ok := cost.Resource(name); ok && len(validation.IsDNS1123Subdomain(webhookName(resource))) == 0 {
 			resources = append(resources, resource)
 		}
 	}
 	return resources
 }
+
+// webhookName returns the name of the webhook for a resource.
+func webhookName(resource schema.GroupResource) string { return resource.String() + "." + domain }
 
 // timeout returns how many seconds API servers wait for an answer, which takes as long as the longest hold, a moment more at
 // times. An agent that hangs delays every request for so long.
@@ -137,7 +147,7 @@ func timeout(longest time.Duration) *int32 {
 // webhook returns the webhook for one resource in some namespaces, whose requests are held so long at most.
 func (r *ConfigurationReconciler) webhook(resource schema.GroupResource, namespaces []string, longest time.Duration) admissionregistrationv1.ValidatingWebhook {
 	webhook := *r.Template.DeepCopy()
-	webhook.Name = strings.TrimSuffix(resource.String(), ".") + "." + r.Template.Name
+	webhook.Name = webhookName(resource)
 	webhook.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
 	}}}
@@ -190,7 +200,6 @@ func NewTemplate(manifest []byte, namespace string) (admissionregistrationv1.Val
 		}
 		template = webhook
 	}
-	template.Name = "fedquota.io"
 	if service := template.ClientConfig.Service; service != nil {
 		service.Namespace, service.Port = namespace, new(int32(443))
 	}

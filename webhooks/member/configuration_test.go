@@ -63,6 +63,13 @@ func TestRulesFollowShares(t *testing.T) {
 			"services.fedquota.io [b]: CREATE+UPDATE services",
 		}},
 		"a name that counts nothing": {shares: []quotav1alpha1.QuotaShare{shareOf("a", "nvidia.com/gpu", "limits.nvidia.com/gpu", "count/")}},
+		"a name that no resource can have": {
+			shares: []quotav1alpha1.QuotaShare{
+				shareOf("a", "count/Foo.example.com", "count/pods/status", "count/.apps", "count/*.apps", "count/"+corev1.ResourceName(strings.Repeat("a", 253))),
+				shareOf("b", "count/jobs.batch"),
+			},
+			want: []string{"jobs.batch.fedquota.io [b]: CREATE batch/jobs"},
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
