@@ -69,9 +69,6 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	}
 	o.certificate.Client, o.certificate.Live, o.certificate.Clock = mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}
 	o.certificate.Namespace, o.certificate.Hosts = namespace, hosts
-	if err := o.certificate.Ensure(ctx); err != nil {
-		return err
-	}
 	if err := mgr.Add(&o.certificate); err != nil {
 		return err
 	}

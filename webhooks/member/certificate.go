@@ -1,6 +1,7 @@
 package member
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 const (
@@ -29,8 +31,10 @@ const (
 	// renewBefore is how long before its end a certificate is replaced.
 	renewBefore   = 60 * 24 * time.Hour
 	checkInterval = 10 * time.Minute
+	// retryInterval is when it is tried again what failed.
+	retryInterval = 10 * time.Second
 	// rolloutTime is how long the certificate before is served on: the replica that leads looks at the Secret within a checkInterval,
-	// and writes what API servers shall trust within another one.
+	// and then writes what API servers shall trust. The rest is for writes that fail.
 	rolloutTime = 3 * checkInterval
 )
 
@@ -41,7 +45,7 @@ type Certificate struct {
 	Client client.Writer
 	Live   client.Reader
 	// Clock tells when to renew.
-	Clock clock.WithTicker
+	Clock clock.Clock
 	// Namespace is the agent's own.
 	Namespace string
 	// Hosts are the names and addresses that API servers call.
@@ -54,6 +58,7 @@ type Certificate struct {
 	authority []byte
 	next      *tls.Certificate // what the Secret held last
 	since     time.Time        // next is known
+	changes   chan event.GenericEvent
 }
 
 // +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,verbs=create
@@ -62,18 +67,21 @@ type Certificate struct {
 // NeedLeaderElection lets every replica serve.
 func (c *Certificate) NeedLeaderElection() bool { return false }
 
-// Start looks at the Secret now and then, until the context ends.
+// Start looks at the Secret at once and then now and then, until the context ends. What it cannot read or write ends no agent: limits are
+// enforced without a webhook, too.
 func (c *Certificate) Start(ctx context.Context) error {
-	ticker := c.Clock.NewTicker(checkInterval)
-	defer ticker.Stop()
 	for {
+		wait := checkInterval
+		if err := c.Ensure(ctx); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "The webhook's certificate could not be made sure of, the one at hand goes on", "again", retryInterval)
+			wait = retryInterval
+		}
+		timer := c.Clock.NewTimer(wait)
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return nil
-		case <-ticker.C():
-			if err := c.Ensure(ctx); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Renewing the certificate of the webhook failed, the one at hand goes on")
-			}
+		case <-timer.C():
 		}
 	}
 }
@@ -95,6 +103,33 @@ func (c *Certificate) Authority() []byte {
 	return c.authority
 }
 
+// Changes sends an event when API servers shall trust something else.
+func (c *Certificate) Changes() <-chan event.GenericEvent {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.changed()
+}
+
+// changed returns the channel that Changes does. The caller holds the mutex.
+func (c *Certificate) changed() chan event.GenericEvent {
+	if c.changes == nil {
+		c.changes = make(chan event.GenericEvent, 1)
+	}
+	return c.changes
+}
+
+// trust takes an authority, and sends an event if it is a new one, unless an event waits to be seen. The caller holds the mutex.
+func (c *Certificate) trust(authority []byte) {
+	if bytes.Equal(c.authority, authority) {
+		return
+	}
+	c.authority = authority
+	select {
+	case c.changed() <- event.GenericEvent{Object: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: SecretName}}}:
+	default:
+	}
+}
+
 // Ensure takes the certificate from the Secret, and makes one if there is none that is good for the hosts.
 func (c *Certificate) Ensure(ctx context.Context) error {
 	secret := &corev1.Secret{}
@@ -106,15 +141,16 @@ func (c *Certificate) Ensure(ctx context.Context) error {
 	if !missing && c.use(secret) == nil {
 		return nil
 	}
-	fresh, err := c.make(secret.Data[authorityKey])
-	if err != nil {
+	if missing {
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: SecretName}, Type: corev1.SecretTypeTLS}
+	}
+	if err := c.renew(secret); err != nil {
 		return err
 	}
 	if missing {
-		err = c.Client.Create(ctx, fresh)
+		err = c.Client.Create(ctx, secret)
 	} else {
-		fresh.ResourceVersion = secret.ResourceVersion
-		err = c.Client.Update(ctx, fresh)
+		err = c.Client.Update(ctx, secret)
 	}
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
 		return c.Ensure(ctx) // another replica was faster
@@ -122,7 +158,7 @@ func (c *Certificate) Ensure(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("writing Secret %s: %w", SecretName, err)
 	}
-	return c.use(fresh)
+	return c.use(secret)
 }
 
 // use serves with what the Secret holds, or says why that will not do. As long as the certificate at hand is trusted, too, it goes on
@@ -146,7 +182,7 @@ func (c *Certificate) use(secret *corev1.Secret) error {
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.authority = authority
+	c.trust(authority)
 	if c.next == nil || !c.next.Leaf.Equal(pair.Leaf) {
 		c.next, c.since = &pair, now
 	}
@@ -164,9 +200,13 @@ func trusted(pair *tls.Certificate, authorities []byte, now time.Time) error {
 	return err
 }
 
-// make returns a Secret with a new certificate. The authorities before it are trusted on: replicas that have not seen the
-// new one serve with theirs.
-func (c *Certificate) make(before []byte) (*corev1.Secret, error) {
+// renew gives the Secret a new certificate. The authorities before it are trusted on, also if somebody has deleted them: replicas that
+// have not seen the new one serve with theirs.
+func (c *Certificate) renew(secret *corev1.Secret) error {
+	before := secret.Data[authorityKey]
+	if len(before) == 0 {
+		before = c.Authority()
+	}
 	var addresses []net.IP
 	for _, host := range c.Hosts {
 		if ip := net.ParseIP(host); ip != nil {
@@ -177,7 +217,7 @@ func (c *Certificate) make(before []byte) (*corev1.Secret, error) {
 		Host: c.Hosts[0], AlternateIPs: addresses, AlternateDNS: c.Hosts, MaxAge: c.Lifetime,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("making a certificate: %w", err)
+		return fmt.Errorf("making a certificate: %w", err)
 	}
 	authority := lastBlock(chain)
 	if block, _ := pem.Decode(before); block != nil {
@@ -185,11 +225,11 @@ func (c *Certificate) make(before []byte) (*corev1.Secret, error) {
 			authority = append(authority, pem.EncodeToMemory(block)...)
 		}
 	}
-	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: SecretName},
-		Type:       corev1.SecretTypeTLS,
-		Data:       map[string][]byte{corev1.TLSCertKey: chain, corev1.TLSPrivateKeyKey: key, authorityKey: authority},
-	}, nil
+	if secret.Data == nil {
+		secret.Data = map[string][]byte{}
+	}
+	secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey], secret.Data[authorityKey] = chain, key, authority
+	return nil
 }
 
 // lastBlock returns the last certificate of a chain: the authority.

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -66,6 +67,7 @@ func (r *ConfigurationReconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
 		Watches(&quotav1alpha1.QuotaShare{}, configuration, builder.WithPredicates(
 			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }))).
+		WatchesRawSource(source.Channel(r.Certificate.Changes(), configuration)).
 		WithOptions(controller.Options{RateLimiter: write.Retries()}).
 		Complete(r)
 }
@@ -76,14 +78,16 @@ func (r *ConfigurationReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	if err := r.Get(ctx, req.NamespacedName, stored); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err) // installed with the agent
 	}
+	if len(r.Certificate.Authority()) == 0 {
+		return ctrl.Result{}, nil // other replicas may serve with what is trusted; the certificate tells when there is one
+	}
 	var shares quotav1alpha1.QuotaShareList
 	if err := r.List(ctx, &shares); err != nil {
 		return ctrl.Result{}, err
 	}
 	wanted := r.webhooks(shares.Items)
-	result := ctrl.Result{RequeueAfter: checkInterval} // the certificate may be renewed
 	if equality.Semantic.DeepEqual(stored.Webhooks, wanted) {
-		return result, nil
+		return ctrl.Result{}, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Writing the rules of the webhook", "webhooks", len(wanted))
 	patch := &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -95,7 +99,7 @@ func (r *ConfigurationReconciler) Reconcile(ctx context.Context, req ctrl.Reques
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return result, r.Patch(ctx, stored, data, client.ForceOwnership, client.FieldOwner(fieldOwner))
+	return ctrl.Result{}, r.Patch(ctx, stored, data, client.ForceOwnership, client.FieldOwner(fieldOwner))
 }
 
 // webhooks returns one webhook per resource that some share counts, for the namespaces of those shares.

@@ -1,7 +1,9 @@
 package member
 
 import (
+	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
@@ -195,9 +198,96 @@ func TestCertificate(t *testing.T) {
 	if err := store.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	if serving(second) == renewed {
+	if serving(replica("agent.system.svc")) == renewed || serving(second) == renewed {
 		t.Error("an empty Secret is not repaired, or a certificate is served that is not trusted any more")
 	}
+}
+
+// TestDeletedCertificate has an agent that runs make a new Secret for one that somebody deleted or emptied: API servers trust what it
+// serves on, and are told of the new authority at once.
+func TestDeletedCertificate(t *testing.T) {
+	for name, spoil := range map[string]func(client.Client, *corev1.Secret) error{
+		"deleted": func(store client.Client, secret *corev1.Secret) error { return store.Delete(t.Context(), secret) },
+		"emptied": func(store client.Client, secret *corev1.Secret) error {
+			secret.Data = nil
+			return store.Update(t.Context(), secret)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
+			c := &Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Hosts: []string{"agent.system.svc"}}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			told := func() int {
+				events := len(c.Changes())
+				for range events {
+					<-c.Changes()
+				}
+				return events
+			}
+			must(c.Ensure(t.Context()))
+			if told() != 1 {
+				t.Error("nobody is told of the first authority")
+			}
+			must(c.Ensure(t.Context()))
+			if told() != 0 {
+				t.Error("an event tells of nothing new")
+			}
+			before, err := c.Serving(nil)
+			must(err)
+			secret := &corev1.Secret{}
+			must(store.Get(t.Context(), client.ObjectKey{Namespace: "system", Name: SecretName}, secret))
+			must(spoil(store, secret))
+			must(c.Ensure(t.Context()))
+			if after, err := c.Serving(nil); err != nil || !after.Leaf.Equal(before.Leaf) {
+				t.Errorf("it serves with what API servers cannot know yet: %v", err)
+			}
+			if err := trusted(before, c.Authority(), time.Now()); err != nil {
+				t.Errorf("what is served is not trusted: %v", err)
+			}
+			if told() != 1 {
+				t.Error("nobody is told of the new authority")
+			}
+		})
+	}
+}
+
+// TestCertificateTriedAgain has a process go on and try again soon where the Secret cannot be written, and keep the type of one that
+// somebody made: API servers let nobody change it.
+func TestCertificateTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusals := 2
+		store := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: SecretName}, Type: corev1.SecretTypeOpaque,
+		}).WithInterceptorFuncs(interceptor.Funcs{
+			Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+				if secret := obj.(*corev1.Secret); refusals > 0 || secret.Type != corev1.SecretTypeOpaque {
+					refusals--
+					return errors.New("refused")
+				}
+				return c.Update(ctx, obj, opts...)
+			},
+		}).Build()
+		c := &Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Hosts: []string{"agent.system.svc"}}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- c.Start(ctx) }()
+		for _, want := range []bool{false, false, true} {
+			synctest.Wait()
+			if _, err := c.Serving(nil); (err == nil) != want {
+				t.Errorf("after %d refusals it serves: %t, want %t", 2-refusals, err == nil, want)
+			}
+			time.Sleep(retryInterval)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestCertificateOfAClockAhead has a replica make the certificate by a clock that is ahead: those whose clock is right do not wait for
