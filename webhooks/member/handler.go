@@ -49,6 +49,7 @@ func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionReque
 	if err != nil {
 		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()}}
 	}
+	review.Object.Raw, review.OldObject.Raw = nil, nil // they may be large, and the request be held
 	message := h.Gate.Admit(ctx, request)
 	if message == "" {
 		return &admissionv1.AdmissionResponse{Allowed: true}

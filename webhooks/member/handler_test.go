@@ -1,11 +1,16 @@
 package member
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	goruntime "runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -57,6 +62,43 @@ func TestHandler(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHeldMemory has large objects not be kept while their requests are held.
+func TestHeldMemory(t *testing.T) {
+	const objects = 50
+	large := strings.Repeat("x", 1<<20)
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "10")
+		ctx, giveUp := context.WithCancel(t.Context())
+		before := heap()
+		for i := range objects {
+			body := io.MultiReader(
+				strings.NewReader(`{"request": {"uid": "1", "namespace": "team", "resource": {"version": "v1", "resource": "pods"}, "operation": "CREATE", "object": `+
+					fmt.Sprintf(`{"metadata": {"generateName": "web-%d-", "annotations": {"a": "`, i)),
+				strings.NewReader(large), // the same for all
+				strings.NewReader(`"}}, "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}}}`),
+			)
+			request := httptest.NewRequestWithContext(ctx, http.MethodPost, Path, body)
+			go (&Handler{Gate: s.gate}).ServeHTTP(httptest.NewRecorder(), request)
+		}
+		synctest.Wait()
+		if held := s.waiting(); held != objects {
+			t.Fatalf("%d requests are held", held)
+		}
+		if kept := heap() - before; kept > objects<<20/4 {
+			t.Errorf("%d requests of 1 MiB keep %d MiB", objects, kept>>20)
+		}
+		giveUp()
+	})
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	goruntime.GC()
+	var stats goruntime.MemStats
+	goruntime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
 }
 
 // TestOwner takes the controller of a new object for who asks, but a pod that is resized for itself: the one pod's part is not what
