@@ -101,6 +101,37 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
+// TestLongOwner has owners be remembered in few bytes, however long their names are, and be told apart.
+func TestLongOwner(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	owners := map[demand.Owner]string{}
+	for name, tc := range map[string]struct{ name, metadata string }{
+		"controller's name":         {metadata: `{"ownerReferences": [{"kind": "X", "name": "` + long + `", "uid": "u", "controller": true}]}`},
+		"another controller's name": {metadata: `{"ownerReferences": [{"kind": "X", "name": "` + long + `y", "uid": "u", "controller": true}]}`},
+		"controller's UID":          {metadata: `{"ownerReferences": [{"kind": "X", "name": "x", "uid": "` + long + `", "controller": true}]}`},
+		"controller's kind":         {metadata: `{"ownerReferences": [{"kind": "` + long + `", "name": "x", "uid": "u", "controller": true}]}`},
+		"generated name":            {metadata: `{"generateName": "` + long + `"}`},
+		"name":                      {name: long, metadata: `{}`},
+	} {
+		request, err := read(&admissionv1.AdmissionRequest{
+			Name: tc.name, Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Version: "v1", Kind: "Pod"},
+			Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
+			Object:   runtime.RawExtension{Raw: []byte(`{"metadata": ` + tc.metadata + `}`)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := request.Owner
+		if length := len(owner.Kind) + len(owner.Name) + len(owner.UID); length > maxOwner {
+			t.Errorf("%s: %d bytes", name, length)
+		}
+		if other, known := owners[owner]; known {
+			t.Errorf("%s and %s are taken for one", name, other)
+		}
+		owners[owner] = name
+	}
+}
+
 // TestOwner takes the controller of a new object for who asks, but a pod that is resized for itself: the one pod's part is not what
 // its ReplicaSet needs for another one.
 func TestOwner(t *testing.T) {
