@@ -2,6 +2,7 @@ package cost
 
 import (
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -62,6 +63,8 @@ type Charge struct {
 	Object any
 	// Old is what there was before an update, nil at a creation.
 	Old any
+	// Now is when it is asked for: a pod that was to be gone by then is charged no more. Not needed for what nobody deletes.
+	Now time.Time
 }
 
 // To returns what the request adds to a quota, under the names that the quota limits; nothing if the quota does not
@@ -70,19 +73,19 @@ func (c Charge) To(quota *corev1.ResourceQuotaSpec, limited corev1.ResourceList)
 	if !Matches(quota, c.Resource, c.Object) {
 		return nil
 	}
-	usage := Usage(c.Resource, c.Object, limited)
+	usage := c.usage(c.Object, limited)
 	if c.Old != nil && Matches(quota, c.Resource, c.Old) {
-		usage = quotav1.SubtractWithNonNegativeResult(usage, Usage(c.Resource, c.Old, limited))
+		usage = quotav1.SubtractWithNonNegativeResult(usage, c.usage(c.Old, limited))
 	}
 	return quotav1.RemoveZeros(usage)
 }
 
-// Usage returns what an object is charged, under those of the limited names that count it.
-func Usage(gr schema.GroupResource, object any, limited corev1.ResourceList) corev1.ResourceList {
+// usage returns what an object is charged, under those of the limited names that count it.
+func (c Charge) usage(object any, limited corev1.ResourceList) corev1.ResourceList {
 	var all corev1.ResourceList
 	switch o := object.(type) {
 	case *corev1.Pod:
-		all = podUsage(o)
+		all = podUsage(o, c.Now)
 	case *corev1.PersistentVolumeClaim:
 		all = claimUsage(o)
 	case *corev1.Service:
@@ -91,11 +94,11 @@ func Usage(gr schema.GroupResource, object any, limited corev1.ResourceList) cor
 		all = resourceClaimUsage(o)
 	default:
 		all = corev1.ResourceList{}
-		if name := corev1.ResourceName(gr.Resource); gr.Group == "" && counted[name] {
+		if name := corev1.ResourceName(c.Resource.Resource); c.Resource.Group == "" && counted[name] {
 			all[name] = one()
 		}
 	}
-	all[countName(gr)] = one()
+	all[countName(c.Resource)] = one()
 	usage := make(corev1.ResourceList, len(limited))
 	for name := range limited {
 		if quantity, charged := all[name]; charged {

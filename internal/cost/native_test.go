@@ -96,6 +96,15 @@ spec: {resources: {limits: {cpu: 6, memory: 4Gi}}, containers: [{name: a, image:
 limits: [{type: Container, defaultRequest: {cpu: 200m, memory: 64Mi}, default: {cpu: 1}}]`, object: `
 kind: Pod
 spec: {containers: [{name: a, image: i}]}`},
+	"pod, not best effort by its containers with limits of the whole": {scopes: "{scopes: [NotBestEffort]}", object: `
+kind: Pod
+spec: {resources: {limits: {hugepages-2Mi: 2Mi}}, containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}`},
+	"pod, best effort of the whole": {scopes: "{scopes: [BestEffort]}", object: `
+kind: Pod
+spec: {resources: {}, containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 1Gi}}}]}`},
+	"pod, best effort of the whole, not counted": {scopes: "{scopes: [NotBestEffort]}", none: true, object: `
+kind: Pod
+spec: {resources: {requests: {cpu: 0}}, containers: [{name: a, image: i, resources: {requests: {cpu: 0}}}]}`},
 	"pod, extended resources": {object: `
 kind: Pod
 spec: {containers: [{name: a, image: i, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1, memory: 1Gi, example.com/gpu: 2, hugepages-2Mi: 4Mi, deviceclass.resource.kubernetes.io/gpu: 3}}}]}`},
@@ -164,7 +173,9 @@ kind: Lease`},
 // TestNative compares the cost of each object with what the quota plug-in of a real API server charges for it.
 func TestNative(t *testing.T) {
 	c := start(t)
-	t.Run("resize", func(t *testing.T) { testResize(t, c) })
+	for name, end := range ends {
+		t.Run("resize, "+name, func(t *testing.T) { testResize(t, c, "resize-"+name, end) })
+	}
 	namespaces := map[string]string{}
 	for name, r := range rows {
 		namespaces[name] = c.quota(t, fmt.Sprintf("row-%d", len(namespaces)), r.scopes)
@@ -205,12 +216,60 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// testResize compares what a resize adds.
-func testResize(t *testing.T, c cluster) {
+// ends are what becomes of a pod before it is resized.
+var ends = map[string]func(cluster, *testing.T, *corev1.Pod){
+	"running":   nil,
+	"succeeded": func(c cluster, t *testing.T, pod *corev1.Pod) { c.phase(t, pod, corev1.PodSucceeded) },
+	"failed":    func(c cluster, t *testing.T, pod *corev1.Pod) { c.phase(t, pod, corev1.PodFailed) },
+	"overdue":   cluster.overdue,
+}
+
+// phase gives a pod a phase.
+func (c cluster) phase(t *testing.T, pod *corev1.Pod, phase corev1.PodPhase) {
 	t.Helper()
-	namespace := c.quota(t, "resize", "")
+	pod.Status.Phase = phase
+	if err := c.Status().Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overdue deletes a pod that is not gone then, though it has no grace.
+func (c cluster) overdue(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	pod.Finalizers = []string{"example.com/late"}
+	if err := c.Update(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), pod, client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// uncharged waits until the pod of a quota is charged no more.
+func (c cluster) uncharged(t *testing.T, namespace string) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		_, charged := c.charged(t, namespace)[corev1.ResourcePods]
+		return !charged, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testResize compares what a resize adds of a pod that has come to its end, if there is one.
+func testResize(t *testing.T, c cluster, namespace string, end func(cluster, *testing.T, *corev1.Pod)) {
+	t.Helper()
+	c.quota(t, namespace, "")
 	before := c.counted(t, namespace)
 	old := c.create(t, namespace, rows["pod"].object).(*corev1.Pod)
+	if end != nil {
+		end(c, t, old)
+		c.uncharged(t, namespace)
+	}
 	first := c.charged(t, namespace)
 	pod := old.DeepCopy()
 	pod.Spec.Containers[1].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("2")
@@ -218,7 +277,7 @@ func testResize(t *testing.T, c cluster) {
 	if err := c.SubResource("resize").Update(t.Context(), pod); err != nil {
 		t.Fatal(err)
 	}
-	got := cost.Charge{Resource: cost.Pods, Object: pod, Old: old}.To(&before.Spec, before.Status.Hard)
+	got := cost.Charge{Resource: cost.Pods, Object: pod, Old: old, Now: time.Now()}.To(&before.Spec, before.Status.Hard)
 	want := c.charged(t, namespace)
 	for name, quantity := range first {
 		total := want[name]

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -34,8 +35,23 @@ func extended(bare string) bool {
 	return strings.Contains(bare, "/") && !native
 }
 
-// podUsage returns what a pod is charged that has not ended.
-func podUsage(pod *corev1.Pod) corev1.ResourceList {
+// ended says whether a pod is charged for nothing but its number: it is terminal, or was to be gone by now.
+func ended(pod *corev1.Pod, now time.Time) bool {
+	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		return true
+	}
+	if pod.DeletionTimestamp == nil || pod.DeletionGracePeriodSeconds == nil {
+		return false
+	}
+	grace := time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second
+	return now.After(pod.DeletionTimestamp.Add(grace))
+}
+
+// podUsage returns what a pod is charged beyond count/pods.
+func podUsage(pod *corev1.Pod, now time.Time) corev1.ResourceList {
+	if ended(pod, now) {
+		return corev1.ResourceList{}
+	}
 	usage := corev1.ResourceList{corev1.ResourcePods: one()}
 	options := resourcehelper.PodResourcesOptions{UseStatusResources: true}
 	for name, quantity := range resourcehelper.PodRequests(pod, options) {
@@ -57,8 +73,8 @@ func podUsage(pod *corev1.Pod) corev1.ResourceList {
 
 // bestEffort says whether a pod asks for neither cpu nor memory.
 func bestEffort(pod *corev1.Pod) bool {
-	if pod.Spec.Resources != nil && asks(*pod.Spec.Resources) {
-		return false
+	if pod.Spec.Resources != nil { // then what its containers ask for does not count, even if this is empty
+		return !asks(*pod.Spec.Resources)
 	}
 	for i := range pod.Spec.InitContainers {
 		if asks(pod.Spec.InitContainers[i].Resources) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
@@ -14,23 +15,27 @@ func OfTemplate(template *corev1.PodSpec) *corev1.PodSpec {
 	spec := *template
 	spec.InitContainers = withRequests(template.InitContainers)
 	spec.Containers = withRequests(template.Containers)
-	if template.Resources == nil {
-		return &spec
+	if template.Resources != nil && len(template.Resources.Limits) > 0 {
+		resources := *template.Resources
+		resources.Requests = wholeRequests(&spec)
+		spec.Resources = &resources
 	}
-	// For the pod as a whole, what its containers request goes before the limit, but for huge pages.
-	missing := maps.Clone(template.Resources.Limits)
-	requested := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: spec}, resourcehelper.PodResourcesOptions{})
-	for name := range missing {
-		_, byContainers := requested[name]
-		huge := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-		if !resourcehelper.IsSupportedPodLevelResource(name) || byContainers && !huge {
-			delete(missing, name)
-		}
-	}
-	resources := *template.Resources
-	resources.Requests = withMissing(resources.Requests, missing)
-	spec.Resources = &resources
 	return &spec
+}
+
+// wholeRequests returns the requests of a pod as a whole that has limits as a whole: what is missing is taken from what its containers
+// request, but for huge pages, and else from the limits.
+func wholeRequests(spec *corev1.PodSpec) corev1.ResourceList {
+	byContainers := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
+	maps.DeleteFunc(byContainers, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		huge := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+		return huge || !resourcehelper.IsSupportedPodLevelResource(name)
+	})
+	limits := maps.Clone(spec.Resources.Limits)
+	maps.DeleteFunc(limits, func(name corev1.ResourceName, _ resource.Quantity) bool {
+		return !resourcehelper.IsSupportedPodLevelResource(name)
+	})
+	return withMissing(withMissing(spec.Resources.Requests, byContainers), limits)
 }
 
 func withRequests(containers []corev1.Container) []corev1.Container {

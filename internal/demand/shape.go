@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"slices"
 
@@ -15,8 +16,8 @@ import (
 type Shape struct {
 	// requests is what the pod asks of its node.
 	requests amount.List
-	// placement says to which nodes it may go, and before whom.
-	placement string
+	// placement says to which nodes it may go, and before whom. It is only compared, and may be long: this is the hash of it.
+	placement [sha256.Size]byte
 }
 
 // ShapeOf returns the shape of the pods of a spec.
@@ -30,7 +31,7 @@ func ShapeOf(spec *corev1.PodSpec) *Shape {
 	if err != nil {
 		return nil // no pod that came out of JSON
 	}
-	return &Shape{requests: amount.Saturate(requests, amount.Up), placement: string(placement)}
+	return &Shape{requests: amount.Saturate(requests, amount.Up), placement: sha256.Sum256(placement)}
 }
 
 // TrimPodSpec returns what of a pod's spec its cost, the scopes and its shape depend on.

@@ -64,6 +64,7 @@ type claim struct {
 // Admit returns "" for a request that native quota shall judge, or why it is denied. It waits for a raise if need be.
 func (g *Gate) Admit(ctx context.Context, request Request) string {
 	now := g.Clock.Now()
+	request.Charge.Now = now
 	var room, lacks []claim
 	for _, l := range g.lanesOf(request.Namespace) {
 		asked, list := l.charge(request.Charge)

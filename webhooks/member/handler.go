@@ -2,7 +2,9 @@ package member
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -17,6 +19,9 @@ import (
 
 // maxReview is the most bytes of a review: two objects of the size that API servers take at most, and what is around them.
 const maxReview = 7 << 20
+
+// maxOwner is the most bytes of who asks: it is remembered, and the API server bounds neither the name of a controller nor its UID.
+const maxOwner = 512
 
 // Handler answers the reviews of API servers by what the gate says. What it does not understand it leaves to native quota.
 type Handler struct {
@@ -49,6 +54,7 @@ func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionReque
 	if err != nil {
 		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()}}
 	}
+	review.Object.Raw, review.OldObject.Raw = nil, nil // they may be large, and the request be held
 	message := h.Gate.Admit(ctx, request)
 	if message == "" {
 		return &admissionv1.AdmissionResponse{Allowed: true}
@@ -75,7 +81,7 @@ func read(review *admissionv1.AdmissionRequest) (Request, error) {
 		return Request{}, err
 	}
 	request.Charge.Object = object
-	request.Owner = ownerOf(review, object)
+	request.Owner = bounded(ownerOf(review, object))
 	if review.Operation == admissionv1.Update {
 		request.Charge.Old, err = decode(resource, review.Operation, review.OldObject.Raw)
 	}
@@ -116,4 +122,13 @@ func ownerOf(review *admissionv1.AdmissionRequest, object metav1.Object) demand.
 		name = prefix + "*"
 	}
 	return demand.Owner{Kind: review.Kind.Kind, Name: name}
+}
+
+// bounded returns an owner that is not long: a hash stands for one that is, which nothing is known of but what it asks for.
+func bounded(owner demand.Owner) demand.Owner {
+	if len(owner.Kind)+len(owner.Name)+len(owner.UID) <= maxOwner {
+		return owner
+	}
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", owner.Kind, owner.Name, owner.UID))
+	return demand.Owner{Name: fmt.Sprintf("%x", hash)}
 }

@@ -1,11 +1,16 @@
 package member
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	goruntime "runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -56,6 +61,74 @@ func TestHandler(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestHeldMemory has large objects not be kept while their requests are held.
+func TestHeldMemory(t *testing.T) {
+	const objects = 50
+	large := strings.Repeat("x", 1<<20)
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "10")
+		ctx, giveUp := context.WithCancel(t.Context())
+		before := heap()
+		for i := range objects {
+			body := io.MultiReader(
+				strings.NewReader(`{"request": {"uid": "1", "namespace": "team", "resource": {"version": "v1", "resource": "pods"}, "operation": "CREATE", "object": `+
+					fmt.Sprintf(`{"metadata": {"generateName": "web-%d-", "annotations": {"a": "`, i)),
+				strings.NewReader(large), // the same for all
+				strings.NewReader(`"}}, "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}}}`),
+			)
+			request := httptest.NewRequestWithContext(ctx, http.MethodPost, Path, body)
+			go (&Handler{Gate: s.gate}).ServeHTTP(httptest.NewRecorder(), request)
+		}
+		synctest.Wait()
+		if held := s.waiting(); held != objects {
+			t.Fatalf("%d requests are held", held)
+		}
+		if kept := heap() - before; kept > objects<<20/4 {
+			t.Errorf("%d requests of 1 MiB keep %d MiB", objects, kept>>20)
+		}
+		giveUp()
+	})
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	goruntime.GC()
+	var stats goruntime.MemStats
+	goruntime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// TestLongOwner has owners be remembered in few bytes, however long their names are, and be told apart.
+func TestLongOwner(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	owners := map[demand.Owner]string{}
+	for name, tc := range map[string]struct{ name, metadata string }{
+		"controller's name":         {metadata: `{"ownerReferences": [{"kind": "X", "name": "` + long + `", "uid": "u", "controller": true}]}`},
+		"another controller's name": {metadata: `{"ownerReferences": [{"kind": "X", "name": "` + long + `y", "uid": "u", "controller": true}]}`},
+		"controller's UID":          {metadata: `{"ownerReferences": [{"kind": "X", "name": "x", "uid": "` + long + `", "controller": true}]}`},
+		"controller's kind":         {metadata: `{"ownerReferences": [{"kind": "` + long + `", "name": "x", "uid": "u", "controller": true}]}`},
+		"generated name":            {metadata: `{"generateName": "` + long + `"}`},
+		"name":                      {name: long, metadata: `{}`},
+	} {
+		request, err := read(&admissionv1.AdmissionRequest{
+			Name: tc.name, Operation: admissionv1.Create, Kind: metav1.GroupVersionKind{Version: "v1", Kind: "Pod"},
+			Resource: metav1.GroupVersionResource{Version: "v1", Resource: "pods"},
+			Object:   runtime.RawExtension{Raw: []byte(`{"metadata": ` + tc.metadata + `}`)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := request.Owner
+		if length := len(owner.Kind) + len(owner.Name) + len(owner.UID); length > maxOwner {
+			t.Errorf("%s: %d bytes", name, length)
+		}
+		if other, known := owners[owner]; known {
+			t.Errorf("%s and %s are taken for one", name, other)
+		}
+		owners[owner] = name
 	}
 }
 
