@@ -66,7 +66,7 @@ func TestHandler(t *testing.T) {
 
 // TestHeldMemory has large objects not be kept while their requests are held.
 func TestHeldMemory(t *testing.T) {
-	const objects = 50
+	const objects = 20
 	large := strings.Repeat("x", 1<<20)
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "10")
