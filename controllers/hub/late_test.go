@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -108,4 +109,57 @@ func TestRevisionsNearTheMost(t *testing.T) {
 			w.wantLedger("east 20/20 Settled", "west 10/10 Settled")
 		})
 	}
+}
+
+// looked is a world whose hub manager has looked at all stores long ago. East has 10, and nobody else is selected.
+func looked(t *testing.T) *world {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east", "east", "10"))
+	w.settle()
+	w.begins("east", "west")
+	w.hub.lookAtStores(t.Context(), everyone)
+	w.settle()
+	w.clock.SetTime(w.clock.Now().Add(2 * looking))
+	return w
+}
+
+// TestPausedLeaderOverARestore stops a hub manager that has looked at all stores. Another one gives west 20, the hub is restored to before
+// that, and the first one goes on: what it knows of the stores is older than the ledger.
+func TestPausedLeaderOverARestore(t *testing.T) {
+	w := looked(t)
+	paused := w.hub
+	paused.stores.alive(w.clock.Now())
+	old := w.quota().Status
+
+	w.hub = w.newHub()
+	w.edit(mostOf("east, west", "east", "10"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+
+	w.edit(mostOf("east", "east", "30"))
+	w.replaceStatus(old)
+	w.unmark("west")
+	w.clock.SetTime(w.clock.Now().Add(standstill))
+	w.hub = paused
+	w.judged(2, firstLook)
+	w.hub.lookAtStores(t.Context(), everyone)
+	w.judged(4, time.Second)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+// TestRestoreRightAfterAJoin restores the hub before a look has found the share that this very hub manager has written.
+func TestRestoreRightAfterAJoin(t *testing.T) {
+	w := looked(t)
+	old := w.quota().Status
+	w.edit(mostOf("east, west", "east", "10"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+
+	w.edit(mostOf("east", "east", "30"))
+	w.replaceStatus(old)
+	w.unmark("west")
+	w.judged(4, firstLook)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
 }

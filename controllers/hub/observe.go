@@ -158,7 +158,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
 		return
 	}
-	if r.silences.last(m.name, s.now) {
+	if r.silences.lasts(m.name, s.now) {
 		m.unreachable = noAnswer
 		return
 	}

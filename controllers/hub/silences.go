@@ -41,8 +41,8 @@ func (s *silences) answered(member string, inTime bool, now time.Time) {
 	}
 }
 
-// last says whether a member is not to be asked now.
-func (s *silences) last(member string, now time.Time) bool {
+// lasts says whether a member is not to be asked now.
+func (s *silences) lasts(member string, now time.Time) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return now.Before(s.of[member].until)

@@ -12,7 +12,7 @@ func TestSilences(t *testing.T) {
 	now := epoch
 	pause := func() time.Duration {
 		begin := now
-		for s.last("west", now) {
+		for s.lasts("west", now) {
 			now = now.Add(time.Second)
 		}
 		return now.Sub(begin)
@@ -27,7 +27,7 @@ func TestSilences(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pauses (-want +got):\n%s", diff)
 	}
-	if s.last("east", now) {
+	if s.lasts("east", now) {
 		t.Error("east, which nobody has asked, is not to be asked")
 	}
 	s.answered("west", true, now)
