@@ -9,15 +9,18 @@ import (
 )
 
 func main() {
+	if newRootCommand().ExecuteContext(ctrl.SetupSignalHandler()) != nil {
+		os.Exit(1) // the command has said why
+	}
+}
+
+// newRootCommand returns the command of the program. It prints its errors itself: those in flags come before there is a logger.
+func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "manager",
-		Short:         "One resource budget for a namespace over many Kubernetes clusters",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:          "manager",
+		Short:        "One resource budget for a namespace over many Kubernetes clusters",
+		SilenceUsage: true,
 	}
 	root.AddCommand(newHubCommand(), newAgentCommand())
-	if err := root.ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
-		ctrl.Log.Error(err, "The manager ended")
-		os.Exit(1)
-	}
+	return root
 }
