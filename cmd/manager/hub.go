@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -40,7 +41,7 @@ func newHubCommand() *cobra.Command {
 			ctx := command.Context()
 			members, err := clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
 				SecretClient: mgr.GetClient(),
-				Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: 50, Burst: 100},
+				Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
 				Cache:        clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields()},
 			}, controller.Options{MaxConcurrentReconciles: connections})
 			if err != nil {
@@ -75,14 +76,26 @@ func newHubCommand() *cobra.Command {
 	return command
 }
 
-// hubObjects restricts what the hub manager caches to the Clusters and kubeconfig Secrets of one namespace.
+// hubObjects restricts what the hub manager caches: of Clusters and Secrets those of one namespace, and of these the ones that belong to
+// a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out.
 func hubObjects(clusterNamespace string) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
-	return cache.Options{ByObject: map[client.Object]cache.ByObject{
+	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
 		&clusterv1.Cluster{}: {Namespaces: map[string]cache.Config{clusterNamespace: {}}},
 		&corev1.Secret{}: {Namespaces: map[string]cache.Config{clusterNamespace: {
 			LabelSelector: labels.NewSelector().Add(*ofCluster),
-		}}},
+		}}, Transform: kubeconfigsAlone},
 	}}
+}
+
+// kubeconfigsAlone empties Secrets that hold other keys of a Cluster than the way to its API server.
+func kubeconfigsAlone(object any) (any, error) {
+	if s, ok := object.(*corev1.Secret); ok {
+		s.ManagedFields = nil
+		if _, purpose, err := secret.ParseSecretName(s.Name); err != nil || purpose != secret.Kubeconfig {
+			s.Data = nil
+		}
+	}
+	return object, nil
 }

@@ -49,15 +49,15 @@ func (o *managerOptions) bind(command *cobra.Command) {
 	flags.AddGoFlagSet(goFlags)
 }
 
-// newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in.
-func (o *managerOptions) newManager(lease string, objects cache.Options, webhooks webhook.Server) (ctrl.Manager, error) {
+// newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in. Its name is that of
+// its lease, and its user agent.
+func (o *managerOptions) newManager(name string, objects cache.Options, webhooks webhook.Server) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
 		return nil, err
 	}
-	restConfig.QPS, restConfig.Burst = 100, 200
-	restConfig.UserAgent = lease
+	restConfig.UserAgent = name
 	electionConfig := rest.CopyConfig(restConfig)
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme: newScheme(),
@@ -68,7 +68,7 @@ func (o *managerOptions) newManager(lease string, objects cache.Options, webhook
 		HealthProbeBindAddress:        o.probeAddress,
 		WebhookServer:                 webhooks,
 		LeaderElection:                o.leaderElection,
-		LeaderElectionID:              lease,
+		LeaderElectionID:              name,
 		LeaderElectionNamespace:       o.namespace,
 		LeaderElectionConfig:          electionConfig,
 		LeaderElectionReleaseOnCancel: true,
