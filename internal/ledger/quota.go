@@ -84,21 +84,24 @@ func (q Quota) Publish() corev1.ResourceList {
 	return limits
 }
 
-// InForce says whether what was written is in force, and nothing else: limit and usage may be relied upon.
+// InForce says whether what was written is in force, and nothing else: limit and usage may be relied upon. Where nothing is counted
+// under any name, the quota controller has taken them over once all are limited.
 func (q Quota) InForce() bool {
 	for name := range q.Hard {
 		if _, stays := q.Spec[name]; !stays {
 			return false
 		}
 	}
+	all := len(q.Spec) > 0
 	for name, limit := range q.Spec {
 		_, known := q.Used[name]
 		present, limited := q.Hard[name]
 		if known && !limited || limited && present.Cmp(limit) != 0 {
 			return false
 		}
+		all = all && limited
 	}
-	return len(q.Used) > 0
+	return all || len(q.Used) > 0
 }
 
 // Report returns the limits in force, and usage where it is known. A name with a limit and no usage is one that the quota

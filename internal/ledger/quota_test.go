@@ -97,6 +97,14 @@ func TestQuotaInForce(t *testing.T) {
 			quota:   ledger.Quota{Spec: list("pods", "5", "typo", "1"), Hard: list("pods", "5", "typo", "1"), Used: list("pods", "3")},
 			publish: list("pods", "5", "typo", "1"), inForce: true, limits: list("pods", "5", "typo", "1"), usage: list("pods", "3"),
 		},
+		"nothing is counted under any name": {
+			quota:   ledger.Quota{Spec: list("typo", "0"), Hard: list("typo", "0")},
+			publish: list("typo", "0"), inForce: true, limits: list("typo", "0"), usage: list(),
+		},
+		"nothing is counted, and one name is not taken over": {
+			quota:   ledger.Quota{Spec: list("typo", "0", "pods", "1"), Hard: list("typo", "0")},
+			publish: list("typo", "0"), limits: list("typo", "0"), usage: list(),
+		},
 		"a lower of a name that nobody counts, not in force": {
 			quota:   ledger.Quota{Spec: list("pods", "5", "typo", "0"), Hard: list("pods", "5", "typo", "1"), Used: list("pods", "3")},
 			publish: list("pods", "5", "typo", "0"), limits: list("pods", "5", "typo", "1"), usage: list("pods", "3"),
