@@ -3,8 +3,9 @@ package demand
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -24,7 +25,8 @@ func (o Owner) Key() string {
 }
 
 // Asked returns what those need under a share of whom this book was told that a request does not fit: what other books may not
-// know of. It is by their keys, and bounded: those that come last are one.
+// know of. It is by their keys, and bounded: those that come last are one, but for workloads, which other books come to know by
+// themselves.
 func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]Need {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -33,21 +35,26 @@ func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]
 	if !known {
 		return nil
 	}
-	asked := map[string]Need{}
-	keys := make([]string, 0, len(ns.refusals[share.Name]))
+	asked, workloads, others := map[string]Need{}, sets.New[string](), sets.New[string]()
 	for owner, need := range ns.needs(share, now, new(bool)) {
 		_, refused := ns.refusals[share.Name][owner]
 		if limited := need.limited(share.Spec.Hard); refused && len(limited.Amounts) > 0 && !ns.full(owner, need.pod, now) {
-			key := owner.Key()
-			asked[key], keys = limited, append(keys, key)
+			asked[owner.Key()] = limited
+			if _, workload := ns.workloads[owner.UID]; workload {
+				workloads.Insert(owner.Key())
+			} else {
+				others.Insert(owner.Key())
+			}
 		}
 	}
-	if len(keys) <= askedOwners {
+	if len(asked) <= askedOwners {
 		return asked
 	}
-	slices.Sort(keys)
+	keys := append(sets.List(others), sets.List(workloads)...)
 	for _, key := range keys[askedOwners-1:] {
-		asked[theRest] = asked[theRest].and(asked[key], budgetOf(share))
+		if others.Has(key) {
+			asked[theRest] = asked[theRest].and(asked[key], budgetOf(share))
+		}
 		delete(asked, key)
 	}
 	return asked

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -45,6 +46,23 @@ func TestAsked(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestManyWorkloadsAtTwoReplicas has more workloads be refused at both replicas than are told apart: none of them counts twice.
+func TestManyWorkloadsAtTwoReplicas(t *testing.T) {
+	here, there := demand.NewBook(), demand.NewBook()
+	for i := range 50 {
+		w := workload(1)
+		w.Owner = demand.Owner{Kind: "Job", Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}
+		for _, b := range []*demand.Book{here, there} {
+			b.SetWorkload(w, start)
+			b.Hold(key, w.Owner, onePod, cpus(1, 1), start)
+		}
+	}
+	got := total(here, share(), start, there.Asked(share(), start))
+	if diff := cmp.Diff(cpus(50, 50), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -118,7 +118,7 @@ func (b *Book) tidy(name string) {
 	}
 }
 
-// SetWorkload takes down a workload as it is now, and says whether it lacks pods or lacked some before.
+// SetWorkload notes a workload as it is now, and says whether it lacks pods or lacked some before.
 func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -175,7 +175,7 @@ func (b *Book) DeleteNamespace(name string) {
 	delete(b.namespaces, name)
 }
 
-// SetPod takes down a pod as it is now, and says whether its workload lacks pods or lacked some before.
+// SetPod notes a pod as it is now, and says whether its workload lacks pods or lacked some before.
 func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/fedquota/fedquota/internal/cost"
 )
 
-// SetLimitRange takes down what a LimitRange gives to containers now, and says whether that changes anything.
+// SetLimitRange notes what a LimitRange gives to containers now, and says whether that changes anything.
 func (b *Book) SetLimitRange(namespace, name string, gives cost.Defaults) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

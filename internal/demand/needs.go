@@ -150,7 +150,7 @@ func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now
 	return byAnother || now.Sub(room.since) >= futileAfter
 }
 
-// lack takes down that a share has no room for a pod of the workload.
+// lack notes that a share has no room for a pod of the workload.
 func (w *workload) lack(share string) {
 	if w.lacked == nil {
 		w.lacked = map[string]bool{}

@@ -27,7 +27,7 @@ func (ns *namespace) strike(share string, owner Owner) {
 	}
 }
 
-// Hold takes down a request that does not fit a share, for a pod of a shape or, without one, for something else, and says whether it
+// Hold notes a request that does not fit a share, for a pod of a shape or, without one, for something else, and says whether it
 // is asked for: not if no node has room for it. The caller ends it by End.
 func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) bool {
 	b.mutex.Lock()
@@ -51,7 +51,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 	return !ns.full(owner, pod, now)
 }
 
-// End takes down what became of a request: it goes on with room for it, or it is denied.
+// End notes what became of a request: it goes on with room for it, or it is denied.
 func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, fits bool, now time.Time) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -75,7 +75,7 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	}
 }
 
-// Admitted takes down that a request fits at once, maybe one that was refused before, and says whether that changes anything.
+// Admitted notes that a request fits at once, maybe one that was refused before, and says whether that changes anything.
 func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.List) bool {
 	if !b.refused(share, owner) {
 		return false
@@ -96,7 +96,7 @@ func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.Li
 	return !r.peak.Equal(before)
 }
 
-// refused says whether a request of the owner is taken down that did not fit a share. Every request that fits asks this.
+// refused says whether a request of the owner is noted that did not fit a share. Every request that fits asks this.
 func (b *Book) refused(share types.NamespacedName, owner Owner) bool {
 	b.mutex.RLock()
 	defer b.mutex.RUnlock()
@@ -108,7 +108,7 @@ func (b *Book) refused(share types.NamespacedName, owner Owner) bool {
 	return refused
 }
 
-// ask takes down what a request of the workload asked for that did not fit a share.
+// ask notes what a request of the workload asked for that did not fit a share.
 func (w *workload) ask(share string, asked amount.List) {
 	if w.asked == nil {
 		w.asked = map[string]amount.List{}
@@ -116,7 +116,7 @@ func (w *workload) ask(share string, asked amount.List) {
 	w.asked[share] = asked
 }
 
-// Refused says whether requests are taken down that did not fit a share.
+// Refused says whether requests are noted that did not fit a share.
 func (b *Book) Refused(share types.NamespacedName) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -45,6 +45,9 @@ func (l *Ledger) Continue(above int64) {
 	}
 }
 
+// Begin gives a ledger that has given no revision yet one that no share has: revision 0 is that of a ledger which was lost.
+func (l *Ledger) Begin() { l.revision = max(l.revision, 1) }
+
 // Share is what was read of the share of a cluster.
 type Share struct {
 	// Revision and Hard are what the cluster is told.
