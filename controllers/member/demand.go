@@ -56,7 +56,7 @@ func (d *Demand) Report(share types.NamespacedName) {
 func (d *Demand) reportNamespace(ctx context.Context, namespace string) {
 	var shares quotav1alpha1.QuotaShareList
 	if err := d.List(ctx, &shares, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing QuotaShares", "namespace", namespace)
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaShares", "namespace", namespace)
 		return
 	}
 	for i := range shares.Items {

@@ -93,7 +93,7 @@ func (d *Demand) Follow(ctx context.Context, api kubernetes.Interface, namespace
 			objects.Apps().V1().ReplicaSets().Informer(), objects.Apps().V1().StatefulSets().Informer(), objects.Batch().V1().Jobs().Informer(),
 		} {
 			if _, err := d.take(ctx, workloads); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Watching workloads", "namespace", namespace)
+				ctrl.LoggerFrom(ctx).Error(err, "Failed to watch workloads", "namespace", namespace)
 			}
 		}
 		objects.StartWithContext(ctx)

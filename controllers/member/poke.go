@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
@@ -67,13 +68,13 @@ func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quot
 			continue
 		}
 		poked[sleeper.UID] = poke{revision: revision, at: now}
-		if err := d.Patch(waking, object(sleeper.Owner, share.Namespace), pokePatch(now)); err != nil {
+		if err := d.wake(waking, object(sleeper.Owner, share.Namespace), now); err != nil {
 			poked[sleeper.UID] = poke{revision: revision, at: now, failed: true}
-			ctrl.LoggerFrom(ctx).Info("Waking a workload failed", "kind", sleeper.Kind, "workload", sleeper.Name, "error", err.Error())
+			ctrl.LoggerFrom(ctx).Info("Waking a workload failed", "kind", sleeper.Kind, "namespace", share.Namespace, "workload", sleeper.Name, "err", err.Error())
 			continue
 		}
 		room = amount.Sub(room, sleeper.Need())
-		ctrl.LoggerFrom(ctx).Info("Woke a workload that was refused", "kind", sleeper.Kind, "workload", sleeper.Name, "missing", sleeper.Missing)
+		ctrl.LoggerFrom(ctx).Info("Woke a workload that was refused", "kind", sleeper.Kind, "namespace", share.Namespace, "workload", sleeper.Name, "missing", sleeper.Missing)
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -91,10 +92,16 @@ func (d *Demand) pokesOf(share types.NamespacedName) map[types.UID]poke {
 	return d.poked[share]
 }
 
-// pokePatch returns the patch that wakes: a controller looks at an object again only if it has changed.
-func pokePatch(now time.Time) client.Patch {
-	return client.RawPatch(types.MergePatchType,
-		[]byte(`{"metadata":{"annotations":{"`+quotav1alpha1.PokedAnnotation+`":"`+now.UTC().Format(time.RFC3339Nano)+`"}}}`))
+// wake annotates a workload: a controller looks at an object again only if it has changed. By the subresource, the right to do so is
+// none to change what the workload runs: it takes no change of a spec.
+func (d *Demand) wake(ctx context.Context, workload client.Object, now time.Time) error {
+	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{quotav1alpha1.PokedAnnotation: now.UTC().Format(time.RFC3339Nano)},
+	}})
+	if err != nil {
+		return err
+	}
+	return d.Status().Patch(ctx, workload, patch)
 }
 
 // object returns the object of a workload.

@@ -91,7 +91,7 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *ShareReconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.QuotaShareList
 	if err := r.List(ctx, &list, opts...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing QuotaShares")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaShares")
 		return nil
 	}
 	requests := make([]ctrl.Request, 0, len(list.Items))

@@ -43,7 +43,7 @@ func newSleepers(room string, names ...string) *sleepers {
 		}, s.clock.Now())
 	}
 	api := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
-		Patch: func(ctx context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
+		SubResourcePatch: func(ctx context.Context, _ client.Client, _ string, object client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
 			s.tried = append(s.tried, object.GetName())
 			return s.answer(ctx, object.GetName())
 		},

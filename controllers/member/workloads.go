@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/internal/cost"
@@ -17,8 +18,10 @@ import (
 )
 
 // +kubebuilder:rbac:groups="",resources=limitranges;pods,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=replicasets;statefulsets,verbs=list;watch;patch
-// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=apps,resources=replicasets;statefulsets,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=replicasets/status;statefulsets/status,verbs=patch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs/status,verbs=patch
 
 // trim takes from a pod, LimitRange or workload what nobody here reads: demand can be told from little.
 func trim(object any) (any, error) {
@@ -199,12 +202,7 @@ func newWorkload(kind string, object client.Object, desired int64, template *cor
 	return w
 }
 
-func replicas(wanted *int32) int64 {
-	if wanted == nil {
-		return 1
-	}
-	return int64(*wanted)
-}
+func replicas(wanted *int32) int64 { return int64(ptr.Deref(wanted, 1)) }
 
 // ends are the conditions of a Job that starts no more pods.
 var ends = map[batchv1.JobConditionType]bool{
@@ -213,9 +211,8 @@ var ends = map[batchv1.JobConditionType]bool{
 
 // jobPods returns how many pods a Job wants to run now.
 func jobPods(job *batchv1.Job) int64 {
-	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
-	elsewhere := job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != batchv1.JobControllerName // its pods are not made here
-	if suspended || elsewhere {
+	elsewhere := ptr.Deref(job.Spec.ManagedBy, batchv1.JobControllerName) != batchv1.JobControllerName // its pods are not made here
+	if ptr.Deref(job.Spec.Suspend, false) || elsewhere {
 		return 0
 	}
 	for _, condition := range job.Status.Conditions {
