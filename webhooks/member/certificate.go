@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -73,7 +72,7 @@ func (c *Certificate) Start(ctx context.Context) error {
 	for {
 		wait := checkInterval
 		if err := c.Ensure(ctx); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "The webhook's certificate could not be made sure of, the one at hand goes on", "again", retryInterval)
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to ensure the certificate of the webhook, the one at hand goes on", "again", retryInterval)
 			wait = retryInterval
 		}
 		timer := c.Clock.NewTimer(wait)
@@ -219,24 +218,21 @@ func (c *Certificate) renew(secret *corev1.Secret) error {
 	if err != nil {
 		return fmt.Errorf("making a certificate: %w", err)
 	}
-	authority := lastBlock(chain)
-	if block, _ := pem.Decode(before); block != nil {
-		if old, err := x509.ParseCertificate(block.Bytes); err == nil && old.NotAfter.After(c.Clock.Now()) {
-			authority = append(authority, pem.EncodeToMemory(block)...)
-		}
+	certificates, err := certutil.ParseCertsPEM(chain)
+	if err != nil {
+		return fmt.Errorf("reading the certificate just made: %w", err)
+	}
+	trust := certificates[len(certificates)-1:] // the authority
+	if old, err := certutil.ParseCertsPEM(before); err == nil && old[0].NotAfter.After(c.Clock.Now()) {
+		trust = append(trust, old[0])
+	}
+	authority, err := certutil.EncodeCertificates(trust...)
+	if err != nil {
+		return fmt.Errorf("writing the authorities: %w", err)
 	}
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
 	secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey], secret.Data[authorityKey] = chain, key, authority
 	return nil
-}
-
-// lastBlock returns the last certificate of a chain: the authority.
-func lastBlock(chain []byte) []byte {
-	var last *pem.Block
-	for block, rest := pem.Decode(chain); block != nil; block, rest = pem.Decode(rest) {
-		last = block
-	}
-	return pem.EncodeToMemory(last)
 }

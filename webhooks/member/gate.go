@@ -81,7 +81,7 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	if denial := g.pass(ctx, request, lacks, now); denial != "" {
 		for _, c := range room {
 			if !request.DryRun {
-				c.unreserve(c.asked)
+				c.giveBack(c.asked)
 			}
 		}
 		return denial
@@ -128,7 +128,7 @@ func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time
 	denial := g.await(ctx, asks)
 	for _, c := range asks {
 		if denial != "" && c.waiter != nil && c.waiter.passed {
-			c.unreserve(c.asked)
+			c.giveBack(c.asked)
 		}
 		g.Book.End(c.key, request.Owner, c.asked, denial == "", g.Clock.Now())
 		g.Report(c.key)
@@ -234,19 +234,19 @@ func (g *Gate) lane(key types.NamespacedName) *lane {
 	return l
 }
 
-// SetShare takes down a share as it is now.
+// SetShare notes a share as it is now.
 func (g *Gate) SetShare(share *quotav1alpha1.QuotaShare) {
 	g.feed.Lock()
 	defer g.feed.Unlock()
 	g.lane(client.ObjectKeyFromObject(share)).setShare(share, g.Clock.Now())
 }
 
-// SetLease takes down the Lease of the hub as it is now.
+// SetLease notes the Lease of the hub as it is now.
 func (g *Gate) SetLease(lease *coordinationv1.Lease) {
 	g.hub.see(lease.Spec, g.Clock.Now())
 }
 
-// SetQuota takes down a ResourceQuota as it is now: requests that it has room for go on.
+// SetQuota notes a ResourceQuota as it is now: requests that it has room for go on.
 func (g *Gate) SetQuota(quota *corev1.ResourceQuota) {
 	key := client.ObjectKeyFromObject(quota)
 	if _, managed := quota.Labels[quotav1alpha1.ManagedLabel]; !managed {

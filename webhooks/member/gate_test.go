@@ -47,6 +47,10 @@ func TestAdmit(t *testing.T) {
 			s.quota.Annotations = map[string]string{quotav1alpha1.BreakGlassAnnotation: "why"}
 			s.gate.SetQuota(s.quota)
 		}},
+		"glass broken, and no reason given": {cpu: "3", want: denied, dryRun: true, demand: "0", change: func(s *scene) {
+			s.quota.Annotations = map[string]string{quotav1alpha1.BreakGlassAnnotation: " "}
+			s.gate.SetQuota(s.quota)
+		}},
 		"not managed": {cpu: "3", change: func(s *scene) { s.quota.Labels = nil; s.gate.SetQuota(s.quota) }},
 		"no quota":    {cpu: "3", change: func(s *scene) { s.gate.DeleteQuota(key) }},
 		"no share":    {cpu: "3", change: func(s *scene) { s.gate.DeleteShare(key) }},

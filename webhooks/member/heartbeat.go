@@ -19,7 +19,7 @@ type heartbeat struct {
 	void  bool                     // the hub is there although it ran out
 }
 
-// see takes down the Lease as it is now.
+// see notes the Lease as it is now.
 func (h *heartbeat) see(lease coordinationv1.LeaseSpec, now time.Time) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -28,7 +28,7 @@ func (h *heartbeat) see(lease coordinationv1.LeaseSpec, now time.Time) {
 	}
 }
 
-// wrote takes down that the hub wrote a share. If its Lease had run out, that says nothing until it is renewed: the hub has just
+// wrote notes that the hub wrote a share. If its Lease had run out, that says nothing until it is renewed: the hub has just
 // come back, or it is one that renews none.
 func (h *heartbeat) wrote(now time.Time) {
 	h.mutex.Lock()

@@ -2,6 +2,7 @@ package member
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,24 +40,18 @@ type lane struct {
 	raises  int         // how often a limit went up
 	raised  time.Time   // when it did last
 	settled int         // the last raise that the API server is known to judge by
-	passed  []passage   // the oldest first
+	passed  []asking    // that went on and whose charge was not seen yet, the oldest first
 	sum     amount.List // what they ask for together
 	waiters []*waiter
 
-	vain []disappointment // the last holds in a row that came to nothing, the oldest first
+	vain []asking // the last holds in a row that came to nothing, the oldest first
 
 	signs int  // how often the hub wrote the share
 	asks  bool // for a sign of the hub: a request was held in vain without one, and there was none since
 }
 
-// passage is a request that went on and whose charge was not seen yet.
-type passage struct {
-	asked amount.List
-	at    time.Time
-}
-
-// disappointment is a hold that came to nothing.
-type disappointment struct {
+// asking is what a request asked for, and when that was decided.
+type asking struct {
 	asked amount.List
 	at    time.Time
 }
@@ -89,7 +84,7 @@ func (l *lane) charge(charge cost.Charge) (amount.List, corev1.ResourceList) {
 
 // dependable says whether the ResourceQuota is what the agent makes it.
 func dependable(quota *corev1.ResourceQuota) bool {
-	if quota == nil || quota.Annotations[quotav1alpha1.BreakGlassAnnotation] != "" {
+	if quota == nil || strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) != "" { // as the agent reads it
 		return false
 	}
 	_, managed := quota.Labels[quotav1alpha1.ManagedLabel]
@@ -136,7 +131,7 @@ func (l *lane) queue(asked amount.List, now time.Time) *waiter {
 
 // inVain says whether one that asked for no more was just held in vain, after others.
 func (l *lane) inVain(asked amount.List, now time.Time) bool {
-	return len(l.vain) == disappointments && slices.ContainsFunc(l.vain, func(d disappointment) bool {
+	return len(l.vain) == disappointments && slices.ContainsFunc(l.vain, func(d asking) bool {
 		return now.Sub(d.at) < holdPause && asked.Covers(d.asked)
 	})
 }
@@ -167,9 +162,9 @@ func (l *lane) room(asked amount.List, now time.Time) bool {
 	return true
 }
 
-// let takes down that a request goes on.
+// let notes that a request goes on.
 func (l *lane) let(asked amount.List, now time.Time) {
-	l.passed = append(l.passed, passage{asked: asked, at: now})
+	l.passed = append(l.passed, asking{asked: asked, at: now})
 	if l.sum == nil {
 		l.sum = amount.List{}
 	}
@@ -189,11 +184,11 @@ func (l *lane) forget(i int) {
 	}
 }
 
-// unreserve takes back the room of a request that does not go on after all.
-func (l *lane) unreserve(asked amount.List) {
+// giveBack takes back the room of a request that does not go on after all.
+func (l *lane) giveBack(asked amount.List) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if i := slices.IndexFunc(l.passed, func(p passage) bool { return p.asked.Equal(asked) }); i >= 0 {
+	if i := slices.IndexFunc(l.passed, func(p asking) bool { return p.asked.Equal(asked) }); i >= 0 {
 		l.forget(i)
 	}
 }
@@ -224,7 +219,7 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	if l.raises > w.raises {
 		l.vain = nil
 	} else if len(l.vain) == 0 || w.since.After(l.vain[len(l.vain)-1].at) {
-		l.vain = append(l.vain[max(0, len(l.vain)-disappointments+1):], disappointment{asked: w.asked, at: now})
+		l.vain = append(l.vain[max(0, len(l.vain)-disappointments+1):], asking{asked: w.asked, at: now})
 	}
 	l.asks = l.asks || l.raises == w.raises && l.signs == w.signs
 	return false
@@ -248,7 +243,7 @@ func (l *lane) asksNow() bool {
 	return l.asks
 }
 
-// setShare takes down the share. Whatever is new in its spec is a sign of the hub.
+// setShare notes the share. Whatever is new in its spec is a sign of the hub.
 func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -286,7 +281,7 @@ func raised(was, is corev1.ResourceList) bool {
 	return false
 }
 
-// setQuota takes down the ResourceQuota, and lets those requests go on that there is room for now, in their order.
+// setQuota notes the ResourceQuota, and lets those requests go on that there is room for now, in their order.
 func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
