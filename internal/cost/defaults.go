@@ -1,9 +1,8 @@
 package cost
 
 import (
-	"maps"
-
 	corev1 "k8s.io/api/core/v1"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 )
 
 // Defaults is what the LimitRanges of a namespace give to containers that do not set it themselves.
@@ -24,20 +23,7 @@ func DefaultsOf(limits *corev1.LimitRange) Defaults {
 // Max returns the greater of each default. Of several LimitRanges the API server takes the first, in an order that is not the same
 // each time: pods that there is room for by the greater fit in any case.
 func (d Defaults) Max(other Defaults) Defaults {
-	return Defaults{Requests: greater(d.Requests, other.Requests), Limits: greater(d.Limits, other.Limits)}
-}
-
-func greater(a, b corev1.ResourceList) corev1.ResourceList {
-	most := maps.Clone(a)
-	if most == nil {
-		most = corev1.ResourceList{}
-	}
-	for name, quantity := range b {
-		if known, ok := most[name]; !ok || quantity.Cmp(known) > 0 {
-			most[name] = quantity
-		}
-	}
-	return most
+	return Defaults{Requests: quotav1.Max(d.Requests, other.Requests), Limits: quotav1.Max(d.Limits, other.Limits)}
 }
 
 // To returns a spec, as OfTemplate returns it, with the defaults: a request that is missing beside a limit was taken from that before.

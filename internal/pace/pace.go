@@ -31,7 +31,7 @@ const (
 	AskingRespiteTime = 10 * time.Second
 )
 
-// Options are those of the allocation.
+// Options returns the options of the allocation, by whether requests are held.
 func Options(hold bool) allocate.Options {
 	options := allocate.Options{HeadroomPercent: HeadroomPercent}
 	if hold {

@@ -4,6 +4,7 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -142,11 +143,4 @@ func known(path *field.Path, list, hard corev1.ResourceList) field.ErrorList {
 	return problems
 }
 
-func names(list corev1.ResourceList) []corev1.ResourceName {
-	sorted := make([]corev1.ResourceName, 0, len(list))
-	for name := range list {
-		sorted = append(sorted, name)
-	}
-	slices.Sort(sorted)
-	return sorted
-}
+func names(list corev1.ResourceList) []corev1.ResourceName { return slices.Sorted(maps.Keys(list)) }

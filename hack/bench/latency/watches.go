@@ -99,7 +99,7 @@ func milli(list corev1.ResourceList) int64 {
 	return quantity.MilliValue()
 }
 
-// follow takes down every version of the objects of a kind.
+// follow notes every version of the objects of a kind.
 func (w *watches) follow(ctx context.Context, c client.WithWatch, list client.ObjectList, take func(object any, s *state)) error {
 	events, err := c.Watch(ctx, list, client.InNamespace(team))
 	if err != nil {
