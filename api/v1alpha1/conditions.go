@@ -19,7 +19,8 @@ const (
 	ConditionStuckQuotaController = "StuckQuotaController"
 	// ConditionForeignQuota is True while another ResourceQuota covers the same scope in a member.
 	ConditionForeignQuota = "ForeignQuota"
-	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised until it is known.
+	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised while that may be
+	// anything, which is then a Debt, too.
 	ConditionRebuilding = "Rebuilding"
 	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, an unknown
 	// resource, an agent that cannot write, or, after half a minute, one that does not act.
@@ -72,11 +73,14 @@ const (
 	ReasonNotFound = "NotFound"
 	// ReasonTooManyClusters means that there are more clusters than the ledger has room for, those that leave included.
 	ReasonTooManyClusters = "TooManyClusters"
-	// ReasonReported means that a member reports the condition.
+	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which member,
+	// and the entries in status.clusters why.
 	ReasonReported = "Reported"
 
 	// ReasonAgentAbsent means that the agent of a member does not act on its share.
 	ReasonAgentAbsent = "AgentAbsent"
+	// ReasonLedgerLost means that the ledger was lost, and that the cluster is asked whether it holds a share.
+	ReasonLedgerLost = "LedgerLost"
 	// ReasonNamespaceMissing means that a member does not have the namespace.
 	ReasonNamespaceMissing = "NamespaceMissing"
 	// ReasonForeignShare means that the share in a member counts something else, or has a revision that the hub has not written.

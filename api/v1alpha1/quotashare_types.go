@@ -197,7 +197,7 @@ type Requested struct {
 
 // OwnerRequests is what one owner needs, some of it asked for by requests that do not fit.
 type OwnerRequests struct {
-	// owner is the same in the words of each replica. Those that there is no space for are one.
+	// owner is a hash of who asks, the same at each replica; "others" are those that there is no space for, as one.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16

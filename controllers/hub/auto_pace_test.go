@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,59 @@ distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, max: {pods
 	}
 	if diff := cmp.Diff(list("pods", "30"), corev1.ResourceList(after.Fleet.Budget), quantities); diff != "" {
 		t.Errorf("east is told (-want +got):\n%s", diff)
+	}
+}
+
+// TestNotationChanges writes the budget in other words, over a cluster whose limit stays: API servers take no other limit at the same
+// revision, however it is written.
+func TestNotationChanges(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	spec := `
+hard: {requests.memory: 20Gi}
+placement: {clusterSelector: {}}
+distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, max: {requests.memory: 2Gi}}]}
+rebalance: {headroomPercent: 0}
+admission: {mode: "Off"}`
+	w.create(quotaName, spec)
+	w.settle()
+	revision := w.share("east").Spec.Revision
+	w.edit(strings.Replace(spec, "20Gi", "30G", 1))
+	w.settle()
+	if conditions := w.conditions(); !slices.Equal(conditions, []string{"Ready Settled"}) {
+		t.Errorf("%v", conditions)
+	}
+	after := w.share("east").Spec
+	if after.Revision != revision {
+		t.Errorf("the limit of east moved to %v", after.Hard)
+	}
+	if diff := cmp.Diff(list("requests.memory", "30G"), corev1.ResourceList(after.Fleet.Budget), quantities); diff != "" {
+		t.Errorf("east is told (-want +got):\n%s", diff)
+	}
+}
+
+// TestOthersWhoWaitAreToldCalmly has a cluster ask and stop asking, while another one asks in vain: that one is not told each time.
+func TestOthersWhoWaitAreToldCalmly(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.create(quotaName, following)
+	w.agents["west"].uses(list("pods", "20"))
+	w.settle()
+	w.agents["east"].asks(list("pods", "25"))
+	w.settle()
+	w.written()
+	for i := range 10 {
+		w.agents["north"].asks(list("pods", []string{"25", "0"}[i%2]))
+		w.act()
+		w.clock.SetTime(w.clock.Now().Add(retellInterval / 5))
+		w.round()
+	}
+	told := 0
+	for _, write := range w.written() {
+		if strings.HasPrefix(write, "east: ") {
+			told++
+		}
+	}
+	if told == 0 || told > 3 {
+		t.Errorf("east was told %d times in %s", told, 2*retellInterval)
 	}
 }
 

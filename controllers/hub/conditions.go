@@ -41,7 +41,7 @@ func (s *scope) ready(abnormal bool) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 	}
-	waiting := s.waitingFor()
+	waiting := s.unsettled()
 	switch {
 	case s.removing():
 		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
@@ -70,8 +70,8 @@ func (s *scope) selectsAny() bool {
 	return false
 }
 
-// waitingFor names the clusters that are not settled, each with its state, and those without an entry that nothing is decided before.
-func (s *scope) waitingFor() string {
+// unsettled names the clusters that are not settled, each with its state, and those without an entry that nothing is decided before.
+func (s *scope) unsettled() string {
 	var names []string
 	for _, c := range s.fq.Status.Clusters {
 		if c.State != quotav1alpha1.ClusterSettled {
@@ -139,8 +139,8 @@ func (s *scope) inState(state quotav1alpha1.ClusterState) string {
 	return abbreviated(who)
 }
 
-// affected returns for whom a condition of a status is there, one text for each, or for all where the message says no more than
-// that; nothing for those that are of the whole.
+// affected returns whom a condition of a status concerns: names of clusters, or the message where that only lists them. It is empty for
+// conditions that are of the whole.
 func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) sets.Set[string] {
 	who := sets.New[string]()
 	switch c.Type {

@@ -16,12 +16,15 @@ import (
 // all of those may leave while as many others join.
 const mostEntries = 2000
 
-// decide takes the decisions of the round into the ledger. It is pure: all it knows was observed.
+// decide takes the decisions of the round into the ledger. It does no I/O: all it knows was observed.
 func (s *scope) decide() {
 	s.rebuild()
 	for _, m := range s.members {
 		s.join(m)
 		s.learn(m)
+	}
+	if !s.lost || !s.early() {
+		s.ledger.Begin()
 	}
 	s.members = slices.DeleteFunc(s.members, func(m *member) bool {
 		_, known := s.ledger.Entry(m.name)
@@ -54,7 +57,7 @@ func (s *scope) rebuild() {
 		s.ledger.Rebuild(highest)
 		s.unread, s.rebuilt = true, true
 	}
-	if highest > 0 || s.ledger.Revision() == 0 {
+	if highest > 0 || s.ledger.Revision() == 0 && !s.early() {
 		s.ledger.Continue(s.marker)
 	}
 }
@@ -80,7 +83,17 @@ func (s *scope) join(m *member) {
 	case s.early():
 	case m.selected && !s.halted():
 		s.enter(m, s.unread && markerOf(m.cluster) > 0)
-	case !m.selected && (m.share != nil || s.lost && !m.read() && !s.removing()):
+	case !m.selected && m.share != nil:
+		s.enter(m, true)
+	case !m.selected && s.lost && !m.read() && !s.removing():
+		s.suspect(m)
+	}
+}
+
+// suspect adds an entry for a member that cannot be asked whether it holds a share.
+func (s *scope) suspect(m *member) {
+	if _, known := s.ledger.Entry(m.name); !known {
+		m.suspected = true
 		s.enter(m, true)
 	}
 }
@@ -102,7 +115,7 @@ func (s *scope) learn(m *member) {
 		return
 	}
 	if e, ok := s.ledger.Entry(m.name); ok && e.Revision == 0 {
-		if m.live && !s.rebuilt && !s.early() {
+		if s.adoptable(m) {
 			s.ledger.Adopt(m.name, m.told())
 		}
 		return
@@ -117,6 +130,14 @@ func (s *scope) learn(m *member) {
 		m.askedAnew = true
 	}
 }
+
+// adoptable says whether a member that was read may be taken in now.
+func (s *scope) adoptable(m *member) bool {
+	return m.live && !s.rebuilt && !s.early() && !m.cleared()
+}
+
+// cleared says whether a member was read that was suspected to hold a share, and has none.
+func (m *member) cleared() bool { return m.suspected && m.live && m.read() && m.share == nil }
 
 // told returns what a member's share says, or nil if it has none. A revision that no ledger gave says nothing.
 func (m *member) told() *ledger.Share {
@@ -147,7 +168,7 @@ func (s *scope) gone(m *member) bool {
 	if !m.read() || !m.live {
 		return false
 	}
-	return s.left(m) || m.lacksNamespace()
+	return s.left(m) || m.lacksNamespace() || m.cleared()
 }
 
 // left says whether a member has let its share go, as it was told. Its entry goes once the spec can be acted on.

@@ -16,9 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,13 +37,6 @@ const (
 	// jitter spreads periodic retries.
 	jitter = 0.2
 )
-
-// outcomeKey names a share of which something is remembered from one round to the next: for the status, to pace moves, and to
-// look whether the namespace is missing still.
-type outcomeKey struct {
-	quota   types.UID
-	cluster string
-}
 
 // errNotMarked is that the hub's own API server did not take the marker.
 var errNotMarked = errors.New("marking its Cluster failed")
@@ -101,7 +94,7 @@ func (s *scope) looksAt(m *member) []time.Duration {
 	if m.failed {
 		looks = append(looks, stallInterval)
 	}
-	if m.held() {
+	if m.blocked() {
 		looks = append(looks, wait.Jitter(heldBackInterval, jitter))
 	}
 	if s.misinformed(m) {
@@ -119,8 +112,8 @@ func (s *scope) looksAt(m *member) []time.Duration {
 	return looks
 }
 
-// held says whether something keeps the member back that nothing may tell the end of.
-func (m *member) held() bool {
+// blocked says whether something keeps the member back whose end no watch tells.
+func (m *member) blocked() bool {
 	return m.outcome != (obstacle{}) || m.unreachable != "" && m.cluster != nil || m.idle()
 }
 
@@ -129,11 +122,11 @@ func (m *member) idle() bool {
 	return m.share != nil && m.share.Status.ObservedGeneration != m.share.Generation
 }
 
-// unfinished says whether the next round can go on with a member at once: it is to be adopted, or the outcome of its
+// unfinished says whether the next round can go on with a member at once: it can be adopted then, or the outcome of its
 // delivery is not in the status yet.
 func (s *scope) unfinished(m *member) bool {
 	e, ok := s.ledger.Entry(m.name)
-	return m.read() && (m.outcome != m.heldBack || ok && e.Revision == 0)
+	return m.read() && (m.outcome != m.heldBack || ok && e.Revision == 0 && !s.early())
 }
 
 // deliverTo writes one share where it differs from the ledger.
@@ -202,7 +195,7 @@ func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err er
 	}
 	outcome, refused := s.outcomeOf(ctx, m, err)
 	if outcome != m.outcome {
-		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.name, "outcome", outcome.message, "reason", err.Error())
+		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.name, "outcome", outcome.message, "err", err.Error())
 	}
 	m.failed = !refused
 	r.remember(s, m, outcome)
@@ -234,18 +227,14 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome ob
 	return obstacle{quotav1alpha1.ReasonDeliveryFailed, "writing " + what + " failed" + reason}, false
 }
 
-// stale says whether a member's API server refused a share because a newer one is there.
+// stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on QuotaShareSpec.
 func stale(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "revision never goes down")
 }
 
+// remember notes what came of writing or removing a share.
 func (r *QuotaReconciler) remember(s *scope, m *member, outcome obstacle) {
-	m.outcome = outcome
-	if outcome == (obstacle{}) {
-		r.outcomes.Delete(outcomeKey{s.fq.UID, m.name})
-		return
-	}
-	r.outcomes.Store(outcomeKey{s.fq.UID, m.name}, outcome)
+	m.outcome, r.historyOf(s, m).outcome = outcome, outcome
 }
 
 func missingNamespace(err error) bool {
@@ -294,7 +283,7 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 	}
 	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
 	err := c.Create(ctx, share)
-	if !missingNamespace(err) || !m.selected || s.fq.Spec.Placement.CreateNamespace == nil || !*s.fq.Spec.Placement.CreateNamespace {
+	if !missingNamespace(err) || !m.selected || !ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
 		return err
 	}
 	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
@@ -308,6 +297,9 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
 	e, _ := s.ledger.Entry(m.name)
+	if m.share.Spec.Revision == revision {
+		keepNotation(hard, m.share.Spec.Hard)
+	}
 	before := maps.Clone(m.share.Spec.Hard)
 	for name := range e.Granted { // the share may have names that a cache does not show yet: they are granted until they are dropped
 		before[name] = resource.Quantity{}
@@ -326,6 +318,16 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 		return err
 	}
 	return c.Patch(ctx, m.share.DeepCopy(), patch)
+}
+
+// keepNotation writes the quantities of a list that are equal to those of another one as that does: API servers take no other
+// limit at the same revision, and compare what is written.
+func keepNotation(list, as corev1.ResourceList) {
+	for name, quantity := range list {
+		if written, ok := as[name]; ok && written.Cmp(quantity) == 0 {
+			list[name] = written
+		}
+	}
 }
 
 // admissionPatch returns the merge patch that leaves nothing but admission.

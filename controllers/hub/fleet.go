@@ -9,8 +9,8 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// survey fills in what a team that is refused should know of the whole budget, by the status of this round.
-func (s *scope) survey() {
+// describeFleet fills in what a team that is refused should know of the whole budget, by the status of this round.
+func (s *scope) describeFleet() {
 	if !s.static() {
 		s.fleet = quotav1alpha1.Fleet{Budget: s.fq.Status.Hard, Used: s.fq.Status.Used, Waiting: s.waiting()}
 	}
@@ -20,7 +20,7 @@ func (s *scope) survey() {
 func (s *scope) waiting() []quotav1alpha1.ClusterName {
 	var names []quotav1alpha1.ClusterName
 	for _, m := range s.members {
-		if s.wants(m) && len(names) < namesLimit {
+		if m.wants() && len(names) < namesLimit {
 			names = append(names, quotav1alpha1.ClusterName(m.name))
 		}
 	}
@@ -28,7 +28,7 @@ func (s *scope) waiting() []quotav1alpha1.ClusterName {
 }
 
 // wants says whether a member asks for more than its limit.
-func (s *scope) wants(m *member) bool {
+func (m *member) wants() bool {
 	for name, demand := range m.demand {
 		if demand > 0 && amount.Add(m.report.Used[name], demand) > m.report.Hard[name] {
 			return true
@@ -37,15 +37,18 @@ func (s *scope) wants(m *member) bool {
 	return false
 }
 
-// outdated says whether a member is about to refuse somebody with words that are no longer true. Usage goes on changing: it
-// is told again after a while. Of the budget it is told whether it asks or not: it does not ask for what is more than all of it.
+// outdated says whether a member is about to refuse somebody with words that are no longer true. Usage, and who waits, go on changing:
+// they are told again after a while. Of the budget it is told whether it asks or not: it does not ask for what is more than all of it.
 func (s *scope) outdated(m *member) bool {
 	told := &m.share.Spec.Fleet
-	return !equality.Semantic.DeepEqual(told.Budget, s.fleet.Budget) ||
-		s.wants(m) && (!slices.Equal(told.Waiting, s.fleet.Waiting) || s.misinformed(m) && m.toldFor == 0)
+	return !equality.Semantic.DeepEqual(told.Budget, s.fleet.Budget) || s.misinformed(m) && m.toldFor == 0
 }
 
-// misinformed says whether a member that is about to refuse somebody was told of other usage than there is.
+// misinformed says whether a member that is about to refuse somebody was told of other usage than there is, or of others who wait.
 func (s *scope) misinformed(m *member) bool {
-	return s.wants(m) && !equality.Semantic.DeepEqual(m.share.Spec.Fleet.Used, s.fleet.Used)
+	if !m.wants() {
+		return false
+	}
+	told := &m.share.Spec.Fleet
+	return !equality.Semantic.DeepEqual(told.Used, s.fleet.Used) || !slices.Equal(told.Waiting, s.fleet.Waiting)
 }

@@ -25,7 +25,7 @@ func TestWants(t *testing.T) {
 				demand: amount.List{"pods": tc.demand},
 				report: ledger.Report{Used: amount.List{"pods": tc.used}, Hard: amount.List{"pods": tc.limit}},
 			}
-			if got := (&scope{}).wants(m); got != tc.want {
+			if got := m.wants(); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -40,7 +40,7 @@ func (r *QuotaReconciler) renewAll(ctx context.Context) {
 		err = r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace))
 	}
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Not renewing the Lease in members")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to renew the Lease in members")
 		return
 	}
 	var group sync.WaitGroup
@@ -69,6 +69,6 @@ func (r *QuotaReconciler) renew(ctx context.Context, cluster *clusterv1.Cluster)
 		err = c.Patch(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: r.AgentNamespace, Name: quotav1alpha1.HubLease}}, patch)
 	}
 	if err != nil {
-		ctrl.LoggerFrom(ctx).V(1).Info("Renewing the Lease in a member failed", "Cluster", cluster.Name, "reason", err.Error())
+		ctrl.LoggerFrom(ctx).V(1).Info("Renewing the Lease in a member failed", "Cluster", cluster.Name, "err", err.Error())
 	}
 }

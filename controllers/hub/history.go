@@ -1,10 +1,12 @@
 package hub
 
 import (
-	"sync"
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -28,10 +30,28 @@ const retellInterval = time.Second
 // It is also how soon a write is tried again that failed otherwise, and was not refused.
 const stallInterval = 5 * time.Second
 
-// history is what the hub manager remembers of one share. It paces moves and is no part of the protocol: a restarted hub
-// manager goes on without it.
+// memory is what the hub manager remembers of one FederatedQuota. Rounds use it one after the other.
+type memory struct {
+	// newborn says whether there was no ledger, neither before this hub manager met the FederatedQuota nor since.
+	newborn bool
+	// stored is when the status was written last.
+	stored time.Time
+	// series are the names of the budget that have some.
+	series []corev1.ResourceName
+}
+
+// shareKey names a share of which something is remembered from one round to the next.
+type shareKey struct {
+	quota   types.UID
+	cluster string
+}
+
+// history is what the hub manager remembers of one share: for the status, to pace moves, and to look whether the namespace is
+// missing still. It is no part of the protocol: a restarted hub manager goes on without it. Rounds use it one after the other, and
+// one goroutine of each.
 type history struct {
-	mutex sync.Mutex
+	// outcome says why the share could not be written last, or is empty.
+	outcome obstacle
 	// unheard is since when the member is expected to say what it uses and does not, by resource name.
 	unheard map[corev1.ResourceName]time.Time
 	// moved is when the target changed last.
@@ -55,8 +75,6 @@ type history struct {
 
 // awaitedFor returns how long raises wait for what the member uses of the resources that it is expected to report.
 func (h *history) awaitedFor(now time.Time, unheard []corev1.ResourceName) map[corev1.ResourceName]time.Duration {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	since, waits := make(map[corev1.ResourceName]time.Time, len(unheard)), make(map[corev1.ResourceName]time.Duration, len(unheard))
 	for _, name := range unheard {
 		since[name] = now
@@ -71,15 +89,11 @@ func (h *history) awaitedFor(now time.Time, unheard []corev1.ResourceName) map[c
 
 // dampedFor returns how long the target must not move for headroom.
 func (h *history) dampedFor(now time.Time, damping time.Duration) time.Duration {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	return max(0, damping-now.Sub(h.moved))
 }
 
 // gaveOf returns how long ago the target went down last, by resource name.
 func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	gave := make(map[corev1.ResourceName]time.Duration, len(h.gave))
 	for name, at := range h.gave {
 		gave[name] = now.Sub(at)
@@ -89,8 +103,6 @@ func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
 
 // move notes that the target has changed.
 func (h *history) move(now time.Time, before, after amount.List) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	h.moved = now
 	for name, target := range after {
 		if target < before[name] {
@@ -104,36 +116,26 @@ func (h *history) move(now time.Time, before, after amount.List) {
 
 // tell notes that the share was written.
 func (h *history) tell(now time.Time) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	h.told = now
 }
 
 // toldFor returns how long what the share was told of usage will do.
 func (h *history) toldFor(now time.Time) time.Duration {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	return max(0, retellInterval-now.Sub(h.told))
 }
 
 // stall notes that a write was not answered in time.
 func (h *history) stall(now time.Time) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	h.stalled = now
 }
 
 // stalledFor returns how long nothing is to be written.
 func (h *history) stalledFor(now time.Time) time.Duration {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	return max(0, stallInterval-now.Sub(h.stalled))
 }
 
 // idleFor returns how long the agent has not acted although there was something to act on.
 func (h *history) idleFor(now time.Time, m *member) time.Duration {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	if !m.idle() {
 		h.idleSince = time.Time{}
 		return 0
@@ -146,22 +148,70 @@ func (h *history) idleFor(now time.Time, m *member) time.Duration {
 
 // ask notes that the member was asked anew.
 func (h *history) ask(now time.Time) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	h.asked = now
 }
 
 // askedFor returns how long the member is not to be asked anew.
 func (h *history) askedFor(now time.Time) time.Duration {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
 	return max(0, askInterval-now.Sub(h.asked))
+}
+
+// settle notes whether this round has decided on a cluster and whether it has settled, and returns how long it took if this
+// round is the first to see it.
+func (h *history) settle(now time.Time, decided, settled bool) (time.Duration, bool) {
+	if decided {
+		h.decided, h.pending = now, true
+	}
+	if !settled || !h.pending {
+		return 0, false
+	}
+	h.pending = false
+	return now.Sub(h.decided), true
+}
+
+// memoryOf returns the memory of a FederatedQuota.
+func (r *QuotaReconciler) memoryOf(quota types.UID) *memory {
+	m, _ := r.memories.LoadOrStore(quota, &memory{})
+	return m.(*memory)
 }
 
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
-	h, _ := r.histories.LoadOrStore(outcomeKey{s.fq.UID, m.name}, &history{})
+	h, _ := r.histories.LoadOrStore(shareKey{s.fq.UID, m.name}, &history{})
 	return h.(*history)
+}
+
+// forget drops what is remembered of a FederatedQuota that goes.
+func (r *QuotaReconciler) forget(quota types.UID) {
+	r.memories.Delete(quota)
+	r.histories.Range(func(key, _ any) bool {
+		if key := key.(shareKey); key.quota == quota {
+			r.drop(key)
+		}
+		return true
+	})
+}
+
+// dropGone drops what is remembered of the members that have left the ledger.
+func (r *QuotaReconciler) dropGone(s *scope) {
+	for _, m := range s.members {
+		if _, ok := s.ledger.Entry(m.name); !ok {
+			r.drop(shareKey{s.fq.UID, m.name})
+		}
+	}
+}
+
+// drop drops what is remembered of a share that the ledger no longer knows, and the series of a cluster that none knows.
+func (r *QuotaReconciler) drop(share shareKey) {
+	r.histories.Delete(share)
+	known := false
+	r.histories.Range(func(key, _ any) bool {
+		known = key.(shareKey).cluster == share.cluster
+		return !known
+	})
+	if !known {
+		memberReachable.DeleteLabelValues(share.cluster)
+	}
 }
 
 // recall fills in what the round needs to know of the past.
@@ -184,16 +234,18 @@ func (r *QuotaReconciler) recall(s *scope) {
 	}
 }
 
-// note remembers whom the round has asked anew, and which targets it has moved. The first share of a member is no move: it is zero, and what follows is
-// not to wait. Nor is a share that is only written anew.
-func (r *QuotaReconciler) note(s *scope) {
+// note remembers whom the round has asked anew, and which targets it has moved. The first share of a member is no move: it is zero,
+// and what follows is not to wait. Nor is a share that is only written anew.
+func (r *QuotaReconciler) note(ctx context.Context, s *scope) {
 	for _, name := range s.ledger.Clusters() {
-		known := s.known[name]
-		if s.byName[name].askedAnew {
-			r.historyOf(s, s.byName[name]).ask(s.now)
+		known, m := s.known[name], s.byName[name]
+		if m.askedAnew {
+			r.historyOf(s, m).ask(s.now)
 		}
 		if e, _ := s.ledger.Entry(name); known.Revision > 0 && e.Revision > known.Revision && !e.Target.Equal(known.Target) {
-			r.historyOf(s, s.byName[name]).move(s.now, known.Target, e.Target)
+			r.historyOf(s, m).move(s.now, known.Target, e.Target)
+			ctrl.LoggerFrom(ctx).V(1).Info("Moved limits", "Cluster", name,
+				"from", known.Target.ToList(like(s.fq)), "to", e.Target.ToList(like(s.fq)), "reasons", m.reasons)
 		}
 	}
 }

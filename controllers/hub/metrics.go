@@ -3,7 +3,6 @@ package hub
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
@@ -48,8 +47,9 @@ func init() {
 func (r *QuotaReconciler) measure(s *scope) {
 	budget := s.ledger.Budget()
 	names := budget.Names()
-	if before, ok := r.measured.Swap(s.fq.UID, names); ok && !slices.Equal(before.([]corev1.ResourceName), names) {
+	if memory := r.memoryOf(s.fq.UID); !slices.Equal(memory.series, names) {
 		forgetSeries(client.ObjectKeyFromObject(s.fq)) // those of names that have left the budget
+		memory.series = names
 	}
 	for _, name := range names {
 		labels := prometheus.Labels{"namespace": s.fq.Namespace, "name": s.fq.Name, "resource": string(name)}
@@ -57,11 +57,9 @@ func (r *QuotaReconciler) measure(s *scope) {
 		debt.With(labels).Set(baseUnits(name, s.ledger.Debt(name)))
 	}
 	for _, m := range s.members {
-		if _, ok := s.ledger.Entry(m.name); !ok {
-			r.drop(outcomeKey{s.fq.UID, m.name})
-			continue
+		if _, ok := s.ledger.Entry(m.name); ok {
+			memberReachable.WithLabelValues(m.name).Set(truth(m.read()))
 		}
-		memberReachable.WithLabelValues(m.name).Set(truth(m.read()))
 	}
 	for i := range s.fq.Status.Clusters {
 		c := &s.fq.Status.Clusters[i]
@@ -77,21 +75,6 @@ func forgetSeries(key types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
 	grantedRatio.DeletePartialMatch(labels)
 	debt.DeletePartialMatch(labels)
-}
-
-// settle notes whether this round has decided on a cluster and whether it has settled, and returns how long it took if this
-// round is the first to see it.
-func (h *history) settle(now time.Time, decided, settled bool) (time.Duration, bool) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	if decided {
-		h.decided, h.pending = now, true
-	}
-	if !settled || !h.pending {
-		return 0, false
-	}
-	h.pending = false
-	return now.Sub(h.decided), true
 }
 
 // baseUnits returns an amount in cores, bytes or objects.

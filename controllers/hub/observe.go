@@ -21,6 +21,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -37,6 +38,9 @@ type member struct {
 	twin string
 	// forged says whether the share has a revision that no ledger gave.
 	forged bool
+	// suspected says whether there is an entry since the ledger was lost and the cluster, which is not selected, could not be asked
+	// whether it holds a share.
+	suspected bool
 	// selected says whether the placement selects the cluster; one that has an entry and is not selected is leaving.
 	selected bool
 	// unreachable says why the cluster could not be read, or is empty.
@@ -70,6 +74,8 @@ type member struct {
 	askedAnew bool
 	// awaitedFor is how long it is waited for to say what it uses, by resource name.
 	awaitedFor map[corev1.ResourceName]time.Duration
+	// reasons are those for which limits move, by resource name; plan sets it.
+	reasons map[corev1.ResourceName]allocate.Reason
 	// outcome says why the cluster could not take its share in this round, or is empty; deliver sets it.
 	outcome obstacle
 	// failed says that the last write failed for a reason that may pass by itself; deliver sets it.
@@ -108,12 +114,10 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	// Before anything is read: what comes to be known meanwhile is no part of this round.
 	found := r.survey(ctx, client.ObjectKeyFromObject(fq), clusters.Items)
 	s := newScope(fq, clusters.Items, siblings.Items, found.holders, r.AgentNamespace, r.Clock.Now())
-	_, newborn := r.newborn.Load(fq.UID)
-	s.lost = s.unread && !newborn
+	s.lost = s.unread && !r.memoryOf(fq.UID).newborn && s.mayBeLost()
 	for _, m := range s.members {
-		if outcome, ok := r.outcomes.Load(outcomeKey{fq.UID, m.name}); ok {
-			m.heldBack, m.outcome = outcome.(obstacle), outcome.(obstacle)
-		}
+		m.outcome = r.historyOf(s, m).outcome
+		m.heldBack = m.outcome
 	}
 	_ = forEach(s.members, func(m *member) error {
 		r.read(ctx, s, m)
@@ -168,7 +172,7 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 	if err := r.readShare(ctx, s, m, key); err != nil {
 		m.unreachable = unreadable(m.name, err)
 		if s.before[m.name].Message != write.Truncated(m.unreachable, messageLimit) {
-			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.name, "reason", err.Error())
+			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.name, "err", err.Error())
 		}
 		return
 	}
@@ -182,7 +186,8 @@ func (r *QuotaReconciler) readShare(ctx context.Context, s *scope, m *member, ke
 	if err := r.Members.Watch(ctx, key, r.shareWatcher(m.name)); err != nil {
 		return err
 	}
-	reader, err := r.reader(ctx, m, m.replaced || s.needsLive(m.name), key)
+	m.live = m.replaced || s.needsLive(m.name)
+	reader, err := r.reader(ctx, key, m.live)
 	if err != nil {
 		return err
 	}
@@ -217,8 +222,8 @@ func (m *member) take(share *quotav1alpha1.QuotaShare, err error, s *scope) erro
 	m.twin = s.twinOf(m, share)
 	switch {
 	case m.twin != "":
-		m.unreachable = fmt.Sprintf("Clusters %s and %s lead to the same API server: delete one of the two, or correct its kubeconfig Secret. "+
-			"If the share was copied there from the other, delete QuotaShare %s/%s", min(m.name, m.twin), max(m.name, m.twin), share.Namespace, share.Name)
+		m.unreachable = fmt.Sprintf("Clusters %s and %s lead to the same API server: delete Cluster %s, which has no share, or correct the kubeconfig Secret that is wrong. "+
+			"If the share was copied there, delete QuotaShare %s/%s", min(m.name, m.twin), max(m.name, m.twin), m.name, share.Namespace, share.Name)
 	case err == nil && m.knownBy(share):
 		m.believe(share, s.fq)
 	case m.replaced && client.IgnoreNotFound(err) == nil:
@@ -276,9 +281,9 @@ func (m *member) knownBy(share *quotav1alpha1.QuotaShare) bool {
 	return !m.replaced
 }
 
-func (r *QuotaReconciler) reader(ctx context.Context, m *member, live bool, key client.ObjectKey) (client.Reader, error) {
+// reader reads from the API server of a member, or from the cache of it.
+func (r *QuotaReconciler) reader(ctx context.Context, key client.ObjectKey, live bool) (client.Reader, error) {
 	if live {
-		m.live = true
 		return r.Members.GetUncachedClient(ctx, key)
 	}
 	return r.Members.GetReader(ctx, key)

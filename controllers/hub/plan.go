@@ -46,11 +46,23 @@ func (s *scope) plan() []ledger.Target {
 				target.Amounts[name] = 0
 			case s.static() || !input.Members[i].Pinned && m.counts(name):
 				target.Amounts[name] = result.Verdicts[i][j].Target
+				m.explain(name, &input.Members[i].Claims[j], &result.Verdicts[i][j])
 			}
 		}
 		targets = append(targets, target)
 	}
 	return targets
+}
+
+// explain notes why a limit moves.
+func (m *member) explain(name corev1.ResourceName, claim *allocate.Claim, verdict *allocate.Verdict) {
+	if verdict.Target == claim.Target {
+		return
+	}
+	if m.reasons == nil {
+		m.reasons = map[corev1.ResourceName]allocate.Reason{}
+	}
+	m.reasons[name] = verdict.Reason
 }
 
 // allocate splits the budget as the mode says.

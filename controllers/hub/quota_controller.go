@@ -8,7 +8,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -62,11 +61,8 @@ type QuotaReconciler struct {
 	silences silences
 	// memberTimeout is the constant of this name.
 	memberTimeout time.Duration
-	outcomes      sync.Map // of why a share could not be written, by outcomeKey
-	histories     sync.Map // of *history, by outcomeKey
-	newborn       sync.Map // of the UIDs that have had no ledger, neither before this hub manager met them nor since
-	stored        sync.Map // of when the status was written last, by UID
-	measured      sync.Map // of the names of the budget that have series, by UID
+	memories      sync.Map // of *memory, by UID
+	histories     sync.Map // of *history, by shareKey
 }
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
@@ -117,7 +113,7 @@ func (r *QuotaReconciler) siblings(ctx context.Context, quota client.Object) []c
 func (r *QuotaReconciler) quotas(ctx context.Context, options ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
 	if err := r.List(ctx, &list, options...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing FederatedQuotas")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list FederatedQuotas")
 		return nil
 	}
 	requests := make([]ctrl.Request, 0, len(list.Items))
@@ -160,37 +156,11 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, err
 	}
 	if slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.Revision > 0 }) {
-		r.newborn.Delete(fq.UID) // a ledger that tells of nobody is one that was lost, from now on
+		r.memoryOf(fq.UID).newborn = false // a ledger that tells of nobody is one that was lost, from now on
 	}
+	r.dropGone(s)
 	r.measure(s)
 	return r.deliver(ctx, s)
-}
-
-// forget drops what is remembered of a FederatedQuota that goes.
-func (r *QuotaReconciler) forget(quota types.UID) {
-	r.stored.Delete(quota)
-	r.newborn.Delete(quota)
-	r.measured.Delete(quota)
-	r.histories.Range(func(key, _ any) bool {
-		if key := key.(outcomeKey); key.quota == quota {
-			r.drop(key)
-		}
-		return true
-	})
-}
-
-// drop drops what is remembered of a share that the ledger no longer knows, and the series of a cluster that none knows.
-func (r *QuotaReconciler) drop(share outcomeKey) {
-	r.outcomes.Delete(share)
-	r.histories.Delete(share)
-	known := false
-	r.histories.Range(func(key, _ any) bool {
-		known = key.(outcomeKey).cluster == share.cluster
-		return !known
-	})
-	if !known {
-		memberReachable.DeleteLabelValues(share.cluster)
-	}
 }
 
 func (r *QuotaReconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
@@ -198,7 +168,7 @@ func (r *QuotaReconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.Fe
 	if !controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer) {
 		return nil
 	}
-	r.newborn.Store(fq.UID, true)
+	r.memoryOf(fq.UID).newborn = true
 	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 

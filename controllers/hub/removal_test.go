@@ -42,7 +42,7 @@ func TestClusterLeaves(t *testing.T) {
 	if got := w.agents["west"].removal; got != "Retain" {
 		t.Errorf("west was told to %s", got)
 	}
-	if _, known := w.hub.histories.Load(outcomeKey{w.quota().UID, "west"}); known {
+	if _, known := w.hub.histories.Load(shareKey{w.quota().UID, "west"}); known {
 		t.Error("it is still remembered, and would not be waited for when it comes back")
 	}
 }

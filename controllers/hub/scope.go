@@ -41,7 +41,7 @@ type scope struct {
 	unread bool
 	// rebuilt says whether that was in this round: whom it concerns is known in the next one.
 	rebuilt bool
-	// lost says whether there may have been a ledger before this one that knows of nobody; observe fills it.
+	// lost says whether there may have been a ledger before this one, which was read by nobody; observe fills it.
 	lost bool
 	// unseen are the Clusters that are about to say what they hold, which a restored ledger may not know: nothing is decided on such
 	// a ledger. observe fills it.
@@ -143,13 +143,29 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 	return byName
 }
 
-// identify fills in which Cluster the entry of a member was granted to.
+// identify fills in which Cluster the entry of a member was granted to, and why there is one.
 func (s *scope) identify(m *member) {
-	m.uid = s.before[m.name].UID
+	before := s.before[m.name]
+	m.suspected = !m.selected && before.Revision == 0 && before.Reason == quotav1alpha1.ReasonLedgerLost
+	m.uid = before.UID
 	m.replaced = m.cluster != nil && s.replaced(m.cluster)
 	if m.cluster != nil && !m.replaced {
 		m.uid = string(m.cluster.UID)
 	}
+}
+
+// mayBeLost says whether the status is as that of a ledger which was lost or rebuilt. Any other that holds no entry that was read has a
+// revision all the same, and knows whom it has told: nobody, or those who have left.
+func (s *scope) mayBeLost() bool {
+	if s.fq.Status.Revision == 0 {
+		return true
+	}
+	for _, name := range s.ledger.Clusters() {
+		if e, _ := s.ledger.Entry(name); e.Revision == 0 && s.ledger.Holds(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHold says whether a cluster that is not selected is to be read, since it may hold a share that a ledger knew which was

@@ -97,6 +97,25 @@ func TestInvalidFromTheStart(t *testing.T) {
 	}
 }
 
+// TestInvalidBeforeItsClusterIsRead has a spec become invalid before its cluster can be read: nothing is to be done about that cluster,
+// and nobody looks again and again.
+func TestInvalidBeforeItsClusterIsRead(t *testing.T) {
+	w := newWorld(t, "east")
+	w.cutOff("east")
+	w.create(quotaName, weighted)
+	w.round()
+	w.edit(`{hard: {count/typo: "1"}, placement: {clusterSelector: {}}}`)
+	w.round()
+	w.reconnect("east")
+	w.round()
+	if result := w.round(); result.RequeueAfter < heldBackInterval/2 {
+		t.Errorf("tried again after %s", result.RequeueAfter)
+	}
+	w.edit(weighted)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
 func TestNoClusters(t *testing.T) {
 	w := newWorld(t)
 	w.create(quotaName, weighted)

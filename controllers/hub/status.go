@@ -35,24 +35,18 @@ func (r *QuotaReconciler) store(ctx context.Context, s *scope) error {
 	if equality.Semantic.DeepEqual(stored, &s.fq.Status) {
 		return nil
 	}
-	if wait := snapshotInterval - r.Clock.Since(r.lastStored(s.fq)); wait > 0 && sameButUsage(stored, &s.fq.Status) {
+	memory := r.memoryOf(s.fq.UID)
+	if wait := snapshotInterval - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
 		s.snapshotDue = wait
 		return nil
 	}
 	if err := r.Status().Update(ctx, s.fq); err != nil {
 		return err
 	}
-	r.stored.Store(s.fq.UID, r.Clock.Now())
-	r.note(s)
+	memory.stored = r.Clock.Now()
+	r.note(ctx, s)
 	r.announce(ctx, s.fq, stored)
 	return nil
-}
-
-func (r *QuotaReconciler) lastStored(fq *quotav1alpha1.FederatedQuota) time.Time {
-	if at, ok := r.stored.Load(fq.UID); ok {
-		return at.(time.Time)
-	}
-	return time.Time{}
 }
 
 // sameButUsage says whether two statuses differ in the snapshot of usage alone.
@@ -74,23 +68,24 @@ func (s *scope) report() {
 	status := &s.fq.Status
 	status.Clusters = nil
 	for _, name := range s.ledger.Clusters() {
-		status.Clusters = append(status.Clusters, s.clusterStatus(s.byName[name], s.before[name]))
+		status.Clusters = append(status.Clusters, s.clusterStatus(s.byName[name]))
 	}
 	status.ObservedGeneration = s.fq.Generation
 	status.Revision = s.ledger.Revision()
 	s.totals()
 	write.Conditions(&status.Conditions, s.conditions(), s.fq.Generation, s.now)
-	s.survey()
+	s.describeFleet()
 }
 
-func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {
+func (s *scope) clusterStatus(m *member) quotav1alpha1.ClusterStatus {
+	before := s.before[m.name]
 	c := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(m.name), UID: m.uid, Used: before.Used, Demand: before.Demand}
 	s.ledger.Store(m.name, &c, like(s.fq))
 	if m.read() && m.share != nil {
 		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
 	}
 	c.Removal = m.removal(before.Removal)
-	state, why := s.stateOf(m, before)
+	state, why := s.stateOf(m)
 	c.State, c.Reason, c.Message = state, why.reason, write.Truncated(why.message, messageLimit)
 	c.Since = before.Since
 	if c.State != before.State || c.Since == nil {
@@ -100,11 +95,11 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 }
 
 // stateOf sums up what is known of a member, and why it is not settled.
-func (s *scope) stateOf(m *member, before quotav1alpha1.ClusterStatus) (quotav1alpha1.ClusterState, obstacle) {
+func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, obstacle) {
 	e, _ := s.ledger.Entry(m.name)
 	switch {
 	case e.Revision == 0:
-		return quotav1alpha1.ClusterUnread, obstacle{message: m.unreachable}
+		return quotav1alpha1.ClusterUnread, m.whyUnread()
 	case !m.read():
 		return quotav1alpha1.ClusterUnreachable, obstacle{message: m.unreachable}
 	case m.reports(quotav1alpha1.ConditionBreakGlass):
@@ -119,10 +114,18 @@ func (s *scope) stateOf(m *member, before quotav1alpha1.ClusterStatus) (quotav1a
 		return quotav1alpha1.ClusterSettled, obstacle{}
 	case m.report.Revision == e.Revision && !e.Target.Covers(e.Granted):
 		return quotav1alpha1.ClusterDraining, obstacle{message: above(e)}
-	case s.ignored(m, before):
+	case s.ignored(m):
 		return quotav1alpha1.ClusterNotReady, obstacle{quotav1alpha1.ReasonAgentAbsent, "its agent does not act on the share: see whether fedquota-agent runs there"}
 	}
 	return quotav1alpha1.ClusterSettling, obstacle{}
+}
+
+// whyUnread says why a member was not read yet.
+func (m *member) whyUnread() obstacle {
+	if m.suspected {
+		return obstacle{quotav1alpha1.ReasonLedgerLost, m.unreachable}
+	}
+	return obstacle{message: m.unreachable}
 }
 
 // wasAbsent says whether the last round that was stored found that the agent of a member does not act.
@@ -131,8 +134,9 @@ func (s *scope) wasAbsent(m *member) bool {
 }
 
 // ignored says whether the agent has not acted on the present share for long.
-func (s *scope) ignored(m *member, before quotav1alpha1.ClusterStatus) bool {
-	return m.idle() && (before.Reason == quotav1alpha1.ReasonAgentAbsent ||
+func (s *scope) ignored(m *member) bool {
+	before := s.before[m.name]
+	return m.idle() && (s.wasAbsent(m) ||
 		before.State == quotav1alpha1.ClusterSettling && before.Since != nil && s.now.Sub(before.Since.Time) > agentPatience)
 }
 

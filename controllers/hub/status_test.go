@@ -93,7 +93,7 @@ func TestStateOf(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s, m := roundOf(tc.entry, tc.member)
-			state, why := s.stateOf(m, quotav1alpha1.ClusterStatus{})
+			state, why := s.stateOf(m)
 			if state != tc.want || why.message != tc.message || (why.reason != "") != (state == quotav1alpha1.ClusterNotReady) {
 				t.Errorf("got %s: %+v, want %s: %q", state, why, tc.want, tc.message)
 			}

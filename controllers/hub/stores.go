@@ -264,7 +264,7 @@ func (r *QuotaReconciler) watchStores(ctx context.Context) error {
 func (r *QuotaReconciler) lookAtStores(ctx context.Context, due func(member string) bool) {
 	var clusters clusterv1.ClusterList
 	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing Clusters")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
 		return
 	}
 	members := make([]*member, len(clusters.Items))

@@ -65,7 +65,7 @@ func (w *Watchdog) Look(ctx context.Context) error {
 		behind, err = w.behindCache(ctx)
 	}
 	if err != nil {
-		ctrl.LoggerFrom(ctx).V(1).Info("Looking whether the store went back failed", "reason", err.Error())
+		ctrl.LoggerFrom(ctx).V(1).Info("Looking whether the store went back failed", "err", err.Error())
 		return nil
 	}
 	if behind {

@@ -77,8 +77,18 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger that is lost after it was stored is not taken for a new one",
-		file:       roundFile, old: "		r.newborn.Delete(fq.UID) // a", new: "		_ = fq.UID // a",
+		file:       roundFile, old: "		r.memoryOf(fq.UID).newborn = false // a", new: "		// a",
 		pkg: hubTests, test: "TestWipedStatusOfAMemberThatLeaves",
+	},
+	{
+		protection: "a ledger that was lost while nobody could act upon it is still that when somebody can",
+		file:       decideFile, old: "	if !s.lost || !s.early() {\n", new: "	if s != nil {\n",
+		pkg: hubTests, test: "TestLostLedgerThatNobodyCanActUpon",
+	},
+	{
+		protection: "a cluster that only another budget knows gets no share when a ledger was lost",
+		file:       decideFile, old: "return m.suspected && m.live && m.read() && m.share == nil", new: "return false",
+		pkg: hubTests, test: "TestSuspectedClusterHasNoShare",
 	},
 	{
 		protection: "a marker is written anew before a ledger is a gap ahead of it",

@@ -79,7 +79,7 @@ type FederatedQuotaStatus struct {
 type ClusterState string
 
 const (
-	// ClusterUnread means that the cluster may hold a share and was not read yet; granted is an assumption.
+	// ClusterUnread means that the cluster was not read yet; granted is an assumption, zero if it cannot hold a share.
 	ClusterUnread ClusterState = "Unread"
 	// ClusterSettled means that the cluster enforces its target.
 	ClusterSettled ClusterState = "Settled"

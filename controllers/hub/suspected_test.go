@@ -1,0 +1,109 @@
+package hub
+
+import (
+	"strings"
+	"testing"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// besideAnother returns a world in which another budget has marked all clusters.
+func besideAnother(t *testing.T, members ...string) *world {
+	t.Helper()
+	w := newWorld(t, members...)
+	w.markAll()
+	return w
+}
+
+// markAll has another budget mark all clusters.
+func (w *world) markAll() {
+	w.t.Helper()
+	w.create("other", weighted+`
+scopes: [BestEffort]`)
+	_, err := w.reconcile("other")
+	w.must(err)
+	for name := range w.agents {
+		if markerOf(w.cluster(name)) == 0 {
+			w.t.Fatalf("%s is not marked", name)
+		}
+	}
+}
+
+// reconnect ends what cutOff did.
+func (w *world) reconnect(member string) {
+	w.members.byName[member].err, w.agents[member].down = nil, false
+}
+
+// neverWrites demands that nothing is written into a member from now on.
+func (w *world) neverWrites(member string) {
+	w.before = func(write string) error {
+		if strings.HasPrefix(write, member+": ") {
+			w.t.Error(write)
+		}
+		return nil
+	}
+}
+
+// TestSuspectedClusterHasNoShare loses the ledger while a cluster is away that only another budget knows: it may hold a share of this one
+// for all that the hub knows, and when it turns out to have none it gets none.
+func TestSuspectedClusterHasNoShare(t *testing.T) {
+	w := besideAnother(t, "east", "west")
+	w.create(quotaName, eastAlone)
+	w.settle()
+	w.cutOff("west")
+	w.neverWrites("west")
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.settle()
+	w.wantLedger("east 30/30 Settled", "west 0/9223372036854775807 Unread")
+	if reason := w.quota().Status.Clusters[1].Reason; reason != quotav1alpha1.ReasonLedgerLost {
+		t.Errorf("west is in the ledger for the reason %q", reason)
+	}
+	w.reconnect("west")
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+// TestLedgerThatNobodyIsLeftIn knows whom it has told: all have left.
+func TestLedgerThatNobodyIsLeftIn(t *testing.T) {
+	w := besideAnother(t, "east", "west")
+	w.create(quotaName, eastAlone)
+	w.settle()
+	w.edit(mostOf("nowhere", "east", "30"))
+	w.settle()
+	w.wantLedger()
+	w.cutOff("west")
+	w.edit(eastAlone)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+// TestUnreadLedgerOfAHubThatStartsAgain has the hub manager start again before any cluster of a new budget was read, and east be away,
+// which only another budget knows.
+func TestUnreadLedgerOfAHubThatStartsAgain(t *testing.T) {
+	t.Run("its cluster was marked before", func(t *testing.T) {
+		w := besideAnother(t, "east", "north")
+		w.cutOff("north")
+		w.create(quotaName, mostOf("north", "north", "30"))
+		w.round()
+		w.restart()
+		w.cutOff("east")
+		w.neverWrites("east")
+		w.round()
+		w.reconnect("east") // is waited for: a ledger that was lost looks the same
+		w.reconnect("north")
+		w.settle()
+		w.wantLedger("north 30/30 Settled")
+	})
+	t.Run("nobody was marked before", func(t *testing.T) {
+		w := newWorld(t, "east", "north")
+		w.cutOff("north")
+		w.create(quotaName, mostOf("north", "north", "30"))
+		w.round()
+		w.reconnect("north")
+		w.markAll()
+		w.restart()
+		w.cutOff("east")
+		w.settle()
+		w.wantLedger("north 30/30 Settled")
+	})
+}
