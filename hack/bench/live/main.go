@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	loads := flags.String("loads", "0.7,0.85,0.95", "loads of the cells, as parts of the budget")
 	seed := flags.Int64("seed", 1, "seed of the draws")
 	pods := flags.Float64("pods", 100, "pods that would run on average if none were refused")
-	length := flags.Duration("length", 5*time.Minute, "how long pods arrive that are counted")
+	length := flags.Duration("length", 3*time.Minute, "how long pods arrive that are counted")
 	path := flags.String("out", filepath.Join("bin", "bench", "live.json"), "file for the numbers")
 	if err := flags.Parse(args); err != nil {
 		return err
