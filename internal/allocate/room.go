@@ -1,6 +1,10 @@
 package allocate
 
-import "github.com/fedquota/fedquota/internal/amount"
+import (
+	"slices"
+
+	"github.com/fedquota/fedquota/internal/amount"
+)
 
 // MakeRoom lowers targets of Auto below usage where a member uses more than its max, where members use more than the budget
 // holds, or where another lacks what it is guaranteed. Usage alone would let a member keep what it uses for ever, replacing
@@ -8,7 +12,10 @@ import "github.com/fedquota/fedquota/internal/amount"
 // until the budget holds what is used, and the lender has its min back.
 //
 // Who is lowered, and how far, is the weighted max-min of what members use and ask for, each having its min first.
+//
+// A request that no raise could serve, since its member's max does not hold it in some resource, takes nothing from anybody.
 func MakeRoom(in Input, result Result) {
+	in = in.withinMax()
 	ranks := in.ranks()
 	entitled, bounds := make([]int64, len(in.Members)), make([]Bound, len(in.Members))
 	var f filler
@@ -26,6 +33,69 @@ func MakeRoom(in Input, result Result) {
 				*v = Verdict{Target: entitled[i], Fair: v.Fair, Reason: Surplus}
 			}
 		}
+	}
+}
+
+// withinMax is the input without the demand that its members could not be given in full, by their max, in all resources.
+func (in *Input) withinMax() Input {
+	bounded, kinds := *in, in.kinds()
+	for i := range in.Members {
+		if in.Members[i].fitsMax() {
+			continue
+		}
+		if &bounded.Members[0] == &in.Members[0] {
+			bounded.Members = slices.Clone(in.Members)
+		}
+		m := &bounded.Members[i]
+		m.Claims = slices.Clone(m.Claims)
+		if len(m.Kinds) > 0 && !m.Pinned {
+			m.keepWhole(kinds[i])
+		} else {
+			m.keepPart()
+		}
+	}
+	return bounded
+}
+
+// fitsMax says whether the member's max holds all that it asks for.
+func (m *Member) fitsMax() bool {
+	return !slices.ContainsFunc(m.Claims, func(c Claim) bool {
+		c = c.normalized()
+		return c.Demand > c.room()
+	})
+}
+
+// keepWhole leaves those requests in the demand that the member's max holds.
+func (m *Member) keepWhole(kinds []kind) {
+	rooms := make([]int64, len(m.Claims))
+	for r := range m.Claims {
+		c := m.Claims[r].normalized()
+		rooms[r], m.Claims[r].Demand = c.room(), 0
+	}
+	for k := range kinds {
+		requests := kinds[k].count
+		for r := range rooms {
+			requests = min(requests, kinds[k].within(rooms[r], r))
+		}
+		for r := range rooms {
+			ask := kinds[k].of(requests, r)
+			rooms[r] -= ask
+			m.Claims[r].Demand = amount.Add(m.Claims[r].Demand, ask)
+		}
+	}
+}
+
+// keepPart leaves that part of the demand which the member's max holds in all resources.
+func (m *Member) keepPart() {
+	part := fraction{1, 1}
+	for r := range m.Claims {
+		c := m.Claims[r].normalized()
+		if of := (fraction{uint64(c.room()), uint64(c.Demand)}); c.room() < c.Demand && of.compare(part) < 0 {
+			part = of
+		}
+	}
+	for r := range m.Claims {
+		m.Claims[r].Demand = timesUp(max(m.Claims[r].Demand, 0), part)
 	}
 }
 

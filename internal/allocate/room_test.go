@@ -105,6 +105,37 @@ func TestMakeRoom(t *testing.T) {
 	}
 }
 
+// TestMakeRoomForNothing has a lender ask for pods that its max does not hold in another resource: nobody makes room for these, and for
+// no more than the part that it holds.
+func TestMakeRoomForNothing(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kinds []Kind
+		gpus  int64
+		want  int64
+	}{
+		"none":             {kinds: []Kind{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, want: 29},
+		"one of two":       {kinds: []Kind{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, gpus: 1, want: 26},
+		"both":             {kinds: []Kind{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, gpus: 2, want: 22},
+		"those without":    {kinds: []Kind{{Amounts: []int64{3, 0}, Unit: []int64{3, 0}}, {Amounts: []int64{5, 2}, Unit: []int64{4, 1}}}, want: 27},
+		"any part":         {gpus: 1, want: 26},
+		"none of any part": {want: 29},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := Input{Budgets: []int64{30, 4}, Members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 29, Demand: 1, Granted: 29, Target: 29}, {Max: Unlimited}}},
+				{ID: "west", Weight: 1, Kinds: tc.kinds, Claims: []Claim{
+					{Min: 8, Lendable: 8, Max: Unlimited, Demand: 8}, {Max: tc.gpus, Demand: 2},
+				}},
+			}}
+			result := Auto(in, Options{})
+			MakeRoom(in, result)
+			if got := min(result.Verdicts[0][0].Target, 29); got != tc.want {
+				t.Errorf("east is left %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestMakeRoomOfEachResource has a lender lack all that its pods need: no resource waits for another to make room first.
 func TestMakeRoomOfEachResource(t *testing.T) {
 	in := Input{
