@@ -77,7 +77,7 @@ type QuotaReconciler struct {
 func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
 	changed := builder.WithPredicates(rollback.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
-	r.stores.wake, r.stores.watched = make(chan event.GenericEvent), true
+	r.stores.wake = make(chan event.GenericEvent)
 	r.memberTimeout = memberTimeout
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").

@@ -51,7 +51,6 @@ func (w *world) begins(machines ...string) {
 		w.must(servers[hubName].Status().Update(w.t.Context(), cluster))
 	}
 	w.restart()
-	w.hub.stores.watched = true
 	w.hub.stores.begin(w.clock.Now())
 }
 

@@ -54,9 +54,8 @@ type stores struct {
 	byMember map[string]*store
 	// wake takes an event for each member whose store tells what rounds have not seen.
 	wake chan event.GenericEvent
-	// watched says whether somebody is to look at the stores, since when that began.
-	watched bool
-	since   time.Time
+	// since is when looking at the stores began.
+	since time.Time
 	// beat is when this process was last known to run, by the clock on the wall, which goes on while a machine sleeps.
 	beat time.Time
 }
@@ -184,15 +183,15 @@ func (s *stores) resume(now time.Time) {
 	}
 }
 
-// age returns for how long the stores have been looked at, and false if nobody is to look at them.
-func (s *stores) age(now time.Time) (time.Duration, bool) {
+// age returns for how long the stores have been looked at.
+func (s *stores) age(now time.Time) time.Duration {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.resume(now)
 	if s.since.IsZero() {
-		return 0, s.watched
+		return 0
 	}
-	return now.Sub(s.since), s.watched
+	return now.Sub(s.since)
 }
 
 // survey is what looks have found of one share at an instant.
@@ -254,7 +253,7 @@ func (r *QuotaReconciler) watchStores(ctx context.Context) error {
 		if all {
 			last = r.Clock.Now()
 		}
-		age, _ := r.stores.age(r.Clock.Now())
+		age := r.stores.age(r.Clock.Now())
 		r.lookAtStores(ctx, func(member string) bool { return all || age < looking && !r.stores.lookedAt(member) })
 	}, firstLook)
 	return nil
@@ -328,9 +327,8 @@ func (r *QuotaReconciler) unknown(ctx context.Context, member string, shares set
 
 // survey returns what looks have found of a share, and who is about to say so: this hub manager may lead for a moment only.
 func (r *QuotaReconciler) survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) survey {
-	age, watched := r.stores.age(r.Clock.Now())
-	found := r.stores.survey(share)
-	if !watched || age >= looking {
+	age, found := r.stores.age(r.Clock.Now()), r.stores.survey(share)
+	if age >= looking {
 		return found
 	}
 	for i := range clusters {

@@ -109,6 +109,7 @@ func (w *world) newHub() *QuotaReconciler {
 		Recorder: events.NewFakeRecorder(1000), memberTimeout: time.Minute,
 	}
 	r.stores.wake = make(chan event.GenericEvent, 100) // looks see the shares of other tests, too
+	r.stores.begin(w.clock.Now().Add(-looking))
 	return r
 }
 

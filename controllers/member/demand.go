@@ -80,9 +80,6 @@ func (d *Demand) source() source.Source {
 
 // forget drops all that is known of a share that is gone.
 func (d *Demand) forget(share types.NamespacedName) {
-	if d == nil {
-		return
-	}
 	d.Book.DeleteShare(share)
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -93,9 +90,6 @@ func (d *Demand) forget(share types.NamespacedName) {
 // of returns the demand of a share, with what other replicas state, as a sum and by kind, and after what time to look again, 0 if
 // nothing is pending.
 func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav1alpha1.Requested) (total corev1.ResourceList, asks []quotav1alpha1.Ask, after time.Duration) {
-	if d == nil {
-		return share.Status.Demand, share.Status.Asks, 0
-	}
 	needs, pending := d.Book.Demand(share, d.Clock.Now(), elsewhere(requested)...)
 	for _, need := range needs {
 		asks = append(asks, quotav1alpha1.Ask{Amounts: need.Amounts.ToList(share.Spec.Hard), Unit: need.Unit.ToList(share.Spec.Hard)})
@@ -111,13 +105,13 @@ func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav
 
 // full says whether a part of the demand of a share is left out because no node has room for it.
 func (d *Demand) full(share *quotav1alpha1.QuotaShare) bool {
-	return d != nil && d.Book.Full(share, d.Clock.Now())
+	return d.Book.Full(share, d.Clock.Now())
 }
 
 // asked returns how often the agent has asked whether the hub is there: once more while it asks and the hub has answered all
 // questions before.
 func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
-	if d == nil || d.Asks == nil || !d.Asks(client.ObjectKeyFromObject(share)) {
+	if d.Asks == nil || !d.Asks(client.ObjectKeyFromObject(share)) {
 		return share.Status.Asked
 	}
 	return max(share.Status.Asked, share.Spec.Answered+1)

@@ -36,9 +36,6 @@ type heard struct {
 // others returns the statements of other replicas that count: one that was not renewed for as long as a request is remembered
 // is of a replica that is gone.
 func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha1.Requested {
-	if d == nil {
-		return share.Status.Requested
-	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	key, now := client.ObjectKeyFromObject(share), d.Clock.Now()

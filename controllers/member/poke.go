@@ -51,7 +51,7 @@ func (p poke) due(revision int64, refused bool, now time.Time) bool {
 // poke wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off for minutes.
 // Those that there is no time for are left to the next look, and those that could not be woken come last.
 func (d *Demand) poke(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) {
-	if d == nil || share.Spec.Admission.Poke == quotav1alpha1.PokeDisabled {
+	if share.Spec.Admission.Poke == quotav1alpha1.PokeDisabled {
 		return
 	}
 	key, revision := client.ObjectKeyFromObject(share), revisionOf(quota)

@@ -56,7 +56,7 @@ type ShareReconciler struct {
 	Recorder events.EventRecorder
 	// Canary says whether the cluster's quota controller works, and guard and fence are in force.
 	Canary *Canary
-	// Demand is what the cluster could use; without it none is reported.
+	// Demand is what the cluster could use.
 	Demand *Demand
 
 	reports sync.Map // of the time of the last report, by share
@@ -75,17 +75,15 @@ func (r *ShareReconciler) SetupWithManager(mgr ctrl.Manager) error {
 	allShares := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
 		return r.shares(ctx)
 	})
-	b := ctrl.NewControllerManagedBy(mgr).
+	return ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
 			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, requestedChanged()))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: write.Retries()})
-	if r.Demand != nil {
-		b = b.WatchesRawSource(r.Demand.source())
-	}
-	return b.Complete(r)
+		WatchesRawSource(r.Demand.source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: write.Retries()}).
+		Complete(r)
 }
 
 func (r *ShareReconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {

@@ -62,7 +62,7 @@ func (r *ShareReconciler) usageMayWait(ctx context.Context, quota *corev1.Resour
 		return 0, !apierrors.IsNotFound(err)
 	}
 	last, reported := r.reports.Load(key)
-	if !reported || !calm(share, quota) || r.Demand != nil && r.Demand.Book.Refused(key) {
+	if !reported || !calm(share, quota) || r.Demand.Book.Refused(key) {
 		return 0, true
 	}
 	return max(0, reportInterval-r.Clock.Since(last.(time.Time))), true

@@ -17,6 +17,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/member"
+	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // world is a namespace of a member with an agent. The test plays the hub and the quota controller.
@@ -42,6 +43,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) newAgent() *member.ShareReconciler {
 	return &member.ShareReconciler{
 		Client: as(w.t, agent), Live: as(w.t, agent), Clock: w.clock, Recorder: events.NewFakeRecorder(100), Canary: w.canary.Canary,
+		Demand: &member.Demand{Client: as(w.t, agent), Clock: w.clock, Book: demand.NewBook()},
 	}
 }
 
