@@ -3,7 +3,6 @@ package member
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -208,20 +206,6 @@ func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) boo
 	return !forShare(share, quota) || brokenGlass(quota) != "" || stateOf(quota).Outdates(share.Spec.Revision)
 }
 
-// stillThere returns why nothing is to begin or to end on account of a share: another agent may have acted on this very share, which
-// is still in the cache, and on one that came after it. The ResourceQuota has to be read before: it belongs to this share then.
-func (r *ShareReconciler) stillThere(ctx context.Context, share *quotav1alpha1.QuotaShare) error {
-	live := &quotav1alpha1.QuotaShare{}
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(share), live)
-	if client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	if live.UID == share.UID && live.DeletionTimestamp.IsZero() == share.DeletionTimestamp.IsZero() && live.Spec.Revision == share.Spec.Revision {
-		return nil
-	}
-	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted or changed"))
-}
-
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
 // inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
 func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
@@ -244,58 +228,4 @@ func (r *ShareReconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.
 			return fmt.Errorf("reading the ResourceQuota after the guard refused %v: %w", hard, err)
 		}
 	}
-}
-
-// remove does what the hub asked for when it deleted the share. A share deleted by anybody else is let go, and its
-// ResourceQuota stays as it is until the hub has written the share again. Behind broken glass nothing is changed: the
-// share stays until the glass is mended.
-func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
-	if quota != nil && managed(quota) && share.Annotations[quotav1alpha1.RemovalAnnotation] != "" {
-		if brokenGlass(quota) != "" {
-			return nil
-		}
-		switch err := r.release(ctx, share, quota); {
-		case apierrors.IsConflict(err):
-			return err
-		case err != nil:
-			return errors.Join(err, r.reportUnreleased(ctx, share, err))
-		}
-	}
-	stored := share.DeepCopy()
-	if !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
-		return nil
-	}
-	return r.Patch(ctx, share, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
-}
-
-func (r *ShareReconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
-	if err := r.stillThere(ctx, share); err != nil {
-		return err
-	}
-	switch quotav1alpha1.RemovalPolicy(share.Annotations[quotav1alpha1.RemovalAnnotation]) {
-	case quotav1alpha1.RemovalDelete:
-		return client.IgnoreNotFound(r.Delete(ctx, quota, client.Preconditions{UID: &quota.UID}))
-	case quotav1alpha1.RemovalRetain:
-		patch, err := releasePatch(quota)
-		if err != nil {
-			return err
-		}
-		err = client.IgnoreNotFound(r.Patch(ctx, quota.DeepCopy(), patch))
-		if apierrors.IsForbidden(err) {
-			return r.unlessChanged(ctx, quota, err)
-		}
-		return err
-	default:
-		return nil
-	}
-}
-
-// unlessChanged returns a conflict in the place of a refusal if quota has changed since it was read: usage may have risen, and then
-// the guard refuses to go below it.
-func (r *ShareReconciler) unlessChanged(ctx context.Context, quota *corev1.ResourceQuota, refusal error) error {
-	now, err := r.quotaOf(ctx, client.ObjectKeyFromObject(quota))
-	if err != nil || now != nil && now.ResourceVersion == quota.ResourceVersion {
-		return errors.Join(refusal, err)
-	}
-	return apierrors.NewConflict(corev1.Resource("resourcequotas"), quota.Name, refusal)
 }

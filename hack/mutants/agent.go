@@ -74,7 +74,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "release: on account of a share that is still there",
-		file:       shareFile, old: "if live.UID == share.UID &&", new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",
+		file:       "controllers/member/release.go", old: "if live.UID == share.UID &&", new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",
 		pkg: agentTests, test: "TestStaleDelete",
 	},
 	{
@@ -174,7 +174,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: no request is held once the Lease of the hub ran out",
-		file:       "webhooks/member/lane.go", old: "return l.asks || l.hub.stopped(now)", new: "return l.asks",
+		file:       "webhooks/member/hold.go", old: "return l.asks || l.hub.stopped(now)", new: "return l.asks",
 		pkg: gateTests, test: "TestAdmitHoldsNothingAfterTheLeaseRanOut",
 	},
 	{

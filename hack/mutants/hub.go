@@ -4,6 +4,7 @@ const (
 	roundFile     = "controllers/hub/quota_controller.go"
 	decideFile    = "controllers/hub/decide.go"
 	deliverFile   = "controllers/hub/deliver.go"
+	hubShareFile  = "controllers/hub/share.go"
 	observeFile   = "controllers/hub/observe.go"
 	scopeFile     = "controllers/hub/scope.go"
 	statusFile    = "controllers/hub/status.go"
@@ -92,7 +93,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a marker is written anew before a ledger is a gap ahead of it",
-		file:       deliverFile, old: "m.share != nil && revision-marker < ledger.Gap", new: "m.share != nil && revision-m.share.Spec.Revision < ledger.Gap",
+		file:       hubShareFile, old: "m.share != nil && revision-marker < ledger.Gap", new: "m.share != nil && revision-m.share.Spec.Revision < ledger.Gap",
 		pkg: hubTests, test: "TestLostLedgerOfAQuotaThatIsCreatedAgain",
 	},
 	{
@@ -233,7 +234,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a look that fails says nothing of what a cluster holds",
-		file:       "controllers/hub/stores.go", old: "if err != nil && !isAbsentKind(err) {", new: "if false {",
+		file:       "controllers/hub/looks.go", old: "if err != nil && !isAbsentKind(err) {", new: "if false {",
 		pkg: hubTests, test: "TestLookThatFails",
 	},
 	{
@@ -273,7 +274,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "names that a cache does not show go from a share with the others",
-		file:       deliverFile, old: "		before[name] = resource.Quantity{}", new: "		_, _ = name, resource.Quantity{}",
+		file:       hubShareFile, old: "		before[name] = resource.Quantity{}", new: "		_, _ = name, resource.Quantity{}",
 		pkg: hubTests, test: "TestNamesThatTheCacheDoesNotShow",
 	},
 	{

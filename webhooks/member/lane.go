@@ -12,8 +12,6 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/cost"
-	"github.com/fedquota/fedquota/internal/demand"
-	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const (
@@ -54,17 +52,6 @@ type lane struct {
 type asking struct {
 	asked amount.List
 	at    time.Time
-}
-
-// waiter is a request that waits for room. fits is closed when there is.
-type waiter struct {
-	asked  amount.List
-	since  time.Time
-	until  time.Time
-	raises int
-	signs  int
-	fits   chan struct{}
-	passed bool
 }
 
 // charge returns what a request adds to the share's quota; nothing if this share is none of the request's business.
@@ -113,41 +100,6 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
 	return fits
 }
 
-// queue returns the waiter of a request that there was no room for; nil if it is not worth holding.
-func (l *lane) queue(asked amount.List, now time.Time) *waiter {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	w := &waiter{asked: asked, since: now, until: now.Add(patience(l.share)), raises: l.raises, signs: l.signs, fits: make(chan struct{})}
-	switch {
-	case l.room(asked, now):
-		l.goOn(w, now)
-	case l.silent(now), l.inVain(asked, now), !w.until.After(now):
-		return nil
-	default:
-		l.waiters = append(l.waiters, w)
-	}
-	return w
-}
-
-// inVain says whether one that asked for no more was just held in vain, after others.
-func (l *lane) inVain(asked amount.List, now time.Time) bool {
-	return len(l.vain) == disappointments && slices.ContainsFunc(l.vain, func(d asking) bool {
-		return now.Sub(d.at) < holdPause && asked.Covers(d.asked)
-	})
-}
-
-// goOn ends the wait of a request that there is room for.
-func (l *lane) goOn(w *waiter, now time.Time) {
-	l.let(w.asked, now)
-	w.passed = true
-	close(w.fits)
-}
-
-// silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave none yet.
-func (l *lane) silent(now time.Time) bool {
-	return l.asks || l.hub.stopped(now)
-}
-
 // room says whether the request fits beside what is used and what is underway.
 func (l *lane) room(asked amount.List, now time.Time) bool {
 	for len(l.passed) > 0 && now.Sub(l.passed[0].at) >= underway {
@@ -191,44 +143,6 @@ func (l *lane) giveBack(asked amount.List) {
 	if i := slices.IndexFunc(l.passed, func(p asking) bool { return p.asked.Equal(asked) }); i >= 0 {
 		l.forget(i)
 	}
-}
-
-// patience returns how long a request may be held for a share.
-func patience(share *quotav1alpha1.QuotaShare) time.Duration {
-	if share != nil && share.Spec.Admission.WaitMilliseconds != nil {
-		return time.Duration(*share.Spec.Admission.WaitMilliseconds) * time.Millisecond
-	}
-	return pace.Hold
-}
-
-// leave ends a wait, and says whether there is room.
-func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if w.passed {
-		return true
-	}
-	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })
-	if l.room(w.asked, now) {
-		l.goOn(w, now)
-		return true
-	}
-	if now.Sub(w.since) < patience(l.share)/2 {
-		return false // it was cut short, which says nothing
-	}
-	if l.raises > w.raises {
-		l.vain = nil
-	} else if len(l.vain) == 0 || w.since.After(l.vain[len(l.vain)-1].at) {
-		l.vain = append(l.vain[max(0, len(l.vain)-disappointments+1):], asking{asked: w.asked, at: now})
-	}
-	l.asks = l.asks || l.raises == w.raises && l.signs == w.signs
-	return false
-}
-
-// hopeless says whether no raise can make room for a request: it is not held, and nobody else shall have less for it.
-func (l *lane) hopeless(asked amount.List) bool {
-	share := l.shareNow()
-	return share != nil && demand.Hopeless(share, asked)
 }
 
 func (l *lane) shareNow() *quotav1alpha1.QuotaShare {

@@ -1,0 +1,161 @@
+package hub
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// misplaced checks that the budget is not for the namespace of the agents: the first limit in each member is zero, which an agent
+// whose pod has to be created then cannot raise.
+func misplaced(fq *quotav1alpha1.FederatedQuota, agents string) field.ErrorList {
+	if fq.Namespace != agents {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "namespace"), fq.Namespace,
+		"the agents run in this namespace of every cluster, and a limit there could keep them from starting: use another namespace")}
+}
+
+// destroyed checks that no cluster is both selected and said to be destroyed, unless it has the name of one that is.
+func (s *scope) destroyed(selected map[string]*clusterv1.Cluster) field.ErrorList {
+	var problems field.ErrorList
+	for i, name := range s.fq.Spec.Removal.Destroyed {
+		if cluster := selected[string(name)]; cluster != nil && !s.replaced(cluster) {
+			problems = append(problems, field.Invalid(field.NewPath("spec", "removal", "destroyed").Index(i), name,
+				"the placement selects this Cluster: a cluster that still runs must not be given up"))
+		}
+	}
+	return problems
+}
+
+// guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget.
+func (s *scope) guarantees(selected map[string]*clusterv1.Cluster) field.ErrorList {
+	sum, who, problems := amount.List{}, map[corev1.ResourceName][]string{}, field.ErrorList{}
+	for _, cluster := range slices.Sorted(maps.Keys(selected)) {
+		t := terms(&s.fq.Spec.Distribution, selected[cluster])
+		for _, name := range t.min.Names() {
+			if value := t.min[name]; value > 0 {
+				sum[name] = amount.Add(sum[name], value)
+				who[name] = append(who[name], cluster)
+			}
+			if most, bounded := t.max[name]; bounded && t.min[name] > most && len(problems) < namesLimit {
+				problems = append(problems, s.excessive(name, t.min[name], most, "the rules give cluster %s more than its max: must be at most %s", cluster))
+			}
+		}
+	}
+	budget := s.wanted()
+	for _, name := range sum.Names() {
+		if sum[name] > budget[name] {
+			problems = append(problems, s.excessive(name, sum[name], budget[name],
+				"the min of clusters %s add up to more than the budget: must be at most %s in all", abbreviated(who[name])))
+		}
+	}
+	return problems
+}
+
+// mostNames is how many resource names the schema of the status has room for in what is granted to a cluster: those of a
+// budget, and those of the one before.
+const mostNames = 64
+
+// tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted still.
+func (s *scope) tooManyNames() field.ErrorList {
+	wanted := s.wanted()
+	for _, c := range s.fq.Status.Clusters {
+		names := maps.Clone(wanted)
+		for name := range c.Granted {
+			names[name] = 0
+		}
+		if len(names) > mostNames {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "hard"), len(wanted), fmt.Sprintf(
+				"cluster %s may still enforce names of earlier budgets: with these it would have %d names, and at most %d have room in status: keep to those of status.hard until it has confirmed",
+				c.Name, len(names), mostNames))}
+		}
+	}
+	return nil
+}
+
+// excessive says of which clusters the min is above what it may be; format takes the clusters and the limit.
+func (s *scope) excessive(name corev1.ResourceName, value, limit int64, format, clusters string) *field.Error {
+	like := like(s.fq)[name].Format
+	is, most := amount.ToQuantity(name, value, like), amount.ToQuantity(name, limit, like)
+	return field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), is.String(), fmt.Sprintf(format, clusters, most.String()))
+}
+
+// strangers returns where the spec names Clusters that do not exist. They are no reason to halt: the others go on.
+func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Cluster, missing []string) []string {
+	var found []string
+	if len(missing) > 0 {
+		found = append(found, "spec.placement.clusters: "+abbreviated(missing))
+	}
+	for i, rule := range spec.Distribution.Rules {
+		var unknown []string
+		for _, name := range rule.Clusters {
+			if !slices.ContainsFunc(clusters, func(c clusterv1.Cluster) bool { return c.Name == string(name) }) {
+				unknown = append(unknown, string(name))
+			}
+		}
+		if len(unknown) > 0 {
+			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].clusters: %s", i, abbreviated(unknown)))
+		}
+	}
+	return found
+}
+
+// conflictOf returns which older FederatedQuota of the namespace covers the same scope in one of the selected clusters.
+func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
+	for i := range siblings {
+		other := &siblings[i]
+		if other.Name == fq.Name || !older(other, fq) || !sameScope(&other.Spec, &fq.Spec) {
+			continue
+		}
+		theirs, _ := placed(&other.Spec.Placement, clusters)
+		var shared []string
+		for _, name := range slices.Sorted(maps.Keys(selected)) {
+			if theirs[name] != nil {
+				shared = append(shared, name)
+			}
+		}
+		if len(shared) > 0 {
+			return fmt.Sprintf("FederatedQuota %s/%s is older and covers the same scope in clusters %s: merge spec.hard into it, or make placement or scopes of the two disjoint",
+				other.Namespace, other.Name, abbreviated(shared))
+		}
+	}
+	return ""
+}
+
+func older(a, b *quotav1alpha1.FederatedQuota) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name < b.Name
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+// sameScope says whether two specs count the same objects, however they are written.
+func sameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
+	return requirements(a).Equal(requirements(b))
+}
+
+// requirements returns what objects have to match. A scope is short for one that exists.
+func requirements(spec *quotav1alpha1.FederatedQuotaSpec) sets.Set[string] {
+	set := sets.New[string]()
+	add := func(scope corev1.ResourceQuotaScope, operator corev1.ScopeSelectorOperator, values []string) {
+		set.Insert(fmt.Sprintf("%s %s %q", scope, operator, sets.List(sets.New(values...))))
+	}
+	for _, scope := range spec.Scopes {
+		add(scope, corev1.ScopeSelectorOpExists, nil)
+	}
+	if spec.ScopeSelector != nil {
+		for _, r := range spec.ScopeSelector.MatchExpressions {
+			add(r.ScopeName, r.Operator, r.Values)
+		}
+	}
+	return set
+}

@@ -1,0 +1,131 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// markerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share. A revision that
+// no ledger gave marks the Cluster, and no more.
+func markerOf(cluster *clusterv1.Cluster) int64 {
+	revision, err := strconv.ParseInt(cluster.Annotations[quotav1alpha1.MemberAnnotation], 10, 64)
+	if _, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]; marked && (err != nil || revision > ledger.MostRevision) {
+		return 1
+	}
+	return revision
+}
+
+// mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of it that a ledger which continues
+// from the marker would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
+func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
+	revision := s.ledger.Revision()
+	if marker := markerOf(m.cluster); marker >= revision || marker > 0 && m.share != nil && revision-marker < ledger.Gap {
+		return nil
+	}
+	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
+	}})
+	if err != nil {
+		return err
+	}
+	if err := r.Patch(ctx, m.cluster.DeepCopy(), patch); err != nil {
+		return fmt.Errorf("%w: %w", errNotMarked, err)
+	}
+	return nil
+}
+
+func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope, m *member) error {
+	share := &quotav1alpha1.QuotaShare{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.fq.Namespace, Name: s.fq.Name, Finalizers: []string{quotav1alpha1.Finalizer},
+			Annotations: map[string]string{quotav1alpha1.ClusterAnnotation: m.uid},
+		},
+		Spec: quotav1alpha1.QuotaShareSpec{
+			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admission(), Fleet: s.fleet,
+		},
+	}
+	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
+	err := c.Create(ctx, share)
+	if !missingNamespace(err) || !m.selected || !ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
+		return err
+	}
+	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("creating the namespace: %w", err)
+	}
+	return c.Create(ctx, share)
+}
+
+// update writes the ledger's revision and limit into a share. It needs no resourceVersion: the member's API server refuses
+// a lower revision, and another limit at the same one.
+func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
+	revision, hard := s.ledger.Share(m.name, like(s.fq))
+	e, _ := s.ledger.Entry(m.name)
+	if m.share.Spec.Revision == revision {
+		keepNotation(hard, m.share.Spec.Hard)
+	}
+	before := maps.Clone(m.share.Spec.Hard)
+	for name := range e.Granted { // the share may have names that a cache does not show yet: they are granted until they are dropped
+		before[name] = resource.Quantity{}
+	}
+	patch, err := write.MergePatch(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ClusterAnnotation: m.uid, quotav1alpha1.RemovalAnnotation: nil}},
+		"spec": map[string]any{
+			"revision":  revision,
+			"hard":      write.Replacing(before, hard),
+			"admission": admissionPatch(s.admission()),
+			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
+			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return c.Patch(ctx, m.share.DeepCopy(), patch)
+}
+
+// keepNotation writes the quantities of a list that are equal to those of another one as that does: API servers take no other
+// limit at the same revision, and compare what is written.
+func keepNotation(list, as corev1.ResourceList) {
+	for name, quantity := range list {
+		if written, ok := as[name]; ok && written.Cmp(quantity) == 0 {
+			list[name] = written
+		}
+	}
+}
+
+// admissionPatch returns the merge patch that leaves nothing but admission.
+func admissionPatch(admission quotav1alpha1.Admission) any {
+	if admission == (quotav1alpha1.Admission{}) {
+		return nil
+	}
+	return map[string]any{"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke)}
+}
+
+// fleetPatch returns the merge patch that turns old into fleet.
+func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
+	if len(fleet.Budget) == 0 {
+		return nil
+	}
+	return map[string]any{"budget": write.Replacing(old.Budget, fleet.Budget), "used": write.Replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
+}
+
+// orNil returns nil for an empty string, which a merge patch takes as removal.
+func orNil[T ~string](value T) any {
+	if value == "" {
+		return nil
+	}
+	return value
+}
