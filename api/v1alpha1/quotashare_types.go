@@ -157,7 +157,7 @@ type QuotaShareStatus struct {
 	Asks []Ask `json:"asks,omitempty"`
 
 	// requested is what requests ask for that do not fit, by the replica of the agent that has seen them. The replica that leads
-	// has it in demand, with what itself has seen, and it alone reads this.
+	// has it in demand, with what itself has seen, and it alone reads this. It is a map so that each replica patches its own part alone.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=8
 	Requested map[string]Requested `json:"requested,omitempty"`
