@@ -45,7 +45,7 @@ func (s *scope) decide() {
 }
 
 // rebuild makes the ledger unread if a member was told something by another ledger than this one, which was restored from
-// the past then. A ledger that is new or rebuilt counts on above the markers, which tell of ledgers that were lost.
+// the past then. A ledger that was read by nobody, or is rebuilt, counts on above the markers, which tell of ledgers that were lost.
 func (s *scope) rebuild() {
 	var highest int64
 	for _, m := range s.members {
@@ -57,7 +57,7 @@ func (s *scope) rebuild() {
 		s.ledger.Rebuild(highest)
 		s.unread, s.rebuilt = true, true
 	}
-	if highest > 0 || s.ledger.Revision() == 0 && !s.early() {
+	if highest > 0 || s.unread && !s.early() {
 		s.ledger.Continue(s.marker)
 	}
 }

@@ -123,7 +123,7 @@ func TestTwoClustersOfOneServer(t *testing.T) {
 			if got := w.share("east").Spec.Revision; got != revision {
 				t.Errorf("the share goes on from revision %d to %d", revision, got)
 			}
-			want := fmt.Sprintf("twin: Clusters east and twin lead to the same API server: delete Cluster twin, which has no share, or correct the kubeconfig Secret that is wrong. If the share was copied there, delete QuotaShare %s/compute", w.namespace)
+			want := fmt.Sprintf("twin: Clusters east and twin lead to the same API server: correct the kubeconfig Secret that is wrong, or delete Cluster twin, which has no share. If the share was copied there, delete QuotaShare %s/compute", w.namespace)
 			if got := w.quota().Status.Clusters[1].Message; "twin: "+got != want {
 				t.Errorf("got %q", got)
 			}

@@ -73,5 +73,5 @@ func (m *member) idle() bool {
 // delivery is not in the status yet.
 func (s *scope) unfinished(m *member) bool {
 	e, ok := s.ledger.Entry(m.name)
-	return m.read() && (m.outcome != m.heldBack || ok && e.Revision == 0 && !s.early())
+	return m.read() && (m.outcome != m.heldBack || ok && e.Revision == 0 && !s.early() && !m.cleared())
 }

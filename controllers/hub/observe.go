@@ -222,8 +222,12 @@ func (m *member) take(share *quotav1alpha1.QuotaShare, err error, s *scope) erro
 	m.twin = s.twinOf(m, share)
 	switch {
 	case m.twin != "":
-		m.unreachable = fmt.Sprintf("Clusters %s and %s lead to the same API server: delete Cluster %s, which has no share, or correct the kubeconfig Secret that is wrong. "+
-			"If the share was copied there, delete QuotaShare %s/%s", min(m.name, m.twin), max(m.name, m.twin), m.name, share.Namespace, share.Name)
+		mend := "correct the kubeconfig Secret that is wrong"
+		if !s.ledger.Holds(m.name) {
+			mend += ", or delete Cluster " + m.name + ", which has no share"
+		}
+		m.unreachable = fmt.Sprintf("Clusters %s and %s lead to the same API server: %s. If the share was copied there, delete QuotaShare %s/%s",
+			min(m.name, m.twin), max(m.name, m.twin), mend, share.Namespace, share.Name)
 	case err == nil && m.knownBy(share):
 		m.believe(share, s.fq)
 	case m.replaced && client.IgnoreNotFound(err) == nil:

@@ -3,6 +3,7 @@ package hub
 import (
 	"strings"
 	"testing"
+	"time"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -61,6 +62,65 @@ func TestSuspectedClusterHasNoShare(t *testing.T) {
 	w.reconnect("west")
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
+}
+
+// TestSuspectedClusterOfAnInvalidSpec has the spec become invalid before a suspected cluster can be asked: nobody looks again and again.
+func TestSuspectedClusterOfAnInvalidSpec(t *testing.T) {
+	w := besideAnother(t, "east", "west")
+	w.create(quotaName, eastAlone)
+	w.settle()
+	w.cutOff("west")
+	w.neverWrites("west")
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.settle()
+	w.edit(`{hard: {count/typo: "1"}, placement: {clusters: [east]}}`)
+	w.round()
+	w.reconnect("west")
+	w.round()
+	if result := w.round(); result.RequeueAfter < time.Second {
+		t.Errorf("tried again after %s", result.RequeueAfter)
+	}
+	w.edit(eastAlone)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+// TestCountsOnOnceItCanBeActedUpon removes a FederatedQuota and creates it again with a spec that cannot be acted upon at first: its
+// shares are newer than those before, of which members remember the revision.
+func TestCountsOnOnceItCanBeActedUpon(t *testing.T) {
+	for name, first := range map[string]string{
+		"invalid":          `{hard: {count/typo: "1"}, placement: {clusters: [east]}}`,
+		"selects nobody":   mostOf("nowhere", "east", "30"),
+		"as it was before": eastAlone,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east")
+			w.create(quotaName, eastAlone)
+			for range 5 {
+				w.edit(mostOf("east", "east", "10"))
+				w.settle()
+				w.edit(eastAlone)
+				w.settle()
+			}
+			before := w.share("east").Spec.Revision
+			w.must(servers[hubName].Delete(t.Context(), w.quota()))
+			for range 4 {
+				w.round()
+				w.act()
+			}
+			if !w.gone() {
+				t.Fatal("the FederatedQuota is still there")
+			}
+			w.create(quotaName, first)
+			w.settle()
+			w.edit(eastAlone)
+			w.settle()
+			w.wantLedger("east 30/30 Settled")
+			if after := w.share("east").Spec.Revision; after <= before {
+				t.Errorf("revision %d comes after %d", after, before)
+			}
+		})
+	}
 }
 
 // TestLedgerThatNobodyIsLeftIn knows whom it has told: all have left.
