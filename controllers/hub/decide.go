@@ -57,7 +57,7 @@ func (s *scope) rebuild() {
 		s.ledger.Rebuild(highest)
 		s.unread, s.rebuilt = true, true
 	}
-	if highest > 0 || s.unread && !s.early() {
+	if highest > 0 || s.unread && (!s.lost || !s.early()) {
 		s.ledger.Continue(s.marker)
 	}
 }
