@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,4 +68,39 @@ func testWorkloadIsWoken(t *testing.T, refused bool) {
 	w.reconcile()
 	w.count("pods", "3")
 	wantWoken("with more room", true)
+}
+
+// TestWakingOfEachKind wakes a workload of each kind with the rights of the agent.
+func TestWakingOfEachKind(t *testing.T) {
+	labels := map[string]string{"app": "web"}
+	selector := &metav1.LabelSelector{MatchLabels: labels}
+	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyAlways, Containers: []corev1.Container{{Name: "web", Image: "web"}},
+	}}
+	once := *template.DeepCopy()
+	once.Spec.RestartPolicy = corev1.RestartPolicyNever
+	for kind, workload := range map[string]client.Object{
+		"ReplicaSet":  &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template}},
+		"StatefulSet": &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template}},
+		"Job":         &batchv1.Job{Spec: batchv1.JobSpec{Template: once}},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "3"}, l{"pods", "0"})
+			workload.SetNamespace(w.key.Namespace)
+			workload.SetName("web")
+			must(t, w.hub.Create(t.Context(), workload))
+			book := demand.NewBook()
+			book.SetWorkload(demand.Workload{
+				Owner:     demand.Owner{Kind: kind, Name: "web", UID: workload.GetUID()},
+				Namespace: w.key.Namespace, Desired: 1, Template: &template.Spec, RefusedBy: w.key.Name,
+			}, w.clock.Now())
+			w.agent.Demand = &member.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
+			w.clock.Step(time.Minute)
+			w.reconcile()
+			must(t, w.hub.Get(t.Context(), client.ObjectKeyFromObject(workload), workload))
+			if workload.GetAnnotations()[quotav1alpha1.PokedAnnotation] == "" {
+				t.Error("not woken")
+			}
+		})
+	}
 }
