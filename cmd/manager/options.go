@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -58,7 +57,6 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 		return nil, err
 	}
 	restConfig.UserAgent = name
-	electionConfig := rest.CopyConfig(restConfig)
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme: newScheme(),
 		Cache:  objects,
@@ -70,7 +68,6 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 		LeaderElection:                o.leaderElection,
 		LeaderElectionID:              name,
 		LeaderElectionNamespace:       o.namespace,
-		LeaderElectionConfig:          electionConfig,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
 	})

@@ -23,7 +23,7 @@ func (s *scope) decide() {
 		s.join(m)
 		s.learn(m)
 	}
-	if !s.lost || !s.early() {
+	if s.begins() {
 		s.ledger.Begin()
 	}
 	s.members = slices.DeleteFunc(s.members, func(m *member) bool {
@@ -57,7 +57,7 @@ func (s *scope) rebuild() {
 		s.ledger.Rebuild(highest)
 		s.unread, s.rebuilt = true, true
 	}
-	if highest > 0 || s.unread && (!s.lost || !s.early()) {
+	if highest > 0 || s.unread && s.begins() {
 		s.ledger.Continue(s.marker)
 	}
 }
@@ -74,6 +74,9 @@ func (s *scope) isAhead(m *member, told ledger.Share) bool {
 func (s *scope) early() bool {
 	return s.unread && !s.removing() && (s.halted() || !s.selectsAny())
 }
+
+// begins says whether the ledger has revisions from now on. One that was lost has none until it can be acted upon, which tells that it was.
+func (s *scope) begins() bool { return !s.lost || !s.early() }
 
 // join adds an entry for a member that is selected, or that holds a share of which the ledger does not know. One that cannot
 // be read may hold one if there was a ledger before; one that is deleted gives nothing away any more, and waits for nobody.

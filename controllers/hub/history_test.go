@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -66,4 +67,25 @@ func TestRespiteOfWhoAsks(t *testing.T) {
 	w.clock.SetTime(w.clock.Now().Add(time.Second))
 	atOnce()
 	w.wantLedger("east 580/580 Settled", "west 420/420 Settled")
+}
+
+// TestWhyLimitsMove has the log say why limits move, and nothing while they do not.
+func TestWhyLimitsMove(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, following)
+	w.settle()
+	logged, ctx := logs(t)
+	round := func() []string {
+		_, err := w.hub.Reconcile(ctx, w.request(quotaName))
+		w.must(err)
+		return logged("Moved limits")
+	}
+	if moves := round(); len(moves) > 0 {
+		t.Errorf("nothing has moved, and it says %q", moves)
+	}
+	w.agents["east"].asks(list("pods", "15"))
+	w.act()
+	if moves := round(); len(moves) != 1 || !strings.Contains(moves[0], `"Cluster"="west"`) || !strings.Contains(moves[0], `"pods"="Surplus"`) {
+		t.Errorf("west gives room away, and it says %q", moves)
+	}
 }

@@ -45,9 +45,9 @@ func (w *world) neverWrites(member string) {
 	}
 }
 
-// TestSuspectedClusterHasNoShare loses the ledger while a cluster is away that only another budget knows: it may hold a share of this one
-// for all that the hub knows, and when it turns out to have none it gets none.
-func TestSuspectedClusterHasNoShare(t *testing.T) {
+// suspicion is a world that has lost the ledger of a budget for east, while west is away, which only another budget knows.
+func suspicion(t *testing.T) *world {
+	t.Helper()
 	w := besideAnother(t, "east", "west")
 	w.create(quotaName, eastAlone)
 	w.settle()
@@ -55,6 +55,13 @@ func TestSuspectedClusterHasNoShare(t *testing.T) {
 	w.neverWrites("west")
 	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
 	w.settle()
+	return w
+}
+
+// TestSuspectedClusterHasNoShare loses the ledger while a cluster is away that only another budget knows: it may hold a share of this one
+// for all that the hub knows, and when it turns out to have none it gets none.
+func TestSuspectedClusterHasNoShare(t *testing.T) {
+	w := suspicion(t)
 	w.wantLedger("east 30/30 Settled", "west 0/9223372036854775807 Unread")
 	if reason := w.quota().Status.Clusters[1].Reason; reason != quotav1alpha1.ReasonLedgerLost {
 		t.Errorf("west is in the ledger for the reason %q", reason)
@@ -66,13 +73,7 @@ func TestSuspectedClusterHasNoShare(t *testing.T) {
 
 // TestSuspectedClusterOfAnInvalidSpec has the spec become invalid before a suspected cluster can be asked: nobody looks again and again.
 func TestSuspectedClusterOfAnInvalidSpec(t *testing.T) {
-	w := besideAnother(t, "east", "west")
-	w.create(quotaName, eastAlone)
-	w.settle()
-	w.cutOff("west")
-	w.neverWrites("west")
-	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
-	w.settle()
+	w := suspicion(t)
 	w.edit(`{hard: {count/typo: "1"}, placement: {clusters: [east]}}`)
 	w.round()
 	w.reconnect("west")

@@ -36,7 +36,7 @@ func MakeRoom(in Input, result Result) {
 	}
 }
 
-// withinMax is the input without the demand that its members could not be given in full, by their max, in all resources.
+// withinMax is the input with as much of its members' demand as their max holds in all resources.
 func (in *Input) withinMax() Input {
 	bounded, kinds := *in, in.kinds()
 	for i := range in.Members {
@@ -73,14 +73,9 @@ func (m *Member) keepWhole(kinds []kind) {
 		rooms[r], m.Claims[r].Demand = c.room(), 0
 	}
 	for k := range kinds {
-		requests := kinds[k].count
+		kinds[k].serve(rooms)
 		for r := range rooms {
-			requests = min(requests, kinds[k].within(rooms[r], r))
-		}
-		for r := range rooms {
-			ask := kinds[k].of(requests, r)
-			rooms[r] -= ask
-			m.Claims[r].Demand = amount.Add(m.Claims[r].Demand, ask)
+			m.Claims[r].Demand = amount.Add(m.Claims[r].Demand, kinds[k].of(kinds[k].served, r))
 		}
 	}
 }
