@@ -134,15 +134,18 @@ func (r *ShareReconciler) reportDemand(ctx context.Context, seen observation) (c
 	return result, err
 }
 
-// unblocks says whether somebody waits for the hub to read a report: demand has risen above the room there is, or is gone.
+// unblocks says whether somebody waits for the hub to read a report: more is lacked than was told, above the room there is, or
+// nothing any more. Usage counts, too: others may ask while those go on that a report told of.
 func unblocks(before, after *quotav1alpha1.QuotaShareStatus) bool {
 	if len(after.Demand) == 0 {
 		return len(before.Demand) > 0
 	}
-	was, is := amount.Saturate(before.Demand, amount.Up), amount.Saturate(after.Demand, amount.Up)
-	hard, used := amount.Saturate(after.Hard, amount.Down), amount.Saturate(after.Used, amount.Up)
-	for name, value := range is {
-		if value > was[name] && amount.Add(used[name], value) > hard[name] {
+	wasAsked, asked := amount.Saturate(before.Demand, amount.Up), amount.Saturate(after.Demand, amount.Up)
+	wasUsed, used := amount.Saturate(before.Used, amount.Up), amount.Saturate(after.Used, amount.Up)
+	hard := amount.Saturate(after.Hard, amount.Down)
+	for name, value := range asked {
+		need, needed := amount.Add(used[name], value), amount.Add(wasUsed[name], wasAsked[name])
+		if need > hard[name] && (value > wasAsked[name] || need > needed) {
 			return true
 		}
 	}

@@ -17,24 +17,29 @@ func podsOnly(count string) corev1.ResourceList {
 }
 
 func TestUnblocks(t *testing.T) {
+	type report struct{ used, demand string }
 	tests := map[string]struct {
-		hard, used    string
-		before, after string
+		hard          string
+		before, after report
 		want          bool
 	}{
-		"nothing":                      {hard: "5", used: "5"},
-		"rises above the room":         {hard: "5", used: "4", after: "2", want: true},
-		"rises within the room":        {hard: "5", used: "3", after: "2"},
-		"rises on":                     {hard: "5", used: "5", before: "2", after: "3", want: true},
-		"stays":                        {hard: "5", used: "5", before: "2", after: "2"},
-		"falls":                        {hard: "5", used: "5", before: "3", after: "2"},
-		"is gone":                      {hard: "5", used: "5", before: "3", want: true},
-		"rises while nothing is known": {after: "1", want: true},
+		"nothing":                             {"5", report{"5", ""}, report{"5", ""}, false},
+		"rises above the room":                {"5", report{"4", ""}, report{"4", "2"}, true},
+		"rises within the room":               {"5", report{"3", ""}, report{"3", "2"}, false},
+		"rises on":                            {"5", report{"5", "2"}, report{"5", "3"}, true},
+		"stays":                               {"5", report{"5", "2"}, report{"5", "2"}, false},
+		"falls":                               {"5", report{"5", "3"}, report{"5", "2"}, false},
+		"is gone":                             {"5", report{"5", "3"}, report{"5", ""}, true},
+		"rises while nothing is known":        {"", report{"", ""}, report{"", "1"}, true},
+		"others ask while those go on":        {"9", report{"5", "4"}, report{"9", "2"}, true},
+		"some go on, and others still ask":    {"8", report{"5", "4"}, report{"8", "1"}, false},
+		"rises while usage falls":             {"5", report{"5", "2"}, report{"4", "3"}, true},
+		"others ask, and there is room again": {"12", report{"5", "4"}, report{"9", "2"}, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			before := quotav1alpha1.QuotaShareStatus{Demand: podsOnly(tc.before)}
-			after := quotav1alpha1.QuotaShareStatus{Demand: podsOnly(tc.after), Hard: podsOnly(tc.hard), Used: podsOnly(tc.used)}
+			before := quotav1alpha1.QuotaShareStatus{Used: podsOnly(tc.before.used), Demand: podsOnly(tc.before.demand)}
+			after := quotav1alpha1.QuotaShareStatus{Hard: podsOnly(tc.hard), Used: podsOnly(tc.after.used), Demand: podsOnly(tc.after.demand)}
 			if got := unblocks(&before, &after); got != tc.want {
 				t.Errorf("got %t", got)
 			}
