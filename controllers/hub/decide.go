@@ -83,7 +83,7 @@ func (s *scope) begins() bool { return !s.lost || !s.early() }
 // While there are entries that were read, the ledger knows whom it has told: a marker is of another budget then.
 func (s *scope) join(m *member) {
 	switch {
-	case s.early():
+	case s.early(), s.givenUp(m):
 	case m.selected && !s.halted():
 		s.enter(m, s.unread && markerOf(m.cluster) > 0)
 	case !m.selected && m.share != nil:
@@ -157,9 +157,14 @@ func (m *member) told() *ledger.Share {
 	}
 }
 
+// givenUp says whether the spec declares that a member is destroyed.
+func (s *scope) givenUp(m *member) bool {
+	return slices.Contains(s.fq.Spec.Removal.Destroyed, quotav1alpha1.ClusterName(m.name))
+}
+
 // gone says whether the entry of a member may go.
 func (s *scope) gone(m *member) bool {
-	if slices.Contains(s.fq.Spec.Removal.Destroyed, quotav1alpha1.ClusterName(m.name)) {
+	if s.givenUp(m) {
 		return true
 	}
 	if m.selected {

@@ -95,7 +95,7 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 	}
 	annotations := m.share.Annotations
 	return annotations[quotav1alpha1.ClusterAnnotation] == m.uid && annotations[quotav1alpha1.RemovalAnnotation] == "" && m.share.Status.Asked <= spec.Answered &&
-		equality.Semantic.DeepEqual(spec.Admission, s.admission()) && !s.outdated(m)
+		equality.Semantic.DeepEqual(spec.Admission, s.admissionOf(m)) && !s.outdated(m)
 }
 
 // judge remembers why a share could not be written or removed. It returns what the next round mends at once: somebody else has

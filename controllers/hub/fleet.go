@@ -27,8 +27,11 @@ func (s *scope) waiting() []quotav1alpha1.ClusterName {
 	return names
 }
 
-// wants says whether a member asks for more than its limit.
+// wants says whether a member asks for more than its limit, as far as is known now. One that leaves gets nothing.
 func (m *member) wants() bool {
+	if !m.selected || !m.read() {
+		return false
+	}
 	for name, demand := range m.demand {
 		if demand > 0 && amount.Add(m.report.Used[name], demand) > m.report.Hard[name] {
 			return true

@@ -64,9 +64,8 @@ type history struct {
 	asked time.Time
 	// stalled is when a write was not answered in time.
 	stalled time.Time
-	// decided is when the ledger decided on the cluster last; pending is true until that has settled.
+	// decided is when the ledger decided on the cluster first since it was settled last, zero while it is settled.
 	decided time.Time
-	pending bool
 	// observed is the last generation of the share that its agent had seen, idleSince when it was first found to be not the
 	// present one.
 	observed  int64
@@ -159,14 +158,15 @@ func (h *history) askedFor(now time.Time) time.Duration {
 // settle notes whether this round has decided on a cluster and whether it has settled, and returns how long it took if this
 // round is the first to see it.
 func (h *history) settle(now time.Time, decided, settled bool) (time.Duration, bool) {
-	if decided {
-		h.decided, h.pending = now, true
+	if decided && h.decided.IsZero() {
+		h.decided = now
 	}
-	if !settled || !h.pending {
+	if !settled || h.decided.IsZero() {
 		return 0, false
 	}
-	h.pending = false
-	return now.Sub(h.decided), true
+	took := now.Sub(h.decided)
+	h.decided = time.Time{}
+	return took, true
 }
 
 // memoryOf returns the memory of a FederatedQuota.

@@ -16,16 +16,16 @@ import (
 // static says whether the budget is split by weights, min and max alone.
 func (s *scope) static() bool { return s.fq.Spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic }
 
-// admission returns what agents do for requests that do not fit: none is held where no demand would move a limit.
-func (s *scope) admission() quotav1alpha1.Admission {
-	if s.static() {
+// admissionOf returns what the agents of a member do for requests that do not fit: none is held where no demand moves the limit.
+func (s *scope) admissionOf(m *member) quotav1alpha1.Admission {
+	if s.static() || !m.selected {
 		return quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff, Poke: s.fq.Spec.Admission.Poke}
 	}
 	return s.fq.Spec.Admission
 }
 
 // holds says whether requests that do not fit may wait for a raise.
-func (s *scope) holds() bool { return s.admission().Mode != quotav1alpha1.AdmissionOff }
+func (s *scope) holds() bool { return !s.static() && s.fq.Spec.Admission.Mode != quotav1alpha1.AdmissionOff }
 
 // plan returns what the limits of all clusters in the ledger shall become. A leaving cluster gives all back, but for the
 // deletion of the FederatedQuota itself, which leaves limits as they are.

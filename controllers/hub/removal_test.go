@@ -108,6 +108,20 @@ removal: {destroyed: [west]}`)
 	w.wantConditions("Ready Settled")
 }
 
+// TestDestroyedAndStillThere has a cluster be declared destroyed that is there, with its share: it is not taken in again and again.
+func TestDestroyedAndStillThere(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.edit(eastOnly + `
+removal: {destroyed: [west]}`)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	if revision := w.quota().Status.Revision; w.share("west").Spec.Revision >= revision {
+		t.Errorf("west was told revision %d, and the ledger has %d", w.share("west").Spec.Revision, revision)
+	}
+}
+
 func TestDeletion(t *testing.T) {
 	for policy, want := range map[string]string{"": "Retain", "removal: {policy: Retain}": "Retain", "removal: {policy: Delete}": "Delete"} {
 		t.Run(want+"/"+policy, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 			Annotations: map[string]string{quotav1alpha1.ClusterAnnotation: m.uid},
 		},
 		Spec: quotav1alpha1.QuotaShareSpec{
-			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admission(), Fleet: s.fleet,
+			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admissionOf(m), Fleet: s.fleet,
 		},
 	}
 	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
@@ -85,7 +85,7 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 		"spec": map[string]any{
 			"revision":  revision,
 			"hard":      write.Replacing(before, hard),
-			"admission": admissionPatch(s.admission()),
+			"admission": admissionPatch(s.admissionOf(m)),
 			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
 			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
 		},

@@ -112,10 +112,10 @@ func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, obstacle) {
 		return quotav1alpha1.ClusterLeaving, obstacle{}
 	case s.ledger.Settled(m.name, m.report):
 		return quotav1alpha1.ClusterSettled, obstacle{}
-	case m.report.Revision == e.Revision && !e.Target.Covers(e.Granted):
-		return quotav1alpha1.ClusterDraining, obstacle{message: above(e)}
 	case s.ignored(m):
 		return quotav1alpha1.ClusterNotReady, obstacle{quotav1alpha1.ReasonAgentAbsent, "its agent does not act on the share: see whether fedquota-agent runs there"}
+	case s.drains(m, e):
+		return quotav1alpha1.ClusterDraining, obstacle{message: above(e)}
 	}
 	return quotav1alpha1.ClusterSettling, obstacle{}
 }
@@ -134,10 +134,11 @@ func (s *scope) wasAbsent(m *member) bool {
 }
 
 // ignored says whether the agent has not acted on the present share for long.
-func (s *scope) ignored(m *member) bool {
-	before := s.before[m.name]
-	return m.idle() && (s.wasAbsent(m) ||
-		before.State == quotav1alpha1.ClusterSettling && before.Since != nil && s.now.Sub(before.Since.Time) > agentPatience)
+func (s *scope) ignored(m *member) bool { return m.idle() && (s.wasAbsent(m) || m.idleFor > agentPatience) }
+
+// drains says whether more is in use than the target. A cluster that drains goes on with that while it is told another target.
+func (s *scope) drains(m *member, e ledger.Entry) bool {
+	return !e.Target.Covers(e.Granted) && (m.report.Revision == e.Revision || s.before[m.name].State == quotav1alpha1.ClusterDraining)
 }
 
 // above names the resources of which more is in use than the target.

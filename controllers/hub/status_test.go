@@ -160,6 +160,12 @@ distribution: {rules: [{clusters: [east], max: {pods: "5"}}, {clusters: [west], 
 	w.settle()
 	w.wantLedger("east 5/8 Draining", "west 10/10 Settled")
 	wantNotes("Draining", "east: more is used than its target of pods")
+	w.edit(strings.Replace(fmt.Sprintf(capped, "10"), `"5"`, `"4"`, 1)) // it drains on, and nobody is told again
+	w.round()
+	w.wantLedger("east 4/8 Draining", "west 10/10 Settled")
+	w.settle()
+	w.wantLedger("east 4/8 Draining", "west 10/10 Settled")
+	wantNotes("Draining")
 	w.edit(fmt.Sprintf(capped, "5"))
 	w.settle()
 	w.agents["east"].uses(list("pods", "7"))
