@@ -116,7 +116,7 @@ func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1
 		if other.Name == fq.Name || !older(other, fq) || !sameScope(&other.Spec, &fq.Spec) {
 			continue
 		}
-		theirs, _ := placed(&other.Spec.Placement, clusters)
+		theirs, _ := placed(other, clusters)
 		var shared []string
 		for _, name := range slices.Sorted(maps.Keys(selected)) {
 			if theirs[name] != nil {

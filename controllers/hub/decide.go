@@ -194,7 +194,7 @@ func (s *scope) untold(m *member) bool {
 // leaves says whether the share of a member is to be deleted now.
 func (s *scope) leaves(m *member) bool {
 	e, ok := s.ledger.Entry(m.name)
-	if !ok || m.selected || m.share == nil {
+	if !ok || m.selected || m.share == nil || s.halted() {
 		return false
 	}
 	return s.removing() || (!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)

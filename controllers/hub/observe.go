@@ -128,14 +128,21 @@ func (r *QuotaReconciler) observe(ctx context.Context, fq *quotav1alpha1.Federat
 	return s, nil
 }
 
-// placed returns the Clusters that the placement selects, by name, and the names that it gives in vain.
-func placed(placement *quotav1alpha1.Placement, clusters []clusterv1.Cluster) (selected map[string]*clusterv1.Cluster, missing []string) {
+// placed returns the Clusters that the placement of a FederatedQuota selects, by name, and the names that it gives in vain. A selector
+// that cannot be read selects those that have an entry: over such a spec nobody leaves.
+func placed(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) (selected map[string]*clusterv1.Cluster, missing []string) {
+	placement := &fq.Spec.Placement
 	byName := make(map[string]*clusterv1.Cluster, len(clusters))
 	for i := range clusters {
 		byName[clusters[i].Name] = &clusters[i]
 	}
 	selected = maps.Clone(byName)
 	matches := matcher(placement.ClusterSelector)
+	if _, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector); err != nil {
+		matches = func(c *clusterv1.Cluster) bool {
+			return slices.ContainsFunc(fq.Status.Clusters, func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name })
+		}
+	}
 	maps.DeleteFunc(selected, func(name string, c *clusterv1.Cluster) bool {
 		return !matches(c) && !slices.Contains(placement.Clusters, quotav1alpha1.ClusterName(name))
 	})

@@ -73,7 +73,7 @@ func newScope(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, si
 		s.before[string(c.Name)] = c
 		s.unread = s.unread && c.Revision == 0
 	}
-	selected, missing := placed(&fq.Spec.Placement, clusters)
+	selected, missing := placed(fq, clusters)
 	if s.removing() {
 		selected = nil
 	}

@@ -59,7 +59,7 @@ func TestPlaced(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(`placement: ` + tc.placement)
-			selected, missing := placed(&fq.Spec.Placement, clustersOf("p1", "p2", "t1"))
+			selected, missing := placed(fq, clustersOf("p1", "p2", "t1"))
 			if diff := cmp.Diff(tc.selected, slices.Sorted(maps.Keys(selected))); diff != "" {
 				t.Errorf("selected (-want +got):\n%s", diff)
 			}
@@ -75,7 +75,7 @@ func TestStrangers(t *testing.T) {
 placement: {clusters: [p1, a, b, c, d, e, f]}
 distribution: {rules: [{clusters: [p1], weight: 1}, {clusters: [t1, g], weight: 2}]}`)
 	clusters := clustersOf("p1", "t1")
-	_, missing := placed(&fq.Spec.Placement, clusters)
+	_, missing := placed(fq, clusters)
 	want := []string{"spec.placement.clusters: a, b, c, d, e and 1 more", "spec.distribution.rules[1].clusters: g"}
 	if diff := cmp.Diff(want, strangers(&fq.Spec, clusters, missing)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -141,7 +141,7 @@ func TestConflictOf(t *testing.T) {
 				other.Name = tc.name
 			}
 			other.CreationTimestamp = metav1.NewTime(epoch.Add(-tc.age))
-			selected, _ := placed(&fq.Spec.Placement, clusters)
+			selected, _ := placed(fq, clusters)
 			if diff := cmp.Diff(tc.want, conflictOf(fq, selected, clusters, []quotav1alpha1.FederatedQuota{*other})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

@@ -38,6 +38,10 @@ func TestInvalidSpecKeepsTheLedger(t *testing.T) {
 			spec: `{hard: {pods: "20"}, placement: {clusterSelector: {}}, distribution: {rules: [{min: {pods: "5"}}, {clusterSelector: {matchLabels: {name: west}}, max: {pods: "4"}}]}}`,
 			want: `spec.distribution.rules.min[pods]: Invalid value: "5": the rules give cluster west more than its max: must be at most 4`,
 		},
+		"a selector that cannot be read": {
+			spec: `{hard: {pods: "20"}, placement: {clusterSelector: {matchLabels: {name: "east west"}}}, removal: {policy: Delete}}`,
+			want: "spec.placement.clusterSelector.matchLabels: Invalid value: \"east west\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+		},
 		"a selected cluster that is destroyed": {
 			spec: `{hard: {pods: "20"}, placement: {clusterSelector: {}}, removal: {destroyed: [east]}}`,
 			want: `spec.removal.destroyed[0]: Invalid value: "east": the placement selects this Cluster: a cluster that still runs must not be given up`,
@@ -64,6 +68,32 @@ func TestInvalidSpecKeepsTheLedger(t *testing.T) {
 			w.settle()
 			w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
 			w.wantConditions("Ready Settled")
+		})
+	}
+}
+
+// TestNobodyLeavesOverAnInvalidSpec has clusters that have nothing to give back be deselected by a spec that cannot be acted on.
+func TestNobodyLeavesOverAnInvalidSpec(t *testing.T) {
+	const toEast = `
+distribution: {rules: [{clusters: [west], weight: 0}]}
+removal: {policy: Delete}`
+	for name, spec := range map[string]string{
+		"a selector that cannot be read": `{hard: {pods: "20"}, placement: {clusterSelector: {matchExpressions: [{key: name, operator: IN, values: [east]}]}}}`,
+		"a name that is never counted":   `{hard: {nvidia.com/gpu: "8"}, placement: {clusters: [east]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted2+toEast)
+			w.settle()
+			w.wantLedger("east 20/20 Settled", "west 0/0 Settled")
+			w.edit(spec)
+			w.settle()
+			if share := w.share("west"); share == nil || !share.DeletionTimestamp.IsZero() || share.Annotations[quotav1alpha1.RemovalAnnotation] != "" {
+				t.Errorf("west was told to let go: %+v", share)
+			}
+			w.edit(weighted2 + toEast)
+			w.settle()
+			w.wantLedger("east 20/20 Settled", "west 0/0 Settled")
 		})
 	}
 }
