@@ -25,7 +25,9 @@ func (s *scope) admissionOf(m *member) quotav1alpha1.Admission {
 }
 
 // holds says whether requests that do not fit may wait for a raise.
-func (s *scope) holds() bool { return !s.static() && s.fq.Spec.Admission.Mode != quotav1alpha1.AdmissionOff }
+func (s *scope) holds() bool {
+	return !s.static() && s.fq.Spec.Admission.Mode != quotav1alpha1.AdmissionOff
+}
 
 // plan returns what the limits of all clusters in the ledger shall become. A leaving cluster gives all back, but for the
 // deletion of the FederatedQuota itself, which leaves limits as they are.

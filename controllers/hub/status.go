@@ -134,7 +134,9 @@ func (s *scope) wasAbsent(m *member) bool {
 }
 
 // ignored says whether the agent has not acted on the present share for long.
-func (s *scope) ignored(m *member) bool { return m.idle() && (s.wasAbsent(m) || m.idleFor > agentPatience) }
+func (s *scope) ignored(m *member) bool {
+	return m.idle() && (s.wasAbsent(m) || m.idleFor > agentPatience)
+}
 
 // drains says whether more is in use than the target. A cluster that drains goes on with that while it is told another target.
 func (s *scope) drains(m *member, e ledger.Entry) bool {

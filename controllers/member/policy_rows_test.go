@@ -63,10 +63,19 @@ func guardRows() map[string]row {
 		"the agent raises a limit to less than what is used": {
 			was: quota("compute").managed("5").hard("pods", "10").status("pods", "12"), by: agent, do: enforce("6", "pods", "11"),
 		},
-		"the agent releases with what is used":                 {was: inUse(), by: agent, do: release("pods", "8", "services", "0")},
-		"the agent releases with the limits that are there":    {was: inUse(), by: agent, do: release("pods", "10", "services", "4")},
-		"the agent releases below what is used":                {was: inUse(), by: agent, do: release("pods", "7", "services", "4"), refused: belowUsage},
-		"the agent raises a limit as it releases":              {was: inUse(), by: agent, do: release("pods", "11", "services", "4"), refused: noRaise},
+		"the agent releases with what is used":              {was: inUse(), by: agent, do: release("pods", "8", "services", "0")},
+		"the agent releases with the limits that are there": {was: inUse(), by: agent, do: release("pods", "10", "services", "4")},
+		"the agent releases below what is used":             {was: inUse(), by: agent, do: release("pods", "7", "services", "4"), refused: belowUsage},
+		"the agent raises a limit as it releases":           {was: inUse(), by: agent, do: release("pods", "11", "services", "4"), refused: noRaise},
+		"the agent releases with what is used above a limit": {
+			was: quota("compute").managed("5").hard("pods", "10").status("pods", "12"), by: agent, do: release("pods", "12"),
+		},
+		"the agent releases with more than what is used above a limit": {
+			was: quota("compute").managed("5").hard("pods", "10").status("pods", "12"), by: agent, do: release("pods", "13"), refused: noRaise,
+		},
+		"the agent raises a limit to what is used at the same revision": {
+			was: quota("compute").managed("5").hard("pods", "10").status("pods", "12"), by: agent, do: enforce("5", "pods", "12"), refused: noRaise,
+		},
 		"the agent takes a name away as it releases":           {was: inUse(), by: agent, do: release("pods", "10"), refused: noRaise},
 		"the agent deletes":                                    {was: inUse(), by: agent, do: remove},
 		"the agent takes over":                                 {was: unmanaged(), by: agent, do: enforce("1", "pods", "20")},

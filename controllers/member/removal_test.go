@@ -85,12 +85,12 @@ func TestRemovalRetain(t *testing.T) {
 	}
 }
 
-// TestRemovalRaisesNothing releases a ResourceQuota that uses more than its limit.
-func TestRemovalRaisesNothing(t *testing.T) {
+// TestRemovalAboveTheLimit releases a ResourceQuota that uses more than its limit: pods that end can be replaced.
+func TestRemovalAboveTheLimit(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "12"})
 	w.leave("Retain")
 	w.reconcile()
-	w.wantsQuota("", "pods", "10")
+	w.wantsQuota("", "pods", "12")
 }
 
 func TestRemovalDelete(t *testing.T) {

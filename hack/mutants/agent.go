@@ -143,9 +143,9 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestReportsNothingWhileUnguarded",
 	},
 	{
-		protection: "release: no limit goes up",
-		file:       quotaFile, old: "limits[name] = smaller(used, limit)", new: "limits[name] = used",
-		pkg: agentTests, test: "TestRemovalRaisesNothing",
+		protection: "release: no limit stays below what is used",
+		file:       quotaFile, old: "	maps.Copy(limits, quotav1.Mask(q.Used, quotav1.ResourceNames(q.Spec)))\n", new: "",
+		pkg: agentTests, test: "TestRemovalAboveTheLimit",
 	},
 	{
 		protection: "canary: a quota controller that does not follow is stuck",

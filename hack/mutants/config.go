@@ -48,7 +48,7 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "guard: at the same revision no limit goes up",
-		file:       guardFile, old: "variables.oldHard.all(r, r in variables.newHard && quantity", new: "true || variables.oldHard.all(r, r in variables.newHard && quantity",
+		file:       guardFile, old: "variables.oldHard.all(r, r in variables.newHard && (quantity", new: "true || variables.oldHard.all(r, r in variables.newHard && (quantity",
 		pkg: agentTests, test: "TestPolicies/the_agent_raises_a_limit_at_the_same_revision",
 	},
 	{

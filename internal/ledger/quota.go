@@ -110,15 +110,11 @@ func (q Quota) Report() (limits, used corev1.ResourceList) {
 	return maps.Clone(q.Hard), quotav1.Mask(q.Used, quotav1.ResourceNames(q.Hard))
 }
 
-// Release returns the limits under which it is handed over to the users of the cluster: what is used; no limit goes up.
+// Release returns the limits under which it is handed over to the users of the cluster: what is used, also where a limit is below
+// that, as in a namespace that was adopted with more: nobody would bring it there later.
 func (q Quota) Release() corev1.ResourceList {
-	limits := make(corev1.ResourceList, len(q.Spec))
-	for name, limit := range q.Spec {
-		limits[name] = limit
-		if used, known := q.Used[name]; known {
-			limits[name] = smaller(used, limit)
-		}
-	}
+	limits := maps.Clone(q.Spec)
+	maps.Copy(limits, quotav1.Mask(q.Used, quotav1.ResourceNames(q.Spec)))
 	return limits
 }
 

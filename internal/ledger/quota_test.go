@@ -131,7 +131,7 @@ func TestQuotaInForce(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	quota := ledger.Quota{Spec: list("pods", "5", "services", "2", "secrets", "9"), Used: list("pods", "3", "services", "4")}
-	if diff := cmp.Diff(list("pods", "3", "services", "2", "secrets", "9"), quota.Release()); diff != "" {
+	if diff := cmp.Diff(list("pods", "3", "services", "4", "secrets", "9"), quota.Release()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
