@@ -17,7 +17,7 @@ const (
 	ConditionDebt = "Debt"
 	// ConditionStuckQuotaController is True while the quota controller of a member does not work; that member is frozen.
 	ConditionStuckQuotaController = "StuckQuotaController"
-	// ConditionForeignQuota is True while another ResourceQuota covers the same scope in a member.
+	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage.
 	ConditionForeignQuota = "ForeignQuota"
 	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised while that may be
 	// anything, which is then a Debt, too.
@@ -112,8 +112,8 @@ const (
 	ReasonCanaryNotSynced = "CanaryNotSynced"
 	// ReasonPolicyNotInForce means that the API server did not refuse what guard or fence must refuse.
 	ReasonPolicyNotInForce = "PolicyNotInForce"
-	// ReasonScopeCovered means that a ResourceQuota that the agent does not manage covers the same scope.
-	ReasonScopeCovered = "ScopeCovered"
+	// ReasonOtherQuotas means that the namespace has ResourceQuotas that the agent does not manage.
+	ReasonOtherQuotas = "OtherQuotas"
 	// ReasonUnschedulable means that pods have waited for a node in vain.
 	ReasonUnschedulable = "Unschedulable"
 	// ReasonAnnotated means that the break-glass annotation is set.

@@ -166,7 +166,7 @@ func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) se
 	return who
 }
 
-// foreign names the clusters in which another ResourceQuota covers the same scope.
+// foreign names the clusters in which the namespace has ResourceQuotas that no agent manages.
 func (s *scope) foreign() string {
 	var who []string
 	for _, m := range s.members {

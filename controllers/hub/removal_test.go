@@ -300,7 +300,7 @@ func TestWhatMembersReport(t *testing.T) {
 		"stuck":       {condition: yes("StuckQuotaController", "CanaryNotSynced", "it does not follow"), state: "Stuck"},
 		"break glass": {condition: yes("BreakGlass", "Annotated", "somebody needs it"), state: "BreakGlass"},
 		"unguarded":   {condition: yes("Unguarded", "GuardMissing", "the guard is missing"), state: "NotReady"},
-		"foreign":     {condition: yes("ForeignQuota", "ScopeCovered", "another covers it"), state: "Settled", raised: true},
+		"foreign":     {condition: yes("ForeignQuota", "OtherQuotas", "there is another"), state: "Settled", raised: true},
 		"name taken": {
 			condition: metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"},
 			state:     "NotReady",

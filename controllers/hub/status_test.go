@@ -191,7 +191,7 @@ func TestConditionsAreSound(t *testing.T) {
 		"never read": {unreachable: "away"}, "away": {unreachable: "away"}, "settled": {share: shareOf(3, "5", "1")}, "no share": {},
 		"settling": {share: shareOf(2, "7", "1")}, "draining": {share: shareOf(3, "7", "7")}, "held back": {heldBack: obstacle{reason: "Refused", message: "no room"}},
 		"stuck":   {share: shareOf(3, "5", "1", yes("StuckQuotaController", "CanaryNotSynced", "it stands"))},
-		"foreign": {share: shareOf(3, "5", "1", yes("ForeignQuota", "ScopeCovered", "another"))},
+		"foreign": {share: shareOf(3, "5", "1", yes("ForeignQuota", "OtherQuotas", "another"))},
 		"broken":  {share: shareOf(3, "5", "1", yes("BreakGlass", "Annotated", "fire"))},
 	} {
 		for _, selected := range []bool{false, true} {

@@ -49,8 +49,8 @@ func uncounted(quota *corev1.ResourceQuota) []string {
 	return names
 }
 
-// foreignQuotas returns the names of the ResourceQuotas that the agent does not manage and that count what the share
-// counts.
+// foreignQuotas returns the names of the ResourceQuotas beside the share's that the agent does not manage, whatever they count: an API
+// server that has to repeat a write to one of them may admit what another one refused.
 func (r *ShareReconciler) foreignQuotas(ctx context.Context, share *quotav1alpha1.QuotaShare) ([]string, error) {
 	var list corev1.ResourceQuotaList
 	if err := r.List(ctx, &list, client.InNamespace(share.Namespace)); err != nil {
@@ -59,38 +59,10 @@ func (r *ShareReconciler) foreignQuotas(ctx context.Context, share *quotav1alpha
 	var names []string
 	for i := range list.Items {
 		quota := &list.Items[i]
-		if !managed(quota) && quota.Name != share.Name && overlap(scopesOf(share.Spec.Scopes, share.Spec.ScopeSelector), scopesOf(quota.Spec.Scopes, quota.Spec.ScopeSelector)) {
+		if !managed(quota) && quota.Name != share.Name {
 			names = append(names, quota.Name)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// opposites are the scopes of which an object matches one at the most.
-var opposites = [][2]corev1.ResourceQuotaScope{
-	{corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating},
-	{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
-}
-
-// overlap says whether an object may match both sets of scopes. Scopes with values count as overlapping.
-func overlap(a, b sets.Set[corev1.ResourceQuotaScope]) bool {
-	for _, pair := range opposites {
-		if a.Has(pair[0]) && b.Has(pair[1]) || a.Has(pair[1]) && b.Has(pair[0]) {
-			return false
-		}
-	}
-	return true
-}
-
-func scopesOf(scopes []corev1.ResourceQuotaScope, selector *corev1.ScopeSelector) sets.Set[corev1.ResourceQuotaScope] {
-	set := sets.New(scopes...)
-	if selector != nil {
-		for _, requirement := range selector.MatchExpressions {
-			if requirement.Operator == corev1.ScopeSelectorOpExists {
-				set.Insert(requirement.ScopeName)
-			}
-		}
-	}
-	return set
 }

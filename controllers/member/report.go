@@ -202,8 +202,8 @@ func abnormal(seen observation) []metav1.Condition {
 		yes(quotav1alpha1.ConditionUnguarded, quotav1alpha1.ReasonPolicyNotInForce, unguardedMessage(seen.unguarded))
 	}
 	if len(seen.foreign) > 0 {
-		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonScopeCovered, fmt.Sprintf(
-			"Other ResourceQuotas of namespace %s cover the same scope: %s. While they are there the API server may admit what it should refuse (kubernetes/kubernetes#141904): delete them",
+		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonOtherQuotas, fmt.Sprintf(
+			"Namespace %s has other ResourceQuotas: %s. While they are there the API server may admit what it should refuse (kubernetes/kubernetes#141904): delete them",
 			seen.share.Namespace, strings.Join(seen.foreign, ", ")))
 	}
 	if seen.quota != nil && managed(seen.quota) && brokenGlass(seen.quota) != "" {

@@ -213,7 +213,7 @@ func TestForeignQuota(t *testing.T) {
 		"no scopes":       {want: l{"ForeignQuota"}},
 		"one has scopes":  {theirs: []corev1.ResourceQuotaScope{"BestEffort"}, want: l{"ForeignQuota"}},
 		"the same scopes": {ours: []corev1.ResourceQuotaScope{"BestEffort"}, theirs: []corev1.ResourceQuotaScope{"BestEffort"}, want: l{"ForeignQuota"}},
-		"opposite scopes": {ours: []corev1.ResourceQuotaScope{"NotTerminating"}, theirs: []corev1.ResourceQuotaScope{"Terminating"}},
+		"opposite scopes": {ours: []corev1.ResourceQuotaScope{"NotTerminating"}, theirs: []corev1.ResourceQuotaScope{"Terminating"}, want: l{"ForeignQuota"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
