@@ -79,8 +79,9 @@ const (
 
 	// ReasonAgentAbsent means that the agent of a member does not act on its share.
 	ReasonAgentAbsent = "AgentAbsent"
-	// ReasonLedgerLost means that the ledger was lost, and that the cluster is asked whether it holds a share.
-	ReasonLedgerLost = "LedgerLost"
+	// ReasonMayHoldShare means that the ledger knows nobody, that the Cluster is marked, which another budget may have done, and that the
+	// cluster is asked whether it holds a share.
+	ReasonMayHoldShare = "MayHoldShare"
 	// ReasonNamespaceMissing means that a member does not have the namespace.
 	ReasonNamespaceMissing = "NamespaceMissing"
 	// ReasonForeignShare means that the share in a member counts something else, or has a revision that the hub has not written.

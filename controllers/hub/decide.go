@@ -84,8 +84,10 @@ func (s *scope) begins() bool { return !s.lost || !s.early() }
 func (s *scope) join(m *member) {
 	switch {
 	case s.early(), s.givenUp(m):
+	case m.selected && !s.halted() && s.unread && markerOf(m.cluster) > 0:
+		s.suspect(m)
 	case m.selected && !s.halted():
-		s.enter(m, s.unread && markerOf(m.cluster) > 0)
+		s.enter(m, false)
 	case !m.selected && m.share != nil:
 		s.enter(m, true)
 	case !m.selected && s.lost && !m.read() && !s.removing():
@@ -93,7 +95,7 @@ func (s *scope) join(m *member) {
 	}
 }
 
-// suspect adds an entry for a member that cannot be asked whether it holds a share.
+// suspect adds an entry for a member of which nothing is known but the marker, until it is asked whether it holds a share.
 func (s *scope) suspect(m *member) {
 	if _, known := s.ledger.Entry(m.name); !known {
 		m.suspected = true
@@ -139,8 +141,10 @@ func (s *scope) adoptable(m *member) bool {
 	return m.live && !s.rebuilt && !s.early() && !m.cleared()
 }
 
-// cleared says whether a member was read that was suspected to hold a share, and has none.
-func (m *member) cleared() bool { return m.suspected && m.live && m.read() && m.share == nil }
+// cleared says whether a member was read that was suspected to hold a share, has none, and shall have none.
+func (m *member) cleared() bool {
+	return m.suspected && !m.selected && m.live && m.read() && m.share == nil
+}
 
 // told returns what a member's share says, or nil if it has none. A revision that no ledger gave says nothing.
 func (m *member) told() *ledger.Share {

@@ -38,8 +38,8 @@ type member struct {
 	twin string
 	// forged says whether the share has a revision that no ledger gave.
 	forged bool
-	// suspected says whether there is an entry since the ledger was lost and the cluster, which is not selected, could not be asked
-	// whether it holds a share.
+	// suspected says whether the entry was made since the Cluster is marked, which another budget may have done: the cluster could not be
+	// asked whether it holds a share of this one.
 	suspected bool
 	// selected says whether the placement selects the cluster; one that has an entry and is not selected is leaving.
 	selected bool
@@ -169,12 +169,11 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 		m.unreachable = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed", r.ClusterNamespace, m.name)
 		return
 	}
-	if r.silences.lasts(m.name, s.now) {
+	m.live = m.replaced || s.needsLive(m.name)
+	if m.live && r.silences.lasts(m.name, s.now) {
 		m.unreachable = noAnswer
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
-	defer cancel()
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
 		m.unreachable = unreadable(m.name, err)
@@ -189,30 +188,35 @@ func (r *QuotaReconciler) read(ctx context.Context, s *scope, m *member) {
 }
 
 // readShare reads the share of a member, and takes what it says.
-func (r *QuotaReconciler) readShare(ctx context.Context, s *scope, m *member, key client.ObjectKey) error {
+func (r *QuotaReconciler) readShare(parent context.Context, s *scope, m *member, key client.ObjectKey) error {
+	ctx, cancel := context.WithTimeout(parent, r.memberTimeout)
+	defer cancel()
 	if err := r.Members.Watch(ctx, key, r.shareWatcher(m.name)); err != nil {
 		return err
 	}
-	m.live = m.replaced || s.needsLive(m.name)
 	reader, err := r.reader(ctx, key, m.live)
 	if err != nil {
 		return err
 	}
 	share := &quotav1alpha1.QuotaShare{}
 	err = reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share)
-	r.silences.answered(m.name, ctx.Err() == nil, r.Clock.Now())
+	if m.live {
+		r.silences.answered(m.name, ctx.Err() == nil, r.Clock.Now())
+	}
 	if client.IgnoreNotFound(err) == nil {
 		r.stores.saw(m.name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
 	}
 	if err := m.take(share, err, s); err != nil || !m.lacksNamespace() {
 		return err
 	}
-	return r.confirmMissing(ctx, s, m, key)
+	return r.confirmMissing(parent, s, m, key)
 }
 
 // confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may have
 // written the share since, and an entry ends by what is seen. The API server says so before it looks at the share.
 func (r *QuotaReconciler) confirmMissing(ctx context.Context, s *scope, m *member, key client.ObjectKey) error {
+	ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
+	defer cancel()
 	c, err := r.Members.GetUncachedClient(ctx, key)
 	if err != nil {
 		return err

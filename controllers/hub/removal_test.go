@@ -71,7 +71,7 @@ func TestClusterComesBackWhileItLeaves(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
-// TestClusterLeavesWhileTheSpecIsInvalid lets the share go and the entry stay until the spec can be acted on.
+// TestClusterLeavesWhileTheSpecIsInvalid lets a share go that was deleted before, and the entry stay until the spec can be acted on.
 func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -79,9 +79,17 @@ func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
 	w.edit(eastOnly)
 	w.round()
 	w.act()
+	w.agents["west"].down = true
+	for range 4 {
+		w.round()
+	}
+	if w.share("west").DeletionTimestamp.IsZero() {
+		t.Fatal("the share of west is not deleted")
+	}
+	w.agents["west"].down = false
 	w.edit(`{hard: {count/typo: "1"}, placement: {clusterSelector: {matchLabels: {name: east}}}, rebalance: {mode: Static}}`)
 	w.settle()
-	w.wantLedger("east 18/18 Settled", "west 0/0 Leaving")
+	w.wantLedger("east 30/30 Settled", "west 0/0 Leaving")
 	if w.share("west") != nil {
 		t.Error("the share of west is still there")
 	}

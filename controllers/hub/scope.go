@@ -145,7 +145,7 @@ func (s *scope) newMembers(selected map[string]*clusterv1.Cluster, clusters []cl
 // identify fills in which Cluster the entry of a member was granted to, and why there is one.
 func (s *scope) identify(m *member) {
 	before := s.before[m.name]
-	m.suspected = !m.selected && before.Revision == 0 && before.Reason == quotav1alpha1.ReasonLedgerLost
+	m.suspected = before.Revision == 0 && before.Reason == quotav1alpha1.ReasonMayHoldShare
 	m.uid = before.UID
 	m.replaced = m.cluster != nil && s.replaced(m.cluster)
 	if m.cluster != nil && !m.replaced {

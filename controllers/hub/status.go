@@ -108,12 +108,12 @@ func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, obstacle) {
 		return quotav1alpha1.ClusterStuck, obstacle{message: m.message(quotav1alpha1.ConditionStuckQuotaController)}
 	case m.refuses() != (obstacle{}):
 		return quotav1alpha1.ClusterNotReady, m.refuses()
-	case !m.selected:
-		return quotav1alpha1.ClusterLeaving, obstacle{}
-	case s.ledger.Settled(m.name, m.report):
+	case m.selected && s.ledger.Settled(m.name, m.report):
 		return quotav1alpha1.ClusterSettled, obstacle{}
 	case s.ignored(m):
 		return quotav1alpha1.ClusterNotReady, obstacle{quotav1alpha1.ReasonAgentAbsent, "its agent does not act on the share: see whether fedquota-agent runs there"}
+	case !m.selected:
+		return quotav1alpha1.ClusterLeaving, obstacle{message: held(e)}
 	case s.drains(m, e):
 		return quotav1alpha1.ClusterDraining, obstacle{message: above(e)}
 	}
@@ -123,7 +123,7 @@ func (s *scope) stateOf(m *member) (quotav1alpha1.ClusterState, obstacle) {
 // whyUnread says why a member was not read yet.
 func (m *member) whyUnread() obstacle {
 	if m.suspected {
-		return obstacle{quotav1alpha1.ReasonLedgerLost, m.unreachable}
+		return obstacle{quotav1alpha1.ReasonMayHoldShare, m.unreachable}
 	}
 	return obstacle{message: m.unreachable}
 }
@@ -144,14 +144,25 @@ func (s *scope) drains(m *member, e ledger.Entry) bool {
 }
 
 // above names the resources of which more is in use than the target.
-func above(e ledger.Entry) string {
+func above(e ledger.Entry) string { return "more is used than its target of " + excess(e) }
+
+// held names the resources that a cluster that leaves has not let go, if any.
+func held(e ledger.Entry) string {
+	if names := excess(e); names != "" {
+		return "it still uses " + names
+	}
+	return ""
+}
+
+// excess names the resources of which more is granted than the target.
+func excess(e ledger.Entry) string {
 	var names []string
 	for _, name := range e.Granted.Names() {
 		if e.Granted[name] > e.Target[name] {
 			names = append(names, string(name))
 		}
 	}
-	return "more is used than its target of " + abbreviated(names)
+	return abbreviated(names)
 }
 
 // message returns what the member says with a condition.

@@ -190,22 +190,30 @@ func (w *world) stalled(member string, verbs ...string) client.Client {
 	})
 }
 
+// TestMemberThatStallsOnReads has a cluster be read that leaves, from its API server, which answers nothing for a while.
 func TestMemberThatStallsOnReads(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
 	w.settle()
+	w.edit(eastOnly)
 	w.members.byName["west"].client = w.stalled("west", "get")
 	w.hub.memberTimeout = stallTimeout
 	w.round()
-	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable")
+	w.wantLedger("east 18/18 Settled", "west 0/12 Unreachable")
 
 	w.members.byName["west"].client = w.recorded("west")
 	w.hub.memberTimeout = time.Minute
 	w.round()
-	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable") // it is not asked, or all rounds would wait for it
+	w.wantLedger("east 18/18 Settled", "west 0/12 Unreachable") // it is not asked, or all rounds would wait for it
+	w.edit(weighted)
+	w.round()
+	if state := w.quota().Status.Clusters[1].State; state == "Unreachable" {
+		t.Error("what a cache shows of west is not looked at")
+	}
+	w.edit(eastOnly)
 	w.clock.SetTime(w.clock.Now().Add(firstSilence))
 	w.settle()
-	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+	w.wantLedger("east 30/30 Settled")
 }
 
 // TestMemberThatStallsOnWrites sees that the others get their shares, and that the member keeps what it was granted.

@@ -63,12 +63,43 @@ func suspicion(t *testing.T) *world {
 func TestSuspectedClusterHasNoShare(t *testing.T) {
 	w := suspicion(t)
 	w.wantLedger("east 30/30 Settled", "west 0/9223372036854775807 Unread")
-	if reason := w.quota().Status.Clusters[1].Reason; reason != quotav1alpha1.ReasonLedgerLost {
+	if reason := w.quota().Status.Clusters[1].Reason; reason != quotav1alpha1.ReasonMayHoldShare {
 		t.Errorf("west is in the ledger for the reason %q", reason)
 	}
 	w.reconnect("west")
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
+}
+
+// TestNeverToldAndDeselected has a cluster that only another budget knows be selected by mistake while it is away.
+func TestNeverToldAndDeselected(t *testing.T) {
+	mistaken := func(t *testing.T) *world {
+		w := besideAnother(t, "east", "west")
+		w.cutOff("west")
+		w.neverWrites("west")
+		w.create(quotaName, mostOf("west", "west", "30"))
+		w.settle()
+		w.wantLedger("west 0/9223372036854775807 Unread")
+		return w
+	}
+	t.Run("the name is corrected", func(t *testing.T) {
+		w := mistaken(t)
+		w.edit(eastAlone)
+		w.settle()
+		w.reconnect("west")
+		w.settle()
+		w.wantLedger("east 30/30 Settled")
+	})
+	t.Run("the FederatedQuota is deleted", func(t *testing.T) {
+		w := mistaken(t)
+		w.must(servers[hubName].Delete(t.Context(), w.quota()))
+		w.settle()
+		w.reconnect("west")
+		w.round()
+		if !w.gone() {
+			t.Error("the FederatedQuota is still there")
+		}
+	})
 }
 
 // TestSuspectedClusterOfAnInvalidSpec has the spec become invalid before a suspected cluster can be asked: nobody looks again and again.

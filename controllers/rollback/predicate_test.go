@@ -24,6 +24,7 @@ func TestChanged(t *testing.T) {
 		"the spec, at a generation seen before": {change: func(q *corev1.ResourceQuota) { q.Spec.Hard = pods("5") }, want: true},
 		"the same limit in other words":         {change: func(q *corev1.ResourceQuota) { q.Spec.Hard = pods("3000m") }},
 		"deletion, at a generation seen before": {change: func(q *corev1.ResourceQuota) { q.DeletionTimestamp = new(metav1.Now()) }, want: true},
+		"a finalizer":                           {change: func(q *corev1.ResourceQuota) { q.Finalizers = []string{"a/b"} }, want: true},
 		"another of its name":                   {change: func(q *corev1.ResourceQuota) { q.UID = "other" }, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
