@@ -101,3 +101,18 @@ func TestWakingThatFails(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestWakingThatIsNotWanted writes to no workload beside a share that asks for that, although there is room and it was refused.
+func TestWakingThatIsNotWanted(t *testing.T) {
+	s := newSleepers("5", "a")
+	s.demand.Book.SetWorkload(demand.Workload{
+		Owner: demand.Owner{Kind: "ReplicaSet", Name: "a", UID: "a"}, Namespace: "team", Desired: 1, Template: &corev1.PodSpec{}, RefusedBy: "compute",
+	}, s.clock.Now())
+	s.share.Spec.Admission.Poke = quotav1alpha1.PokeDisabled
+	got := [][]string{s.look(t.Context(), 0), s.look(t.Context(), time.Minute)}
+	s.share.Spec.Admission.Poke = quotav1alpha1.PokeEnabled
+	got = append(got, s.look(t.Context(), 0))
+	if diff := cmp.Diff([][]string{nil, nil, {"a"}}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

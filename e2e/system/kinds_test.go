@@ -20,7 +20,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// TestPoke sees a ReplicaSet that sleeps in back-off get its pods soon after a raise, and not so soon without a poke.
+// TestPoke sees a ReplicaSet that sleeps in back-off get its pods soon after a raise, and left alone where that is asked for.
 func TestPoke(t *testing.T) {
 	m := startMember(t)
 	for _, mode := range []quotav1alpha1.PokeMode{quotav1alpha1.PokeDisabled, quotav1alpha1.PokeEnabled} {
@@ -50,6 +50,13 @@ func TestPoke(t *testing.T) {
 			// By now each sleep takes 10 s, of which little is over.
 			if mode == quotav1alpha1.PokeEnabled && took > 5*time.Second {
 				t.Errorf("it took %s, want at most 5s", took)
+			}
+			set := replicaSet(name, 0)
+			if err := m.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
+				t.Fatal(err)
+			}
+			if _, poked := set.Annotations[quotav1alpha1.PokedAnnotation]; poked != (mode == quotav1alpha1.PokeEnabled) {
+				t.Errorf("poked: %t", poked)
 			}
 			m.remove(t, s, name)
 		})
