@@ -159,7 +159,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a dry run states no demand and is not held",
-		file:       "webhooks/member/gate.go", old: "if request.DryRun || g.Stuck() ", new: "if g.Stuck() ",
+		file:       "webhooks/member/gate.go", old: "if request.DryRun || g.stuck(c.lane) ", new: "if g.stuck(c.lane) ",
 		pkg: gateTests, test: "TestAdmit/dry_run",
 	},
 	{
@@ -171,6 +171,11 @@ var agentMutants = []mutant{
 		protection: "webhook: what the API server shows live decides a denial, not a cache",
 		file:       "webhooks/member/gate.go", old: "	quota := g.read(ctx, c.lane)\n", new: "	quota := c.quota\n",
 		pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
+	},
+	{
+		protection: "webhook: nothing is held or denied while the share says that the quota controller is stuck",
+		file:       "webhooks/member/hold.go", old: "return g.Stuck() || share != nil", new: "return g.Stuck() || false && share != nil",
+		pkg: gateTests, test: "TestAdmitBesideAStuckQuotaController",
 	},
 	{
 		protection: "webhook: no request is held once the Lease of the hub ran out",

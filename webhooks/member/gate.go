@@ -44,7 +44,7 @@ type Gate struct {
 	Live client.Reader
 	// Echo says whether the API server judges by the limits that are stored; without it that is taken for granted.
 	Echo func(ctx context.Context, share types.NamespacedName) bool
-	// Stuck says whether usage is not to be relied upon.
+	// Stuck says whether this replica has found that the quota controller does not work. One that does not lead never looks.
 	Stuck func() bool
 
 	hub   heartbeat
@@ -101,7 +101,7 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now time.Time) string {
 	var asks []claim
 	for _, c := range lacks {
-		if request.DryRun || g.Stuck() || c.hopeless(c.asked) {
+		if request.DryRun || g.stuck(c.lane) || c.hopeless(c.asked) {
 			if denial := g.judge(ctx, c); denial != "" {
 				return denial
 			}
@@ -183,7 +183,7 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 	if err := ctx.Err(); err != nil {
 		return err.Error()
 	}
-	if g.Stuck() {
+	if g.stuck(c.lane) {
 		return ""
 	}
 	quota := g.read(ctx, c.lane)

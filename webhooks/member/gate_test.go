@@ -58,8 +58,10 @@ func TestAdmit(t *testing.T) {
 			s.share.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			s.gate.SetShare(s.share)
 		}},
-		"admission is off":        {cpu: "3", change: func(s *scene) { s.share.Spec.Admission.Mode = quotav1alpha1.AdmissionOff; s.gate.SetShare(s.share) }},
-		"the controller is stuck": {cpu: "3", change: func(s *scene) { s.stuck = true }},
+		"admission is off":                                 {cpu: "3", change: func(s *scene) { s.share.Spec.Admission.Mode = quotav1alpha1.AdmissionOff; s.gate.SetShare(s.share) }},
+		"the controller is stuck":                          {cpu: "3", change: func(s *scene) { s.stuck = true }},
+		"the share says that the controller is stuck":      {cpu: "3", change: func(s *scene) { s.saysStuck(metav1.ConditionTrue) }},
+		"the share says so, and the request has no effect": {cpu: "3", dryRun: true, change: func(s *scene) { s.saysStuck(metav1.ConditionTrue) }},
 		"another scope": {cpu: "3", change: func(s *scene) {
 			s.quota.Spec.Scopes = []corev1.ResourceQuotaScope{"BestEffort"}
 			s.gate.SetQuota(s.quota)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
@@ -86,6 +88,13 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	}
 	l.asks = l.asks || l.raises == w.raises && l.signs == w.signs
 	return false
+}
+
+// stuck says whether usage is not to be relied upon. As long as the share says so the hub does not raise it, whatever the canary has
+// found since.
+func (g *Gate) stuck(l *lane) bool {
+	share := l.shareNow()
+	return g.Stuck() || share != nil && meta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)
 }
 
 // hopeless says whether no raise can make room for a request: it is not held, and nobody else shall have less for it.

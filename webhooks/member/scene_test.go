@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -82,6 +83,19 @@ func (s *scene) set(hard, used string) {
 	}
 	s.live = s.quota
 	s.gate.SetQuota(s.quota)
+}
+
+// saysStuck makes the share say whether the quota controller is stuck.
+func (s *scene) saysStuck(stuck metav1.ConditionStatus) {
+	s.share = s.share.DeepCopy()
+	stuckCondition(s.share, stuck)
+	s.gate.SetShare(s.share)
+}
+
+func stuckCondition(share *quotav1alpha1.QuotaShare, status metav1.ConditionStatus) {
+	meta.SetStatusCondition(&share.Status.Conditions, metav1.Condition{
+		Type: quotav1alpha1.ConditionStuckQuotaController, Status: status, Reason: quotav1alpha1.ReasonCanaryNotSynced,
+	})
 }
 
 // limitUncounted makes the ResourceQuota limit a name that the quota controller counts nothing under.

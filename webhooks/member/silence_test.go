@@ -258,3 +258,22 @@ func TestAdmitHoldsForAHubThatWrites(t *testing.T) {
 		s.notHeld()
 	})
 }
+
+// TestAdmitBesideAStuckQuotaController holds nothing, and denies nothing that is held already, from when the share says that the quota
+// controller is stuck until it says so no more: a replica that does not lead has no other way to know.
+func TestAdmitBesideAStuckQuotaController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		held := s.held(request("3"))
+		s.saysStuck(metav1.ConditionTrue)
+		if got := s.answer(held, 600*time.Millisecond); got != "" {
+			t.Errorf("held before: %q", got)
+		}
+		s.written("10")
+		if got := s.admit(request("3")); got != "" {
+			t.Errorf("while it is stuck: %q", got)
+		}
+		s.saysStuck(metav1.ConditionFalse)
+		s.inVain()
+	})
+}
