@@ -176,6 +176,7 @@ func TestNative(t *testing.T) {
 	for name, end := range ends {
 		t.Run("resize, "+name, func(t *testing.T) { testResize(t, c, "resize-"+name, end) })
 	}
+	testUpdates(t, c)
 	namespaces := map[string]string{}
 	for name, r := range rows {
 		namespaces[name] = c.quota(t, fmt.Sprintf("row-%d", len(namespaces)), r.scopes)
