@@ -139,7 +139,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// raiseName raises a share by what it states as demand under one name.
+// raiseName raises the limit of a share by what it states as demand under one name.
 func (m *member) raiseName(ctx context.Context, share *quotav1alpha1.QuotaShare, name corev1.ResourceName) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -156,7 +156,9 @@ func (m *member) raiseName(ctx context.Context, share *quotav1alpha1.QuotaShare,
 		if stated, ok := seen.Status.Demand[name]; ok {
 			raised := seen.DeepCopy()
 			raised.Spec.Revision++
-			raised.Spec.Hard[name] = stated
+			hard := raised.Spec.Hard[name]
+			hard.Add(stated)
+			raised.Spec.Hard[name] = hard
 			return m.Patch(ctx, raised, client.MergeFrom(seen))
 		}
 	}

@@ -168,6 +168,11 @@ var agentMutants = []mutant{
 		pkg: gateTests, test: "TestAdmitReservesNoRoomForADryRun",
 	},
 	{
+		protection: "webhook: an update asks for no more than it adds",
+		file:       "webhooks/member/handler.go", old: "		request.Charge.Old, err = decode(", new: "		_, err = decode(",
+		pkg: gateTests, test: "TestUpdateOfNoMore",
+	},
+	{
 		protection: "webhook: what the API server shows live decides a denial, not a cache",
 		file:       "webhooks/member/gate.go", old: "	quota := g.read(ctx, c.lane)\n", new: "	quota := c.quota\n",
 		pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
