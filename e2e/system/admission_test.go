@@ -132,13 +132,19 @@ func share(name, cpu, pods string) *quotav1alpha1.QuotaShare {
 	}
 }
 
-// enforced waits until a share is in force and the API server calls the webhook for it.
-func (m *member) enforced(t *testing.T, share *quotav1alpha1.QuotaShare) {
+// inForce waits until a share is in force.
+func (m *member) inForce(t *testing.T, share *quotav1alpha1.QuotaShare) {
 	t.Helper()
 	until(t, "the share in force", func(ctx context.Context) (bool, error) {
 		err := m.Get(ctx, client.ObjectKeyFromObject(share), share)
 		return err == nil && share.Status.Revision == share.Spec.Revision, err
 	})
+}
+
+// enforced waits until a share is in force and the API server calls the webhook for it.
+func (m *member) enforced(t *testing.T, share *quotav1alpha1.QuotaShare) {
+	t.Helper()
+	m.inForce(t, share)
 	until(t, "the rules of the webhook", func(ctx context.Context) (bool, error) {
 		configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 		err := m.Get(ctx, client.ObjectKey{Name: "fedquota-agent"}, configuration)

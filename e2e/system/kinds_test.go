@@ -117,10 +117,7 @@ func TestKinds(t *testing.T) {
 		s.Spec.Hard[name] = resource.MustParse("0")
 	}
 	m.create(t, s)
-	until(t, "the share in force", func(ctx context.Context) (bool, error) {
-		err := m.Get(ctx, client.ObjectKeyFromObject(s), s)
-		return err == nil && s.Status.Revision == s.Spec.Revision, err
-	})
+	m.inForce(t, s)
 	for name, object := range kinds {
 		t.Run(string(name), func(t *testing.T) {
 			until(t, "the webhook to be called", func(ctx context.Context) (bool, error) {
