@@ -251,7 +251,9 @@ type Admission struct {
 	// +optional
 	Mode AdmissionMode `json:"mode,omitempty"`
 
-	// waitMilliseconds is how long a request may be held for a raise. Defaults to 500. It only counts in mode Auto.
+	// waitMilliseconds is how long a request may be held for a raise. Its answer comes a moment later, since the API server is asked
+	// first whether it judges by the raise, or what is used. API servers go on without an answer after the longest waitMilliseconds
+	// of the cluster, rounded up to whole seconds, and 2 seconds more. Defaults to 500. It only counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5000
