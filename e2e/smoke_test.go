@@ -2,7 +2,10 @@ package e2e_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +27,7 @@ func TestSmoke(t *testing.T) {
 	s.witness(1)
 	s.refusesAtLimit()
 	s.guarded()
+	s.scraped()
 
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Distribution.Rules = weights(1, 2, 3) })
 	s.split(amounts{cpu: {"5", "10", "15"}, pods: {"10", "20", "30"}})
@@ -54,6 +58,31 @@ func (s *scenario) refusesAtLimit() {
 		s.Errorf("one pod too many: got %v, want a 403 with %q", err, want)
 	}
 	s.drain(north, "full")
+}
+
+// scraped sees that all managers serve metrics, and to nobody who may not read them.
+func (s *scenario) scraped() {
+	s.Helper()
+	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
+		managers := s.Managers(c)
+		if len(managers) != 1 {
+			s.Errorf("%d managers run for %s, want one", len(managers), c.Name)
+		}
+		for _, m := range managers {
+			// It makes its certificate first.
+			s.eventually("metrics", func(ctx context.Context) error {
+				families, err := s.scrape(ctx, m)
+				if err == nil && families["controller_runtime_reconcile_total"] == nil {
+					err = fmt.Errorf("%s tells of no round", m.Name)
+				}
+				return err
+			})
+			stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // as for a scraper
+			if _, err := scrape(s.Context(), stranger, m); err == nil || !strings.Contains(err.Error(), "401") {
+				s.Errorf("%s, asked by a stranger for its metrics: got %v, want a 401", m.Name, err)
+			}
+		}
+	}
 }
 
 // guarded sees that a cluster administrator cannot change, relabel or delete the managed ResourceQuota of a member.

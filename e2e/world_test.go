@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,8 @@ type world struct {
 	proxies map[string]proxy
 	// spares are second processes of hub manager and agents, by name.
 	spares map[string]*fleet.Process
+	// scrapers read the metrics of managers, by the control plane that they work for.
+	scrapers map[string]*http.Client
 }
 
 // threeMembers are the members of the sample. Native quota charges pods that then fail to be made, and keeps the charge until it
@@ -67,13 +70,16 @@ func startWorld(t *testing.T, name string, options system.Options) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.WithWatch{}, watchers: map[string]*rest.Config{}, spares: map[string]*fleet.Process{}}
+	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.WithWatch{}, watchers: map[string]*rest.Config{}, spares: map[string]*fleet.Process{}, scrapers: map[string]*http.Client{}}
 	for _, m := range s.Members {
 		w.watchers[m.Name] = m.Config
 		w.members[m.Name] = []client.WithWatch{clientOf(t, m.Config)}
 		if m.SecondConfig != nil {
 			w.members[m.Name] = append(w.members[m.Name], clientOf(t, m.SecondConfig))
 		}
+	}
+	for _, c := range append([]*fleet.ControlPlane{w.Hub}, w.Members...) {
+		w.scrapers[c.Name] = scraper(t, c)
 	}
 	w.startProxies(t)
 	if w.HubManager, err = w.StartHubManager(t.Context(), system.HubManager); err != nil {

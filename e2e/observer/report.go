@@ -2,6 +2,7 @@ package observer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,14 +185,15 @@ type Report struct {
 }
 
 // Violations returns, as one line each, what a correct operator never shows: proved excesses, violations in a member,
-// and proved growth above the budget where Options.StrictCuts asks for it. Unconfirmed and native excesses are not in it.
-func (r Report) Violations() []string {
+// and proved growth above the budget where Options.StrictCuts asks for it. Unconfirmed and native excesses are not in it, nor
+// are the kinds of findings that are excepted, because what was done to the system brings them.
+func (r Report) Violations(except ...FindingKind) []string {
 	var lines []string
 	for _, res := range r.Resources {
 		lines = append(lines, res.violations(r.Start, r.StrictCuts)...)
 	}
 	for _, f := range r.Findings {
-		if f.Kind.Violation() {
+		if f.Kind.Violation() && !slices.Contains(except, f.Kind) {
 			lines = append(lines, f.line(r.Start))
 		}
 	}

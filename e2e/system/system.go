@@ -5,7 +5,9 @@ package system
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +53,32 @@ type System struct {
 	// manager is the file of the managers; env is what their environment has beyond this process's own.
 	manager string
 	env     []string
+	// started is all managers that were ever started, by name; stand-ins are among them.
+	started map[string]Manager
+}
+
+// Manager is a hub manager or an agent that was started.
+type Manager struct {
+	*fleet.Process
+	// Of is the control plane that it works for, MetricsURL where it serves its metrics to whom that one's API server lets.
+	Of         *fleet.ControlPlane
+	MetricsURL string
+}
+
+// Managers returns the managers of a control plane that run now.
+func (s *System) Managers(c *fleet.ControlPlane) []Manager {
+	var running []Manager
+	for _, name := range slices.Sorted(maps.Keys(s.started)) {
+		m := s.started[name]
+		select {
+		case <-m.Done():
+		default:
+			if m.Of == c {
+				running = append(running, m)
+			}
+		}
+	}
+	return running
 }
 
 // StandIn returns the same system with managers that are run from another file, and with more in their environment.
@@ -75,7 +103,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
-		manager: filepath.Join(options.Root, "bin", "manager")}
+		started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
 		progress = func(string) {}
@@ -147,6 +175,11 @@ func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Proce
 	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub")
 }
 
+// StartElectedHubManager starts a hub manager that acts only while it is elected.
+func (s *System) StartElectedHubManager(ctx context.Context, name string) (*fleet.Process, error) {
+	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", "--leader-elect=true")
+}
+
 // StartAgent starts an agent of a member under the given name, without leader election. The one that is named by Agent
 // serves the member's webhook, and so does a stand-in: its API server knows one address.
 func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name string) (*fleet.Process, error) {
@@ -173,14 +206,24 @@ func (s *System) start(ctx context.Context, c *fleet.ControlPlane, name, mode, a
 	if err := c.ServiceAccountKubeconfig(ctx, namespace, account, kubeconfig); err != nil {
 		return nil, err
 	}
-	return s.Run(ctx, fleet.Program{
+	port, err := fleet.FreePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	metrics := fmt.Sprintf("127.0.0.1:%d", port)
+	p, err := s.Run(ctx, fleet.Program{
 		Name: name,
 		Path: s.manager,
 		Env:  s.env,
-		Args: append([]string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano"}, args...),
+		Args: append([]string{mode, "--kubeconfig=" + kubeconfig, "--leader-elect=false", "--zap-time-encoding=rfc3339nano",
+			"--metrics-bind-address=" + metrics}, args...),
 
 		Revive: true,
 	})
+	if err == nil {
+		s.started[name] = Manager{Process: p, Of: c, MetricsURL: "https://" + metrics + "/metrics"}
+	}
+	return p, err
 }
 
 // Client returns an administrator's client of a control plane.
