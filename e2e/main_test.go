@@ -51,7 +51,8 @@ const preamble = `# Safety under attack
 
 Written by ` + "`make safety`" + `, which runs the end-to-end scenarios: a hub and three members that are real control planes on one machine, one
 of them with two API servers, and the whole product on them. Where a load is given, writers created and deleted pods as fast as the API
-servers answered, while the faults were injected and limits moved. There are no nodes, but for the scenario of full ones: pods exist, which is what
+servers answered, while the faults were injected and limits moved; a request that got another answer than these two, or none, has
+failed. There are no nodes, but for the scenario of full ones: pods exist, which is what
 quota counts, and do not run. The quota controllers recount everything each minute, not every five: they keep the charge of a pod that
 failed to be made until then. An observer that shares no code with the product watches every version of every
 ResourceQuota. Excess is by how much the sum over members of max(status.hard, status.used) was above the budget (after a cut: above what
@@ -82,7 +83,7 @@ again, and a cluster stated as destroyed while it runs keeps what it has. The sc
 // table is the results for people.
 func table(list []result) string {
 	var b strings.Builder
-	b.WriteString("| scenario | faults | load: created / refused | limits moved | excess, proved | excess, by arrival alone | existed, of what was allowed | native overcharge | native alone | naive | s | |\n")
+	b.WriteString("| scenario | faults | load: created / refused / failed | limits moved | excess, proved | excess, by arrival alone | existed, of what was allowed | native overcharge | native alone | naive | s | |\n")
 	b.WriteString("|---|---|---:|---:|---|---|---|---|---|---|---:|---|\n")
 	for _, r := range list {
 		name := r.Scenario[strings.IndexByte(r.Scenario, '/')+1:]
@@ -94,8 +95,8 @@ func table(list []result) string {
 		if len(r.Unconfirmed) > 0 {
 			arrival += fmt.Sprintf(" for %.0f ms", 1000*r.UnconfirmedSeconds)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d / %d | %d | %s | %s | %s | %s | %s | %s | %.0f | %s |\n", strings.ReplaceAll(name, "_", " "),
-			strings.Join(r.Faults, "; "), r.Load.Created, r.Load.Refused, r.LimitWrites, amountsOrNone(r.Confirmed), arrival,
+		fmt.Fprintf(&b, "| %s | %s | %d / %d / %d | %d | %s | %s | %s | %s | %s | %s | %.0f | %s |\n", strings.ReplaceAll(name, "_", " "),
+			strings.Join(r.Faults, "; "), r.Load.Created, r.Load.Refused, r.Load.Failed, r.LimitWrites, amountsOrNone(r.Confirmed), arrival,
 			r.existed(), amountsOrNone(r.Native), r.NativeAlone, r.Naive, r.Seconds, verdict)
 	}
 	return b.String()
