@@ -18,25 +18,26 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
-	"github.com/fedquota/fedquota/internal/allocate"
 )
 
-// backOff is longer than any wait for a raise, and shorter than the sleep of a ReplicaSet that was refused a few times.
-const backOff = 30 * time.Second
-
-// testDemand has a deployment in east want more than east's part while the others idle.
+// testDemand has a deployment in east want more than east's part while the others idle: no pod of it is refused, so that its
+// ReplicaSet never sleeps in back-off. How soon it has them is for a benchmark to say; here a request may be held for longer than
+// by default, because the machine may be busy.
 func testDemand(t *testing.T, w *world) {
 	s := newScenario(t, w, "demand", budget("30", "60"))
-	s.create(budget("30", "60"), following)
+	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Admission.WaitMilliseconds = new(int32(5000))
+	})
 	s.rest("no demand yet")
 	s.witness(1)
 	s.deploy(east, "web", 24, "1")
 	took := s.runs(east, "web", 24)
-	s.Logf("24 of 30 cpus in east after %s, %d refusals", took.Round(time.Millisecond), s.refusals(east, "web"))
-	if took > backOff {
-		s.Errorf("the ReplicaSet had its pods after %s only: it slept in back-off", took)
+	s.rest("a demand that is met") // an event of a refusal has come by then
+	refused := s.refusals(east, "web")
+	s.Logf("24 of 30 cpus in east after %s, %d refusals", took.Round(time.Millisecond), refused)
+	if refused > 0 {
+		s.Errorf("pods were refused %d times, although the fleet had room", refused)
 	}
-	s.rest("a demand that is met")
 	s.undeploy(east, "web")
 	s.finish()
 }
@@ -63,16 +64,9 @@ func testEverybody(t *testing.T, w *world) {
 		}
 		return nil
 	})
-	var bounds []allocate.Bound
-	for i, weight := range []int64{3, 2, 1} {
-		bounds = append(bounds, allocate.Bound{Weight: weight, Hi: 30000, Rank: uint64(i)})
-	}
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("30", "60") })
-	want := amounts{}
-	for _, x := range allocate.Fill(30000, bounds) {
-		want[cpu] = append(want[cpu], resource.NewMilliQuantity(x, resource.DecimalSI).String())
-		want["pods"] = append(want["pods"], fmt.Sprint(x/500))
-	}
+	// Nobody wants less than its part, so that the weighted max-min is the split by weights.
+	want := amounts{cpu: {"15", "10", "5"}, pods: {"30", "20", "10"}}
 	s.eventually("the weighted max-min", func(ctx context.Context) error { return s.limits(ctx, want) })
 	s.full("30")
 	s.settle()
