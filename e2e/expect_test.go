@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -166,6 +168,20 @@ func hasCondition(fq *quotav1alpha1.FederatedQuota, kind string, parts ...string
 		return fmt.Errorf("condition %s says %q, want all of %q", kind, c.Message, parts)
 	}
 	return nil
+}
+
+// event says whether no event with a reason about an object of a kind has come to an API server.
+func (s *scenario) event(ctx context.Context, c client.Client, namespace, kind, reason string) error {
+	var list eventsv1.EventList
+	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		if e := &list.Items[i]; e.Regarding.Kind == kind && e.Reason == reason {
+			return nil
+		}
+	}
+	return fmt.Errorf("none of %d events in %s is %s of a %s", len(list.Items), namespace, reason, kind)
 }
 
 // noCondition waits until a condition is gone.

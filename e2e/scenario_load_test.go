@@ -9,7 +9,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -81,22 +86,36 @@ func (s *scenario) confirmed(ctx context.Context, fq *quotav1alpha1.FederatedQuo
 
 // testCut cuts the budget below what is used. Nothing is evicted, nothing more is admitted, and limits follow usage down.
 func testCut(t *testing.T, w *world) {
-	s := newScenario(t, w, "cut", budget("30", "60"))
-	s.create(budget("30", "60"))
+	s := newScenario(t, w, "cut", ported(budget("30", "60"), "6"))
+	s.create(ported(budget("30", "60"), "6"))
 	s.split(sample)
 	s.witness(1)
+	s.eventually("the hub to tell of itself", func(ctx context.Context) error {
+		return s.event(ctx, s.hub, s.key.Namespace, "FederatedQuota", quotav1alpha1.ReasonSettled)
+	})
+	s.eventually("the agent to tell of itself", func(ctx context.Context) error {
+		return s.event(ctx, s.member(west), s.key.Namespace, "QuotaShare", quotav1alpha1.ReasonEnforced)
+	})
 	used := map[string]int{east: 10, west: 8, north: 4}
 	for member, count := range used {
 		s.fill(member, "first", count/2, "1")
 		s.fill(member, "second", count/2, "1")
 		s.used(member, cpu, fmt.Sprintf("%d100m", count))
+		s.must(s.member(member).Create(t.Context(), &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: "outside"},
+			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
+		}))
+		s.used(member, corev1.ResourceServicesNodePorts, "1")
 	}
-	s.fault("budget cut from 30 to 12 cpu with 22.3 used")
-	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("12", "60") })
+	s.fault("budget cut from 30 to 12 cpu with 22.3 used, and from 6 to 0 node ports with 3 used")
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = ported(budget("12", "60"), "0") })
 	s.condition(quotav1alpha1.ConditionDebt, "10300m of requests.cpu")
 	s.condition(quotav1alpha1.ConditionDraining, east, west, north)
 	s.eventually("limits of what is used", func(ctx context.Context) error {
-		return s.limits(ctx, amounts{cpu: {"10100m", "8100m", "4100m"}})
+		return s.limits(ctx, amounts{cpu: {"10100m", "8100m", "4100m"}, corev1.ResourceServicesNodePorts: {"1", "1", "1"}})
+	})
+	s.eventually("the hub to tell of the drain", func(ctx context.Context) error {
+		return s.event(ctx, s.hub, s.key.Namespace, "FederatedQuota", quotav1alpha1.ReasonUsageAboveTarget)
 	})
 	s.lowerCeiling()
 	s.recount()
@@ -104,7 +123,11 @@ func testCut(t *testing.T, w *world) {
 		if err := s.member(member).Create(s.Context(), newPod(s.key.Namespace, "more", "100m")); !apierrors.IsForbidden(err) {
 			s.Errorf("a pod more in %s: got %v, want Forbidden", member, err)
 		}
+		s.unhurt(member)
 	}
+	s.eventually("the limit of node ports to follow", func(ctx context.Context) error {
+		return s.limits(ctx, amounts{corev1.ResourceServicesNodePorts: {"0", "0", "0"}})
+	})
 	for member := range used {
 		s.drain(member, "first")
 	}
@@ -129,6 +152,31 @@ func testCut(t *testing.T, w *world) {
 	}))
 	native.answered(before + s.result.Load.Created + s.result.Load.Refused - fillingUp)
 	s.result.NativeAlone = native.judge()
+}
+
+// ported adds node ports to a budget.
+func ported(budget corev1.ResourceList, count string) corev1.ResourceList {
+	budget[corev1.ResourceServicesNodePorts] = resource.MustParse(count)
+	return budget
+}
+
+// unhurt changes what there is in a member whose limit is what it uses, asks for less, and is refused neither.
+func (s *scenario) unhurt(member string) {
+	s.Helper()
+	c, meta := s.member(member), metav1.ObjectMeta{Namespace: s.key.Namespace, Name: "first-0"}
+	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"color":"blue"}}}`))
+	if err := c.Patch(s.Context(), &corev1.Pod{ObjectMeta: meta}, label); err != nil {
+		s.Errorf("labelling a pod in %s: %v", member, err)
+	}
+	smaller := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]}}`))
+	if err := c.SubResource("resize").Patch(s.Context(), &corev1.Pod{ObjectMeta: meta}, smaller); err != nil {
+		s.Errorf("making a pod smaller in %s: %v", member, err)
+	}
+	meta.Name = "outside"
+	inside := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"type":"ClusterIP"}}`))
+	if err := c.Patch(s.Context(), &corev1.Service{ObjectMeta: meta}, inside); err != nil {
+		s.Errorf("giving up a node port in %s: %v", member, err)
+	}
 }
 
 // fillingUp is how many requests the load needs to fill all members for certain.
