@@ -53,11 +53,11 @@ func newPod(namespace, name, cpus string) *corev1.Pod {
 }
 
 // finish ends all load and sees that the scenario ends well: nobody over, settled, nothing touched.
-func (s *scenario) finish() {
+func (s *scenario) finish(except ...observer.FindingKind) {
 	s.Helper()
 	s.endStorms()
 	s.settle()
-	s.judge()
+	s.judge(except...)
 	s.untouched()
 }
 
@@ -105,6 +105,30 @@ func (s *scenario) untouched() {
 			s.Errorf("pod %s in %s was touched: %v %+v", w.name, w.member, err, pod.ObjectMeta)
 		}
 	}
+}
+
+// attest makes witnesses of pods that fill created.
+func (s *scenario) attest(member, name string) {
+	s.Helper()
+	var list corev1.PodList
+	s.must(s.member(member).List(s.Context(), &list, client.InNamespace(s.key.Namespace), client.MatchingLabels{"part": name}))
+	for i := range list.Items {
+		s.witnesses = append(s.witnesses, witness{member: member, name: list.Items[i].Name, uid: list.Items[i].UID})
+	}
+}
+
+// dismiss deletes the witnesses in a member, once they are seen to be there.
+func (s *scenario) dismiss(member string) {
+	s.Helper()
+	s.untouched()
+	s.witnesses = slices.DeleteFunc(s.witnesses, func(w witness) bool {
+		if w.member != member {
+			return false
+		}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: w.name}}
+		s.must(s.member(member).Delete(s.Context(), pod))
+		return true
+	})
 }
 
 // cleanup ends what is left, so that the next scenario on the same fleet has it for itself.

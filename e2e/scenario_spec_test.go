@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/observer"
 )
 
 type clusterNames = []quotav1alpha1.ClusterName
@@ -313,15 +314,17 @@ func testReselect(t *testing.T, w *world) {
 			s := newScenario(t, w, "reselect-"+map[quotav1alpha1.RemovalPolicy]string{"Retain": "retain", "Delete": "delete"}[policy], budget("30", "60"))
 			s.create(budget("30", "60"), func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Removal.Policy = policy })
 			s.split(sample)
+			s.witness(1)
 			s.fill(west, "work", 4, "1")
-			s.used(west, cpu, "4")
+			s.attest(west, "work")
+			s.used(west, cpu, "4100m")
 			s.storm(east, north)
 
 			s.fault("west deselected and selected again, in use and empty")
 			s.label(west, "test")
 			s.Cleanup(func() { _ = s.relabel(context.Background(), west, "prod") })
 			s.eventually("west to leave with what it uses", func(ctx context.Context) error {
-				return s.limits(ctx, amounts{cpu: {"", "4", ""}})
+				return s.limits(ctx, amounts{cpu: {"", "4100m", ""}})
 			})
 			s.eventually("the others to get the rest", func(ctx context.Context) error {
 				fq, err := s.federatedQuota(ctx)
@@ -335,7 +338,7 @@ func testReselect(t *testing.T, w *world) {
 			s.split(sample)
 
 			s.label(west, "test")
-			s.drain(west, "work")
+			s.dismiss(west)
 			s.eventually("west to be gone", func(ctx context.Context) error {
 				fq, err := s.federatedQuota(ctx)
 				if err == nil && len(fq.Status.Clusters) != 2 {
@@ -347,23 +350,13 @@ func testReselect(t *testing.T, w *world) {
 			s.label(west, "prod")
 			s.eventually("west to be back", func(ctx context.Context) error { return s.limits(ctx, sample) })
 			s.split(sample)
-			s.endStorms()
-			s.judgeRemoved(policy)
+			if policy == quotav1alpha1.RemovalDelete {
+				s.finish(observer.Recreated)
+			} else {
+				s.finish()
+			}
 		})
 	}
-}
-
-// judgeRemoved judges a run in which a ResourceQuota was given up on purpose.
-func (s *scenario) judgeRemoved(policy quotav1alpha1.RemovalPolicy) {
-	s.Helper()
-	report := s.observer.Stop()
-	for _, res := range report.Resources {
-		if res.Confirmed > 0 {
-			s.Errorf("excess of %s: %+v", res.Name, res.Excesses)
-		}
-	}
-	s.Logf("%s: %v", policy, report.Counts)
-	s.result.take(report)
 }
 
 // label changes the tier of a Cluster.
