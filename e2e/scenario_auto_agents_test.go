@@ -70,19 +70,25 @@ func (s *scenario) pairIn(member string) *pair {
 		s.must(err)
 		p.agents[i], err = s.StartElectedAgent(s.Context(), s.Member(member), fmt.Sprintf("agent-%s-elected-%d", member, i), p.ports[i], "https://"+p.Addr().String())
 		s.must(err)
-		s.eventually("a leader", func(ctx context.Context) error { return s.led(ctx, member) })
+		s.eventually("a leader", func(ctx context.Context) error {
+			_, err := s.leader(ctx, s.member(member), "fedquota-agent")
+			return err
+		})
 	}
 	return p
 }
 
-// led says whether nobody leads the agents of a member.
-func (s *scenario) led(ctx context.Context, member string) error {
+// leader returns who leads the managers of a control plane; that nobody does is an error.
+func (s *scenario) leader(ctx context.Context, c client.Client, name string) (string, error) {
 	lease := &coordinationv1.Lease{}
-	err := s.member(member).Get(ctx, client.ObjectKey{Namespace: "fedquota-system", Name: "fedquota-agent"}, lease)
-	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
-		err = errors.New("nobody holds the lease")
+	if err := c.Get(ctx, client.ObjectKey{Namespace: "fedquota-system", Name: name}, lease); err != nil {
+		return "", err
 	}
-	return err
+	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
+	if holder == "" {
+		return "", errors.New("nobody holds the lease")
+	}
+	return holder, nil
 }
 
 // ask leads the requests of north to one of the two.

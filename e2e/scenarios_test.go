@@ -40,6 +40,7 @@ func TestScenarios(t *testing.T) {
 		{"kills at each step", testSteps},
 		{"two hub managers", testTwoHubs},
 		{"old leader paused", testOldLeader},
+		{"hub leader killed", testElectedHubs},
 		{"two agents", testTwoAgents},
 		{"API server paused", testAPIServerPaused},
 		{"cut off", testCutOff},
