@@ -5,6 +5,8 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -81,6 +83,7 @@ func testCutOff(t *testing.T, w *world) {
 			s.progress()
 		}
 	}
+	s.halfClosed(west)
 	s.fault("west cut off until it counts as unreachable, then the budget cut from 30 to 18 cpu")
 	s.turn(0)
 	s.eventually("the sample", func(ctx context.Context) error { return s.limits(ctx, sample) })
@@ -89,9 +92,18 @@ func testCutOff(t *testing.T, w *world) {
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("18", "36") })
 	s.condition(quotav1alpha1.ConditionUnreachable, west)
 	s.eventually("the others to be cut", func(ctx context.Context) error { return s.limits(ctx, amounts{cpu: {"9", "10", "3"}}) })
+	s.reachable(west, 0)
 	s.must(s.proxies[west].Start())
 	s.endStorms()
 	s.split(amounts{cpu: {"9", "6", "3"}})
+	s.reachable(west, 1)
+	s.eventually("the time to settle to be measured", func(ctx context.Context) error {
+		observed, _, err := s.hubMetric(ctx, "fedquota_settle_seconds", nil)
+		if err == nil && observed == 0 {
+			err = errors.New("nothing was ever observed to settle")
+		}
+		return err
+	})
 	s.finish()
 
 	naive := s.plain("naive", budget("30", "60"))
@@ -103,21 +115,72 @@ func testCutOff(t *testing.T, w *world) {
 	s.result.Naive = naive.judge()
 }
 
-// testQuotaController stops the quota controller of a member over a lower: nobody is raised by what it does not confirm.
+// halfClosed ends one direction of the connections between hub and a member while the other one stays open, each time over a
+// change that takes from that member.
+func (s *scenario) halfClosed(member string) {
+	s.Helper()
+	board := newSwitchboard(s.T)
+	server, err := url.Parse(s.Member(member).Config.Host)
+	s.must(err)
+	port, err := strconv.Atoi(server.Port())
+	s.must(err)
+	board.to(port)
+	back := s.by(member, board.Addr().String())
+	defer back()
+	s.progress()
+	for _, direction := range []struct {
+		what     string
+		toServer bool
+	}{{"what the hub sends ends, what the member answers does not", true}, {"what the member answers ends, what the hub sends does not", false}} {
+		s.fault("between hub and %s %s", member, direction.what)
+		for range 3 {
+			s.turn(0)
+			s.moment(stepWindow)
+			s.eventually("connections", func(context.Context) error {
+				if board.halfClose(direction.toServer) == 0 {
+					return errors.New("there are none")
+				}
+				return nil
+			})
+			s.turn(3)
+			s.progress()
+		}
+	}
+}
+
+// by leads the hub to a member by another address, which it reads when it connects, and returns what leads it back.
+func (s *scenario) by(member, address string) (back func()) {
+	s.Helper()
+	lead := func(address string) {
+		s.must(s.HubManager.Kill())
+		s.must(s.pointTo(context.Background(), s.Member(member), "https://"+address))
+		s.must(s.HubManager.Restart(context.Background()))
+	}
+	lead(address)
+	return func() { lead(s.proxies[member].Listen) }
+}
+
+// testQuotaController stops the quota controller of a member in the middle of a lower, which waits for usage to fall: nobody is
+// raised by what that member does not confirm.
 func testQuotaController(t *testing.T, w *world) {
 	s := newScenario(t, w, "stuck", budget("30", "60"))
 	s.create(budget("30", "60"))
 	s.split(sample)
 	s.witness(1)
+	s.fill(west, "full", 9, "1")
+	s.fill(west, "last", 1, "900m")
+	s.used(west, cpu, "10")
 	s.storm(east, north)
-	s.fault("kube-controller-manager of west stopped (SIGKILL) over a lower")
+	s.fault("kube-controller-manager of west stopped (SIGKILL) in the middle of a lower")
 	manager := w.Member(west).Process(fleet.ControllerManager)
-	s.must(manager.Kill())
 	s.Cleanup(func() { s.must(manager.Restart(context.Background())) })
-	s.condition(quotav1alpha1.ConditionStuckQuotaController, west)
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Distribution.Rules = weights(3, 1, 2) })
+	s.must(manager.Kill())
+	s.drain(west, "full") // which nobody counts
+	s.drain(west, "last")
+	s.condition(quotav1alpha1.ConditionStuckQuotaController, west)
 	s.holds("north to wait for west", 3*time.Second, func(ctx context.Context) error {
-		return s.limits(ctx, amounts{cpu: {"15", "", "5"}})
+		return s.limits(ctx, amounts{cpu: {"15", "10", "5"}})
 	})
 	s.must(manager.Restart(t.Context()))
 	s.endStorms()

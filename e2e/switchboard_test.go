@@ -16,7 +16,8 @@ type switchboard struct {
 
 	mutex  sync.Mutex
 	target string
-	open   map[net.Conn]bool
+	// open is the ends of all connections, and whether each leads to the server.
+	open map[net.Conn]bool
 }
 
 func newSwitchboard(t *testing.T) *switchboard {
@@ -52,6 +53,18 @@ func (s *switchboard) to(port int) {
 	}
 }
 
+// halfClose ends one direction of the connections there are, and leaves the other open. It returns of how many.
+func (s *switchboard) halfClose(toServer bool) (count int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for conn, leadsToServer := range s.open {
+		if leadsToServer == toServer && conn.(*net.TCPConn).CloseWrite() == nil {
+			count++
+		}
+	}
+	return count
+}
+
 func (s *switchboard) connect(incoming net.Conn) {
 	s.mutex.Lock()
 	outgoing, err := net.Dial("tcp", s.target) //nolint:noctx // a server of this machine answers at once or not at all
@@ -60,7 +73,7 @@ func (s *switchboard) connect(incoming net.Conn) {
 		_ = incoming.Close()
 		return
 	}
-	s.open[incoming], s.open[outgoing] = true, true
+	s.open[incoming], s.open[outgoing] = false, true
 	s.mutex.Unlock()
 	var both sync.WaitGroup
 	both.Go(func() { pipe(outgoing, incoming) })
@@ -68,12 +81,14 @@ func (s *switchboard) connect(incoming net.Conn) {
 	both.Wait()
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	delete(s.open, incoming)
-	delete(s.open, outgoing)
+	for _, conn := range []net.Conn{incoming, outgoing} {
+		_ = conn.Close()
+		delete(s.open, conn)
+	}
 }
 
-// pipe copies until one end is closed, and closes the other.
+// pipe copies until one end sends no more, and says so to the other, which may go on to send.
 func pipe(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
-	_ = to.Close()
+	_ = to.(*net.TCPConn).CloseWrite()
 }
