@@ -57,10 +57,9 @@ func lastNumber(line string) int {
 func scraper(t *testing.T, c *fleet.ControlPlane) *http.Client {
 	t.Helper()
 	cl := clientOf(t, c.Config)
-	meta := metav1.ObjectMeta{Name: scraperName}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "fedquota-system", Name: scraperName}}
 	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: meta,
+		ObjectMeta: metav1.ObjectMeta{Name: scraperName},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fedquota-metrics-reader"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
 	}
@@ -145,7 +144,6 @@ func (s *scenario) measured(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	indebted := apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionDebt)
 	told := map[corev1.ResourceName]bool{}
 	var errs []error
 	for _, hub := range s.Managers(s.Hub) {
@@ -154,13 +152,9 @@ func (s *scenario) measured(ctx context.Context) error {
 			return err
 		}
 		for name := range fq.Spec.Hard {
-			labels := map[string]string{"namespace": s.key.Namespace, "name": s.key.Name, "resource": string(name)}
-			ratio, known := valueOf(families, "fedquota_granted_ratio", labels)
-			debt, _ := valueOf(families, "fedquota_debt", labels)
+			known, err := within(families, fq, name)
 			told[name] = told[name] || known
-			if ratio > 1 && debt == 0 || debt > 0 && !indebted {
-				errs = append(errs, fmt.Errorf("%s says that %g of the budget of %s are granted, with a debt of %g", hub.Name, ratio, name, debt))
-			}
+			errs = append(errs, err)
 		}
 	}
 	for name := range fq.Spec.Hard {
@@ -169,6 +163,18 @@ func (s *scenario) measured(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// within says whether metrics tell how much of a resource is granted, and if that is above the budget although there is no debt.
+func within(families map[string]*dto.MetricFamily, fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) (known bool, err error) {
+	labels := map[string]string{"namespace": fq.Namespace, "name": fq.Name, "resource": string(name)}
+	ratio, known := valueOf(families, "fedquota_granted_ratio", labels)
+	debt, _ := valueOf(families, "fedquota_debt", labels)
+	indebted := apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionDebt)
+	if ratio > 1 && debt == 0 || debt > 0 && !indebted {
+		err = fmt.Errorf("%g of the budget of %s are granted, with a debt of %g", ratio, name, debt)
+	}
+	return known, err
 }
 
 // reachable waits until the hub manager tells by its metrics that a member can be read, or that it cannot.
