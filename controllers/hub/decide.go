@@ -80,18 +80,27 @@ func (s *scope) begins() bool { return !s.lost || !s.early() }
 
 // join adds an entry for a member that is selected, or that holds a share of which the ledger does not know. One that cannot
 // be read may hold one if there was a ledger before; one that is deleted gives nothing away any more, and waits for nobody.
-// While there are entries that were read, the ledger knows whom it has told: a marker is of another budget then.
 func (s *scope) join(m *member) {
 	switch {
 	case s.early(), s.givenUp(m):
-	case m.selected && !s.halted() && s.unread && markerOf(m.cluster) > 0:
-		s.suspect(m)
-	case m.selected && !s.halted():
-		s.enter(m, false)
-	case !m.selected && m.share != nil:
+	case m.selected:
+		s.take(m)
+	case m.share != nil:
 		s.enter(m, true)
-	case !m.selected && s.lost && !m.read() && !s.removing():
+	case s.lost && !m.read() && !s.removing():
 		s.suspect(m)
+	}
+}
+
+// take adds an entry for a member that is selected. While there are entries that were read, the ledger knows whom it has told: a
+// marker is of another budget then.
+func (s *scope) take(m *member) {
+	switch {
+	case s.halted():
+	case s.unread && markerOf(m.cluster) > 0:
+		s.suspect(m)
+	default:
+		s.enter(m, false)
 	}
 }
 

@@ -43,7 +43,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "an entry ends by a missing namespace that is seen, not remembered",
-		file:       observeFile, old: "	return r.confirmMissing(ctx, s, m, key)\n", new: "	return nil\n",
+		file:       observeFile, old: "	return r.confirmMissing(parent, s, m, key)\n", new: "	return nil\n",
 		pkg: hubTests, test: "TestNamespaceMissingBefore",
 	},
 	{
@@ -63,7 +63,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
-		file:       decideFile, old: "s.enter(m, s.unread && markerOf(m.cluster) > 0)", new: "s.enter(m, false)",
+		file:       decideFile, old: "	case s.unread && markerOf(m.cluster) > 0:\n", new: "	case false:\n",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
@@ -88,8 +88,23 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a cluster that only another budget knows gets no share when a ledger was lost",
-		file:       decideFile, old: "return m.suspected && m.live && m.read() && m.share == nil", new: "return false",
+		file:       decideFile, old: "return m.suspected && !m.selected && m.live && m.read() && m.share == nil", new: "return false",
 		pkg: hubTests, test: "TestSuspectedClusterHasNoShare",
+	},
+	{
+		protection: "a cluster that was selected by mistake while it was away gets no share",
+		file:       decideFile, old: "		s.suspect(m)\n	default:", new: "		s.enter(m, true)\n	default:",
+		pkg: hubTests, test: "TestNeverToldAndDeselected/the_name_is_corrected",
+	},
+	{
+		protection: "nobody leaves over a spec that cannot be acted on",
+		file:       decideFile, old: " || m.share == nil || s.halted() {", new: " || m.share == nil {",
+		pkg: hubTests, test: "TestNobodyLeavesOverAnInvalidSpec/a_name_that_is_never_counted",
+	},
+	{
+		protection: "a selector that cannot be read deselects nobody",
+		file:       observeFile, old: "if _, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector); err != nil {", new: "if false {",
+		pkg: hubTests, test: "TestInvalidSpecKeepsTheLedger/a_selector_that_cannot_be_read",
 	},
 	{
 		protection: "a marker is written anew before a ledger is a gap ahead of it",

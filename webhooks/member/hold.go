@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -94,7 +94,7 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 // found since.
 func (g *Gate) stuck(l *lane) bool {
 	share := l.shareNow()
-	return g.Stuck() || share != nil && meta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)
+	return g.Stuck() || share != nil && apimeta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)
 }
 
 // hopeless says whether no raise can make room for a request: it is not held, and nobody else shall have less for it.

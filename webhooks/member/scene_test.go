@@ -9,7 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -93,7 +93,7 @@ func (s *scene) saysStuck(stuck metav1.ConditionStatus) {
 }
 
 func stuckCondition(share *quotav1alpha1.QuotaShare, status metav1.ConditionStatus) {
-	meta.SetStatusCondition(&share.Status.Conditions, metav1.Condition{
+	apimeta.SetStatusCondition(&share.Status.Conditions, metav1.Condition{
 		Type: quotav1alpha1.ConditionStuckQuotaController, Status: status, Reason: quotav1alpha1.ReasonCanaryNotSynced,
 	})
 }
