@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -66,6 +67,44 @@ func TestSteer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSteerRaisesWithinTheBudget is I1: any ledger, any reports and any targets. Where a target goes up, the sum is within the budget.
+func TestSteerRaisesWithinTheBudget(t *testing.T) {
+	names := []corev1.ResourceName{pods, cpu}
+	value := rapid.Map(rapid.Int64Range(0, 40), func(value int64) int64 {
+		if value == 40 {
+			return unknown
+		}
+		return value
+	})
+	list := rapid.Custom(func(t *rapid.T) amount.List {
+		return amount.List{pods: value.Draw(t, "pods"), cpu: value.Draw(t, "cpu")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		before, clusters := entries{}, []string{"a", "b", "c"}
+		for _, cluster := range clusters {
+			before[cluster] = ledger.Entry{
+				Revision: rapid.Int64Range(0, 3).Draw(t, "revision"), Granted: list.Draw(t, "granted"), Target: list.Draw(t, "target"),
+			}
+		}
+		budget := amount.List{pods: rapid.Int64Range(0, 120).Draw(t, "budget"), cpu: rapid.Int64Range(0, 120).Draw(t, "budget")}
+		l := ledger.New(budget, 3, before)
+		var targets []ledger.Target
+		for _, cluster := range clusters {
+			l.Settle(cluster, ledger.Report{Revision: rapid.Int64Range(0, 3).Draw(t, "reported"), Hard: list.Draw(t, "hard"), Used: list.Draw(t, "used")})
+			targets = append(targets, ledger.Target{Cluster: cluster, Amounts: list.Draw(t, "wanted")})
+		}
+		charged := stateOf(l).Entries
+		l.Steer(targets, func(string, corev1.ResourceName) bool { return true })
+		for cluster, e := range stateOf(l).Entries {
+			for _, name := range names {
+				if e.Target[name] > charged[cluster].Target[name] && l.Granted(name) > l.Budget()[name] {
+					t.Fatalf("%s is raised to %d of %s, and the sum is %d of %d", cluster, e.Target[name], name, l.Granted(name), l.Budget()[name])
+				}
+			}
+		}
+	})
 }
 
 func TestVerdicts(t *testing.T) {
