@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -16,11 +17,26 @@ const (
 	usageAboveTarget
 	silenceKeepsGranted
 	ledgerBeforeMember
-	fencedMemberWrites
 	oldDecisionFenced
 	revisionConfirms
 	usageReadAfterShare
+	rebuilding
+	unreadMayHold
+	adoptedMayHold
+	revisionGap
+	usageFollowed
+	// What the member's API server does not let through, nor an agent ask for: fencedMemberWrites is all of that.
+	fencedMemberWrites
+	agentKnowsRevisions
+	sharesFenced
+	revisionsGuarded
+	raisesGuarded
+	usageGuarded
+	statusFenced
 )
+
+// lacks says whether a variant goes without what protects the writes in a member.
+func (w *world) lacks(p protection) bool { return w.without == p || w.without == fencedMemberWrites }
 
 // mutationSchedules is how many schedules each variant is given to show that it breaks.
 const mutationSchedules = 20_000
@@ -31,24 +47,37 @@ func TestTheSimulationFinds(t *testing.T) {
 		without protection
 		// from is where the search begins: some take ten thousands of schedules.
 		from uint64
+		// by begins what it is found by, where that matters.
+		by string
 	}
 	tests := map[string]variant{
 		"free computed at decision from targets, not from what is granted":    {without: grantedAtDecision},
-		"a confirmation by spec.hard alone, without the fence":                {without: specConfirmedByFence, from: 4076},
+		"a confirmation by spec.hard alone, without the fence":                {without: specConfirmedByFence},
 		"usage above the target ignored":                                      {without: usageAboveTarget},
 		"a timeout treated as a release":                                      {without: silenceKeepsGranted},
 		"the member written before the ledger":                                {without: ledgerBeforeMember},
-		"unconditional writes in the member":                                  {without: fencedMemberWrites, from: 45446},
 		"an old decision stored with a fresh resourceVersion":                 {without: oldDecisionFenced},
 		"a confirmation without a fencing write: the value was already there": {without: revisionConfirms},
 		"usage that was read before the share decides its limit":              {without: usageReadAfterShare, from: 6389},
+		"a ledger that was rolled back and goes on":                           {without: rebuilding, from: 3084, by: "S1"},
+		"an unread cluster that may hold a share counts zero":                 {without: unreadMayHold},
+		"an adopted cluster counts with what its share says":                  {without: adoptedMayHold},
+		"no gap after the revisions of a lost ledger":                         {without: revisionGap, from: 10069},
+		"limits that do not follow usage":                                     {without: usageFollowed},
+		"unconditional writes in the member":                                  {without: fencedMemberWrites},
+		"an agent that asks for an older revision":                            {without: agentKnowsRevisions},
+		"an older share stored over a newer one":                              {without: sharesFenced},
+		"an older revision enforced after a newer one":                        {without: revisionsGuarded},
+		"a limit raised within a revision by an agent that is out of date":    {without: raisesGuarded, from: 17629},
+		"a limit lowered below usage by an agent that is out of date":         {without: usageGuarded, from: 5476},
+		"a limit in force above what is written":                              {without: statusFenced, from: 7573},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := tc.from; seed < tc.from+mutationSchedules; seed++ {
 				w := play(record(seed), tc.without, false)
-				if w.err != nil && play(record(seed), everything, false).err == nil {
+				if w.err != nil && strings.HasPrefix(w.err.Error(), tc.by) && play(record(seed), everything, false).err == nil {
 					t.Logf("schedule %d: %v", seed, w.err)
 					return
 				}
@@ -77,12 +106,36 @@ func (w *world) distort(report ledger.Report, e ledger.Entry, reachable bool) le
 	return report
 }
 
-// forgetGranted is a ledger that counts what was decided as if it were in force.
-func forgetGranted(book *ledger.Ledger) *ledger.Ledger {
+// misread makes of a quota what a variant of the agent would see of it when it decides on limits.
+func (w *world) misread(q ledger.Quota) ledger.Quota {
+	if w.without == usageFollowed {
+		q.Used = nil
+	}
+	return q
+}
+
+// revision makes of a revision what a variant of the hub would give: one that leaves no gaps.
+func (w *world) revision(r int64) int64 {
+	if w.without == revisionGap {
+		return r % ledger.Gap
+	}
+	return r
+}
+
+// forget is the ledger of a variant that counts what was decided as if it were in force; or that believes what a share says
+// before the cluster has confirmed it.
+func (w *world) forget(book *ledger.Ledger) *ledger.Ledger {
+	if w.without != grantedAtDecision && w.without != adoptedMayHold {
+		return book
+	}
 	entries := make(map[string]ledger.Entry)
 	for _, cluster := range book.Clusters() {
 		e, _ := book.Entry(cluster)
-		e.Granted = e.Target
+		for name, granted := range e.Granted {
+			if w.without == grantedAtDecision || granted == ledger.Unknown && e.Revision > 0 {
+				e.Granted[name] = e.Target[name]
+			}
+		}
 		entries[cluster] = e
 	}
 	return ledger.New(book.Budget(), book.Revision(), entries)

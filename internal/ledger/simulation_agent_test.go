@@ -30,6 +30,7 @@ func (w *world) stepAgent(s step) {
 	m, i := s.who(clusters), s.other(2)
 	for range 1 + s.much(agentPhases) {
 		w.advanceAgent(m, i)
+		w.checkStore(m)
 	}
 }
 
@@ -80,17 +81,19 @@ func (a *agent) read(c *member, share bool) {
 // enforce writes limit and revision. Either way the agent has read the quota as it is then. It says whether the API server let it.
 func (w *world) enforce(m int, a *agent) bool {
 	state, hard := a.quota.state(), a.share.hard.quantities()
-	if state.Outdates(a.share.revision) && w.without != fencedMemberWrites {
+	if state.Outdates(a.share.revision) && !w.lacks(agentKnowsRevisions) {
 		return true
 	}
-	limits := state.Yield(state.Limits(a.share.revision, hard), a.attempt, attempts)
+	limits := state.Yield(w.misread(state).Limits(a.share.revision, hard), a.attempt, attempts)
 	if state.Enforces(a.share.revision, limits) {
 		return true
 	}
 	c, spec := &w.members[m], flat(amount.Saturate(limits, amount.Up))
-	written := w.writeSpec(c, a.share.revision, spec)
+	written := w.writeSpec(c, a.share.revision, a.share.hard, spec)
 	if written {
 		w.note("%s enforces %d%v, using %v", clusterNames[m], a.share.revision, spec, c.quota.used)
+	} else {
+		w.checkRefusal(m, a, spec)
 	}
 	a.quota = c.quota
 	return written

@@ -11,34 +11,41 @@ import (
 
 // ghost is what only the observer of the simulation knows: where, and by how much, the hub cannot know better.
 type ghost struct {
-	// ceiling is the highest budget since the ledger was last without debt.
-	ceiling amounts
-	// excess is what may be held beyond what the ledger granted: usage that was there before the limit, or that of a
+	// bound is the most that all clusters together may hold. It is above the budget only by what is beyond it, and by what was held,
+	// or could be, when the budget was cut, usage was found or the hub was restored: of that it is never more than is left.
+	bound amounts
+	// excess is what a cluster may hold beyond what the ledger granted it: usage that was there before the limit, or that of a
 	// cluster that was given up while it ran; and after a restore what was on its way or in force before. It ends as soon
 	// as the stored ledger covers the cluster again.
 	excess [clusters]amounts
-	// slack is the sum of the excess since the ledger was last without debt.
-	slack amounts
+	// beyond is the part of the excess that comes on top of the budget: nobody could know of it when the budget was handed out.
+	beyond [clusters]amounts
 	// counted says who was selected or in the ledger at the last step.
 	counted [clusters]bool
+	// seen is what the members' stores showed last.
+	seen [clusters]seen
 	// rounds is how many rounds the calm took.
 	rounds int
 }
 
-// found charges usage that was there before the first limit.
+// found charges what nobody could know of: usage that was there before the first limit, or what a cluster holds that comes back.
 func (g *ghost) found(m, n int, used int64) {
 	g.excess[m][n] = max(g.excess[m][n], used)
-	g.slack[n] += used
+	g.beyond[m][n] = max(g.beyond[m][n], used)
+	g.bound[n] += used
 }
 
-// owed charges what a cluster may hold that comes back, or of which a restored ledger is out of date.
-func (g *ghost) owed(w *world, m int) {
+// restored notes that the ledger may be out of date: of what is held, or may be, nothing was given back by that, and nothing is added.
+func (g *ghost) restored(w *world) {
 	for n := range resources {
-		g.found(m, n, w.potential(m, n))
+		g.bound[n] = max(g.bound[n], w.possible(n))
+		for m := range clusters {
+			g.excess[m][n] = max(g.excess[m][n], w.potential(m, n))
+		}
 	}
 }
 
-func (g *ghost) forget(m int) { g.excess[m] = amounts{} }
+func (g *ghost) forget(m int) { g.excess[m], g.beyond[m] = amounts{}, amounts{} }
 
 // held is what a cluster enforces or uses under a limit.
 func (c *member) held(n int) int64 {
@@ -54,7 +61,7 @@ func (w *world) potential(m, n int) int64 {
 	most := max(c.held(n), c.quota.spec[n])
 	for i := range c.agents {
 		if a := &c.agents[i]; a.share.revision >= c.quota.revision {
-			most = max(most, a.quota.used[n])
+			most = max(most, a.quota.used[n], a.quota.spec[n])
 		}
 	}
 	w.underWay(m, func(revision int64, hard amounts) {
@@ -65,10 +72,24 @@ func (w *world) potential(m, n int) int64 {
 	return most
 }
 
+// possible is the most that all clusters together may hold.
+func (w *world) possible(n int) int64 {
+	var sum int64
+	for m := range clusters {
+		if w.ghost.counted[m] {
+			sum += w.potential(m, n)
+		}
+	}
+	return sum
+}
+
 // underWay visits every limit that was decided for a cluster and may come in force yet.
 func (w *world) underWay(m int, visit func(revision int64, hard amounts)) {
 	c := &w.members[m]
 	visit(c.share.revision, c.share.hard)
+	if now := w.hub.now; now.in[m] {
+		visit(now.entries[clusterNames[m]].Revision, now.target[m])
+	}
 	for i := range c.agents {
 		visit(c.agents[i].share.revision, c.agents[i].share.hard)
 	}
@@ -96,17 +117,14 @@ func (w *world) foreign(m int) bool {
 
 // check checks the invariants.
 func (w *world) check() {
+	w.checkStores()
 	w.ghost.count(w)
-	for n, budget := range w.hub.now.budget {
-		known := true
+	for n := range resources {
 		for m := range clusters {
 			w.ghost.learn(w, m, n)
-			known = known && w.ghost.excess[m][n] == 0 && w.hub.now.in[m] == w.hub.now.selected[m]
 			w.checkGranted(m, n)
 		}
-		if budget != absent {
-			w.checkSum(n, budget, known)
-		}
+		w.checkSum(n)
 	}
 }
 
@@ -114,34 +132,34 @@ func (w *world) check() {
 func (g *ghost) count(w *world) {
 	for m := range clusters {
 		counted := w.hub.now.in[m] || w.hub.now.selected[m]
-		if counted && !g.counted[m] {
-			g.owed(w, m)
+		for n := range resources {
+			if counted && !g.counted[m] {
+				g.found(m, n, w.potential(m, n))
+			}
 		}
 		g.counted[m] = counted
 	}
 }
 
-// checkSum is S1: all clusters together hold no more than the budget, or than what was known before it was cut.
-func (w *world) checkSum(n int, budget int64, known bool) {
-	g := &w.ghost
-	if known && w.hub.now.sum(n) <= budget {
-		g.ceiling[n], g.slack[n] = budget, 0
-	}
-	var sum int64
+// checkSum is S1: all clusters together hold no more than the budget. What was more than that before only ever gets less.
+func (w *world) checkSum(n int) {
+	g, within, held := &w.ghost, max(0, w.hub.now.budget[n]), int64(0)
 	for m := range clusters {
 		if g.counted[m] {
-			sum += w.members[m].held(n)
+			within += g.beyond[m][n]
+			held += w.members[m].held(n)
 		}
 	}
-	if sum > max(0, g.ceiling[n])+g.slack[n] {
-		w.fail("S1: %d of %s are held, budget %d, found beyond it %d", sum, resourceNames[n], g.ceiling[n], g.slack[n])
+	g.bound[n] = max(within, min(g.bound[n], w.possible(n)))
+	if held > g.bound[n] {
+		w.fail("S1: %d of %s are held, budget %d, at most %d", held, resourceNames[n], w.hub.now.budget[n], g.bound[n])
 	}
 }
 
 // learn ends an excess that the ledger covers, and that nothing can bring back.
 func (g *ghost) learn(w *world, m, n int) {
 	if g.excess[m][n] > 0 && w.hub.now.in[m] && !w.foreign(m) && w.hub.now.grant(m, n) >= w.potential(m, n) {
-		g.excess[m][n] = 0
+		g.excess[m][n], g.beyond[m][n] = 0, 0
 	}
 }
 

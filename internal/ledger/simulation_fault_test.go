@@ -1,5 +1,11 @@
 package ledger_test
 
+import (
+	"slices"
+
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
 // watch shows a leader the share of a member as it is now. What it did not watch it does not know.
 func (w *world) watch(s step) {
 	if m := s.who(clusters); w.members[m].reachable {
@@ -41,7 +47,6 @@ func (w *world) changeBudget(n int, value int64) {
 	next := *w.hub.now
 	next.budget[n] = value
 	w.hub.put(&next)
-	w.ghost.ceiling[n] = max(w.ghost.ceiling[n], value)
 	w.note("budget %v", next.budget)
 }
 
@@ -87,16 +92,30 @@ func (w *world) replaceCluster(s step) {
 	w.note("%s is another cluster", clusterNames[m])
 }
 
-// rollBack restores the hub's etcd from a backup: FederatedQuota and Cluster objects.
+// rollBack restores the hub's etcd from a backup: FederatedQuota and Cluster objects. Hub managers end, and what they have sent is on
+// its way, unless the backup is of before a gap: the next one would not be above all that was decided since. Whoever restores may declare the ledger lost, as the documentation asks for, and marks all clusters then.
 func (w *world) rollBack(s step) {
+	for i := range w.leaders {
+		if l := &w.leaders[i]; l.phase == leaderDelivers {
+			w.deliverAll(l)
+		}
+		w.leaders[i] = leader{}
+	}
 	w.hub.put(w.hub.past[int(s>>8)%len(w.hub.past)])
-	for n, budget := range w.hub.now.budget {
-		w.ghost.ceiling[n] = max(w.ghost.ceiling[n], budget)
-	}
-	for m := range clusters {
-		w.ghost.owed(w, m)
-	}
 	w.note("hub restored: %s", w.hub.now)
+	if w.hub.highest >= max(w.hub.now.counter, slices.Max(w.hub.now.marked[:]))+ledger.Gap {
+		w.wire = nil
+	}
+	if s.other(2) == 0 {
+		w.ghost.restored(w)
+		return
+	}
+	marked := *w.hub.now
+	for m := range clusters {
+		marked.marked[m] = max(marked.marked[m], 1)
+	}
+	w.hub.now = &marked
+	w.loseLedger(s)
 }
 
 // loseLedger empties the status. The Cluster objects, and with them the markers, stay.

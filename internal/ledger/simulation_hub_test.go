@@ -25,11 +25,14 @@ type hub struct {
 	version int
 	now     *stored
 	past    []*stored
+	// highest is the highest revision that any ledger gave.
+	highest int64
 }
 
 // put stores a new version. A resourceVersion is never given twice, also not after a restore.
 func (h *hub) put(next *stored) {
 	h.version++
+	h.highest = max(h.highest, next.counter)
 	h.now = next
 	h.past = append(h.past, next)
 }
@@ -43,6 +46,11 @@ type leader struct {
 	at      int
 	// cache holds the shares as its watches last showed them.
 	cache [clusters]share
+	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told it
+	// of a rollback then, and whether its decision was taken without that.
+	started bool
+	warned  [clusters]bool
+	blind   bool
 }
 
 const (
@@ -65,6 +73,7 @@ func (w *world) advance(i int, s step) {
 	switch l.phase {
 	case leaderReads:
 		l.base, l.version, l.phase = w.hub.now, w.hub.version, leaderDecides
+		w.survey(l)
 	case leaderDecides:
 		l.next, l.at, l.phase = w.decide(l, s), 0, leaderStores
 		if w.without == ledgerBeforeMember {
@@ -82,6 +91,28 @@ func (w *world) advance(i int, s step) {
 	}
 }
 
+// survey lets a leader that has just started ask all members that can be reached, before it decides anything.
+func (w *world) survey(l *leader) {
+	if l.started {
+		return
+	}
+	l.started = true
+	for m := range w.members {
+		if c := &w.members[m]; c.reachable {
+			l.warned[m], l.cache[m] = l.base.outdated(m, c.share), c.share
+		}
+	}
+}
+
+// outdated says whether a share was decided by another ledger than this one.
+func (s *stored) outdated(m int, told share) bool {
+	revision := s.entries[clusterNames[m]].Revision
+	if !told.exists || revision == 0 {
+		return false
+	}
+	return max(told.revision, told.reportedRevision) > revision || told.revision == revision && told.hard != s.target[m]
+}
+
 // store is the compare-and-swap of the ledger.
 func (w *world) store(i int, l *leader) {
 	if w.without == oldDecisionFenced {
@@ -93,6 +124,12 @@ func (w *world) store(i int, l *leader) {
 		return
 	}
 	w.checkRaise(w.hub.now, l.next)
+	if l.blind { // what it does not know of comes on top of what it hands out
+		w.ghost.beyond = w.ghost.excess
+	}
+	for m := range clusters {
+		w.ghost.counted[m] = w.ghost.counted[m] && (l.next.in[m] || !w.hub.now.in[m])
+	}
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
 	w.hub.put(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
@@ -118,44 +155,77 @@ func (w *world) deliverAll(l *leader) {
 // decide is the round of the controller, up to the write of the ledger.
 func (w *world) decide(l *leader, s step) *stored {
 	book := ledger.New(l.base.budget.list(), l.base.counter, l.base.entries)
-	w.membership(book)
+	unread := !hasRead(book)
+	w.membership(book, unread)
+	l.blind = !w.isWarned(l, book)
+	if w.rebuild(l, book) || unread {
+		w.continueAbove(book)
+	}
 	w.adopt(l, book)
 	for m, cluster := range clusterNames {
 		w.settle(l, book, m, cluster)
 	}
-	if w.without == grantedAtDecision {
-		book = forgetGranted(book)
-	}
+	book = w.forget(book)
 	book.Steer(w.targets(l, s), func(cluster string, name corev1.ResourceName) bool { return w.mayRaise(l, cluster, name) })
 	return w.freeze(l.base, book)
 }
 
+// hasRead says whether any cluster was ever read. Otherwise the ledger is new, or was lost.
+func hasRead(book *ledger.Ledger) bool {
+	for _, cluster := range book.Clusters() {
+		if e, _ := book.Entry(cluster); e.Revision > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // membership joins who is selected, and drops who is not: somebody said that the cluster is destroyed, true or not.
-func (w *world) membership(book *ledger.Ledger) {
+func (w *world) membership(book *ledger.Ledger, unread bool) {
 	for m, cluster := range clusterNames {
 		if w.hub.now.selected[m] {
-			book.Join(cluster, w.hub.now.marked[m] > 0)
+			book.Join(cluster, unread && w.hub.now.marked[m] > 0 && w.without != unreadMayHold)
 		} else {
 			book.Gone(cluster)
 		}
 	}
 }
 
-// adopt looks for a rollback in the cached shares, and reads live the share of every cluster that was never read.
-func (w *world) adopt(l *leader, book *ledger.Ledger) {
+// isWarned says whether a member of the ledger told the leader of a rollback when it started.
+func (w *world) isWarned(l *leader, book *ledger.Ledger) bool {
+	for m, cluster := range clusterNames {
+		if _, ok := book.Entry(cluster); ok && l.warned[m] {
+			return true
+		}
+	}
+	return false
+}
+
+// rebuild looks for a rollback in the cached shares.
+func (w *world) rebuild(l *leader, book *ledger.Ledger) bool {
 	highest := int64(0)
 	for m, cluster := range clusterNames {
 		if seen := l.cache[m].adoptable(); seen != nil && book.RolledBack(cluster, *seen) {
 			highest = max(highest, seen.Revision, seen.InForce)
 		}
 	}
-	if highest > 0 {
-		w.note("rollback seen: %d", highest)
-		book.Rebuild(highest)
+	if highest == 0 || w.without == rebuilding {
+		return false
 	}
-	for _, marker := range w.hub.now.marked { // also of clusters that are not selected any more
+	w.note("rollback seen: %d", highest)
+	book.Rebuild(highest)
+	return true
+}
+
+// continueAbove makes the counter go on above what is marked, also on clusters that are not selected any more.
+func (w *world) continueAbove(book *ledger.Ledger) {
+	for _, marker := range w.hub.now.marked {
 		book.Continue(marker)
 	}
+}
+
+// adopt reads live the share of every cluster that was never read.
+func (w *world) adopt(l *leader, book *ledger.Ledger) {
 	var adopted [clusters]bool
 	for m, cluster := range clusterNames {
 		e, ok := book.Entry(cluster)
@@ -166,7 +236,7 @@ func (w *world) adopt(l *leader, book *ledger.Ledger) {
 		book.Adopt(cluster, l.cache[m].adoptable())
 		adopted[m] = true
 	}
-	w.mark(adopted, book.Revision()-l.base.counter >= ledger.Gap, book.Revision())
+	w.mark(adopted, book.Revision()-l.base.counter >= ledger.Gap, w.revision(book.Revision()))
 }
 
 // mark notes the counter on the Cluster objects that were adopted, before anything is installed or delivered; on all that
@@ -228,12 +298,13 @@ func (w *world) targets(l *leader, s step) []ledger.Target {
 
 // freeze makes a decision a version to store.
 func (w *world) freeze(base *stored, book *ledger.Ledger) *stored {
-	next := &stored{budget: base.budget, counter: book.Revision(), entries: make(map[string]ledger.Entry, clusters)}
+	next := &stored{budget: base.budget, counter: w.revision(book.Revision()), entries: make(map[string]ledger.Entry, clusters)}
 	for m, cluster := range clusterNames {
 		e, ok := book.Entry(cluster)
 		if !ok {
 			continue
 		}
+		e.Revision = w.revision(e.Revision)
 		next.entries[cluster] = e
 		next.in[m] = true
 		next.granted[m], next.target[m] = flat(e.Granted), flat(e.Target)

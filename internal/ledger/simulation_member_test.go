@@ -31,6 +31,8 @@ type quota struct {
 	version            int
 	revision           int64
 	spec, status, used amounts
+	// told is the limit of the share that was enforced, which only the observer sees.
+	told amounts
 }
 
 // state is the quota as the agent sees it.
@@ -89,7 +91,7 @@ func (w *world) writeShare(d delivery) {
 		c.share = share{exists: true, uid: c.share.uid + 1, reported: nothing, used: nothing}
 	}
 	stale := d.revision < c.share.revision || d.revision == c.share.revision && d.hard != c.share.hard
-	if stale && w.without != fencedMemberWrites {
+	if stale && !w.lacks(sharesFenced) {
 		w.note("share %d%v of %s is refused", d.revision, d.hard, clusterNames[d.cluster])
 		return
 	}
@@ -98,38 +100,29 @@ func (w *world) writeShare(d delivery) {
 }
 
 // writeSpec is the guard on the managed ResourceQuota. It says whether the write was let through.
-func (w *world) writeSpec(c *member, revision int64, spec amounts) bool {
+func (w *world) writeSpec(c *member, revision int64, told, spec amounts) bool {
 	q := &c.quota
-	if w.without != fencedMemberWrites && !q.guard(revision, spec) {
+	if !w.guard(q, revision, spec) {
 		return false
 	}
-	for n, used := range q.used {
-		lowered := spec[n] != absent && spec[n] < q.spec[n]
-		if lowered && spec[n] < used && w.without != fencedMemberWrites {
-			w.fail("I3: a limit of %d was written below %d in use", spec[n], used)
-		}
-	}
-	if revision < q.revision && w.without != fencedMemberWrites {
-		w.fail("I4: revision %d was written over %d", revision, q.revision)
-	}
-	q.exists, q.revision, q.spec = true, revision, spec
+	q.exists, q.revision, q.told, q.spec = true, revision, told, spec
 	q.version++
 	return true
 }
 
 // guard lets a write through if the revision does not go down, no limit goes up or away within one revision, and no limit
 // is lowered below what is used.
-func (q *quota) guard(revision int64, spec amounts) bool {
-	if revision < q.revision {
+func (w *world) guard(q *quota, revision int64, spec amounts) bool {
+	if revision < q.revision && !w.lacks(revisionsGuarded) {
 		return false
 	}
 	for n, limit := range spec {
 		raised := q.spec[n] != absent && (limit == absent || limit > q.spec[n])
-		if revision == q.revision && raised {
+		if revision == q.revision && raised && !w.lacks(raisesGuarded) {
 			return false
 		}
 		lowered := limit != absent && limit < q.spec[n]
-		if lowered && limit < q.used[n] {
+		if lowered && limit < q.used[n] && !w.lacks(usageGuarded) {
 			return false
 		}
 	}
@@ -143,7 +136,7 @@ func (w *world) writeStatus(m int, status amounts) bool {
 	for n, limit := range status {
 		above := limit != absent && (q.spec[n] == absent || limit > q.spec[n]) && limit != q.status[n]
 		out := limit == absent && q.status[n] != absent && q.spec[n] != absent
-		if (above || out) && w.without != fencedMemberWrites {
+		if (above || out) && !w.lacks(statusFenced) {
 			return false
 		}
 	}

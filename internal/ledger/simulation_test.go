@@ -141,7 +141,6 @@ func newWorld(without protection, s step) *world {
 		w.hub.now.selected[m] = m == 0 || s>>m&1 == 1
 		c.running[0] = int64(s>>(8+4*m)) % 4
 	}
-	w.ghost.ceiling = w.hub.now.budget
 	w.hub.past = append(w.hub.past, w.hub.now)
 	return w
 }
