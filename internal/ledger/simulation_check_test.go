@@ -20,6 +20,8 @@ type ghost struct {
 	excess [clusters]amounts
 	// beyond is the part of the excess that comes on top of the budget: nobody could know of it when the budget was handed out.
 	beyond [clusters]amounts
+	// unnoticed says that the hub was restored, and that no ledger was stored since by a leader that was told so.
+	unnoticed bool
 	// counted says who was selected or in the ledger at the last step.
 	counted [clusters]bool
 	// seen is what the members' stores showed last.
@@ -37,11 +39,24 @@ func (g *ghost) found(m, n int, used int64) {
 
 // restored notes that the ledger may be out of date: of what is held, or may be, nothing was given back by that, and nothing is added.
 func (g *ghost) restored(w *world) {
+	g.unnoticed = true
 	for n := range resources {
 		g.bound[n] = max(g.bound[n], w.possible(n))
 		for m := range clusters {
 			g.excess[m][n] = max(g.excess[m][n], w.potential(m, n))
 		}
+	}
+}
+
+// stores has a leader store a ledger: where nobody told it of a restore, what it does not know of comes on top of what it hands out.
+// Who leaves is counted anew if it comes back.
+func (g *ghost) stores(old *stored, l *leader) {
+	if g.unnoticed && l.blind {
+		g.beyond = g.excess
+	}
+	g.unnoticed = g.unnoticed && l.blind
+	for m := range clusters {
+		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m])
 	}
 }
 

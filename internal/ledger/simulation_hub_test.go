@@ -124,12 +124,7 @@ func (w *world) store(i int, l *leader) {
 		return
 	}
 	w.checkRaise(w.hub.now, l.next)
-	if l.blind { // what it does not know of comes on top of what it hands out
-		w.ghost.beyond = w.ghost.excess
-	}
-	for m := range clusters {
-		w.ghost.counted[m] = w.ghost.counted[m] && (l.next.in[m] || !w.hub.now.in[m])
-	}
+	w.ghost.stores(w.hub.now, l)
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
 	w.hub.put(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
