@@ -49,19 +49,18 @@ func writeResults(list []result) error {
 // preamble is what stands above the table in docs/safety.md.
 const preamble = `# Safety under attack
 
-Written by ` + "`make safety`" + `, which runs the end-to-end scenarios: a hub and three members that are real control planes on one machine, one
-of them with two API servers, and the whole product on them. Where a load is given, writers created and deleted pods as fast as the API
-servers answered, while the faults were injected and limits moved; a request that got another answer than these two, or none, has
-failed. There are no nodes, but for the scenario of full ones: pods exist, which is what
-quota counts, and do not run. The quota controllers recount everything each minute, not every five: they keep the charge of a pod that
-failed to be made until then. An observer that shares no code with the product watches every version of every
-ResourceQuota. Excess is by how much the sum over members of max(status.hard, status.used) was above the budget (after a cut: above what
-was granted before). *Proved* is what no delay of a watch can explain; *by arrival alone* may be such a delay. *Native overcharge* is what
-native quota charged above its own limit, whoever had written that. *Existed* is the largest count of what really existed, object by
-object, over all members: taken once all requests of the writers were answered, and before anything of theirs was deleted; next to it
-the budget then (after a cut: what was granted before). A scenario is ok if nothing was proved, if no more existed than that and what
-native quota overcharged, if it ended settled, and if the pods that were made before the faults, to see whether anybody touches them,
-were still there.
+Written by ` + "`make safety`" + `, which runs the end-to-end scenarios: a hub and three members that are real control planes on one machine, one of
+them with two API servers, and the whole product on them. Where a load is given, writers created and deleted pods as fast as the API servers
+answered, while the faults were injected and limits moved; a request that got another answer than these two, or none, has failed. There are
+no nodes, but for the scenario of full ones: pods exist, which is what quota counts, and do not run. The quota controllers recount
+everything each minute, not every five: they keep the charge of a pod that failed to be made until then. An observer that shares no code
+with the product watches every version of every ResourceQuota. Excess is by how much the sum over members of max(status.hard, status.used)
+was above the budget (after a cut: above what was granted before). *Proved* is what no delay of a watch can explain; *by arrival alone* may
+be such a delay. *Native overcharge* is what native quota charged above its own limit, whoever had written that. *Existed* is the largest
+count of what really existed, object by object, over all members: taken once all requests of the writers were answered, and before anything
+of theirs was deleted; next to it the budget then (after a cut: what was granted before). A scenario is ok if nothing was proved, if no more
+existed than that and what native quota overcharged, if it ended settled, and if the pods that were made before the faults, to see whether
+anybody touches them, were still there.
 
 The last two columns are what the same kind of observer saw, right after and on the same fleet, of plain ResourceQuotas in a namespace
 where fedquota has no part, under the same writers: under the storm until they had half as many requests answered, else for 100 requests
