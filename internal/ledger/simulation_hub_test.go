@@ -200,7 +200,7 @@ func (w *world) isWarned(l *leader, book *ledger.Ledger) bool {
 func (w *world) rebuild(l *leader, book *ledger.Ledger) bool {
 	highest := int64(0)
 	for m, cluster := range clusterNames {
-		if seen := l.cache[m].adoptable(); seen != nil && book.RolledBack(cluster, *seen) {
+		if seen := l.cache[m].adoptable(); seen != nil && (book.RolledBack(cluster, *seen) || l.isAhead(cluster, *seen)) {
 			highest = max(highest, seen.Revision, seen.InForce)
 		}
 	}
@@ -210,6 +210,13 @@ func (w *world) rebuild(l *leader, book *ledger.Ledger) bool {
 	w.note("rollback seen: %d", highest)
 	book.Rebuild(highest)
 	return true
+}
+
+// isAhead is that of the controller: a name that came into the budget has given the entry a revision of this round, which may be the
+// one that the share has of another ledger.
+func (l *leader) isAhead(cluster string, seen ledger.Share) bool {
+	stored := l.base.entries[cluster].Revision
+	return stored > 0 && max(seen.Revision, seen.InForce) > stored
 }
 
 // continueAbove makes the counter go on above what is marked, also on clusters that are not selected any more.
