@@ -149,7 +149,7 @@ func above(e ledger.Entry) string { return "more is used than its target of " + 
 // held names the resources that a cluster that leaves has not let go, if any.
 func held(e ledger.Entry) string {
 	if names := excess(e); names != "" {
-		return "it still uses " + names
+		return "it has not given back " + names
 	}
 	return ""
 }

@@ -80,7 +80,7 @@ func TestStateOf(t *testing.T) {
 		"on its way":       {entry: entry(3, 5, 7), member: member{selected: true, share: shareOf(2, "7", "1")}, want: "Settling"},
 		"no share yet":     {entry: entry(3, 5, 5), member: member{selected: true}, want: "Settling"},
 		"above its target": {entry: entry(3, 5, 7), member: member{selected: true, share: shareOf(3, "7", "7")}, want: "Draining", message: "more is used than its target of pods"},
-		"leaving":          {entry: entry(3, 0, 7), member: member{share: shareOf(3, "7", "7")}, want: "Leaving", message: "it still uses pods"},
+		"leaving":          {entry: entry(3, 0, 7), member: member{share: shareOf(3, "7", "7")}, want: "Leaving", message: "it has not given back pods"},
 		"about to be gone": {entry: entry(3, 0, 0), member: member{share: shareOf(3, "0", "0")}, want: "Leaving"},
 		"held back":        {entry: entry(3, 5, 5), member: member{selected: true, heldBack: obstacle{reason: "Refused", message: "no room"}}, want: "NotReady", message: "no room"},
 		"unknown resource": {entry: entry(3, 5, 5), member: member{selected: true, share: shareOf(3, "5", "1", enforced("UnknownResource"))}, want: "NotReady", message: "because of UnknownResource"},
