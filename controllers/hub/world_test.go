@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -244,6 +245,16 @@ func (w *world) act() bool {
 		acted = w.agents[name].act() || acted
 	}
 	return acted
+}
+
+// message returns what a condition says.
+func (w *world) message(condition string) string {
+	w.t.Helper()
+	c := apimeta.FindStatusCondition(w.quota().Status.Conditions, condition)
+	if c == nil {
+		w.t.Fatalf("no condition %s", condition)
+	}
+	return c.Message
 }
 
 // ledger returns the entries, each as "cluster target/granted state" of one resource name.
