@@ -24,8 +24,8 @@ import (
 const nodePatience = 32 * time.Second
 
 // testNodes has a ReplicaSet in north want more than the nodes of north hold. Its pods are admitted until some of them have
-// waited for a node in vain: from then on north is raised no more, neither for its demand nor for headroom, west has what it
-// wants, and north is raised again once it has nodes for all.
+// waited for a node in vain and more are wanted: from then on north is raised no more, neither for its demand nor for headroom,
+// west has what it wants, and north is raised again once it has nodes for all.
 func testNodes(t *testing.T, w *world) {
 	s := newScenario(t, w, "nodes", budget("30", "60"))
 	nodes := s.schedule(north, 2, "2500m")
@@ -43,11 +43,13 @@ func testNodes(t *testing.T, w *world) {
 	})
 	bound, _, err := s.placed(t.Context(), north, "web")
 	s.must(err)
-	before, err := s.quota(t.Context(), north)
-	s.must(err)
 
 	s.must(s.tryScale(t.Context(), north, "web", 25))
-	s.eventually("north to say that its nodes are full", func(ctx context.Context) error { return s.nodesFull(ctx, north, true) })
+	s.eventually("north to say that its nodes are full", func(ctx context.Context) error {
+		return errors.Join(s.nodesFull(ctx, north, true), s.settled(ctx))
+	})
+	before, err := s.quota(t.Context(), north)
+	s.must(err)
 	s.holds("north to be raised for nothing", 6*time.Second, func(ctx context.Context) error { return s.notAbove(ctx, north, before) })
 	s.deploy(west, "web", 15, "1")
 	s.runs(west, "web", 15)

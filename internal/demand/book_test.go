@@ -232,6 +232,10 @@ func TestDemand(t *testing.T) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.Hold(key, demand.Owner{Kind: "Secret", Name: "s"}, nil, amount.List{"secrets": 1}, start)
 		}, after: 30 * time.Second, want: amount.List{"secrets": 1}, full: true},
+		"pods that no node has room for, and more of them that fit": {happens: func(b *demand.Book) {
+			b.SetPod(stuck("web", "1"), start)
+			b.SetWorkload(workload(3), start.Add(30*time.Second))
+		}, after: 30 * time.Second, want: none, full: true},
 		"pods that no node has room for, and no more of them": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(1), start)
 			b.SetPod(stuck("web", "1"), start)

@@ -81,14 +81,16 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		}
 		*pending = true
 		unit, asked := w.asks(share, refusals)
-		if !asked && !w.stopped(now) {
+		shape := ns.shape(w)
+		// A workload whose pods find no node makes progress in vain: it would fill any headroom with more of them.
+		if !asked && !w.stopped(now) && !ns.full(w.Owner, shape, now) {
 			continue
 		}
 		if exceeds(unit, budget) || w.futile(share, unit, now) {
 			continue
 		}
 		amounts := amount.Max(needs[w.Owner].Amounts, unit.Times(w.missing))
-		needs[w.Owner] = need{Need: Need{Amounts: amounts, Unit: unit}, pod: ns.shape(w)}
+		needs[w.Owner] = need{Need: Need{Amounts: amounts, Unit: unit}, pod: shape}
 	}
 	return needs
 }
