@@ -202,6 +202,11 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
 	},
 	{
+		protection: "a member whose nodes are full says so while more pods fit, too",
+		file:       "internal/demand/needs.go", old: " && !ns.full(w.Owner, shape, now)", new: "",
+		pkg: "internal/demand", test: "TestDemand/pods_that_no_node_has_room_for,_and_more_of_them_that_fit",
+	},
+	{
 		protection: "a member whose usage is not known is not raised",
 		file:       decideFile, old: "return m.counts(name) && m.follows()", new: "return m.follows()",
 		pkg: hubTests, test: "TestNameThatIsNeverReported",

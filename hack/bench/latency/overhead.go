@@ -34,7 +34,7 @@ const (
 
 	addedByNoise   = "native quota, again, over native quota"
 	addedByCall    = "the call of any webhook: one that allows all, over native quota"
-	addedByAgent   = "what the agent does in the background: Off over native quota"
+	addedByFence   = "the fence, and the agent in the background: Off over native quota"
 	addedByWebhook = "the webhook: Hold over Off"
 	addedByBoth    = "Hold over native quota"
 )
@@ -81,7 +81,7 @@ func overhead(ctx context.Context, r *rig.Rig, rounds int) ([]latency, []added, 
 	return table, []added{
 		differences(addedByNoise, took[control], took[native]),
 		differences(addedByCall, took[idle], took[native]),
-		differences(addedByAgent, took[off], took[native]),
+		differences(addedByFence, took[off], took[native]),
 		differences(addedByWebhook, took[hold], took[off]),
 		differences(addedByBoth, took[hold], took[native]),
 	}, nil
