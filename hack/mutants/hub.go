@@ -203,7 +203,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full says so while more pods fit, too",
-		file:       "internal/demand/needs.go", old: " && !ns.full(w.Owner, shape, now)", new: "",
+		file:       "internal/demand/needs.go", old: "w.stopped(now) || ns.full(w.Owner, shape, now)", new: "w.stopped(now)",
 		pkg: "internal/demand", test: "TestDemand/pods_that_no_node_has_room_for,_and_more_of_them_that_fit",
 	},
 	{

@@ -82,8 +82,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		*pending = true
 		unit, asked := w.asks(share, refusals)
 		shape := ns.shape(w)
-		// A workload whose pods find no node makes progress in vain: it would fill any headroom with more of them.
-		if !asked && !w.stopped(now) && !ns.full(w.Owner, shape, now) {
+		if !asked && !ns.idles(w, shape, now) {
 			continue
 		}
 		if exceeds(unit, budget) || w.futile(share, unit, now) {
@@ -124,6 +123,11 @@ func (w *workload) asks(share *quotav1alpha1.QuotaShare, refusals map[Owner]*ref
 		return unit, true
 	}
 	return w.unit(share), false
+}
+
+// idles says whether a workload makes no progress, or none that helps it: pods that find no node would fill any headroom.
+func (ns *namespace) idles(w *workload, shape *Shape, now time.Time) bool {
+	return w.stopped(now) || ns.full(w.Owner, shape, now)
 }
 
 // stopped says whether the workload has made no progress for a while, though it waits for no pod of its own.
