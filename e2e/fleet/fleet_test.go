@@ -158,7 +158,7 @@ func testProgram(t *testing.T, f *fleet.Fleet) {
 	p, err := f.Run(t.Context(), fleet.Program{
 		Name: "greeter",
 		Path: "/bin/sh",
-		Args: []string{"-c", `echo "$GREETING"; read -r _ </dev/zero`},
+		Args: []string{"-c", `echo "$GREETING"; exec sleep 3600`},
 		Env:  []string{"GREETING=hello"},
 	})
 	if err != nil {

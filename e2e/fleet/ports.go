@@ -2,11 +2,13 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 const (
@@ -20,11 +22,17 @@ const (
 	portTries = 5
 )
 
-// FreePort returns a loopback port that nobody listens on now.
+// given are the ports that FreePort has returned: whoever got one may not listen yet, or be down for a while.
+var given sync.Map
+
+// FreePort returns a loopback port that nobody listens on now, and that it has not returned before.
 func FreePort(ctx context.Context) (int, error) {
-	var err error
+	err := errors.New("all that were tried are given to others")
 	for range portTries {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
+		}
 		var listener net.Listener
 		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 		if err == nil {
