@@ -16,7 +16,8 @@ import (
 func (c *chaos) lanes(t *testing.T, snapshot string) []lane {
 	lanes := []lane{
 		sharing(&c.acting, c.processes("hub manager", c.HubManager)), sharing(&c.acting, c.processes("second hub manager", c.spareHub(t))),
-		c.stalls("API server of the hub", c.Hub.Process(fleet.APIServer)), c.stalls("etcd of the hub", c.Hub.Process(fleet.Etcd)),
+		sharing(&c.acting, c.stalls("API server of the hub", c.Hub.Process(fleet.APIServer))),
+		sharing(&c.acting, c.stalls("etcd of the hub", c.Hub.Process(fleet.Etcd))),
 		c.processes("second agent of east", c.spareAgent(t, east)), c.processes("second agent of west", c.spareAgent(t, west)),
 		c.stalls("second API server of east", c.Member(east).Process(fleet.SecondAPIServer)),
 		c.rollback(snapshot), c.losses(), c.recreation(), c.budgets(), c.rules(), c.modes(),
