@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -217,7 +218,7 @@ func testClusterDeleted(t *testing.T, w *world) {
 		}
 		for _, c := range fq.Status.Clusters {
 			granted := c.Granted[cpu]
-			if c.Name == north && granted.String() != "5" {
+			if c.Name == north && granted.Cmp(resource.MustParse("5")) < 0 {
 				return errors.New("north is granted " + granted.String())
 			}
 		}

@@ -265,7 +265,10 @@ func testRemoval(t *testing.T, w *world) {
 			s.create(budget("30", "60"), func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Removal.Policy = policy })
 			s.split(sample)
 			s.witness(2)
-			s.used(east, cpu, "200m")
+			for _, member := range s.names() {
+				s.used(member, cpu, "200m")
+				s.used(member, pods, "2")
+			}
 			s.judge()
 			fq, err := s.federatedQuota(s.Context())
 			s.must(err)
