@@ -45,9 +45,8 @@ func testNodes(t *testing.T, w *world) {
 	s.must(err)
 
 	s.must(s.tryScale(t.Context(), north, "web", 25))
-	s.eventually("north to say that its nodes are full", func(ctx context.Context) error {
-		return errors.Join(s.nodesFull(ctx, north, true), s.settled(ctx))
-	})
+	s.eventually("north to say that its nodes are full", func(ctx context.Context) error { return s.nodesFull(ctx, north, true) })
+	s.rest("north to have what it gets")
 	before, err := s.quota(t.Context(), north)
 	s.must(err)
 	s.holds("north to be raised for nothing", 6*time.Second, func(ctx context.Context) error { return s.notAbove(ctx, north, before) })
