@@ -16,7 +16,7 @@ import (
 const (
 	pollInterval = 25 * time.Millisecond
 	// patience is how long anything may take that is bound to come.
-	patience = 3 * time.Minute
+	patience = 6 * time.Minute
 
 	cpu  = corev1.ResourceRequestsCPU
 	pods = corev1.ResourcePods
