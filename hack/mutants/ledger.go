@@ -86,7 +86,7 @@ var ledgerMutants = []mutant{
 	},
 	{
 		protection: "adopt: a share that was found may be enforcing anything until it confirms",
-		file:       stepsFile, old: "		e.Granted = amount.Max(unknown(l.budget), e.Granted)\n", new: "		e.Granted = amount.Max(share.Hard.Only(l.budget), e.Granted)\n",
+		file:       stepsFile, old: "		e.Granted = unknown(amount.Max(l.budget, e.Granted))\n", new: "		e.Granted = amount.Max(share.Hard.Only(l.budget), e.Granted)\n",
 		pkg: ledgerTests, test: "TestSteps/adopt:_a_share_that_is_in_force_keeps_its_limit,_far_above_all_that_was_seen",
 	},
 	{
@@ -100,6 +100,16 @@ var ledgerMutants = []mutant{
 		pkg: ledgerTests, test: "TestSteps/adopt:_an_old_share_in_the_place_of_a_newer_one_that_is_in_force",
 	},
 	{
+		protection: "adopt: a share that was found may have given a name that has left the budget, too",
+		file:       stepsFile, old: "		e.Granted = unknown(amount.Max(l.budget, e.Granted))\n", new: "		e.Granted = amount.Max(unknown(l.budget), e.Granted)\n",
+		pkg: ledgerTests, test: "TestSteps/adopt:_a_share_may_have_given_a_name_that_has_left_the_budget",
+	},
+	{
+		protection: "rebuild: a cluster may hold a name that has left the budget, too",
+		file:       stepsFile, old: "unknown(amount.Max(l.budget, e.Granted)), Target", new: "amount.Max(unknown(l.budget), e.Granted), Target",
+		pkg: ledgerTests, test: "TestSteps/rebuild:_nothing_is_known_of_a_name_that_has_left_the_budget",
+	},
+	{
 		protection: "rollback: a higher revision in a member is noticed",
 		file:       stepsFile, old: "seen.highest() > e.Revision || ", new: "",
 		pkg: ledgerTests, test: "TestRolledBack/a_newer_share",
@@ -111,7 +121,7 @@ var ledgerMutants = []mutant{
 	},
 	{
 		protection: "rollback: every cluster counts as unread",
-		file:       stepsFile, old: "Entry{Granted: amount.Max(unknown(l.budget), e.Granted),", new: "Entry{Granted: e.Granted,",
+		file:       stepsFile, old: "Entry{Granted: unknown(amount.Max(l.budget, e.Granted)),", new: "Entry{Granted: e.Granted,",
 		pkg: ledgerTests, test: "TestSteps/rebuild:_nobody_is_known_any_more",
 	},
 	{

@@ -73,7 +73,7 @@ func (l *Ledger) Adopt(cluster string, share *Share) {
 	}
 	if share != nil {
 		l.Continue(share.highest())
-		e.Granted = amount.Max(unknown(l.budget), e.Granted)
+		e.Granted = unknown(amount.Max(l.budget, e.Granted))
 	}
 	if share != nil && share.InForce == share.Revision {
 		for name := range l.budget {
@@ -207,12 +207,13 @@ func (l *Ledger) RolledBack(cluster string, seen Share) bool {
 }
 
 // Rebuild continues above the highest revision seen after a rollback. Every entry may be out of date, so every cluster
-// counts as unread, and may hold anything: it is to be adopted anew, and until it has confirmed that nobody is raised.
+// counts as unread, and may hold anything, also of a name that has left the budget and may come back: it is to be adopted anew, and
+// until it has confirmed that nobody is raised.
 func (l *Ledger) Rebuild(highest int64) {
 	l.sums = nil
 	l.Continue(max(highest, l.revision+1)) // decisions of the lost ledger may be on their way, whatever was seen of it
 	for cluster, e := range l.entries {
-		l.entries[cluster] = Entry{Granted: amount.Max(unknown(l.budget), e.Granted), Target: zero(l.budget)}
+		l.entries[cluster] = Entry{Granted: unknown(amount.Max(l.budget, e.Granted)), Target: zero(l.budget)}
 	}
 }
 

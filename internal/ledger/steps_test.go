@@ -107,6 +107,15 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Continue(50); l.Continue(49); l.Adopt("a", nil) },
 			want:   state{51 + gap, entries{"a": entry(51+gap, unknown, 0)}},
 		},
+		"adopt: a share may have given a name that has left the budget": {
+			before: entries{"a": {Granted: amount.List{pods: 0, cpu: 0}, Target: amount.List{pods: 0}}},
+			step: func(l *ledger.Ledger) {
+				l.Adopt("a", &ledger.Share{Revision: 9, Hard: amount.List{pods: 30, cpu: 9}, InForce: 9})
+			},
+			want: state{11, entries{
+				"a": {Revision: 11, Granted: amount.List{pods: unknown, cpu: unknown}, Target: amount.List{pods: 30}},
+			}},
+		},
 		"adopt: once only": {
 			before: entries{"a": entry(7, 5, 4)},
 			step:   func(l *ledger.Ledger) { l.Adopt("a", nil); l.Adopt("nobody", nil) },
@@ -270,6 +279,13 @@ func TestSteps(t *testing.T) {
 			before: entries{"a": entry(7, 60, 20), "b": entry(0, 0, 0)},
 			step:   func(l *ledger.Ledger) { l.Rebuild(30) },
 			want:   state{30 + gap, entries{"a": entry(0, unknown, 0), "b": entry(0, unknown, 0)}},
+		},
+		"rebuild: nothing is known of a name that has left the budget": {
+			before: entries{"a": {Revision: 7, Granted: amount.List{pods: 60, cpu: 2}, Target: amount.List{pods: 20}}},
+			step:   func(l *ledger.Ledger) { l.Rebuild(30) },
+			want: state{30 + gap, entries{
+				"a": {Granted: amount.List{pods: unknown, cpu: unknown}, Target: amount.List{pods: 0}},
+			}},
 		},
 		"rebuild: the counter never goes back": {
 			step: func(l *ledger.Ledger) { l.Rebuild(9) },
