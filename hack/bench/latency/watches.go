@@ -23,8 +23,8 @@ type state struct {
 }
 
 type memberState struct {
-	told, demand, reported int64 // by the share: the limit told, the demand, and the limit reported
-	hard, used             int64 // by the ResourceQuota, in force
+	told, demand, reported, stated int64 // by the share: the limit told, the demand, and the limit and the usage reported
+	hard, used                     int64 // by the ResourceQuota, in force
 }
 
 // free is what the ledger could grant at once.
@@ -36,10 +36,11 @@ func (s *state) free() int64 {
 	return free
 }
 
-// atRest says whether nothing is used, asked for or on its way.
+// atRest says whether nothing is used, asked for or on its way. A report of usage alone may be on its way for a second: until then the
+// hub takes nothing from whoever has just become idle.
 func (s *state) atRest() bool {
 	for name, m := range s.members {
-		if m.used != 0 || m.demand != 0 || m.told != m.hard || m.reported != m.hard || s.granted[name] != m.hard {
+		if m.used != 0 || m.stated != 0 || m.demand != 0 || m.told != m.hard || m.reported != m.hard || s.granted[name] != m.hard {
 			return false
 		}
 	}
@@ -78,7 +79,8 @@ func watchAll(ctx context.Context, r *rig.Rig, members []string) (*watches, erro
 func (w *watches) followMember(ctx context.Context, c client.WithWatch, name string) error {
 	err := w.follow(ctx, c, &quotav1alpha1.QuotaShareList{}, func(object any, s *state) {
 		share, m := object.(*quotav1alpha1.QuotaShare), s.members[name]
-		m.told, m.demand, m.reported = milli(share.Spec.Hard), milli(share.Status.Demand), milli(share.Status.Hard)
+		m.told, m.demand = milli(share.Spec.Hard), milli(share.Status.Demand)
+		m.reported, m.stated = milli(share.Status.Hard), milli(share.Status.Used)
 		if share.Status.Revision != share.Spec.Revision {
 			m.reported = -1
 		}
