@@ -37,6 +37,10 @@ const (
 	// whether the API server judges by what is stored.
 	EchoAnnotation = "quota.fedquota.io/echo"
 
+	// HubFieldManager is the field manager that the hub states when it writes a QuotaShare: it may be the same user in a member as
+	// an administrator. The share policy there refuses who does not state it.
+	HubFieldManager = "fedquota-hub"
+
 	// HubLease is the name of the Lease, in the namespace of a member's agent, that the hub renews while it is there. It is not
 	// the one of the hub's own leader election: a hub may be a member as well.
 	HubLease = "fedquota-hub-heartbeat"

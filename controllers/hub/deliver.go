@@ -71,7 +71,7 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 
 // write creates or updates a share, once the Cluster is marked.
 func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error {
-	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
+	c, err := r.writer(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -85,6 +85,15 @@ func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error 
 	}
 	r.historyOf(s, m).tell(s.now)
 	return err
+}
+
+// writer returns a client of a member that says with each write that it is the hub's, as the share policy there demands.
+func (r *QuotaReconciler) writer(ctx context.Context, m *member) (client.Client, error) {
+	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
+	if err != nil {
+		return nil, err
+	}
+	return client.WithFieldOwner(c, quotav1alpha1.HubFieldManager), nil
 }
 
 // upToDate says whether the share of a member says what it should. A share of a higher revision is none of ours to write.

@@ -209,15 +209,15 @@ func (r *QuotaReconciler) readShare(parent context.Context, s *scope, m *member,
 	if err := m.take(share, err, s); err != nil || !m.lacksNamespace() {
 		return err
 	}
-	return r.confirmMissing(parent, s, m, key)
+	return r.confirmMissing(parent, s, m)
 }
 
 // confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may have
 // written the share since, and an entry ends by what is seen. The API server says so before it looks at the share.
-func (r *QuotaReconciler) confirmMissing(ctx context.Context, s *scope, m *member, key client.ObjectKey) error {
+func (r *QuotaReconciler) confirmMissing(ctx context.Context, s *scope, m *member) error {
 	ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 	defer cancel()
-	c, err := r.Members.GetUncachedClient(ctx, key)
+	c, err := r.writer(ctx, m)
 	if err != nil {
 		return err
 	}

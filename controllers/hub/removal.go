@@ -18,7 +18,7 @@ func (r *QuotaReconciler) remove(ctx context.Context, s *scope, m *member) error
 	if told != "" && !m.share.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
+	c, err := r.writer(ctx, m)
 	if err != nil {
 		return err
 	}

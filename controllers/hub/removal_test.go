@@ -166,6 +166,30 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
+// TestHubSaysWhoWrites demands that a share is created, updated and removed by the hub's field manager, as the share policy of a
+// member does.
+func TestHubSaysWhoWrites(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.edit(eastOnly)
+	w.round()
+	w.act()
+	w.agents["west"].down = true
+	for range 4 {
+		w.round()
+	}
+	share := w.share("west")
+	if share.DeletionTimestamp.IsZero() {
+		t.Fatal("the share of west is not deleted")
+	}
+	for _, written := range share.ManagedFields {
+		if written.Subresource == "" && written.Manager != "fedquota-hub" {
+			t.Errorf("%s has written %s", written.Manager, written.FieldsV1)
+		}
+	}
+}
+
 // TestRefusedRemoval says why a share is still there.
 func TestRefusedRemoval(t *testing.T) {
 	for _, verb := range []string{"patch", "delete"} {

@@ -43,7 +43,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "an entry ends by a missing namespace that is seen, not remembered",
-		file:       observeFile, old: "	return r.confirmMissing(parent, s, m, key)\n", new: "	return nil\n",
+		file:       observeFile, old: "	return r.confirmMissing(parent, s, m)\n", new: "	return nil\n",
 		pkg: hubTests, test: "TestNamespaceMissingBefore",
 	},
 	{
