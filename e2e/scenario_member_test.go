@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,14 +157,19 @@ func testMeddling(t *testing.T, w *world) {
 	}
 	s.settle()
 
-	// A share lowered by hand: a revision of the future is refused by nobody, and taken for a ledger that was rolled back.
+	// A share lowered by hand, by somebody who says that they are the hub: a revision of the future is then refused by nobody, and
+	// taken for a ledger that was rolled back.
 	s.fault("share rewritten by hand in west, at a revision of the future")
 	share := &quotav1alpha1.QuotaShare{}
 	s.must(s.member(west).Get(s.Context(), s.key, share))
 	stored := share.DeepCopy()
 	share.Spec.Revision += 1000
 	share.Spec.Hard[cpu] = resource.MustParse("7")
-	s.must(s.member(west).Patch(s.Context(), share, client.MergeFrom(stored)))
+	byHand := s.member(west).Patch(s.Context(), share.DeepCopy(), client.MergeFrom(stored))
+	if !apierrors.IsForbidden(byHand) || !strings.Contains(byHand.Error(), "fedquota-share") {
+		s.Errorf("a share rewritten by hand: got %v, want a refusal by fedquota-share", byHand)
+	}
+	s.must(s.member(west).Patch(s.Context(), share, client.MergeFrom(stored), client.FieldOwner(quotav1alpha1.HubFieldManager)))
 	s.endStorms()
 	s.eventually("a revision above it", func(ctx context.Context) error {
 		fq, err := s.federatedQuota(ctx)

@@ -95,7 +95,7 @@ func install(ctx context.Context) error {
 	}
 	for _, path := range []string{
 		"rbac/agent/role.yaml", "rbac/agent/service_account.yaml", "rbac/agent/leader_election_role.yaml", "rbac/agent/bindings.yaml",
-		"member/policy/guard.yaml", "member/policy/fence.yaml",
+		"member/policy/guard.yaml", "member/policy/fence.yaml", "member/policy/share.yaml",
 	} {
 		if err := apply(ctx, c, "../../config/"+path); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -112,7 +112,8 @@ func install(ctx context.Context) error {
 		dry := client.NewDryRunClient(c)
 		label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"quota.fedquota.io/managed":"true"}}}`))
 		guard, fence := dry.Patch(ctx, canary.DeepCopy(), label), dry.Status().Patch(ctx, canary.DeepCopy(), label)
-		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence), nil
+		share := dry.Create(ctx, newShare(systemNamespace))
+		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(share), nil
 	})
 }
 
@@ -192,6 +193,12 @@ func as(t *testing.T, user string) client.WithWatch {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// asHub returns a client that says that it is the hub's.
+func asHub(t *testing.T) client.Client {
+	t.Helper()
+	return client.WithFieldOwner(as(t, admin), "fedquota-hub")
 }
 
 // newNamespace returns the name of a new namespace.

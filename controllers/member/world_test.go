@@ -32,7 +32,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, canary: newAviary(t).settle(), hub: as(t, admin)}
+	w := &world{t: t, canary: newAviary(t).settle(), hub: asHub(t)}
 	w.clock = w.canary.clock
 	w.key = client.ObjectKey{Namespace: newNamespace(t), Name: "compute"}
 	w.agent = w.newAgent()

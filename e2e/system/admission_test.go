@@ -35,6 +35,8 @@ const (
 // member is a member with an agent and no hub manager: the test writes shares as the hub would.
 type member struct {
 	client.WithWatch
+	// hub says that it is the hub's.
+	hub    client.Client
 	system *system.System
 	plane  *fleet.ControlPlane
 }
@@ -72,6 +74,7 @@ func startMember(t *testing.T) *member {
 	if m.WithWatch, err = client.NewWithWatch(config, client.Options{Scheme: system.Scheme()}); err != nil {
 		t.Fatal(err)
 	}
+	m.hub = client.WithFieldOwner(m.WithWatch, quotav1alpha1.HubFieldManager)
 	m.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}})
 	m.startAgent(t)
 	return m
@@ -101,6 +104,14 @@ func (m *member) startAgent(t *testing.T) {
 func (m *member) create(t *testing.T, object client.Object) {
 	t.Helper()
 	if err := m.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tell creates a share as the hub would.
+func (m *member) tell(t *testing.T, share *quotav1alpha1.QuotaShare) {
+	t.Helper()
+	if err := m.hub.Create(t.Context(), share); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -161,7 +172,7 @@ func (m *member) raise(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu
 	stored := share.DeepCopy()
 	share.Spec.Revision++
 	share.Spec.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse(cpu), "pods": resource.MustParse(pods)}
-	return m.Patch(ctx, share, client.MergeFrom(stored))
+	return m.hub.Patch(ctx, share, client.MergeFrom(stored))
 }
 
 // raiseOnDemand raises a share once it states a demand for CPUs, as the hub would, and returns what was stated first.
@@ -207,7 +218,7 @@ func podSpec(cpu string) corev1.PodSpec {
 func TestAdmission(t *testing.T) {
 	m := startMember(t)
 	s := share("compute", "2", "10")
-	m.create(t, s)
+	m.tell(t, s)
 	m.enforced(t, s)
 
 	t.Run("fits", func(t *testing.T) { m.create(t, pod("first", "1")) })

@@ -45,7 +45,7 @@ func (m *member) raiseAsleep(t *testing.T, mode quotav1alpha1.PokeMode, name str
 	t.Helper()
 	s := share("compute", "1", "1")
 	s.Spec.Admission = quotav1alpha1.Admission{WaitMilliseconds: ptr.To[int32](100), Poke: mode}
-	m.create(t, s)
+	m.tell(t, s)
 	m.enforced(t, s)
 	m.create(t, replicaSet(name, 4))
 	m.pods(t, name, 1)
@@ -93,7 +93,7 @@ func (m *member) remove(t *testing.T, s *quotav1alpha1.QuotaShare, name string) 
 	stored := s.DeepCopy()
 	s.Annotations = map[string]string{quotav1alpha1.RemovalAnnotation: string(quotav1alpha1.RemovalDelete)}
 	s.Finalizers = []string{quotav1alpha1.Finalizer}
-	if err := m.Patch(t.Context(), s, client.MergeFrom(stored)); err != nil {
+	if err := m.hub.Patch(t.Context(), s, client.MergeFrom(stored)); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.Delete(t.Context(), s); err != nil {
@@ -126,7 +126,7 @@ func TestKinds(t *testing.T) {
 	for name := range kinds {
 		s.Spec.Hard[name] = resource.MustParse("0")
 	}
-	m.create(t, s)
+	m.tell(t, s)
 	m.inForce(t, s)
 	for name, object := range kinds {
 		t.Run(string(name), func(t *testing.T) {
@@ -166,7 +166,7 @@ func (m *member) raiseName(ctx context.Context, share *quotav1alpha1.QuotaShare,
 			hard := raised.Spec.Hard[name]
 			hard.Add(stated)
 			raised.Spec.Hard[name] = hard
-			return m.Patch(ctx, raised, client.MergeFrom(seen))
+			return m.hub.Patch(ctx, raised, client.MergeFrom(seen))
 		}
 	}
 	return fmt.Errorf("no demand for %s was stated", name)

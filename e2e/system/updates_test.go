@@ -86,7 +86,7 @@ func TestUpdates(t *testing.T) {
 		"requests.cpu": resource.MustParse("2"), "services.nodeports": resource.MustParse("0"),
 		"gold.storageclass.storage.k8s.io/requests.storage": resource.MustParse("2"),
 	}
-	m.create(t, s)
+	m.tell(t, s)
 	m.inForce(t, s)
 	objects := updates()
 	for _, u := range objects {
@@ -133,7 +133,7 @@ func (m *member) lowerAll(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	for name := range s.Spec.Hard {
 		s.Spec.Hard[name] = resource.MustParse("0")
 	}
-	if err := m.Patch(t.Context(), s, client.MergeFrom(stored)); err != nil {
+	if err := m.hub.Patch(t.Context(), s, client.MergeFrom(stored)); err != nil {
 		t.Fatal(err)
 	}
 	m.inForce(t, s)

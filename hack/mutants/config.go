@@ -1,10 +1,11 @@
 package main
 
 const (
-	guardFile = "config/member/policy/guard.yaml"
-	fenceFile = "config/member/policy/fence.yaml"
-	shareCRD  = "config/crd/bases/quota.fedquota.io_quotashares.yaml"
-	crdTests  = "api/v1alpha1"
+	guardFile   = "config/member/policy/guard.yaml"
+	fenceFile   = "config/member/policy/fence.yaml"
+	sharePolicy = "config/member/policy/share.yaml"
+	shareCRD    = "config/crd/bases/quota.fedquota.io_quotashares.yaml"
+	crdTests    = "api/v1alpha1"
 )
 
 // configMutants take rules out of what the members' own API servers enforce.
@@ -85,6 +86,16 @@ var configMutants = []mutant{
 		protection: "echo: the API server says that its cache is behind",
 		file:       "config/member/policy/echo.yaml", old: "expression: request.dryRun &&", new: "expression: false && request.dryRun &&",
 		pkg: gateTests, test: "TestEchoOfAnAPIServer",
+	},
+	{
+		protection: "share: nobody edits a QuotaShare without saying that they are the hub",
+		file:       sharePolicy, old: "object.spec == oldObject.spec &&", new: "true &&",
+		pkg: agentTests, test: "TestSharePolicy/an_administrator_edits_limit_and_revision",
+	},
+	{
+		protection: "share: nobody orders a removal without saying that they are the hub",
+		file:       sharePolicy, old: "'quota.fedquota.io/cluster', 'quota.fedquota.io/removal'", new: "'quota.fedquota.io/cluster'",
+		pkg: agentTests, test: "TestSharePolicy/an_administrator_orders_a_removal",
 	},
 	{
 		protection: "QuotaShare: the revision never goes down",
