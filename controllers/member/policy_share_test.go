@@ -47,11 +47,11 @@ func shareRows() map[string]shareRow {
 		"an administrator adds another annotation":       {do: patchShare(`{"metadata":{"annotations":{"note":"a"}}}`)},
 		"an administrator adds a label":                  {do: patchShare(`{"metadata":{"labels":{"team":"a"}}}`)},
 		"an administrator writes back what is there":     {do: putShare(func(*quotav1alpha1.QuotaShare) {})},
-		"an administrator creates":                       {do: createShare, refused: fromHub},
+		"an administrator creates":                       {do: createShare},
 		"an administrator edits limit and revision":      {do: patchShare(`{"spec":{"revision":6,"hard":{"pods":"99"}}}`), refused: fromHub},
 		"an administrator replaces":                      {do: putShare(raiseShare), refused: fromHub},
 		"an administrator applies":                       {as: "kubectl", do: applyShare("compute"), refused: fromHub},
-		"an administrator applies a new one":             {as: "kubectl", do: applyShare("another"), refused: fromHub},
+		"an administrator applies a new one":             {as: "kubectl", do: applyShare("another")},
 		"an administrator edits what is said of the hub": {do: patchShare(`{"spec":{"answered":7}}`), refused: fromHub},
 		"an administrator orders a removal":              {do: patchShare(`{"metadata":{"annotations":{"quota.fedquota.io/removal":"Delete"}}}`), refused: fromHub},
 		"an administrator gives it to another Cluster":   {do: patchShare(`{"metadata":{"annotations":{"quota.fedquota.io/cluster":"another"}}}`), refused: fromHub},
@@ -96,9 +96,11 @@ func TestSharePolicy(t *testing.T) {
 
 // TestRefusalOfAShareSaysWhatToDo shows the whole message, as somebody sees it who asks with kubectl.
 func TestRefusalOfAShareSaysWhatToDo(t *testing.T) {
-	namespace := newNamespace(t)
-	want := fmt.Sprintf("QuotaShare %[1]s/compute is written from FederatedQuota %[1]s/compute on the hub: change that instead", namespace)
-	if got := refusal(t, as(t, admin).Create(t.Context(), newShare(namespace))); got != want {
+	share := newShare(newNamespace(t))
+	must(t, asHub(t).Create(t.Context(), share))
+	want := fmt.Sprintf("QuotaShare %[1]s/compute is written from FederatedQuota %[1]s/compute on the hub: change that instead", share.Namespace)
+	raiseShare(share)
+	if got := refusal(t, as(t, admin).Update(t.Context(), share)); got != want {
 		t.Errorf("got:  %s\nwant: %s", got, want)
 	}
 }

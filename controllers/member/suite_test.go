@@ -105,16 +105,20 @@ func install(ctx context.Context) error {
 		return err
 	}
 	canary := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "probe"}}
-	if err := c.Create(ctx, canary); err != nil {
+	share := newShare(systemNamespace)
+	share.Finalizers = nil
+	if err := errors.Join(c.Create(ctx, canary), c.Create(ctx, share)); err != nil {
 		return err
 	}
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		dry := client.NewDryRunClient(c)
 		label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"quota.fedquota.io/managed":"true"}}}`))
 		guard, fence := dry.Patch(ctx, canary.DeepCopy(), label), dry.Status().Patch(ctx, canary.DeepCopy(), label)
-		share := dry.Create(ctx, newShare(systemNamespace))
-		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(share), nil
+		raised := share.DeepCopy()
+		raiseShare(raised)
+		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(dry.Update(ctx, raised)), nil
 	})
+	return errors.Join(err, c.Delete(ctx, share))
 }
 
 // relic is a managed ResourceQuota from before there were policies, with what is no revision.

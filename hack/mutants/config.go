@@ -89,7 +89,7 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "share: nobody edits a QuotaShare without saying that they are the hub",
-		file:       sharePolicy, old: "object.spec == oldObject.spec &&", new: "true &&",
+		file:       sharePolicy, old: "object.spec == oldObject.spec &&", new: "",
 		pkg: agentTests, test: "TestSharePolicy/an_administrator_edits_limit_and_revision",
 	},
 	{
