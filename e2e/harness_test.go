@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,6 +67,22 @@ func (s *scenario) observe(hard corev1.ResourceList) {
 	})
 	s.must(err)
 	s.observer = o
+}
+
+// observeAnew starts an observer under load, from an instant at which nothing is above the budget: of usage above a limit that it finds at
+// its start, no observer can tell whether native quota let it in.
+func (s *scenario) observeAnew(hard corev1.ResourceList) {
+	s.Helper()
+	s.eventually("an instant without an excess", func(context.Context) error {
+		s.observe(hard)
+		for _, resource := range s.observer.Report().Resources {
+			if resource.Seen > 0 {
+				s.observer.Stop()
+				return fmt.Errorf("%s of %s", resource.Largest.String(), resource.Name)
+			}
+		}
+		return nil
+	})
 }
 
 // must ends the scenario if there is an error.

@@ -37,7 +37,7 @@ func testMemberRestored(t *testing.T, w *world) {
 	s.judge()
 	s.fault("etcd of west rolled back from a limit of 15 to one of 10 cpu, under load")
 	s.must(w.Member(west).Restore(t.Context(), snapshot))
-	s.observe(budget("30", "60"))
+	s.observeAnew(budget("30", "60"))
 	s.split(amounts{cpu: {"10", "15", "5"}})
 	s.turn(0)
 	s.split(sample)
@@ -50,7 +50,7 @@ func testMemberRestored(t *testing.T, w *world) {
 	restored := time.Now()
 	s.split(amounts{cpu: {"15", "5", "10"}})
 	s.Logf("the excess that the rollback itself is was gone after %s", time.Since(restored).Round(time.Millisecond))
-	s.observe(budget("30", "60"))
+	s.observeAnew(budget("30", "60"))
 	s.finish()
 }
 
