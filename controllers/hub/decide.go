@@ -93,11 +93,11 @@ func (s *scope) join(m *member) {
 }
 
 // take adds an entry for a member that is selected. While there are entries that were read, the ledger knows whom it has told: a
-// marker is of another budget then.
+// marker is of another budget then. One that was just rebuilt knows of nobody, and may be of before the marker.
 func (s *scope) take(m *member) {
 	switch {
 	case s.halted():
-	case s.unread && markerOf(m.cluster) > 0:
+	case s.unread && markerOf(m.cluster) > 0, s.rebuilt:
 		s.suspect(m)
 	default:
 		s.enter(m, false)
@@ -206,11 +206,10 @@ func (s *scope) untold(m *member) bool {
 
 // leaves says whether the share of a member is to be deleted now.
 func (s *scope) leaves(m *member) bool {
-	e, ok := s.ledger.Entry(m.name)
-	if !ok || m.selected || m.share == nil || s.halted() {
+	if _, ok := s.ledger.Entry(m.name); !ok || m.selected || m.share == nil || s.halted() {
 		return false
 	}
-	return s.removing() || (!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)
+	return s.removing() || s.ledger.Drained(m.name, m.report)
 }
 
 // mayRaise says whether a member may be raised now. Nobody is while another is about to say what it uses of that already,

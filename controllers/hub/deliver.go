@@ -52,12 +52,16 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
 }
 
-// deliverTo writes one share where it differs from the ledger.
+// deliverTo writes one share where it differs from the ledger, once the Cluster is marked.
 func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 	e, ok := s.ledger.Entry(m.name)
-	switch {
-	case !ok || e.Revision == 0:
+	if !ok || e.Revision == 0 {
 		return nil
+	}
+	if err := r.mark(ctx, s, m); err != nil {
+		return r.judge(ctx, s, m, err)
+	}
+	switch {
 	case s.leaves(m):
 		return r.judge(ctx, s, m, r.remove(ctx, s, m))
 	case s.left(m), m.misfit != "", m.share == nil && len(s.unseen) > 0:
@@ -69,13 +73,10 @@ func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) er
 	return r.judge(ctx, s, m, r.write(ctx, s, m))
 }
 
-// write creates or updates a share, once the Cluster is marked.
+// write creates or updates a share.
 func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error {
 	c, err := r.writer(ctx, m)
 	if err != nil {
-		return err
-	}
-	if err := r.mark(ctx, s, m); err != nil {
 		return err
 	}
 	if m.share == nil {

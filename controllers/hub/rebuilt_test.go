@@ -103,3 +103,23 @@ rebalance: {mode: Static}`, extra, east, north, west)
 	w.gaveUp()
 	w.judged(6, 2*snapshotInterval)
 }
+
+// TestRollbackBesideAStranger has a rollback be noticed by what east says. West, which is cut off and of which the backup has never
+// heard, may have been told anything since.
+func TestRollbackBesideAStranger(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east", "east", "5"))
+	w.settle()
+	old := w.quota().Status
+	w.edit(mostOf("east, west", "east", "7"))
+	w.settle()
+	w.wantLedger("east 7/7 Settled", "west 23/23 Settled")
+	w.unmark("west")
+	w.cutOff("west")
+	w.edit(mostOf("east, west", "east", "30"))
+	w.replaceStatus(old)
+	w.begins()
+	w.gaveUp()
+	w.judged(5, 2*snapshotInterval)
+	w.wantLedger("east 7/7 Settled", "west 0/9223372036854775807 Unread")
+}

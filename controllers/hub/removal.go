@@ -48,13 +48,15 @@ func removalOf(share *quotav1alpha1.QuotaShare) quotav1alpha1.RemovalPolicy {
 }
 
 // removal returns what the share of a member that leaves was told shall become of the ResourceQuota; noted is what the ledger
-// knows of that. The share itself knows better, as long as it is there.
-func (m *member) removal(noted quotav1alpha1.RemovalPolicy) quotav1alpha1.RemovalPolicy {
+// knows of that. The share itself knows better, as long as it is there, and one that is written again is about to be told otherwise.
+func (s *scope) removal(m *member, noted quotav1alpha1.RemovalPolicy) quotav1alpha1.RemovalPolicy {
 	switch {
 	case m.selected:
 		return ""
-	case m.share != nil:
+	case m.share == nil:
+		return noted
+	case s.removing() || s.ledger.Drained(m.name, m.report):
 		return removalOf(m.share)
 	}
-	return noted
+	return ""
 }

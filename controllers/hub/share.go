@@ -28,11 +28,11 @@ func markerOf(cluster *clusterv1.Cluster) int64 {
 	return revision
 }
 
-// mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of it that a ledger which continues
-// from the marker would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
+// mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger which continues
+// from it would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
 func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
 	revision := s.ledger.Revision()
-	if marker := markerOf(m.cluster); marker >= revision || marker > 0 && m.share != nil && revision-marker < ledger.Gap {
+	if marker := markerOf(m.cluster); marker > 0 && revision-marker < ledger.Gap {
 		return nil
 	}
 	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
@@ -69,7 +69,8 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 }
 
 // update writes the ledger's revision and limit into a share. It needs no resourceVersion: the member's API server refuses
-// a lower revision, and another limit at the same one.
+// a lower revision, and another limit at the same one. But that a share is to be removed is taken back only from the share that was
+// read: one that was deleted meanwhile has to keep it.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
 	e, _ := s.ledger.Entry(m.name)
@@ -80,8 +81,14 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 	for name := range e.Granted { // the share may have names that a cache does not show yet: they are granted until they are dropped
 		before[name] = resource.Quantity{}
 	}
+	annotations := map[string]any{quotav1alpha1.ClusterAnnotation: m.uid}
+	metadata := map[string]any{"annotations": annotations}
+	if _, told := m.share.Annotations[quotav1alpha1.RemovalAnnotation]; told {
+		annotations[quotav1alpha1.RemovalAnnotation] = nil
+		metadata["uid"], metadata["resourceVersion"] = m.share.UID, m.share.ResourceVersion
+	}
 	patch, err := write.MergePatch(map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ClusterAnnotation: m.uid, quotav1alpha1.RemovalAnnotation: nil}},
+		"metadata": metadata,
 		"spec": map[string]any{
 			"revision":  revision,
 			"hard":      write.Replacing(before, hard),

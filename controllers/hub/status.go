@@ -84,7 +84,7 @@ func (s *scope) clusterStatus(m *member) quotav1alpha1.ClusterStatus {
 	if m.read() && m.share != nil {
 		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
 	}
-	c.Removal = m.removal(before.Removal)
+	c.Removal = s.removal(m, before.Removal)
 	state, why := s.stateOf(m)
 	c.State, c.Reason, c.Message = state, why.reason, write.Truncated(why.message, messageLimit)
 	c.Since = before.Since

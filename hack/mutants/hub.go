@@ -58,12 +58,12 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "the Cluster is marked before its share is written",
-		file:       deliverFile, old: "	if err := r.mark(ctx, s, m); err != nil {\n		return err\n	}\n", new: "	_ = r.mark(ctx, s, m)\n",
+		file:       deliverFile, old: "	if err := r.mark(ctx, s, m); err != nil {\n		return r.judge(ctx, s, m, err)\n	}\n", new: "	_ = r.mark(ctx, s, m)\n",
 		pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
 	},
 	{
 		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
-		file:       decideFile, old: "	case s.unread && markerOf(m.cluster) > 0:\n", new: "	case false:\n",
+		file:       decideFile, old: "	case s.unread && markerOf(m.cluster) > 0, s.rebuilt:\n", new: "	case s.rebuilt:\n",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
@@ -107,8 +107,13 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestInvalidSpecKeepsTheLedger/a_selector_that_cannot_be_read",
 	},
 	{
+		protection: "a cluster that joins a ledger which was just found to be of the past may hold anything",
+		file:       decideFile, old: "markerOf(m.cluster) > 0, s.rebuilt:\n", new: "markerOf(m.cluster) > 0:\n",
+		pkg: hubTests, test: "TestRollbackBesideAStranger",
+	},
+	{
 		protection: "a marker is written anew before a ledger is a gap ahead of it",
-		file:       hubShareFile, old: "m.share != nil && revision-marker < ledger.Gap", new: "m.share != nil && revision-m.share.Spec.Revision < ledger.Gap",
+		file:       hubShareFile, old: "marker > 0 && revision-marker < ledger.Gap", new: "marker > 0",
 		pkg: hubTests, test: "TestLostLedgerOfAQuotaThatIsCreatedAgain",
 	},
 	{
@@ -162,13 +167,23 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestLostShareOfARemoval/meanwhile",
 	},
 	{
+		protection: "a removal is not noted while the share is about to be told otherwise",
+		file:       removalFile, old: "	case s.removing() || s.ledger.Drained(m.name, m.report):\n", new: "	case m.share != nil:\n",
+		pkg: hubTests, test: "TestLostShareThatIsWrittenAgain",
+	},
+	{
+		protection: "that a share is to be removed is taken back only from the share that was read",
+		file:       hubShareFile, old: "		metadata[\"uid\"], metadata[\"resourceVersion\"] = m.share.UID, m.share.ResourceVersion\n", new: "",
+		pkg: hubTests, test: "TestLateUpdateOfAShareThatIsDeleted",
+	},
+	{
 		protection: "an API server without the API QuotaShare says nothing of shares",
 		file:       observeFile, old: "case !apierrors.IsNotFound(err) || isAbsentKind(err):", new: "case !apierrors.IsNotFound(err):",
 		pkg: hubTests, test: "TestLostAPI",
 	},
 	{
 		protection: "a share is deleted only after the cluster has confirmed that it holds nothing",
-		file:       decideFile, old: "(!s.ledger.Holds(m.name) && m.report.Revision == e.Revision)", new: "e.Revision > 0",
+		file:       decideFile, old: "return s.removing() || s.ledger.Drained(m.name, m.report)", new: "return true",
 		pkg: hubTests, test: "TestClusterLeaves",
 	},
 	{

@@ -152,6 +152,21 @@ func (l *Ledger) Settled(cluster string, report Report) bool {
 	return true
 }
 
+// Drained says whether the report shows that the cluster has given back all: nothing is granted to it, and the entry is in force with a
+// limit under every name of the budget. What it uses under a name that is not limited yet, nobody knows.
+func (l *Ledger) Drained(cluster string, report Report) bool {
+	e, ok := l.entries[cluster]
+	if !ok || !e.confirmedBy(report) || l.Holds(cluster) {
+		return false
+	}
+	for name := range l.budget {
+		if _, limited := report.Hard[name]; !limited {
+			return false
+		}
+	}
+	return true
+}
+
 // confirmedBy says whether the report is of the entry's own revision.
 func (e Entry) confirmedBy(report Report) bool {
 	return e.Revision > 0 && report.Revision == e.Revision

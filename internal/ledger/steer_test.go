@@ -168,3 +168,33 @@ func TestRolledBack(t *testing.T) {
 		})
 	}
 }
+
+func TestDrained(t *testing.T) {
+	both := func(list amount.List) ledger.Report {
+		return ledger.Report{Revision: 7, Hard: amount.List{pods: 0, cpu: 0}, Used: list}
+	}
+	nothing := ledger.Entry{Revision: 7, Granted: amount.List{pods: 0, cpu: 0}, Target: amount.List{pods: 0, cpu: 0}}
+	tests := map[string]struct {
+		entry  ledger.Entry
+		report ledger.Report
+		want   bool
+	}{
+		"nothing is held":                        {entry: nothing, report: both(amount.List{pods: 0, cpu: 0}), want: true},
+		"nothing is counted under a name":        {entry: nothing, report: both(amount.List{pods: 0}), want: true},
+		"a name that is not limited yet":         {entry: nothing, report: report(7, 0, 0)},
+		"an older revision":                      {entry: nothing, report: ledger.Report{Revision: 6, Hard: amount.List{pods: 0, cpu: 0}}},
+		"something is granted":                   {entry: entry(7, 1, 0), report: both(amount.List{pods: 0, cpu: 0})},
+		"a name that left the budget is granted": {entry: ledger.Entry{Revision: 7, Granted: amount.List{pods: 0, cpu: 0, "services": 1}, Target: nothing.Target}, report: both(nil)},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := ledger.New(amount.List{pods: 100, cpu: 100}, 10, entries{"a": tc.entry})
+			if got := l.Drained("a", tc.report); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+			if l.Drained("nobody", tc.report) {
+				t.Error("a cluster without an entry cannot leave")
+			}
+		})
+	}
+}
