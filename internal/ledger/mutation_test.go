@@ -25,6 +25,11 @@ const (
 	adoptedMayHold
 	revisionGap
 	usageFollowed
+	// What holds on to a cluster that leaves.
+	removalNoted
+	drainedBefore
+	revisionKept
+	removalKept
 	// What the member's API server does not let through, nor an agent ask for: fencedMemberWrites is all of that.
 	fencedMemberWrites
 	agentKnowsRevisions
@@ -71,6 +76,10 @@ func TestTheSimulationFinds(t *testing.T) {
 		"a limit raised within a revision by an agent that is out of date":    {without: raisesGuarded, from: 17629},
 		"a limit lowered below usage by an agent that is out of date":         {without: usageGuarded, from: 5476},
 		"a limit in force above what is written":                              {without: statusFenced, from: 7573},
+		"a share that is missing has left":                                    {without: removalNoted},
+		"a share that is removed while something is granted":                  {without: drainedBefore},
+		"a ResourceQuota that was released forgets its revision":              {without: revisionKept},
+		"a late update makes a share forget that it is to be removed":         {without: removalKept},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

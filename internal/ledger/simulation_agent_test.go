@@ -18,6 +18,7 @@ const attempts = 2
 const (
 	agentReadsShare = iota
 	agentReadsQuota
+	agentLooksAgain
 	agentEnforces
 	agentPublishes
 	agentObserves
@@ -46,15 +47,12 @@ func (w *world) advanceAgent(m, i int) {
 		if !a.share.exists {
 			next = agentReadsShare
 		}
-	case agentEnforces:
-		switch {
-		case w.enforce(m, a):
-			a.attempt = 0
-		case a.attempt < attempts:
-			a.attempt, next = a.attempt+1, agentEnforces
-		default:
-			a.attempt, next = 0, agentObserves
+	case agentLooksAgain:
+		if a.begins() && !a.stillThere(c) {
+			next = agentReadsShare
 		}
+	case agentEnforces:
+		next = w.act(m, a)
 	case agentPublishes:
 		if w.without != specConfirmedByFence {
 			w.publish(m, a)
@@ -78,25 +76,95 @@ func (a *agent) read(c *member, share bool) {
 	}
 }
 
-// enforce writes limit and revision. Either way the agent has read the quota as it is then. It says whether the API server let it.
-func (w *world) enforce(m int, a *agent) bool {
+// begins says whether a quota begins or ends to be managed on account of the share that was read: another agent may have acted on it
+// before, and on one that came after it.
+func (a *agent) begins() bool {
+	if a.share.deleting {
+		return a.share.removal && a.quota.managed
+	}
+	return !a.quota.managed
+}
+
+// stillThere says whether the share that was read is there, after the quota was read.
+func (a *agent) stillThere(c *member) bool {
+	return c.share.exists && c.share.uid == a.share.uid && c.share.deleting == a.share.deleting && c.share.revision == a.share.revision
+}
+
+// act enforces a share, or lets it go, and returns the phase that follows.
+func (w *world) act(m int, a *agent) int {
+	if a.share.deleting {
+		w.letGo(m, a)
+		return agentReadsShare
+	}
+	switch w.enforce(m, a) {
+	case conflicts:
+		return agentReadsShare
+	case refused:
+		if a.attempt < attempts {
+			a.attempt++
+			return agentEnforces
+		}
+		a.attempt = 0
+		return agentObserves
+	default:
+		a.attempt = 0
+		return agentPublishes
+	}
+}
+
+// letGo does with a quota what a share was told that was deleted, and takes the finalizer off the share.
+func (w *world) letGo(m int, a *agent) {
+	c := &w.members[m]
+	if a.share.removal && a.quota.managed && !w.release(m, &a.quota) {
+		return
+	}
+	if c.share.exists && c.share.uid == a.share.uid && c.share.version == a.share.version {
+		c.share = c.share.gone()
+		w.note("share of %s is gone", clusterNames[m])
+	}
+}
+
+// outcome is what came of a write of limits.
+type outcome int
+
+const (
+	enforced outcome = iota
+	refused
+	conflicts
+)
+
+// enforce writes limit and revision. Where the guard refuses, the agent has read the quota as it is then.
+func (w *world) enforce(m int, a *agent) outcome {
 	state, hard := a.quota.state(), a.share.hard.quantities()
 	if state.Outdates(a.share.revision) && !w.lacks(agentKnowsRevisions) {
-		return true
+		return enforced
 	}
 	limits := state.Yield(w.misread(state).Limits(a.share.revision, hard), a.attempt, attempts)
 	if state.Enforces(a.share.revision, limits) {
-		return true
+		return enforced
 	}
 	c, spec := &w.members[m], flat(amount.Saturate(limits, amount.Up))
-	written := w.writeSpec(c, a.share.revision, a.share.hard, spec)
-	if written {
+	if a.quota.outdated(&c.quota) {
+		return conflicts
+	}
+	result := refused
+	if w.writeSpec(m, a.share.revision, a.share.hard, spec) {
+		result = enforced
 		w.note("%s enforces %d%v, using %v", clusterNames[m], a.share.revision, spec, c.quota.used)
 	} else {
 		w.checkRefusal(m, a, spec)
 	}
 	a.quota = c.quota
-	return written
+	return result
+}
+
+// outdated says whether a write that rests on a quota as it was read is void: a create, that of one which was released, and that of one
+// which has been released since.
+func (q *quota) outdated(now *quota) bool {
+	if q.managed {
+		return !now.managed
+	}
+	return *q != *now
 }
 
 // publish puts in force what was written, if the API server lets it.
@@ -113,7 +181,7 @@ func (a *agent) observe(specAlone bool) bool {
 	if specAlone {
 		state.Hard = state.Spec
 	}
-	if !a.quota.exists || !state.InForce() {
+	if !a.quota.managed || !state.InForce() {
 		return false
 	}
 	limits, used := state.Report()
@@ -131,5 +199,6 @@ func (w *world) report(m int, a *agent) {
 		return
 	}
 	c.share.reportedRevision, c.share.reported, c.share.used = a.report.reportedRevision, a.report.reported, a.report.used
+	c.share.version++
 	w.note("%s reports %d%v, using %v", clusterNames[m], a.report.reportedRevision, a.report.reported, a.report.used)
 }

@@ -1,10 +1,15 @@
 package ledger_test
 
-import "github.com/fedquota/fedquota/internal/ledger"
+import (
+	"slices"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
 
 // calmRounds is I5: after the last fault, so many rounds settle any number of clusters. A round is one pass of the hub
 // and one of every member.
-const calmRounds = 6
+const calmRounds = 10
 
 // calmDown ends all faults, lets everything arrive that is under way, and expects that the ledger settles.
 func (w *world) calmDown() {
@@ -26,6 +31,53 @@ func (w *world) calmDown() {
 	w.fail("I5: not settled after %d rounds", calmRounds)
 }
 
+// goWell is a round of a leader, and one of an agent of each member, in which nothing goes wrong: what comes late, or twice, is what was
+// under way before, or is sent now.
+func (w *world) goWell(s step) {
+	i, sent := s.who(len(w.leaders)), len(w.wire)
+	for begun := false; !begun || w.leaders[i].phase != leaderReads; begun = true {
+		w.advance(i, s)
+		w.check()
+	}
+	for _, d := range w.wire[sent:] {
+		if w.members[d.cluster].reachable {
+			w.receive(d)
+			w.check()
+		}
+	}
+	if s.much(4) != 0 {
+		w.wire = w.wire[:sent]
+	}
+	for m := range w.members {
+		w.passAgent(m, s.other(2))
+		if w.members[m].reachable {
+			w.leaders[i].look(m, w.members[m].share)
+		}
+	}
+}
+
+// stuck says whether somebody has to delete a quota that was released, as the condition of the share asks for: it cannot be taken over,
+// and the hub has nothing else to say.
+func (w *world) stuck(m int) bool {
+	c := &w.members[m]
+	if !c.quota.exists || c.quota.managed || w.hub.now.entries[clusterNames[m]].Revision != c.share.revision {
+		return false
+	}
+	limits := c.quota.state().Limits(c.share.revision, c.share.hard.quantities())
+	return !w.guard(&c.quota, c.share.revision, flat(amount.Saturate(limits, amount.Up)), true)
+}
+
+// passAgent is one pass of an agent, from where it is, and of the quota controller.
+func (w *world) passAgent(m, i int) {
+	for begun := false; !begun || w.members[m].agents[i].phase != agentReadsShare; begun = true {
+		w.recount(m)
+		w.check()
+		w.advanceAgent(m, i)
+		w.check()
+	}
+	w.recount(m)
+}
+
 func (w *world) heal() {
 	w.note("faults end")
 	w.leaders[1] = leader{}
@@ -33,42 +85,45 @@ func (w *world) heal() {
 		w.members[m].reachable = true
 	}
 	for len(w.wire) > 0 {
-		w.writeShare(w.wire[0])
+		w.receive(w.wire[0])
 		w.wire = w.wire[1:]
 		w.check()
+	}
+	if !slices.Contains(w.hub.now.selected[:], true) {
+		w.selectOrNot(0)
 	}
 }
 
 // passMember is one pass of both agents and the quota controller, with usage that ends where it is above the target.
 func (w *world) passMember(m int) {
 	c := &w.members[m]
-	if !w.hub.now.selected[m] {
+	if w.hub.now.destroyed[m] || !c.share.exists {
 		return
+	}
+	if w.stuck(m) {
+		c.quota = quota{version: c.quota.version, spec: nothing, status: nothing, used: nothing}
 	}
 	for n := range resources {
 		if target := c.share.hard[n]; target != absent {
 			c.running[n] = min(c.running[n], target)
 		}
 	}
-	w.recount(m)
 	c.agents = [2]agent{}
-	for started := false; !started || c.agents[0].phase != agentReadsShare; started = true {
-		w.advanceAgent(m, 0)
-		w.check()
-		w.recount(m)
-	}
-	w.leaders[0].cache[m] = c.share
+	w.passAgent(m, 0)
 }
 
 func (w *world) passHub() {
 	l := &w.leaders[0]
 	l.phase = leaderReads
+	for m := range w.members {
+		l.look(m, w.members[m].share)
+	}
 	for l.phase != leaderDelivers {
 		w.advance(0, 0) // other(4) of 0 is the static target
 	}
 	w.deliverAll(l)
 	for len(w.wire) > 0 {
-		w.writeShare(w.wire[0])
+		w.receive(w.wire[0])
 		w.wire = w.wire[1:]
 	}
 	l.phase = leaderReads
@@ -80,7 +135,7 @@ func (w *world) settled() bool {
 	book := ledger.New(now.budget.list(), now.counter, now.entries)
 	for m, cluster := range clusterNames {
 		c := &w.members[m]
-		if now.in[m] != now.selected[m] {
+		if now.in[m] != now.selected[m] || c.quota.managed && !now.selected[m] && !now.destroyed[m] && !w.ghost.bereft[m] {
 			return false
 		}
 		if !now.in[m] {

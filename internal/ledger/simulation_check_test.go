@@ -22,8 +22,10 @@ type ghost struct {
 	beyond [clusters]amounts
 	// unnoticed says that the hub was restored, and that no ledger was stored since by a leader that was told so.
 	unnoticed bool
-	// counted says who was selected or in the ledger at the last step.
+	// counted says who was selected or in the ledger, and was not given up since, nor bereft of its share.
 	counted [clusters]bool
+	// bereft says whose share was ever deleted by hand: what is in force there then may be of a share that nobody knows of.
+	bereft [clusters]bool
 	// seen is what the members' stores showed last.
 	seen [clusters]seen
 	// rounds is how many rounds the calm took.
@@ -38,8 +40,12 @@ func (g *ghost) found(m, n int, used int64) {
 }
 
 // restored notes that the ledger may be out of date: of what is held, or may be, nothing was given back by that, and nothing is added.
+// Of whom the backup has never heard is counted once somebody looks there.
 func (g *ghost) restored(w *world) {
 	g.unnoticed = true
+	for m := range clusters {
+		g.counted[m] = g.counted[m] && w.hub.now.marked[m] > 0
+	}
 	for n := range resources {
 		g.bound[n] = max(g.bound[n], w.possible(n))
 		for m := range clusters {
@@ -49,23 +55,26 @@ func (g *ghost) restored(w *world) {
 }
 
 // stores has a leader store a ledger: where nobody told it of a restore, what it does not know of comes on top of what it hands out.
-// Who leaves is counted anew if it comes back.
+// Who was given up is counted anew if it comes back.
 func (g *ghost) stores(old *stored, l *leader) {
 	if g.unnoticed && l.blind {
 		g.beyond = g.excess
 	}
 	g.unnoticed = g.unnoticed && l.blind
 	for m := range clusters {
-		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m])
+		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m] || !l.next.destroyed[m])
 	}
 }
 
 func (g *ghost) forget(m int) { g.excess[m], g.beyond[m] = amounts{}, amounts{} }
 
-// held is what a cluster enforces or uses under a limit.
+// held is what a cluster enforces or uses under a limit, also where it is not counted yet.
 func (c *member) held(n int) int64 {
-	if !c.quota.exists || c.quota.status[n] == absent {
+	if !c.quota.managed || c.quota.status[n] == absent {
 		return 0
+	}
+	if c.quota.used[n] == absent {
+		return max(c.quota.status[n], c.running[n])
 	}
 	return max(c.quota.status[n], c.quota.used[n])
 }
@@ -73,7 +82,10 @@ func (c *member) held(n int) int64 {
 // potential is the most that a cluster may hold by what was written, or sent, or decided, or read by an agent so far.
 func (w *world) potential(m, n int) int64 {
 	c := &w.members[m]
-	most := max(c.held(n), c.quota.spec[n])
+	most := c.held(n)
+	if c.quota.managed {
+		most = max(most, c.quota.spec[n])
+	}
 	for i := range c.agents {
 		if a := &c.agents[i]; a.share.revision >= c.quota.revision {
 			most = max(most, a.quota.used[n], a.quota.spec[n])
@@ -109,7 +121,7 @@ func (w *world) underWay(m int, visit func(revision int64, hard amounts)) {
 		visit(c.agents[i].share.revision, c.agents[i].share.hard)
 	}
 	for _, d := range w.wire {
-		if d.cluster == m && d.life == c.life {
+		if d.cluster == m && d.life == c.life && d.order != tellsRemoval && d.order != removes {
 			visit(d.revision, d.hard)
 		}
 	}
@@ -146,7 +158,7 @@ func (w *world) check() {
 // count charges what clusters hold that were not counted before.
 func (g *ghost) count(w *world) {
 	for m := range clusters {
-		counted := w.hub.now.in[m] || w.hub.now.selected[m]
+		counted := w.hub.now.in[m] || w.hub.now.selected[m] || g.counted[m] && !w.hub.now.destroyed[m] && !g.bereft[m]
 		for n := range resources {
 			if counted && !g.counted[m] {
 				g.found(m, n, w.potential(m, n))

@@ -6,10 +6,10 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// watch shows a leader the share of a member as it is now. What it did not watch it does not know.
+// watch shows a leader the share of a member as it is now, and looks whether there is one. What it did not watch it does not know.
 func (w *world) watch(s step) {
 	if m := s.who(clusters); w.members[m].reachable {
-		w.leaders[s.other(len(w.leaders))].cache[m] = w.members[m].share
+		w.leaders[s.other(len(w.leaders))].look(m, w.members[m].share)
 	}
 }
 
@@ -50,22 +50,49 @@ func (w *world) changeBudget(n int, value int64) {
 	w.note("budget %v", next.budget)
 }
 
-// deleteShare is somebody's hand in a member.
+// deleteShare is somebody's hand in a member: it leaves the share to the agent, or takes its finalizer off as well. What the share told of
+// a rollback is gone then.
 func (w *world) deleteShare(s step) {
 	c := &w.members[s.who(clusters)]
-	if c.share.exists {
-		c.share = share{uid: c.share.uid, hard: nothing, reported: nothing, used: nothing}
-		w.note("share of %s is deleted by hand", clusterNames[s.who(clusters)])
+	if !c.share.exists {
+		return
 	}
+	w.ghost.bereft[s.who(clusters)] = true
+	for i := range w.leaders {
+		w.leaders[i].warned[s.who(clusters)] = false
+	}
+	c.share.deleting = true
+	c.share.version++
+	if s.much(2) == 0 {
+		c.share = c.share.gone()
+	}
+	w.note("share of %s is deleted by hand", clusterNames[s.who(clusters)])
 }
 
 func (w *world) selectOrNot(s step) {
 	m := s.who(clusters)
 	next := *w.hub.now
 	next.selected[m] = !next.selected[m]
+	w.note("%s selected: %v", clusterNames[m], next.selected[m])
+	if next.destroyed[m] {
+		next.destroyed[m] = false
+		w.hub.put(&next)
+		return
+	}
 	w.hub.now = &next // another object than the FederatedQuota, whose version stays
 	w.hub.past = append(w.hub.past, w.hub.now)
-	w.note("%s selected: %v", clusterNames[m], next.selected[m])
+}
+
+// giveUp says that a cluster is destroyed, true or not, or takes that back.
+func (w *world) giveUp(s step) {
+	m := s.who(clusters)
+	if w.hub.now.selected[m] {
+		return
+	}
+	next := *w.hub.now
+	next.destroyed[m] = !next.destroyed[m]
+	w.hub.put(&next)
+	w.note("%s destroyed: %v", clusterNames[m], next.destroyed[m])
 }
 
 // replaceCluster puts an empty cluster in the place of one that left. Connections do not carry over.
@@ -81,12 +108,12 @@ func (w *world) replaceCluster(s step) {
 	w.members[m] = member{
 		reachable: true,
 		life:      old.life + 1,
-		share:     share{uid: old.share.uid, hard: nothing, reported: nothing, used: nothing},
+		share:     old.share.gone(),
 		quota:     quota{spec: nothing, status: nothing, used: nothing},
 	}
 	w.members[m].running[0] = s.much(4)
 	for l := range w.leaders {
-		w.leaders[l].cache[m] = share{}
+		w.leaders[l].look(m, share{})
 	}
 	w.ghost.forget(m)
 	w.note("%s is another cluster", clusterNames[m])
@@ -103,7 +130,7 @@ func (w *world) rollBack(s step) {
 	}
 	w.hub.put(w.hub.past[int(s>>8)%len(w.hub.past)])
 	w.note("hub restored: %s", w.hub.now)
-	if w.hub.highest >= max(w.hub.now.counter, slices.Max(w.hub.now.marked[:]))+ledger.Gap {
+	if w.hub.highest >= slices.Max(w.hub.now.marked[:])+ledger.Gap {
 		w.wire = nil
 	}
 	if s.other(2) == 0 {
@@ -120,6 +147,7 @@ func (w *world) rollBack(s step) {
 
 // loseLedger empties the status. The Cluster objects, and with them the markers, stay.
 func (w *world) loseLedger(step) {
-	w.hub.put(&stored{budget: w.hub.now.budget, selected: w.hub.now.selected, marked: w.hub.now.marked})
+	now := w.hub.now
+	w.hub.put(&stored{budget: now.budget, selected: now.selected, destroyed: now.destroyed, marked: now.marked})
 	w.note("ledger lost")
 }

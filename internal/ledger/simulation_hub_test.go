@@ -1,20 +1,19 @@
 package ledger_test
 
-import (
-	corev1 "k8s.io/api/core/v1"
+import "github.com/fedquota/fedquota/internal/ledger"
 
-	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/ledger"
-)
-
-// stored is a version of the hub's objects: the FederatedQuota (budget, ledger) and the Cluster objects (selected,
+// stored is a version of the hub's objects: the FederatedQuota (budget, who is destroyed, ledger) and the Cluster objects (selected,
 // marked). It never changes once it is stored.
 type stored struct {
-	budget   amounts
-	counter  int64
-	entries  map[string]ledger.Entry
-	selected [clusters]bool
-	marked   [clusters]int64
+	budget    amounts
+	counter   int64
+	entries   map[string]ledger.Entry
+	selected  [clusters]bool
+	destroyed [clusters]bool
+	marked    [clusters]int64
+	// noted says of an entry that its share was told what shall become of the quota, and suspected that it is there since the cluster
+	// is marked and could not be asked.
+	noted, suspected [clusters]bool
 	// The entries again, without maps, for the observer.
 	in              [clusters]bool
 	granted, target [clusters]amounts
@@ -44,8 +43,16 @@ type leader struct {
 	base    *stored
 	next    *stored
 	at      int
-	// cache holds the shares as its watches last showed them.
+	// cache holds the shares as its watches last showed them, and holds says who has one by the last look.
 	cache [clusters]share
+	holds [clusters]bool
+	// What a round knows: whom the Clusters select and which are marked, who could be read, and the shares of those.
+	selected [clusters]bool
+	marked   [clusters]int64
+	read     [clusters]bool
+	shares   [clusters]share
+	// drained is what it decides of who leaves.
+	drained [clusters]bool
 	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told it
 	// of a rollback then, and whether its decision was taken without that.
 	started bool
@@ -75,7 +82,8 @@ func (w *world) advance(i int, s step) {
 		l.base, l.version, l.phase = w.hub.now, w.hub.version, leaderDecides
 		w.survey(l)
 	case leaderDecides:
-		l.next, l.at, l.phase = w.decide(l, s), 0, leaderStores
+		w.decide(l, s)
+		l.at, l.phase = 0, leaderStores
 		if w.without == ledgerBeforeMember {
 			w.deliverAll(l)
 		}
@@ -99,10 +107,14 @@ func (w *world) survey(l *leader) {
 	l.started = true
 	for m := range w.members {
 		if c := &w.members[m]; c.reachable {
-			l.warned[m], l.cache[m] = l.base.outdated(m, c.share), c.share
+			l.warned[m] = l.base.outdated(m, c.share)
+			l.look(m, c.share)
 		}
 	}
 }
+
+// look shows a leader the share of a member.
+func (l *leader) look(m int, now share) { l.cache[m], l.holds[m] = now, now.exists }
 
 // outdated says whether a share was decided by another ledger than this one.
 func (s *stored) outdated(m int, told share) bool {
@@ -128,188 +140,58 @@ func (w *world) store(i int, l *leader) {
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
 	w.hub.put(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
+	w.mark(l)
 	l.phase = leaderDelivers
 }
 
-// deliver sends the share of a cluster whose cached share is older than the entry.
+// deliver sends the share of a cluster if what was read of it is not what it shall be.
 func (w *world) deliver(l *leader, m int) {
-	e, ok := l.next.entries[clusterNames[m]]
-	if !ok || l.cache[m].exists && l.cache[m].revision >= e.Revision || e.Revision == 0 {
+	order, ok := w.order(l, m)
+	if !ok {
 		return
 	}
-	w.note("share %d%v of %s is sent", e.Revision, l.next.target[m], clusterNames[m])
-	w.wire = append(w.wire, delivery{cluster: m, life: w.members[m].life, revision: e.Revision, hard: l.next.target[m]})
+	revision, hard, told := l.next.entries[clusterNames[m]].Revision, l.next.target[m], &l.shares[m]
+	w.note("%s share %d%v of %s", order, revision, hard, clusterNames[m])
+	w.wire = append(w.wire, delivery{order, m, w.members[m].life, revision, hard, told.uid, told.version})
+}
+
+// order returns what is to be done about the share of a cluster, if anything.
+func (w *world) order(l *leader, m int) (order, bool) {
+	e, ok := l.next.entries[clusterNames[m]]
+	told := &l.shares[m]
+	switch {
+	case !ok || e.Revision == 0 || !l.read[m] || told.deleting:
+		return "", false
+	case w.leaves(l, m) && told.removal:
+		return removes, true
+	case w.leaves(l, m):
+		return tellsRemoval, true
+	case !told.exists:
+		return creates, true
+	case told.removal:
+		return keeps, told.revision <= e.Revision
+	}
+	return updates, told.revision < e.Revision
+}
+
+// leaves says whether the share of a cluster is to be removed: it has given back all that it was granted, and says so.
+func (w *world) leaves(l *leader, m int) bool {
+	return !l.selected[m] && l.shares[m].exists && (l.drained[m] || w.without == drainedBefore)
+}
+
+// mark notes the counter on the Cluster of each share that was read and is the business of the ledger, unless the marker is just
+// behind it. No backup falls between that and the write of the ledger.
+func (w *world) mark(l *leader) {
+	for m := range clusters {
+		told := l.read[m] && l.next.entries[clusterNames[m]].Revision > 0
+		if told && (l.marked[m] == 0 || l.next.counter-l.marked[m] >= ledger.Gap) {
+			l.next.marked[m] = max(l.next.marked[m], l.next.counter)
+		}
+	}
 }
 
 func (w *world) deliverAll(l *leader) {
 	for m := range clusters {
 		w.deliver(l, m)
 	}
-}
-
-// decide is the round of the controller, up to the write of the ledger.
-func (w *world) decide(l *leader, s step) *stored {
-	book := ledger.New(l.base.budget.list(), l.base.counter, l.base.entries)
-	unread := !hasRead(book)
-	w.membership(book, unread)
-	l.blind = !w.isWarned(l, book)
-	if w.rebuild(l, book) || unread {
-		w.continueAbove(book)
-	}
-	w.adopt(l, book)
-	for m, cluster := range clusterNames {
-		w.settle(l, book, m, cluster)
-	}
-	book = w.forget(book)
-	book.Steer(w.targets(l, s), func(cluster string, name corev1.ResourceName) bool { return w.mayRaise(l, cluster, name) })
-	return w.freeze(l.base, book)
-}
-
-// hasRead says whether any cluster was ever read. Otherwise the ledger is new, or was lost.
-func hasRead(book *ledger.Ledger) bool {
-	for _, cluster := range book.Clusters() {
-		if e, _ := book.Entry(cluster); e.Revision > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// membership joins who is selected, and drops who is not: somebody said that the cluster is destroyed, true or not.
-func (w *world) membership(book *ledger.Ledger, unread bool) {
-	for m, cluster := range clusterNames {
-		if w.hub.now.selected[m] {
-			book.Join(cluster, unread && w.hub.now.marked[m] > 0 && w.without != unreadMayHold)
-		} else {
-			book.Gone(cluster)
-		}
-	}
-}
-
-// isWarned says whether a member of the ledger told the leader of a rollback when it started.
-func (w *world) isWarned(l *leader, book *ledger.Ledger) bool {
-	for m, cluster := range clusterNames {
-		if _, ok := book.Entry(cluster); ok && l.warned[m] {
-			return true
-		}
-	}
-	return false
-}
-
-// rebuild looks for a rollback in the cached shares.
-func (w *world) rebuild(l *leader, book *ledger.Ledger) bool {
-	highest := int64(0)
-	for m, cluster := range clusterNames {
-		if seen := l.cache[m].adoptable(); seen != nil && (book.RolledBack(cluster, *seen) || l.isAhead(cluster, *seen)) {
-			highest = max(highest, seen.Revision, seen.InForce)
-		}
-	}
-	if highest == 0 || w.without == rebuilding {
-		return false
-	}
-	w.note("rollback seen: %d", highest)
-	book.Rebuild(highest)
-	return true
-}
-
-// isAhead is that of the controller: a name that came into the budget has given the entry a revision of this round, which may be the
-// one that the share has of another ledger.
-func (l *leader) isAhead(cluster string, seen ledger.Share) bool {
-	stored := l.base.entries[cluster].Revision
-	return stored > 0 && max(seen.Revision, seen.InForce) > stored
-}
-
-// continueAbove makes the counter go on above what is marked, also on clusters that are not selected any more.
-func (w *world) continueAbove(book *ledger.Ledger) {
-	for _, marker := range w.hub.now.marked {
-		book.Continue(marker)
-	}
-}
-
-// adopt reads live the share of every cluster that was never read.
-func (w *world) adopt(l *leader, book *ledger.Ledger) {
-	var adopted [clusters]bool
-	for m, cluster := range clusterNames {
-		e, ok := book.Entry(cluster)
-		if !ok || e.Revision > 0 || !w.members[m].reachable {
-			continue
-		}
-		l.cache[m] = w.members[m].share
-		book.Adopt(cluster, l.cache[m].adoptable())
-		adopted[m] = true
-	}
-	w.mark(adopted, book.Revision()-l.base.counter >= ledger.Gap, w.revision(book.Revision()))
-}
-
-// mark notes the counter on the Cluster objects that were adopted, before anything is installed or delivered; on all that
-// have a marker, if the counter has jumped: the next ledger that is lost must not count from before the jump.
-func (w *world) mark(adopted [clusters]bool, jumped bool, counter int64) {
-	marked := *w.hub.now
-	for m := range clusters {
-		if adopted[m] || jumped && marked.marked[m] > 0 {
-			marked.marked[m] = max(marked.marked[m], counter)
-		}
-	}
-	if marked.marked != w.hub.now.marked {
-		w.hub.now = &marked // another object than the FederatedQuota, whose version stays
-		w.hub.past = append(w.hub.past, w.hub.now)
-	}
-}
-
-// settle takes the report of a cluster, and asks anew where a limit is below what the entry says.
-func (w *world) settle(l *leader, book *ledger.Ledger, m int, cluster string) {
-	e, ok := book.Entry(cluster)
-	if !ok {
-		return
-	}
-	report := w.distort(l.cache[m].report(), e, w.members[m].reachable)
-	book.Settle(cluster, report)
-	if book.Disagrees(cluster, report) {
-		book.Confirm(cluster)
-	}
-}
-
-func (w *world) mayRaise(l *leader, cluster string, name corev1.ResourceName) bool {
-	m := int(cluster[0] - 'a')
-	_, known := l.cache[m].report().Used[name]
-	return w.members[m].reachable && l.cache[m].reportedRevision > 0 && known
-}
-
-// targets draws a target for every cluster and name; every fourth time the static one, which all can reach.
-func (w *world) targets(l *leader, s step) []ledger.Target {
-	targets := make([]ledger.Target, 0, clusters)
-	for i := range clusters {
-		m := (i + s.other(clusters)) % clusters
-		if !l.base.selected[m] {
-			continue
-		}
-		t := make(amount.List, resources)
-		for n, budget := range l.base.budget {
-			if budget == absent {
-				continue
-			}
-			t[resourceNames[n]] = budget / clusters
-			if s.other(4) != 0 {
-				t[resourceNames[n]] = int64(s>>(7+3*m+5*n)) % (budget + 1)
-			}
-		}
-		targets = append(targets, ledger.Target{Cluster: clusterNames[m], Amounts: t})
-	}
-	return targets
-}
-
-// freeze makes a decision a version to store.
-func (w *world) freeze(base *stored, book *ledger.Ledger) *stored {
-	next := &stored{budget: base.budget, counter: w.revision(book.Revision()), entries: make(map[string]ledger.Entry, clusters)}
-	for m, cluster := range clusterNames {
-		e, ok := book.Entry(cluster)
-		if !ok {
-			continue
-		}
-		e.Revision = w.revision(e.Revision)
-		next.entries[cluster] = e
-		next.in[m] = true
-		next.granted[m], next.target[m] = flat(e.Granted), flat(e.Target)
-	}
-	return next
 }

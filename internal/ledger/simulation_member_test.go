@@ -1,16 +1,27 @@
 package ledger_test
 
-import "github.com/fedquota/fedquota/internal/ledger"
+import (
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
 
 // share is a QuotaShare.
 type share struct {
-	exists   bool
-	uid      int
-	revision int64
-	hard     amounts
+	exists bool
+	// version is its resourceVersion: orders to remove it are for the share that was read.
+	uid, version int
+	revision     int64
+	hard         amounts
+	// removal says whether it was told what shall become of the quota, and deleting whether it was deleted, and waits for an agent.
+	removal, deleting bool
 	// What the agent reported: both lists have only names whose usage is known.
 	reportedRevision int64
 	reported, used   amounts
+}
+
+// gone is what is left of a share: the next one has another UID.
+func (s share) gone() share {
+	return share{uid: s.uid, hard: nothing, reported: nothing, used: nothing}
 }
 
 func (s share) report() ledger.Report {
@@ -25,9 +36,9 @@ func (s share) adoptable() *ledger.Share {
 	return &ledger.Share{Revision: s.revision, Hard: s.hard.list(), InForce: s.reportedRevision}
 }
 
-// quota is the managed ResourceQuota. revision is its annotation.
+// quota is the ResourceQuota of a share. revision is its annotation, of which there is another one once it was released.
 type quota struct {
-	exists             bool
+	exists, managed    bool
 	version            int
 	revision           int64
 	spec, status, used amounts
@@ -38,7 +49,7 @@ type quota struct {
 // state is the quota as the agent sees it.
 func (q quota) state() ledger.Quota {
 	return ledger.Quota{
-		Managed: q.exists, Revision: q.revision,
+		Managed: q.managed, Revision: q.revision,
 		Spec: q.spec.quantities(), Hard: q.status.quantities(), Used: q.used.quantities(),
 	}
 }
@@ -54,12 +65,26 @@ type member struct {
 	agents  [2]agent
 }
 
+// order is what a delivery does.
+type order string
+
+const (
+	creates      order = "create"
+	updates      order = "update"
+	keeps        order = "keep"
+	tellsRemoval order = "tell the removal of"
+	removes      order = "remove"
+)
+
 // delivery is a write of a share that is under way.
 type delivery struct {
+	order    order
 	cluster  int
 	life     int
 	revision int64
 	hard     amounts
+	// uid and version are of the share that was read: it is removed, or kept after it was to be removed, as long as it is that.
+	uid, version int
 }
 
 // arrive lets one write that is under way reach its member, and maybe stay under way: it may come twice.
@@ -78,46 +103,86 @@ func (w *world) arrive(s step) {
 	if s.other(4) != 0 {
 		w.wire = append(w.wire[:i], w.wire[i+1:]...)
 	}
-	w.writeShare(d)
+	w.receive(d)
 }
 
-// writeShare is the member's API server: a revision never goes down, and hard changes with a higher one only.
-func (w *world) writeShare(d delivery) {
+// receive is the API server of a member.
+func (w *world) receive(d delivery) {
 	c := &w.members[d.cluster]
-	if d.life != c.life {
-		return
-	}
-	if !c.share.exists {
+	same := c.share.exists && c.share.uid == d.uid && c.share.version == d.version
+	switch {
+	case d.life != c.life:
+	case d.order == creates && !c.share.exists:
 		c.share = share{exists: true, uid: c.share.uid + 1, reported: nothing, used: nothing}
+		w.writeShare(c, d)
+	case d.order == updates && c.share.exists:
+		c.share.removal = c.share.removal && w.without != removalKept
+		w.writeShare(c, d)
+	case d.order == keeps && same:
+		c.share.removal = false
+		w.writeShare(c, d)
+	case (d.order == tellsRemoval || d.order == removes) && same:
+		c.share.removal, c.share.deleting = true, d.order == removes
+		c.share.version++
+		w.note("share of %s is to be removed, deleted: %v", clusterNames[d.cluster], c.share.deleting)
 	}
+}
+
+// writeShare lets a write through if the revision does not go down, and hard changes with a higher one only.
+func (w *world) writeShare(c *member, d delivery) {
 	stale := d.revision < c.share.revision || d.revision == c.share.revision && d.hard != c.share.hard
 	if stale && !w.lacks(sharesFenced) {
 		w.note("share %d%v of %s is refused", d.revision, d.hard, clusterNames[d.cluster])
 		return
 	}
 	c.share.revision, c.share.hard = d.revision, d.hard
+	c.share.version++
 	w.note("%s has share %d%v", clusterNames[d.cluster], d.revision, d.hard)
 }
 
-// writeSpec is the guard on the managed ResourceQuota. It says whether the write was let through.
-func (w *world) writeSpec(c *member, revision int64, told, spec amounts) bool {
-	q := &c.quota
-	if !w.guard(q, revision, spec) {
+// writeSpec writes limits and revision, if the guard lets it, and says so. A quota that was released is taken over with that: what is
+// used there was not granted by anybody.
+func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
+	q := &w.members[m].quota
+	if !w.guard(q, revision, spec, true) {
 		return false
 	}
-	q.exists, q.revision, q.told, q.spec = true, revision, told, spec
+	if q.exists && !q.managed {
+		for n := range resources {
+			w.ghost.found(m, n, max(w.members[m].running[n], q.used[n], q.status[n]))
+		}
+	}
+	q.exists, q.managed, q.revision, q.told, q.spec = true, true, revision, told, spec
 	q.version++
 	return true
 }
 
-// guard lets a write through if the revision does not go down, no limit goes up or away within one revision, and no limit
-// is lowered below what is used.
-func (w *world) guard(q *quota, revision int64, spec amounts) bool {
+// release hands a quota over to the users of its cluster, if the guard lets it, and says so: as it was read, at the revision that it
+// had then.
+func (w *world) release(m int, read *quota) bool {
+	q := &w.members[m].quota
+	spec := flat(amount.Saturate(read.state().Release(), amount.Up))
+	if !q.managed || q.revision != read.revision || !w.guard(q, q.revision, spec, false) {
+		return false
+	}
+	w.checkRelease(m)
+	q.managed, q.spec = false, spec
+	q.version++
+	if w.without == revisionKept {
+		q.revision = 0
+	}
+	w.note("%s releases its quota, using %v", clusterNames[m], q.used)
+	return true
+}
+
+// guard lets a write through if the revision does not go down, no limit goes up or away within one revision, but to what is used when
+// the quota is released, and no limit is lowered below what is used.
+func (w *world) guard(q *quota, revision int64, spec amounts, managed bool) bool {
 	if revision < q.revision && !w.lacks(revisionsGuarded) {
 		return false
 	}
 	for n, limit := range spec {
-		raised := q.spec[n] != absent && (limit == absent || limit > q.spec[n])
+		raised := q.spec[n] != absent && (limit == absent || limit > q.spec[n]) && (managed || limit > q.used[n])
 		if revision == q.revision && raised && !w.lacks(raisesGuarded) {
 			return false
 		}
@@ -130,9 +195,12 @@ func (w *world) guard(q *quota, revision int64, spec amounts) bool {
 }
 
 // writeStatus is the fence on the status of the managed ResourceQuota. It says whether the write was let through: no limit
-// is put in force above what was written, nor taken out of force.
+// is put in force above what was written, nor taken out of force. The agent writes to none that was released.
 func (w *world) writeStatus(m int, status amounts) bool {
 	q := &w.members[m].quota
+	if !q.managed {
+		return false
+	}
 	for n, limit := range status {
 		above := limit != absent && (q.spec[n] == absent || limit > q.spec[n]) && limit != q.status[n]
 		out := limit == absent && q.status[n] != absent && q.spec[n] != absent
@@ -155,6 +223,7 @@ func (w *world) recount(m int) {
 	if !c.quota.exists {
 		return
 	}
+	before := c.quota
 	for n, limit := range c.quota.spec {
 		w.enforced(m, n, limit)
 		c.quota.used[n] = absent
@@ -162,31 +231,37 @@ func (w *world) recount(m int) {
 			c.quota.used[n] = c.running[n]
 		}
 	}
-	c.quota.version++
+	if c.quota != before {
+		c.quota.version++
+	}
 }
 
 // enforced puts a limit in force. What ran before there was one was never granted.
 func (w *world) enforced(m, n int, limit int64) {
 	c := &w.members[m]
-	if limit != absent && c.quota.status[n] == absent {
+	if c.quota.managed && limit != absent && c.quota.status[n] == absent {
 		w.ghost.found(m, n, c.running[n])
 	}
 	c.quota.status[n] = limit
 }
 
-// admit is a request in a member: native admission compares with what is in force, and the fence with what is written.
+// admit is a request in a member: native admission compares with what is in force, and the fence with what is written. The limits of
+// a quota that was released are for its users to lift.
 func (w *world) admit(s step) {
 	c, n, more := &w.members[s.who(clusters)], s.other(resources), 1+s.much(6)
 	q := &c.quota
-	if !q.exists || q.status[n] == absent {
-		if c.running[n]+more <= 6 {
-			c.running[n] += more
+	if !q.managed || q.status[n] == absent {
+		more = max(0, min(more, 6-c.running[n]))
+		c.running[n] += more
+		if q.used[n] != absent {
+			q.used[n] += more
+			q.version++
 		}
 		return
 	}
 	used := q.used[n] + more
 	beyondSpec := q.spec[n] != absent && used > q.spec[n] && w.without != specConfirmedByFence
-	if used > q.status[n] || beyondSpec {
+	if q.used[n] == absent || used > q.status[n] || beyondSpec {
 		return
 	}
 	q.used[n] = used

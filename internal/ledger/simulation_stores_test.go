@@ -39,9 +39,9 @@ func (w *world) checkShares(m int, before, now share) {
 }
 
 // checkQuotas is I4 and I3 of quotas: a quota never gets older, within one revision no limit goes up or away, and no limit is
-// lowered below what is used.
+// lowered below what is used. What was released belongs to others.
 func (w *world) checkQuotas(m int, before, now quota) {
-	if !before.exists {
+	if !before.managed || !now.managed {
 		return
 	}
 	if now.revision < before.revision {
@@ -66,5 +66,15 @@ func (w *world) checkRefusal(m int, a *agent, spec amounts) {
 	q := w.members[m].quota
 	if a.quota == q && (a.share.revision != q.revision || a.share.hard == q.told) {
 		w.fail("I3, I4: the agent of %s knows the quota %+v, and %d%v is refused", clusterNames[m], q, a.share.revision, spec)
+	}
+}
+
+// checkRelease is S1 of who leaves: what is used there then is counted by nobody any more.
+func (w *world) checkRelease(m int) {
+	q := &w.members[m].quota
+	for n, used := range q.used {
+		if used > 0 && w.hub.now.budget[n] != absent {
+			w.fail("S1: %s is released, using %d of %s", clusterNames[m], used, resourceNames[n])
+		}
 	}
 }

@@ -102,8 +102,9 @@ type action struct {
 }
 
 var actions = []action{
-	{62, (*world).stepLeader},
-	{70, (*world).stepAgent},
+	{52, (*world).stepLeader},
+	{62, (*world).stepAgent},
+	{16, (*world).goWell},
 	{22, (*world).watch},
 	{22, (*world).arrive},
 	{24, (*world).syncQuota},
@@ -114,7 +115,8 @@ var actions = []action{
 	{5, (*world).setBudget},
 	{2, (*world).toggleName},
 	{2, (*world).deleteShare},
-	{2, (*world).selectOrNot},
+	{3, (*world).selectOrNot},
+	{1, (*world).giveUp},
 	{1, (*world).replaceCluster},
 	{1, (*world).rollBack},
 	{1, (*world).loseLedger},
