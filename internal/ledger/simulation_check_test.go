@@ -24,6 +24,8 @@ type ghost struct {
 	unnoticed bool
 	// counted says who was selected or in the ledger, and was not given up since, nor bereft of its share.
 	counted [clusters]bool
+	// retaken says whose quota was ever taken over after a release: what is used there came while it was nobody's.
+	retaken [clusters]bool
 	// bereft says whose share was ever deleted by hand: what is in force there then may be of a share that nobody knows of.
 	bereft [clusters]bool
 	// seen is what the members' stores showed last.
@@ -66,7 +68,7 @@ func (g *ghost) stores(old *stored, l *leader) {
 	}
 }
 
-func (g *ghost) forget(m int) { g.excess[m], g.beyond[m] = amounts{}, amounts{} }
+func (g *ghost) forget(m int) { g.excess[m], g.beyond[m], g.retaken[m] = amounts{}, amounts{}, false }
 
 // held is what a cluster enforces or uses under a limit, also where it is not counted yet.
 func (c *member) held(n int) int64 {

@@ -148,6 +148,7 @@ func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
 		return false
 	}
 	if q.exists && !q.managed {
+		w.ghost.retaken[m] = true
 		for n := range resources {
 			w.ghost.found(m, n, max(w.members[m].running[n], q.used[n], q.status[n]))
 		}
