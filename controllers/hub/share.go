@@ -31,7 +31,7 @@ func markerOf(cluster *clusterv1.Cluster) int64 {
 // mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger which continues
 // from it would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
 func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
-	revision := s.ledger.Revision()
+	revision := min(s.ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
 	if marker := markerOf(m.cluster); marker > 0 && revision-marker < ledger.Gap {
 		return nil
 	}

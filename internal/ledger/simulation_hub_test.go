@@ -138,9 +138,9 @@ func (w *world) store(i int, l *leader) {
 	w.checkRaise(w.hub.now, l.next)
 	w.ghost.stores(w.hub.now, l)
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
+	l.mark()
 	w.hub.put(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
-	w.mark(l)
 	l.phase = leaderDelivers
 }
 
@@ -181,7 +181,7 @@ func (w *world) leaves(l *leader, m int) bool {
 
 // mark notes the counter on the Cluster of each share that was read and is the business of the ledger, unless the marker is just
 // behind it. No backup falls between that and the write of the ledger.
-func (w *world) mark(l *leader) {
+func (l *leader) mark() {
 	for m := range clusters {
 		told := l.read[m] && l.next.entries[clusterNames[m]].Revision > 0
 		if told && (l.marked[m] == 0 || l.next.counter-l.marked[m] >= ledger.Gap) {
