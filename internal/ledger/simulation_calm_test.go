@@ -89,6 +89,9 @@ func (w *world) heal() {
 		w.wire = w.wire[1:]
 		w.check()
 	}
+	for m := range w.members {
+		w.members[m].bare = false
+	}
 	if !slices.Contains(w.hub.now.selected[:], true) {
 		w.selectOrNot(0)
 	}

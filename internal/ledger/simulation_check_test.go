@@ -24,8 +24,9 @@ type ghost struct {
 	unnoticed bool
 	// counted says who was selected or in the ledger, and was not given up since, nor bereft of its share.
 	counted [clusters]bool
-	// retaken says whose quota was ever taken over after a release: what is used there came while it was nobody's.
-	retaken [clusters]bool
+	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while it was nobody's,
+	// and an old report of the same revision does not tell of it.
+	retaken [clusters]int64
 	// bereft says whose share was ever deleted by hand: what is in force there then may be of a share that nobody knows of.
 	bereft [clusters]bool
 	// seen is what the members' stores showed last.
@@ -68,7 +69,7 @@ func (g *ghost) stores(old *stored, l *leader) {
 	}
 }
 
-func (g *ghost) forget(m int) { g.excess[m], g.beyond[m], g.retaken[m] = amounts{}, amounts{}, false }
+func (g *ghost) forget(m int) { g.excess[m], g.beyond[m], g.retaken[m] = amounts{}, amounts{}, 0 }
 
 // held is what a cluster enforces or uses under a limit, also where it is not counted yet.
 func (c *member) held(n int) int64 {
@@ -187,7 +188,8 @@ func (w *world) checkSum(n int) {
 
 // learn ends an excess that the ledger covers, and that nothing can bring back.
 func (g *ghost) learn(w *world, m, n int) {
-	if g.excess[m][n] > 0 && w.hub.now.in[m] && !w.foreign(m) && w.hub.now.grant(m, n) >= w.potential(m, n) {
+	newer := w.hub.now.entries[clusterNames[m]].Revision > g.retaken[m]
+	if g.excess[m][n] > 0 && newer && w.hub.now.in[m] && !w.foreign(m) && w.hub.now.grant(m, n) >= w.potential(m, n) {
 		g.excess[m][n], g.beyond[m][n] = 0, 0
 	}
 }

@@ -69,6 +69,27 @@ func (w *world) deleteShare(s step) {
 	w.note("share of %s is deleted by hand", clusterNames[s.who(clusters)])
 }
 
+// toggleNamespace deletes the namespace of a member, with all that is in it, or creates it again. That both fences go with it is known:
+// no share is being created meanwhile, neither by the hub nor by an agent for the first time.
+func (w *world) toggleNamespace(s step) {
+	m := s.who(clusters)
+	for i := range w.leaders {
+		if phase := w.leaders[i].phase; phase == leaderStores || phase == leaderDelivers {
+			return
+		}
+	}
+	w.wire = slices.DeleteFunc(w.wire, func(d delivery) bool { return d.cluster == m && d.order == creates })
+	c := &w.members[m]
+	if c.bare {
+		c.bare = false
+		w.note("%s has the namespace again", clusterNames[m])
+		return
+	}
+	*c = member{reachable: c.reachable, life: c.life, bare: true, share: c.share.gone(), quota: quota{version: c.quota.version, spec: nothing, status: nothing, used: nothing}}
+	w.ghost.excess[m], w.ghost.beyond[m] = amounts{}, amounts{}
+	w.note("%s loses the namespace", clusterNames[m])
+}
+
 func (w *world) selectOrNot(s step) {
 	m := s.who(clusters)
 	next := *w.hub.now

@@ -51,6 +51,8 @@ type leader struct {
 	marked   [clusters]int64
 	read     [clusters]bool
 	shares   [clusters]share
+	// bare says who can be reached, and has no namespace to hold a share.
+	bare [clusters]bool
 	// drained is what it decides of who leaves.
 	drained [clusters]bool
 	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told it

@@ -58,7 +58,9 @@ func (q quota) state() ledger.Quota {
 type member struct {
 	reachable bool
 	// life counts the clusters that had this name; a connection belongs to one of them.
-	life    int
+	life int
+	// bare says that the namespace does not exist.
+	bare    bool
 	share   share
 	quota   quota
 	running amounts
@@ -112,7 +114,7 @@ func (w *world) receive(d delivery) {
 	same := c.share.exists && c.share.uid == d.uid && c.share.version == d.version
 	switch {
 	case d.life != c.life:
-	case d.order == creates && !c.share.exists:
+	case d.order == creates && !c.share.exists && !c.bare:
 		c.share = share{exists: true, uid: c.share.uid + 1, reported: nothing, used: nothing}
 		w.writeShare(c, d)
 	case d.order == updates && c.share.exists:
@@ -148,7 +150,7 @@ func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
 		return false
 	}
 	if q.exists && !q.managed {
-		w.ghost.retaken[m] = true
+		w.ghost.retaken[m] = revision
 		for n := range resources {
 			w.ghost.found(m, n, max(w.members[m].running[n], q.used[n], q.status[n]))
 		}

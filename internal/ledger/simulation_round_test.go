@@ -69,6 +69,7 @@ func (w *world) observe(l *leader, book *ledger.Ledger, unread bool) {
 		if l.read[m] {
 			l.shares[m] = l.cache[m]
 		}
+		l.bare[m] = l.read[m] && !l.shares[m].exists && w.members[m].reachable && w.members[m].bare
 	}
 }
 
@@ -105,7 +106,7 @@ func (w *world) gone(l *leader, book *ledger.Ledger, m int, suspected bool) bool
 	case e.Revision == 0 && !book.Holds(clusterNames[m]):
 		return true
 	}
-	told := l.base.noted[m] || suspected || w.without == removalNoted
+	told := l.base.noted[m] || suspected || l.bare[m] || w.without == removalNoted
 	return l.read[m] && !l.shares[m].exists && told
 }
 
@@ -162,6 +163,10 @@ func (w *world) adopt(l *leader, book *ledger.Ledger, m int, suspected bool) {
 func (w *world) settle(l *leader, book *ledger.Ledger, m int, cluster string) {
 	e, ok := book.Entry(cluster)
 	if !ok {
+		return
+	}
+	if l.bare[m] {
+		book.Vacate(cluster)
 		return
 	}
 	report := w.distort(l.shares[m].report(), e, w.members[m].reachable)

@@ -73,7 +73,7 @@ func (w *world) checkRefusal(m int, a *agent, spec amounts) {
 func (w *world) checkRelease(m int) {
 	q := &w.members[m].quota
 	for n, used := range q.used {
-		if used > 0 && w.hub.now.budget[n] != absent && !w.ghost.retaken[m] {
+		if used > 0 && w.hub.now.budget[n] != absent && w.ghost.retaken[m] == 0 && !w.ghost.bereft[m] {
 			w.fail("S1: %s is released, using %d of %s", clusterNames[m], used, resourceNames[n])
 		}
 	}

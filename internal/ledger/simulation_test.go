@@ -102,7 +102,7 @@ type action struct {
 }
 
 var actions = []action{
-	{52, (*world).stepLeader},
+	{51, (*world).stepLeader},
 	{62, (*world).stepAgent},
 	{16, (*world).goWell},
 	{22, (*world).watch},
@@ -118,6 +118,7 @@ var actions = []action{
 	{3, (*world).selectOrNot},
 	{1, (*world).giveUp},
 	{1, (*world).replaceCluster},
+	{1, (*world).toggleNamespace},
 	{1, (*world).rollBack},
 	{1, (*world).loseLedger},
 }
