@@ -82,7 +82,8 @@ func (c *member) held(n int) int64 {
 	return max(c.quota.status[n], c.quota.used[n])
 }
 
-// potential is the most that a cluster may hold by what was written, or sent, or decided, or read by an agent so far.
+// potential is the most that a cluster may hold by what was written, or sent, or decided, or read by an agent so far; or by what a
+// restored ledger takes to be granted, as long as nobody was told.
 func (w *world) potential(m, n int) int64 {
 	c := &w.members[m]
 	most := c.held(n)
@@ -99,6 +100,9 @@ func (w *world) potential(m, n int) int64 {
 			most = max(most, hard[n])
 		}
 	})
+	if now := w.hub.now; w.ghost.unnoticed && now.in[m] && now.granted[m][n] != ledger.Unknown {
+		most = max(most, now.granted[m][n])
+	}
 	return most
 }
 
