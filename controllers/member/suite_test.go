@@ -114,9 +114,9 @@ func install(ctx context.Context) error {
 		dry := client.NewDryRunClient(c)
 		label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"quota.fedquota.io/managed":"true"}}}`))
 		guard, fence := dry.Patch(ctx, canary.DeepCopy(), label), dry.Status().Patch(ctx, canary.DeepCopy(), label)
-		raised := share.DeepCopy()
-		raiseShare(raised)
-		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(dry.Update(ctx, raised)), nil
+		moved := share.DeepCopy()
+		moved.Annotations["quota.fedquota.io/cluster"] = "another"
+		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(dry.Update(ctx, moved)), nil
 	})
 	return errors.Join(err, c.Delete(ctx, share))
 }
