@@ -282,9 +282,30 @@ func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
 	}
 }
 
+// recounted makes a pod anew and sees that 3 CPUs are counted as used. The quota controller counts anew after each raise, and may not
+// know the latest pod then; once it has heard that a pod has ended it knows those of before.
+func (m *member) recounted(t *testing.T, p *corev1.Pod) {
+	t.Helper()
+	used := func(cpu string) {
+		until(t, cpu+" CPUs in use", func(ctx context.Context) (bool, error) {
+			quota := &corev1.ResourceQuota{}
+			err := m.Get(ctx, client.ObjectKey{Namespace: team, Name: "compute"}, quota)
+			counted := quota.Status.Used["requests.cpu"]
+			return counted.Cmp(resource.MustParse(cpu)) == 0, err
+		})
+	}
+	if err := m.Delete(t.Context(), p.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	used("2")
+	m.create(t, p)
+	used("3")
+}
+
 // testScaleUp sees one demand for all replicas that a workload lacks, and no refusal.
 func (m *member) testScaleUp(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
+	m.recounted(t, pod("first", "1"))
 	stated := m.raiseLater(t, s, "9", "12")
 	began := time.Now()
 	m.create(t, replicaSet("web", 6))
