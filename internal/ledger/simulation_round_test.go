@@ -17,7 +17,7 @@ func (w *world) decide(l *leader, s step) {
 	l.blind = !w.isWarned(l, book)
 	rebuilt := w.rebuild(l, book)
 	if rebuilt || unread {
-		w.continueAbove(l, book)
+		book.Continue(slices.Max(l.marked[:])) // also of clusters that are not selected any more
 	}
 	suspected := l.base.suspected
 	if !unread || slices.Contains(l.selected[:], true) {
@@ -141,13 +141,6 @@ func (w *world) rebuild(l *leader, book *ledger.Ledger) bool {
 func (l *leader) isAhead(cluster string, seen ledger.Share) bool {
 	stored := l.base.entries[cluster].Revision
 	return stored > 0 && max(seen.Revision, seen.InForce) > stored
-}
-
-// continueAbove makes the counter go on above what is marked, also on clusters that are not selected any more.
-func (w *world) continueAbove(l *leader, book *ledger.Ledger) {
-	for _, marker := range l.marked {
-		book.Continue(marker)
-	}
 }
 
 // adopt takes what was read live of a cluster that was never read before. One that was suspected, and holds nothing, shall have nothing.
