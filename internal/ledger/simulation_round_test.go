@@ -110,10 +110,10 @@ func (w *world) gone(l *leader, book *ledger.Ledger, m int, suspected bool) bool
 	return l.read[m] && !l.shares[m].exists && told
 }
 
-// isWarned says whether a member of the ledger told the leader of a rollback when it started.
+// isWarned says whether a member of the ledger told the leader of a rollback when it started, and is not cut off since.
 func (w *world) isWarned(l *leader, book *ledger.Ledger) bool {
 	for m, cluster := range clusterNames {
-		if _, ok := book.Entry(cluster); ok && l.warned[m] {
+		if _, ok := book.Entry(cluster); ok && l.warned[m] && l.read[m] {
 			return true
 		}
 	}
