@@ -144,4 +144,9 @@ var ledgerMutants = []mutant{
 		file:       stepsFile, old: "	e.charge(report)\n", new: "",
 		pkg: ledgerTests, test: "TestSteps/settle:_a_name_that_a_lost_ledger_has_given_counts_until_it_is_dropped",
 	},
+	{
+		protection: "a cluster leaves after it has said what it uses under every name of the budget",
+		file:       ledgerFile, old: "		if _, limited := report.Hard[name]; !limited {\n", new: "		if name == \"\" {\n",
+		pkg: ledgerTests, test: "TestDrained/a_name_that_is_not_limited_yet",
+	},
 }
