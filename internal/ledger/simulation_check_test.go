@@ -58,14 +58,15 @@ func (g *ghost) restored(w *world) {
 }
 
 // stores has a leader store a ledger: where nobody told it of a restore, what it does not know of comes on top of what it hands out.
-// Who was given up, or left bereft of its share, is counted anew if it comes back.
+// Who was given up, or suspected and bereft of its share by then, is counted anew if it comes back.
 func (g *ghost) stores(old *stored, l *leader) {
 	if g.unnoticed && l.blind {
 		g.beyond = g.excess
 	}
 	g.unnoticed = g.unnoticed && l.blind
 	for m := range clusters {
-		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m] || !l.next.destroyed[m] && !g.bereft[m])
+		unheard := g.bereft[m] && old.entries[clusterNames[m]].Revision == 0
+		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m] || !l.next.destroyed[m] && !unheard)
 	}
 }
 
