@@ -71,8 +71,8 @@ func TestClusterComesBackWhileItLeaves(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
-// TestClusterLeavesWhileTheSpecIsInvalid lets a share go that was deleted before, and the entry stay until the spec can be acted on.
-func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
+// deleted is a world in which the hub manager has deleted the share of west, whose agent does not act.
+func deleted(t *testing.T) *world {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
 	w.settle()
@@ -86,6 +86,12 @@ func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
 	if w.share("west").DeletionTimestamp.IsZero() {
 		t.Fatal("the share of west is not deleted")
 	}
+	return w
+}
+
+// TestClusterLeavesWhileTheSpecIsInvalid lets a share go that was deleted before, and the entry stay until the spec can be acted on.
+func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
+	w := deleted(t)
 	w.agents["west"].down = false
 	w.edit(`{hard: {count/typo: "1"}, placement: {clusterSelector: {matchLabels: {name: east}}}, rebalance: {mode: Static}}`)
 	w.settle()
@@ -169,21 +175,7 @@ func TestDeletion(t *testing.T) {
 // TestHubSaysWhoWrites demands that a share is created, updated and removed by the hub's field manager, as the share policy of a
 // member does.
 func TestHubSaysWhoWrites(t *testing.T) {
-	w := newWorld(t, "east", "west")
-	w.create(quotaName, weighted)
-	w.settle()
-	w.edit(eastOnly)
-	w.round()
-	w.act()
-	w.agents["west"].down = true
-	for range 4 {
-		w.round()
-	}
-	share := w.share("west")
-	if share.DeletionTimestamp.IsZero() {
-		t.Fatal("the share of west is not deleted")
-	}
-	for _, written := range share.ManagedFields {
+	for _, written := range deleted(t).share("west").ManagedFields {
 		if written.Subresource == "" && written.Manager != "fedquota-hub" {
 			t.Errorf("%s has written %s", written.Manager, written.FieldsV1)
 		}
