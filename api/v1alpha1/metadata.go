@@ -17,8 +17,8 @@ const (
 	// enforced then.
 	ReleasedAnnotation = "quota.fedquota.io/released"
 
-	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the highest
-	// revision of a ledger at that time. A Cluster without it cannot hold a share.
+	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the revision of
+	// a ledger at that time, written anew before one is 2^20 above it. A Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"
 
 	// ClusterAnnotation is set on a QuotaShare by the hub: the UID of the Cluster object that the share was written for. A

@@ -38,7 +38,7 @@ const Gap = 1 << 20
 const MostRevision = 1 << 52
 
 // Continue makes the counter go on above a revision that another ledger gave. Shares tell of such a revision, and the markers
-// on Cluster objects, which note the counter at each adoption: they stay when a share is deleted.
+// on Cluster objects, less than a gap behind the counter: they stay when a share is deleted.
 func (l *Ledger) Continue(above int64) {
 	if above > 0 && above >= l.revision {
 		l.revision = above + Gap
