@@ -121,8 +121,7 @@ func (w *world) receive(d delivery) {
 		c.share.removal = c.share.removal && w.without != removalKept
 		w.writeShare(c, d)
 	case d.order == keeps && same:
-		c.share.removal = false
-		w.writeShare(c, d)
+		c.share.removal = !w.writeShare(c, d)
 	case (d.order == tellsRemoval || d.order == removes) && same:
 		c.share.removal, c.share.deleting = true, d.order == removes
 		c.share.version++
@@ -130,16 +129,17 @@ func (w *world) receive(d delivery) {
 	}
 }
 
-// writeShare lets a write through if the revision does not go down, and hard changes with a higher one only.
-func (w *world) writeShare(c *member, d delivery) {
+// writeShare lets a write through if the revision does not go down, and hard changes with a higher one only, and says whether it did.
+func (w *world) writeShare(c *member, d delivery) bool {
 	stale := d.revision < c.share.revision || d.revision == c.share.revision && d.hard != c.share.hard
 	if stale && !w.lacks(sharesFenced) {
 		w.note("share %d%v of %s is refused", d.revision, d.hard, clusterNames[d.cluster])
-		return
+		return false
 	}
 	c.share.revision, c.share.hard = d.revision, d.hard
 	c.share.version++
 	w.note("%s has share %d%v", clusterNames[d.cluster], d.revision, d.hard)
+	return true
 }
 
 // writeSpec writes limits and revision, if the guard lets it, and says so. A quota that was released is taken over with that: what is
