@@ -104,6 +104,19 @@ func (w *world) potential(m, n int) int64 {
 	if now := w.hub.now; w.ghost.unnoticed && now.in[m] && now.granted[m][n] != ledger.Unknown {
 		most = max(most, now.granted[m][n])
 	}
+	return max(most, w.adopted(m, n))
+}
+
+// adopted is the limit that a leader is about to store for a cluster that it adopts: the one that it read there. A late decision of a
+// ledger that was lost may have lowered it meanwhile.
+func (w *world) adopted(m, n int) int64 {
+	var most int64
+	for i := range w.leaders {
+		l := &w.leaders[i]
+		if l.phase == leaderStores && l.version == w.hub.version && l.next.in[m] && l.next.granted[m][n] == ledger.Unknown {
+			most = max(most, l.next.target[m][n])
+		}
+	}
 	return most
 }
 
