@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -282,30 +283,26 @@ func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
 	}
 }
 
-// recounted makes a pod anew and sees that 3 CPUs are counted as used. The quota controller counts anew after each raise, and may not
-// know the latest pod then; once it has heard that a pod has ended it knows those of before.
-func (m *member) recounted(t *testing.T, p *corev1.Pod) {
+// recounted sees that all pods, of 3 CPUs, are counted for good. The quota controller counts anew after each raise, and may not know
+// the latest pod then. Once it no longer counts a pod that came after them, and asks for nothing, it knows them all.
+func (m *member) recounted(t *testing.T) {
 	t.Helper()
-	used := func(cpu string) {
-		until(t, cpu+" CPUs in use", func(ctx context.Context) (bool, error) {
-			quota := &corev1.ResourceQuota{}
-			err := m.Get(ctx, client.ObjectKey{Namespace: team, Name: "compute"}, quota)
-			counted := quota.Status.Used["requests.cpu"]
-			return counted.Cmp(resource.MustParse(cpu)) == 0, err
-		})
-	}
-	if err := m.Delete(t.Context(), p.DeepCopy()); err != nil {
+	last := pod("last", "0")
+	m.create(t, last)
+	if err := m.Delete(t.Context(), last); err != nil {
 		t.Fatal(err)
 	}
-	used("2")
-	m.create(t, p)
-	used("3")
+	until(t, "2 pods of 3 CPUs to be counted", func(ctx context.Context) (bool, error) {
+		quota := &corev1.ResourceQuota{}
+		err := m.Get(ctx, client.ObjectKey{Namespace: team, Name: "compute"}, quota)
+		return err == nil && quotav1.Equals(quota.Status.Used, corev1.ResourceList{"requests.cpu": resource.MustParse("3"), "pods": resource.MustParse("2")}), err
+	})
 }
 
 // testScaleUp sees one demand for all replicas that a workload lacks, and no refusal.
 func (m *member) testScaleUp(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
-	m.recounted(t, pod("first", "1"))
+	m.recounted(t)
 	stated := m.raiseLater(t, s, "9", "12")
 	began := time.Now()
 	m.create(t, replicaSet("web", 6))
