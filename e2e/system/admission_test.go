@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -175,9 +176,8 @@ func (m *member) raise(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu
 	return m.hub.Patch(ctx, share, client.MergeFrom(stored))
 }
 
-// raiseOnDemand raises a share once it states a demand for so many CPUs, as the hub would, and returns what was stated then. An agent that
-// has not heard of a workload yet states what the first request asks for.
-func (m *member) raiseOnDemand(ctx context.Context, share *quotav1alpha1.QuotaShare, demand, cpu, pods string) (string, error) {
+// raiseOnDemand raises a share once it states a demand for CPUs, as the hub would, and returns what was stated first.
+func (m *member) raiseOnDemand(ctx context.Context, share *quotav1alpha1.QuotaShare, cpu, pods string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	reports, err := m.Watch(ctx, &quotav1alpha1.QuotaShareList{}, client.InNamespace(share.Namespace))
@@ -185,19 +185,17 @@ func (m *member) raiseOnDemand(ctx context.Context, share *quotav1alpha1.QuotaSh
 		return "", err
 	}
 	defer reports.Stop()
-	var last resource.Quantity
 	for event := range reports.ResultChan() {
 		seen, ok := event.Object.(*quotav1alpha1.QuotaShare)
 		if !ok || seen.Name != share.Name {
 			continue
 		}
-		last = seen.Status.Demand["requests.cpu"]
-		if last.Cmp(resource.MustParse(demand)) >= 0 {
+		if stated, ok := seen.Status.Demand["requests.cpu"]; ok {
 			seen.DeepCopyInto(share)
-			return last.String(), m.raise(ctx, share, cpu, pods)
+			return stated.String(), m.raise(ctx, share, cpu, pods)
 		}
 	}
-	return "", fmt.Errorf("the demand stated last was %s", &last)
+	return "", errors.New("no demand was stated")
 }
 
 func pod(name, cpu string) *corev1.Pod {
@@ -237,7 +235,7 @@ func TestAdmission(t *testing.T) {
 // behind.
 func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
-	stated := m.raiseLater(t, s, "2", "3", "10")
+	stated := m.raiseLater(t, s, "3", "10")
 	began := time.Now()
 	err := m.Create(t.Context(), pod("held", "2"))
 	t.Logf("admitted after %s", time.Since(began))
@@ -250,16 +248,16 @@ func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	m.noDemand(t, s)
 }
 
-// raiseLater raises a share when it states a demand for so many CPUs, and sends what was stated then.
-func (m *member) raiseLater(t *testing.T, s *quotav1alpha1.QuotaShare, demand, cpu, pods string) <-chan string {
+// raiseLater raises a share when it states a demand, and sends what that was.
+func (m *member) raiseLater(t *testing.T, s *quotav1alpha1.QuotaShare, cpu, pods string) <-chan string {
 	t.Helper()
 	stated := make(chan string, 1)
 	go func() {
-		seen, err := m.raiseOnDemand(t.Context(), s, demand, cpu, pods)
+		demand, err := m.raiseOnDemand(t.Context(), s, cpu, pods)
 		if err != nil {
-			seen = err.Error()
+			demand = err.Error()
 		}
-		stated <- seen
+		stated <- demand
 	}()
 	return stated
 }
@@ -305,7 +303,7 @@ func (m *member) recounted(t *testing.T) {
 func (m *member) testScaleUp(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
 	m.recounted(t)
-	stated := m.raiseLater(t, s, "6", "9", "12")
+	stated := m.raiseLater(t, s, "9", "12")
 	began := time.Now()
 	m.create(t, replicaSet("web", 6))
 	m.pods(t, "web", 6)
