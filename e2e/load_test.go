@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -214,6 +215,28 @@ func (s *scenario) used(member string, name corev1.ResourceName, want string) {
 		}
 		if got := quota.Status.Used[name]; got.String() != want {
 			return fmt.Errorf("%s used is %s, want %s", name, got.String(), want)
+		}
+		return nil
+	})
+}
+
+// recounted waits until the quota controller of a member has counted this usage itself. Where it counts everything anew before it
+// has heard of a pod that was charged just now, it takes that charge back, and limits follow, until it counts the next time: up to
+// a minute. So one more pod comes, which asks for no cpu, since that may be used up, and goes, which makes it count.
+func (s *scenario) recounted(member string, want corev1.ResourceList) {
+	s.Helper()
+	pod := newPod(s.key.Namespace, "recounted", "0")
+	s.eventually("one more pod in "+member, func(ctx context.Context) error {
+		return client.IgnoreAlreadyExists(s.member(member).Create(ctx, pod.DeepCopy()))
+	})
+	s.must(s.member(member).Delete(s.Context(), pod))
+	s.eventually("a recount in "+member, func(ctx context.Context) error {
+		quota, err := s.quota(ctx, member)
+		if err != nil {
+			return err
+		}
+		if used := quotav1.Mask(quota.Status.Used, quotav1.ResourceNames(want)); !quotav1.Equals(used, want) {
+			return fmt.Errorf("%s is used, want %s", text(used), text(want))
 		}
 		return nil
 	})

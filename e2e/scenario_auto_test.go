@@ -189,6 +189,8 @@ func testFull(t *testing.T, w *world) {
 	s.settle()
 	s.fill(east, "full", 4, "1")
 	s.fill(west, "full", 2, "1")
+	s.recounted(east, budget("4", "4"))
+	s.recounted(west, budget("2", "2"))
 	s.full("6")
 	s.used(north, cpu, "0")
 	want := []string{"exceeded quota: " + quotaName + ", requested: requests.cpu=1, used: requests.cpu=0, limited: requests.cpu=0",

@@ -100,12 +100,11 @@ func testCut(t *testing.T, w *world) {
 	for member, count := range used {
 		s.fill(member, "first", count/2, "1")
 		s.fill(member, "second", count/2, "1")
-		s.used(member, cpu, fmt.Sprintf("%d100m", count))
 		s.must(s.member(member).Create(t.Context(), &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: "outside"},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
 		}))
-		s.used(member, corev1.ResourceServicesNodePorts, "1")
+		s.recounted(member, ported(budget(fmt.Sprintf("%d100m", count), fmt.Sprint(count+1)), "1"))
 	}
 	s.fault("budget cut from 30 to 12 cpu with 22.3 used, and from 6 to 0 node ports with 3 used")
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = ported(budget("12", "60"), "0") })

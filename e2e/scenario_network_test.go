@@ -170,7 +170,7 @@ func testQuotaController(t *testing.T, w *world) {
 	s.witness(1)
 	s.fill(west, "full", 9, "1")
 	s.fill(west, "last", 1, "900m")
-	s.used(west, cpu, "10")
+	s.recounted(west, budget("10", "11"))
 	s.storm(east, north)
 	s.fault("kube-controller-manager of west stopped (SIGKILL) in the middle of a lower")
 	manager := w.Member(west).Process(fleet.ControllerManager)

@@ -266,8 +266,7 @@ func testRemoval(t *testing.T, w *world) {
 			s.split(sample)
 			s.witness(2)
 			for _, member := range s.names() {
-				s.used(member, cpu, "200m")
-				s.used(member, pods, "2")
+				s.recounted(member, budget("200m", "2"))
 			}
 			s.judge()
 			fq, err := s.federatedQuota(s.Context())
@@ -320,7 +319,7 @@ func testReselect(t *testing.T, w *world) {
 			s.witness(1)
 			s.fill(west, "work", 4, "1")
 			s.attest(west, "work")
-			s.used(west, cpu, "4100m")
+			s.recounted(west, budget("4100m", "5"))
 			s.storm(east, north)
 
 			s.fault("west deselected and selected again, in use and empty")

@@ -52,7 +52,7 @@ func TestSmoke(t *testing.T) {
 func (s *scenario) refusesAtLimit() {
 	s.Helper()
 	s.fill(north, "full", 4, "1")
-	s.used(north, cpu, "4100m")
+	s.recounted(north, budget("4100m", "5"))
 	err := s.member(north).Create(s.Context(), newPod(s.key.Namespace, "one-more", "1"))
 	if want := "exceeded quota: " + quotaName + ", requested: requests.cpu=1, used: requests.cpu=4100m, limited: requests.cpu=5"; !apierrors.IsForbidden(err) || !containsAll(err.Error(), []string{want}) {
 		s.Errorf("one pod too many: got %v, want a 403 with %q", err, want)

@@ -222,7 +222,10 @@ func TestAdmission(t *testing.T) {
 	m.tell(t, s)
 	m.enforced(t, s)
 
-	t.Run("fits", func(t *testing.T) { m.create(t, pod("first", "1")) })
+	t.Run("fits", func(t *testing.T) {
+		m.create(t, pod("first", "1"))
+		m.recounted(t, "1", "1")
+	})
 	t.Run("held until raised", func(t *testing.T) { m.testHeld(t, s) })
 	t.Run("one demand for a scale-up", func(t *testing.T) { m.testScaleUp(t, s) })
 	t.Run("dry run", func(t *testing.T) { m.testDryRun(t, s) })
@@ -283,26 +286,27 @@ func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
 	}
 }
 
-// recounted sees that all pods, of 3 CPUs, are counted for good. The quota controller counts anew after each raise, and may not know
-// the latest pod then. Once it no longer counts a pod that came after them, and asks for nothing, it knows them all.
-func (m *member) recounted(t *testing.T) {
+// recounted sees that all pods are counted for good. The quota controller counts anew after each raise, and each few minutes, and may
+// not know the latest pod then. Once it no longer counts a pod that came after them, and asks for nothing, it knows them all.
+func (m *member) recounted(t *testing.T, cpu, pods string) {
 	t.Helper()
 	last := pod("last", "0")
 	m.create(t, last)
 	if err := m.Delete(t.Context(), last); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "2 pods of 3 CPUs to be counted", func(ctx context.Context) (bool, error) {
+	want := corev1.ResourceList{"requests.cpu": resource.MustParse(cpu), "pods": resource.MustParse(pods)}
+	until(t, "all pods to be counted", func(ctx context.Context) (bool, error) {
 		quota := &corev1.ResourceQuota{}
 		err := m.Get(ctx, client.ObjectKey{Namespace: team, Name: "compute"}, quota)
-		return err == nil && quotav1.Equals(quota.Status.Used, corev1.ResourceList{"requests.cpu": resource.MustParse("3"), "pods": resource.MustParse("2")}), err
+		return err == nil && quotav1.Equals(quota.Status.Used, want), err
 	})
 }
 
 // testScaleUp sees one demand for all replicas that a workload lacks, and no refusal.
 func (m *member) testScaleUp(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
-	m.recounted(t)
+	m.recounted(t, "3", "2")
 	stated := m.raiseLater(t, s, "9", "12")
 	began := time.Now()
 	m.create(t, replicaSet("web", 6))
