@@ -44,7 +44,7 @@ func (s *scope) decide() {
 	}
 }
 
-// rebuild makes the ledger unread if a member was told something by another ledger than this one, which was restored from
+// rebuild forgets what the ledger has read if a member was told something by another ledger than this one, which was restored from
 // the past then. A ledger that was read by nobody, or is rebuilt, counts on above the markers, which tell of ledgers that were lost.
 func (s *scope) rebuild() {
 	var highest int64
@@ -55,7 +55,7 @@ func (s *scope) rebuild() {
 	}
 	if highest > 0 {
 		s.ledger.Rebuild(highest)
-		s.unread, s.rebuilt = true, true
+		s.rebuilt = true
 	}
 	if highest > 0 || s.unread && s.begins() {
 		s.ledger.Continue(s.marker)

@@ -36,9 +36,9 @@ type scope struct {
 	conflict string
 	// strangers say where the spec names Clusters that do not exist.
 	strangers []string
-	// unread says whether no entry was ever read: the ledger is new, was lost, or was just rebuilt.
+	// unread says whether no entry that was stored was ever read: the ledger is new, was lost, or was rebuilt.
 	unread bool
-	// rebuilt says whether that was in this round: whom it concerns is known in the next one.
+	// rebuilt says whether it is rebuilt in this round: whom that concerns is known in the next one.
 	rebuilt bool
 	// lost says whether there may have been a ledger before this one, which was read by nobody; observe fills it.
 	lost bool

@@ -122,11 +122,6 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestLostLedgerAndShare",
 	},
 	{
-		protection: "a ledger that was just rebuilt has read nobody",
-		file:       decideFile, old: "		s.unread, s.rebuilt = true, true\n", new: "		s.rebuilt = true\n",
-		pkg: hubTests, test: "TestRolledBackLedgerOfAClusterThatIsAway",
-	},
-	{
 		protection: "no ledger goes on from a revision that no ledger gave",
 		file:       decideFile, old: "case m.forged:", new: "case false:",
 		pkg: hubTests, test: "TestForgedRevision",
