@@ -34,6 +34,7 @@ func testNodes(t *testing.T, w *world) {
 	s.witness(1)
 	s.deploy(north, "web", 10, "1")
 	s.runs(north, "web", 10)
+	s.recounted(north, budget("10100m", "11")) // later it would show as a raise to what is there
 	s.eventually("the nodes to hold 4 pods, and the others to have waited in vain", func(ctx context.Context) error {
 		bound, waited, err := s.placed(ctx, north, "web")
 		if err == nil && (len(bound) != 4 || waited < nodePatience) {
