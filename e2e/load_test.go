@@ -68,6 +68,28 @@ func (s *scenario) storm(members ...string) {
 	})
 }
 
+// lull has the writers delete what they have until all is settled, and write again until they are refused: the limits are full then.
+func (s *scenario) lull() {
+	s.Helper()
+	for _, load := range s.storms {
+		load.idle.Store(true)
+	}
+	s.eventually("all to be settled without load", s.settled)
+	refused := make([]int64, len(s.storms))
+	for i, load := range s.storms {
+		refused[i] = load.refused.Load()
+		load.idle.Store(false)
+	}
+	s.eventually("the limits to be full again", func(context.Context) error {
+		for i, load := range s.storms {
+			if load.refused.Load() == refused[i] {
+				return fmt.Errorf("a load was not refused yet")
+			}
+		}
+		return nil
+	})
+}
+
 // write creates and deletes until the end, and then fills what limits leave.
 func (l *storm) write(ctx context.Context, writer int) {
 	var own []*corev1.Pod

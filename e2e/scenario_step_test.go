@@ -147,7 +147,7 @@ func (s *scenario) killAt(point killPoint, change func()) (missed bool) {
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
 	var swift []func()
-	s.eventually("what was before to be settled", s.settled)
+	s.lull()
 	if point.slow {
 		for _, member := range s.names() {
 			swift = append(swift, s.toxic(member, "latency", "upstream", `{"latency": 5000}`))
