@@ -8,6 +8,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -137,11 +138,15 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	return true
 }
 
-// release forgets the limit, and lets the share go.
+// release forgets the limit, deletes the ResourceQuota that a test has made for it if the share was told so, and lets the share go.
 func (a *agent) release(share *quotav1alpha1.QuotaShare) bool {
 	a.t.Helper()
 	a.removal = share.Annotations[quotav1alpha1.RemovalAnnotation]
 	a.hard, a.revision = nil, 0
+	if a.removal != "" {
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: share.Namespace, Name: share.Name}}
+		a.must(client.IgnoreNotFound(servers[a.name].Delete(a.t.Context(), quota)))
+	}
 	share.Finalizers = nil
 	a.must(servers[a.name].Update(a.t.Context(), share))
 	return true

@@ -78,14 +78,14 @@ func (s *scope) early() bool {
 // begins says whether the ledger has revisions from now on. One that was lost has none until it can be acted upon, which tells that it was.
 func (s *scope) begins() bool { return !s.lost || !s.early() }
 
-// join adds an entry for a member that is selected, or that holds a share of which the ledger does not know. One that cannot
+// join adds an entry for a member that is selected, or that holds a share of which the ledger does not know, or enforces one. One that cannot
 // be read may hold one if there was a ledger before; one that is deleted gives nothing away any more, and waits for nobody.
 func (s *scope) join(m *member) {
 	switch {
 	case s.early(), s.givenUp(m):
 	case m.selected:
 		s.take(m)
-	case m.share != nil:
+	case !m.empty():
 		s.enter(m, true)
 	case s.lost && !m.read() && !s.removing():
 		s.suspect(m)
@@ -117,7 +117,7 @@ func (s *scope) suspect(m *member) {
 func (s *scope) enter(m *member, mayHoldShare bool) {
 	if _, ok := s.ledger.Entry(m.name); !ok && s.ledger.Len() >= mostEntries {
 		s.leftOut = append(s.leftOut, m.name)
-		s.uncounted = s.uncounted || mayHoldShare || m.share != nil
+		s.uncounted = s.uncounted || mayHoldShare || !m.empty()
 		return
 	}
 	s.ledger.Join(m.name, mayHoldShare)
@@ -152,14 +152,17 @@ func (s *scope) adoptable(m *member) bool {
 
 // cleared says whether a member was read that was suspected to hold a share, has none, and shall have none.
 func (m *member) cleared() bool {
-	return m.suspected && !m.selected && m.live && m.read() && m.share == nil
+	return m.suspected && !m.selected && m.live && m.read() && m.empty()
 }
 
-// told returns what a member's share says, or nil if it has none. A revision that no ledger gave says nothing.
+// empty says whether a member has no share, and enforces none that is gone.
+func (m *member) empty() bool { return m.share == nil && m.bereft == nil }
+
+// told returns what a member's share says, or what is in force without one, or nil. A revision that no ledger gave says nothing.
 func (m *member) told() *ledger.Share {
 	switch {
 	case m.share == nil:
-		return nil
+		return m.bereft
 	case m.forged:
 		return &ledger.Share{}
 	}
@@ -194,7 +197,7 @@ func (s *scope) gone(m *member) bool {
 
 // left says whether a member has let its share go, as it was told. Its entry goes once the spec can be acted on.
 func (s *scope) left(m *member) bool {
-	return !m.selected && m.share == nil && s.before[m.name].Removal != ""
+	return !m.selected && m.empty() && s.before[m.name].Removal != ""
 }
 
 // untold says whether a member cannot hold a share: it was never read, and so never written to, neither in the time of this

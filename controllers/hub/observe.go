@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,8 @@ type member struct {
 	live bool
 	// share is nil if there is none.
 	share *quotav1alpha1.QuotaShare
+	// bereft is what a ResourceQuota tells that enforces a share which is gone, or nil: somebody has deleted that by hand.
+	bereft *ledger.Share
 	// report is what share says is in force.
 	report ledger.Report
 	// demand is what share says that the member could use beyond what it uses.
@@ -206,10 +209,36 @@ func (r *QuotaReconciler) readShare(parent context.Context, s *scope, m *member,
 	if client.IgnoreNotFound(err) == nil {
 		r.stores.saw(m.name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
 	}
-	if err := m.take(share, err, s); err != nil || !m.lacksNamespace() {
+	if err := m.take(share, err, s); err != nil {
 		return err
 	}
+	if m.live && m.share == nil && m.read() {
+		if m.bereft, err = bereft(ctx, reader, s.fq); err != nil {
+			return err
+		}
+	}
+	if !m.lacksNamespace() {
+		return nil
+	}
 	return r.confirmMissing(parent, s, m)
+}
+
+// bereft returns what the ResourceQuota tells that enforced a share of the FederatedQuota, which is gone, or nil if there is none: who
+// lets a share go as it was told releases its ResourceQuota before.
+func bereft(ctx context.Context, reader client.Reader, fq *quotav1alpha1.FederatedQuota) (*ledger.Share, error) {
+	quota := &corev1.ResourceQuota{}
+	if err := reader.Get(ctx, client.ObjectKeyFromObject(fq), quota); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
+	if _, managed := quota.Labels[quotav1alpha1.ManagedLabel]; !managed || !quota.DeletionTimestamp.IsZero() || !sameScope(counts, &fq.Spec) {
+		return nil, nil
+	}
+	revision, err := strconv.ParseInt(quota.Annotations[quotav1alpha1.RevisionAnnotation], 10, 64)
+	if err != nil || forged(revision, fq) {
+		revision = 0
+	}
+	return &ledger.Share{InForce: revision}, nil
 }
 
 // confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may have
@@ -267,7 +296,7 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 		m.misfit = fmt.Sprintf("its share has other scopes, which cannot be changed: delete QuotaShare %s/%s there", share.Namespace, share.Name)
 		return
 	}
-	if revision := highestOf(share); revision > max(ledger.MostRevision, fq.Status.Revision) {
+	if revision := highestOf(share); forged(revision, fq) {
 		m.forged = true
 		m.misfit = fmt.Sprintf("the hub has not written revision %d: delete QuotaShare %s/%s there, then its ResourceQuota behind broken glass", revision, share.Namespace, share.Name)
 		return
@@ -277,6 +306,11 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 	for _, ask := range share.Status.Asks {
 		m.kinds = append(m.kinds, kind{amount.Saturate(ask.Amounts, amount.Up), amount.Saturate(ask.Unit, amount.Up)})
 	}
+}
+
+// forged says whether no ledger gave a revision.
+func forged(revision int64, fq *quotav1alpha1.FederatedQuota) bool {
+	return revision > max(ledger.MostRevision, fq.Status.Revision)
 }
 
 // highestOf returns the revision of a share, or that in force if it is higher.

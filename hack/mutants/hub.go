@@ -88,8 +88,23 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a cluster that only another budget knows gets no share when a ledger was lost",
-		file:       decideFile, old: "return m.suspected && !m.selected && m.live && m.read() && m.share == nil", new: "return false",
+		file:       decideFile, old: "return m.suspected && !m.selected && m.live && m.read() && m.empty()", new: "return false",
 		pkg: hubTests, test: "TestSuspectedClusterHasNoShare",
+	},
+	{
+		protection: "a limit in force whose share is gone counts, as if the share were there",
+		file:       decideFile, old: "return m.share == nil && m.bereft == nil", new: "return m.share == nil",
+		pkg: hubTests, test: "TestLostLedgerAndShareOfAClusterThatLeaves",
+	},
+	{
+		protection: "a ledger counts on above the revision of a limit whose share is gone",
+		file:       observeFile, old: "return &ledger.Share{InForce: revision}, nil", new: "return &ledger.Share{}, nil",
+		pkg: hubTests, test: "TestBereft/managed",
+	},
+	{
+		protection: "a limit whose share is gone and that counts something else is none of this budget",
+		file:       observeFile, old: " || !sameScope(counts, &fq.Spec)", new: "",
+		pkg: hubTests, test: "TestBereft/of_other_scopes",
 	},
 	{
 		protection: "a cluster that was selected by mistake while it was away gets no share",
@@ -143,7 +158,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a cluster that leaves keeps its entry until its share is gone",
-		file:       decideFile, old: "!m.selected && m.share == nil && s.before", new: "!m.selected && s.before",
+		file:       decideFile, old: "!m.selected && m.empty() && s.before", new: "!m.selected && s.before",
 		pkg: hubTests, test: "TestGoneIsReadLive",
 	},
 	{
