@@ -27,9 +27,9 @@ const (
 	usageFollowed
 	// What holds on to a cluster that leaves.
 	removalNoted
+	bereftCounts
 	drainedBefore
 	revisionKept
-	removalKept
 	// What the member's API server does not let through, nor an agent ask for: fencedMemberWrites is all of that.
 	fencedMemberWrites
 	agentKnowsRevisions
@@ -76,10 +76,10 @@ func TestTheSimulationFinds(t *testing.T) {
 		"a limit raised within a revision by an agent that is out of date":    {without: raisesGuarded},
 		"a limit lowered below usage by an agent that is out of date":         {without: usageGuarded},
 		"a limit in force above what is written":                              {without: statusFenced},
-		"a share that is missing has left":                                    {without: removalNoted, from: 14965},
+		"a share that is missing has left":                                    {without: removalNoted, from: 38000},
+		"a limit in force without a share counts for nothing":                 {without: bereftCounts},
 		"a share that is removed while something is granted":                  {without: drainedBefore},
 		"a ResourceQuota that was released forgets its revision":              {without: revisionKept},
-		"a late update makes a share forget that it is to be removed":         {without: removalKept},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

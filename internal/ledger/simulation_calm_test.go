@@ -138,7 +138,7 @@ func (w *world) settled() bool {
 	book := ledger.New(now.budget.list(), now.counter, now.entries)
 	for m, cluster := range clusterNames {
 		c := &w.members[m]
-		if now.in[m] != now.selected[m] || c.quota.managed && !now.selected[m] && !now.destroyed[m] && !w.ghost.bereft[m] {
+		if now.in[m] != now.selected[m] || c.quota.managed && !now.selected[m] && !now.destroyed[m] && !w.ghost.hidden[m] {
 			return false
 		}
 		if !now.in[m] {

@@ -27,8 +27,10 @@ type ghost struct {
 	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while it was nobody's,
 	// and an old report of the same revision does not tell of it.
 	retaken [clusters]int64
-	// bereft says whose share was ever deleted by hand: what is in force there then may be of a share that nobody knows of.
+	// bereft says whose share was ever deleted by hand: one that was told to go, and is wanted again, releases what is used there.
 	bereft [clusters]bool
+	// hidden says who holds what nobody looks for: the ledger does not know of it, and the share was deleted by hand that would tell.
+	hidden [clusters]bool
 	// seen is what the members' stores showed last.
 	seen [clusters]seen
 	// rounds is how many rounds the calm took.
@@ -65,8 +67,7 @@ func (g *ghost) stores(old *stored, l *leader) {
 	}
 	g.unnoticed = g.unnoticed && l.blind
 	for m := range clusters {
-		unheard := g.bereft[m] && old.entries[clusterNames[m]].Revision == 0
-		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m] || !l.next.destroyed[m] && !unheard)
+		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m] || !l.next.destroyed[m])
 	}
 }
 
@@ -179,7 +180,7 @@ func (w *world) check() {
 // count charges what clusters hold that were not counted before.
 func (g *ghost) count(w *world) {
 	for m := range clusters {
-		counted := w.hub.now.in[m] || w.hub.now.selected[m] || g.counted[m] && !w.hub.now.destroyed[m] && !g.bereft[m]
+		counted := w.hub.now.in[m] || w.hub.now.selected[m] || g.counted[m] && !w.hub.now.destroyed[m] && !g.hidden[m]
 		for n := range resources {
 			if counted && !g.counted[m] {
 				g.found(m, n, w.potential(m, n))
@@ -221,6 +222,11 @@ func (w *world) checkGranted(m, n int) {
 	if held > max(granted, w.ghost.excess[m][n]) {
 		w.fail("I2: %s holds %d of %s, granted %d", clusterNames[m], held, resourceNames[n], granted)
 	}
+}
+
+// knows says whether a cluster has an entry that does not go before the cluster is read.
+func (s *stored) knows(m int) bool {
+	return s.in[m] && (s.entries[clusterNames[m]].Revision > 0 || s.granted[m][0] > 0)
 }
 
 // grant is what the cluster counts with. A name that the budget has only now may be held if any other may.

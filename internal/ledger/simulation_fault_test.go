@@ -57,7 +57,6 @@ func (w *world) deleteShare(s step) {
 	if !c.share.exists {
 		return
 	}
-	w.ghost.bereft[s.who(clusters)] = true
 	for i := range w.leaders {
 		w.leaders[i].warned[s.who(clusters)] = false
 	}
@@ -66,7 +65,27 @@ func (w *world) deleteShare(s step) {
 	if s.much(2) == 0 {
 		c.share = c.share.gone()
 	}
+	w.ghost.bereft[s.who(clusters)] = true
+	w.hide()
 	w.note("share of %s is deleted by hand", clusterNames[s.who(clusters)])
+}
+
+// hide notes who holds what nobody looks for from now on.
+func (w *world) hide() {
+	for m := range w.members {
+		w.ghost.hidden[m] = w.ghost.hidden[m] || w.members[m].isBereft() && w.overlooks(m)
+	}
+}
+
+// overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not know.
+func (w *world) overlooks(m int) bool {
+	now := w.hub.now
+	asks := now.marked[m] > 0 && !hasRead(ledger.New(now.budget.list(), now.counter, now.entries))
+	for i := range w.leaders {
+		l := &w.leaders[i]
+		asks = asks && (l.phase != leaderStores || l.version != w.hub.version)
+	}
+	return now.destroyed[m] || !now.knows(m) && !asks
 }
 
 // toggleNamespace deletes the namespace of a member, with all that is in it, or creates it again. That both fences go with it is known:
@@ -113,6 +132,7 @@ func (w *world) giveUp(s step) {
 	next := *w.hub.now
 	next.destroyed[m] = !next.destroyed[m]
 	w.hub.put(&next)
+	w.hide()
 	w.note("%s destroyed: %v", clusterNames[m], next.destroyed[m])
 }
 
@@ -156,6 +176,7 @@ func (w *world) rollBack(s step) {
 	}
 	if s.other(2) == 0 {
 		w.ghost.restored(w)
+		w.hide()
 		return
 	}
 	marked := *w.hub.now
@@ -170,5 +191,6 @@ func (w *world) rollBack(s step) {
 func (w *world) loseLedger(step) {
 	now := w.hub.now
 	w.hub.put(&stored{budget: now.budget, selected: now.selected, destroyed: now.destroyed, marked: now.marked})
+	w.hide()
 	w.note("ledger lost")
 }

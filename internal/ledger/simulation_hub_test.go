@@ -51,6 +51,8 @@ type leader struct {
 	marked   [clusters]int64
 	read     [clusters]bool
 	shares   [clusters]share
+	// bereft is what the quotas tell that enforce a share which is gone, where it was looked for.
+	bereft [clusters]*ledger.Share
 	// bare says who can be reached, and has no namespace to hold a share.
 	bare [clusters]bool
 	// drained is what it decides of who leaves.
@@ -113,6 +115,14 @@ func (w *world) survey(l *leader) {
 			l.look(m, c.share)
 		}
 	}
+}
+
+// told is what the share of a cluster says, or what is in force there without one, or nil.
+func (l *leader) told(m int) *ledger.Share {
+	if !l.shares[m].exists {
+		return l.bereft[m]
+	}
+	return l.shares[m].adoptable()
 }
 
 // look shows a leader the share of a member.

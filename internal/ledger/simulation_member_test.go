@@ -67,6 +67,12 @@ type member struct {
 	agents  [2]agent
 }
 
+// isBereft says whether a limit is in force of a share that is gone, or soon will be: an agent may be about to enforce what it has read.
+func (c *member) isBereft() bool {
+	enforced := c.quota.managed || c.agents[0].share.exists || c.agents[1].share.exists
+	return enforced && (!c.share.exists || c.share.deleting)
+}
+
 // order is what a delivery does.
 type order string
 
@@ -118,7 +124,6 @@ func (w *world) receive(d delivery) {
 		c.share = share{exists: true, uid: c.share.uid + 1, reported: nothing, used: nothing}
 		w.writeShare(c, d)
 	case d.order == updates && c.share.exists:
-		c.share.removal = c.share.removal && w.without != removalKept
 		w.writeShare(c, d)
 	case d.order == keeps && same:
 		c.share.removal = !w.writeShare(c, d)

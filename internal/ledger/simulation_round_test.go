@@ -70,6 +70,10 @@ func (w *world) observe(l *leader, book *ledger.Ledger, unread bool) {
 			l.shares[m] = l.cache[m]
 		}
 		l.bare[m] = l.read[m] && !l.shares[m].exists && w.members[m].reachable && w.members[m].bare
+		l.bereft[m] = nil
+		if q := &w.members[m].quota; l.read[m] && live && q.managed && w.without != bereftCounts {
+			l.bereft[m] = &ledger.Share{InForce: q.revision}
+		}
 	}
 }
 
@@ -84,7 +88,7 @@ func (w *world) join(l *leader, book *ledger.Ledger, m int, unread, rebuilt bool
 	case l.selected[m]:
 		mayHold = mayHold || rebuilt
 		book.Join(clusterNames[m], mayHold && w.without != unreadMayHold)
-	case l.shares[m].exists:
+	case l.told(m) != nil:
 		book.Join(clusterNames[m], true)
 		return false
 	case mayHold && !l.read[m]:
@@ -107,7 +111,7 @@ func (w *world) gone(l *leader, book *ledger.Ledger, m int, suspected bool) bool
 		return true
 	}
 	told := l.base.noted[m] || suspected || l.bare[m] || w.without == removalNoted
-	return l.read[m] && !l.shares[m].exists && told
+	return l.read[m] && l.told(m) == nil && told
 }
 
 // isWarned says whether a member of the ledger told the leader of a rollback when it started, and is not cut off since.
@@ -124,7 +128,7 @@ func (w *world) isWarned(l *leader, book *ledger.Ledger) bool {
 func (w *world) rebuild(l *leader, book *ledger.Ledger) bool {
 	highest := int64(0)
 	for m, cluster := range clusterNames {
-		if seen := l.shares[m].adoptable(); seen != nil && (book.RolledBack(cluster, *seen) || l.isAhead(cluster, *seen)) {
+		if seen := l.told(m); seen != nil && (book.RolledBack(cluster, *seen) || l.isAhead(cluster, *seen)) {
 			highest = max(highest, seen.Revision, seen.InForce)
 		}
 	}
@@ -146,9 +150,9 @@ func (l *leader) isAhead(cluster string, seen ledger.Share) bool {
 // adopt takes what was read live of a cluster that was never read before. One that was suspected, and holds nothing, shall have nothing.
 func (w *world) adopt(l *leader, book *ledger.Ledger, m int, suspected bool) {
 	e, ok := book.Entry(clusterNames[m])
-	cleared := suspected && !l.selected[m] && !l.shares[m].exists
+	cleared := suspected && !l.selected[m] && l.told(m) == nil
 	if ok && e.Revision == 0 && l.read[m] && !cleared && !l.base.destroyed[m] {
-		book.Adopt(clusterNames[m], l.shares[m].adoptable())
+		book.Adopt(clusterNames[m], l.told(m))
 	}
 }
 
