@@ -92,8 +92,6 @@ type chaos struct {
 	acting sync.RWMutex
 	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves.
 	managed sync.RWMutex
-	// known is held for writing while the ledger is lost or rolled back, and shares alone know of some limits.
-	known sync.RWMutex
 
 	mutex  sync.Mutex
 	events []string

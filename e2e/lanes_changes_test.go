@@ -88,15 +88,10 @@ func (c *chaos) modes() lane {
 func (c *chaos) losses() lane {
 	return lane{name: "ledger", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "ledger lost", do: func(ctx context.Context) error {
-			c.known.Lock()
-			defer c.known.Unlock()
 			c.budget.Lock()
 			defer c.budget.Unlock()
 			c.renewed = true
-			return c.call(ctx, func(ctx context.Context) error {
-				fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: c.key.Namespace, Name: c.key.Name}}
-				return c.hub.Status().Patch(ctx, fq, client.RawPatch(types.MergePatchType, []byte(`{"status":null}`)))
-			})
+			return c.call(ctx, c.loseLedger)
 		}}
 	}}
 }
@@ -202,10 +197,9 @@ func (c *chaos) labelled(member, label, value string) func(context.Context) erro
 	}
 }
 
-// shares deletes the share of a member by hand, and waits until it is written again. A ledger that is lost before that leaves
-// nobody who knows of the limit that is in force: the two exclude each other.
+// shares deletes the share of a member by hand, and waits until it is written again.
 func (c *chaos) shares(member string) lane {
-	return sharing(&c.known, lane{name: "share in " + member, pause: 40 * time.Second, draw: func(*rand.Rand) disturbance {
+	return lane{name: "share in " + member, pause: 40 * time.Second, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "share deleted",
 			do: func(ctx context.Context) error {
 				return c.call(ctx, func(ctx context.Context) error {
@@ -215,7 +209,7 @@ func (c *chaos) shares(member string) lane {
 			undo: func(ctx context.Context) error {
 				return await(ctx, func(ctx context.Context) error { return c.told(ctx, member) })
 			}}
-	}})
+	}}
 }
 
 // told says whether a member of which the ledger knows has no share.

@@ -120,8 +120,6 @@ func (c *chaos) rollback(snapshot string) lane {
 		return disturbance{kind: "hub rolled back", lasts: c.duration, do: func(ctx context.Context) error {
 			c.managed.Lock()
 			defer c.managed.Unlock()
-			c.known.Lock()
-			defer c.known.Unlock()
 			c.acting.Lock()
 			defer c.acting.Unlock()
 			c.budget.Lock()

@@ -4,12 +4,14 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -138,6 +140,75 @@ func testHubForgetsSelection(t *testing.T, w *world) {
 	s.change(placed("10", east, west))
 	s.split(amounts{cpu: {"10", "20", ""}})
 	s.finish()
+}
+
+// testOrphan takes from the hub whatever tells of the limit in west, which is not selected any more: the ledger, and the share there. Its
+// ResourceQuota is left, with the marker on the Cluster that says to look for it: it counts while the FederatedQuota is there, and is
+// released when that is deleted.
+func testOrphan(t *testing.T, w *world) {
+	s := newScenario(t, w, "orphan", budget("30", "60"))
+	s.create(budget("30", "60"))
+	s.split(sample)
+	s.witness(2)
+	s.storm()
+	orphan := func(meanwhile func()) {
+		s.pause(w.HubManager)
+		s.label(west, "test")
+		s.Cleanup(func() { _ = s.relabel(context.Background(), west, "prod") })
+		share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name}}
+		s.must(s.member(west).Delete(s.Context(), share))
+		s.eventually("the share in west to be gone", func(ctx context.Context) error {
+			err := s.member(west).Get(ctx, s.key, share)
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return errors.Join(errors.New("it is still there"), err)
+		})
+		s.must(s.loseLedger(s.Context()))
+		meanwhile()
+		s.must(w.HubManager.Resume())
+	}
+
+	s.fault("the ledger lost, and the share of west deleted by hand, which is not selected any more")
+	orphan(func() {})
+	s.eventually("west to leave", func(ctx context.Context) error { return s.leaving(ctx, west) })
+	s.label(west, "prod")
+	s.split(sample)
+
+	s.finish()
+	for _, member := range s.names() {
+		s.recounted(member, budget("200m", "2"))
+	}
+	orphan(func() { s.must(s.hub.Delete(s.Context(), newQuota(s.key, budget("30", "60")))) })
+	s.eventually("the FederatedQuota to be gone", func(ctx context.Context) error {
+		_, err := s.federatedQuota(ctx)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(errors.New("it is still there"), err)
+	})
+	for _, member := range s.names() {
+		s.released(member, quotav1alpha1.RemovalRetain)
+	}
+	s.untouched()
+}
+
+// loseLedger wipes the status, as a restore without it does.
+func (s *scenario) loseLedger(ctx context.Context) error {
+	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name}}
+	return s.hub.Status().Patch(ctx, fq, client.RawPatch(types.MergePatchType, []byte(`{"status":null}`)))
+}
+
+// leaving says whether the share of a member is of nothing.
+func (s *scenario) leaving(ctx context.Context, member string) error {
+	share := &quotav1alpha1.QuotaShare{}
+	if err := s.member(member).Get(ctx, s.key, share); err != nil {
+		return err
+	}
+	if limit := share.Spec.Hard[cpu]; !limit.IsZero() {
+		return fmt.Errorf("the share in %s is %s", member, limit.String())
+	}
+	return nil
 }
 
 // version returns the resourceVersion that the store of the hub is at.
