@@ -11,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -88,14 +90,26 @@ func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error 
 	return err
 }
 
-// writer returns a client of a member that says with each write that it is the hub's, as the share policy there demands.
+// writer returns a client of a member that says with each write that it is the hub's, as the share policy there demands. It returns a
+// conflict if another Cluster may have the connection since the round began, for which nothing was decided.
 func (r *QuotaReconciler) writer(ctx context.Context, m *member) (client.Client, error) {
-	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
+	key := client.ObjectKeyFromObject(m.cluster)
+	c, err := r.Members.GetUncachedClient(ctx, key)
 	if err != nil {
 		return nil, err
 	}
+	now := &clusterv1.Cluster{}
+	if err := r.Get(ctx, key, now); client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if now.UID != m.cluster.UID {
+		return nil, apierrors.NewConflict(schema.GroupResource{Group: clusterv1.GroupVersion.Group, Resource: "clusters"}, m.name, errReplaced)
+	}
 	return client.WithFieldOwner(c, quotav1alpha1.HubFieldManager), nil
 }
+
+// errReplaced is why nothing is written to a cluster that another one has the name of.
+var errReplaced = errors.New("it was deleted since the round began")
 
 // upToDate says whether the share of a member says what it should. A share of a higher revision is none of ours to write.
 func (s *scope) upToDate(m *member, e ledger.Entry) bool {
@@ -160,9 +174,10 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome ob
 	return obstacle{quotav1alpha1.ReasonDeliveryFailed, "writing " + what + " failed" + reason}, false
 }
 
-// stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on QuotaShareSpec.
+// stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on QuotaShareSpec, or
+// because another one came in its place.
 func stale(err error) bool {
-	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "revision never goes down")
+	return apierrors.IsInvalid(err) && (strings.Contains(err.Error(), "revision never goes down") || strings.Contains(err.Error(), "metadata.uid: Invalid value"))
 }
 
 // remember notes what came of writing or removing a share.

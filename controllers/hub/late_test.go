@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -81,6 +82,36 @@ func TestLateOrderToRemove(t *testing.T) {
 	if policy := w.share("west").Annotations[quotav1alpha1.RemovalAnnotation]; policy != "" {
 		t.Errorf("a share in force is ordered to be removed: %s", policy)
 	}
+}
+
+// TestLateUpdateOfAShareThatIsGone has a leader with an old cache write to the share that came in the place of the one it has read.
+func TestLateUpdateOfAShareThatIsGone(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east, west", "east", "10"))
+	w.settle()
+	old, inner := w.share("west"), w.members.byName["west"].client
+	w.members.byName["west"].cache = interceptor.NewClient(servers["west"], interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+			old.DeepCopyInto(object.(*quotav1alpha1.QuotaShare))
+			return nil
+		},
+	})
+	w.loseShare("west")
+	other := old.DeepCopy()
+	other.ObjectMeta = metav1.ObjectMeta{Namespace: old.Namespace, Name: old.Name, Finalizers: old.Finalizers}
+	other.Spec.Revision, other.Spec.Hard = 1, list("pods", "0")
+	w.must(client.WithFieldOwner(inner, quotav1alpha1.HubFieldManager).Create(t.Context(), other))
+	w.edit(mostOf("east, west", "west", "5"))
+	_, err := w.reconcile(quotaName)
+	if got := w.share("west"); got.Spec.Revision != 1 {
+		t.Errorf("what was decided for a share that is gone is written to another one: %v", got.Spec)
+	}
+	if err == nil {
+		t.Error("the round does not end by an error, which has the next one begin at once")
+	}
+	w.members.byName["west"].cache = nil
+	w.settle()
+	w.wantLedger("east 25/25 Settled", "west 5/5 Settled")
 }
 
 // TestRevisionsNearTheMost has somebody write the highest revision that a ledger may have given: it goes on above, and by its own.

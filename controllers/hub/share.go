@@ -68,9 +68,9 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 	return c.Create(ctx, share)
 }
 
-// update writes the ledger's revision and limit into a share. It needs no resourceVersion: the member's API server refuses
-// a lower revision, and another limit at the same one. But that a share is to be removed is taken back only from the share that was
-// read: one that was deleted meanwhile has to keep it.
+// update writes the ledger's revision and limit into the share that was read, and into no other that came in its place: the revisions
+// of that may be of another ledger. It needs no resourceVersion: the member's API server refuses a lower revision, and another limit at
+// the same one. But that a share is to be removed is taken back only as it was read: one that was deleted meanwhile has to keep it.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.ledger.Share(m.name, like(s.fq))
 	e, _ := s.ledger.Entry(m.name)
@@ -82,10 +82,10 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 		before[name] = resource.Quantity{}
 	}
 	annotations := map[string]any{quotav1alpha1.ClusterAnnotation: m.uid}
-	metadata := map[string]any{"annotations": annotations}
+	metadata := map[string]any{"uid": m.share.UID, "annotations": annotations}
 	if _, told := m.share.Annotations[quotav1alpha1.RemovalAnnotation]; told {
 		annotations[quotav1alpha1.RemovalAnnotation] = nil
-		metadata["uid"], metadata["resourceVersion"] = m.share.UID, m.share.ResourceVersion
+		metadata["resourceVersion"] = m.share.ResourceVersion
 	}
 	patch, err := write.MergePatch(map[string]any{
 		"metadata": metadata,
