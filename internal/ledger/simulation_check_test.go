@@ -27,6 +27,8 @@ type ghost struct {
 	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while it was nobody's,
 	// and an old report of the same revision does not tell of it.
 	retaken [clusters]int64
+	// returned is the revision that a cluster had when its namespace came back, 0 if never, and says the same of what came there since.
+	returned [clusters]int64
 	// bereft says whose share was ever deleted by hand: one that was told to go, and is wanted again, releases what is used there.
 	bereft [clusters]bool
 	// hidden says who holds what nobody looks for: the ledger does not know of it, and the share was deleted by hand that would tell.
@@ -71,7 +73,9 @@ func (g *ghost) stores(old *stored, l *leader) {
 	}
 }
 
-func (g *ghost) forget(m int) { g.excess[m], g.beyond[m], g.retaken[m] = amounts{}, amounts{}, 0 }
+func (g *ghost) forget(m int) {
+	g.excess[m], g.beyond[m], g.retaken[m], g.returned[m] = amounts{}, amounts{}, 0, 0
+}
 
 // held is what a cluster enforces or uses under a limit, also where it is not counted yet.
 func (c *member) held(n int) int64 {
@@ -207,7 +211,7 @@ func (w *world) checkSum(n int) {
 
 // learn ends an excess that the ledger covers, and that nothing can bring back.
 func (g *ghost) learn(w *world, m, n int) {
-	newer := w.hub.now.entries[clusterNames[m]].Revision > g.retaken[m]
+	newer := w.hub.now.entries[clusterNames[m]].Revision > max(g.retaken[m], g.returned[m])
 	if g.excess[m][n] > 0 && newer && w.hub.now.in[m] && !w.foreign(m) && w.hub.now.grant(m, n) >= w.potential(m, n) {
 		g.excess[m][n], g.beyond[m][n] = 0, 0
 	}

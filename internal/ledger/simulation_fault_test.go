@@ -101,6 +101,7 @@ func (w *world) toggleNamespace(s step) {
 	c := &w.members[m]
 	if c.bare {
 		c.bare = false
+		w.ghost.returned[m] = w.hub.now.entries[clusterNames[m]].Revision
 		w.note("%s has the namespace again", clusterNames[m])
 		return
 	}

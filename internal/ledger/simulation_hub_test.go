@@ -55,6 +55,8 @@ type leader struct {
 	bereft [clusters]*ledger.Share
 	// bare says who can be reached, and has no namespace to hold a share.
 	bare [clusters]bool
+	// lives says which cluster of a name the round is about: its writes are for no other.
+	lives [clusters]int
 	// drained is what it decides of who leaves.
 	drained [clusters]bool
 	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told it
@@ -164,7 +166,7 @@ func (w *world) deliver(l *leader, m int) {
 	}
 	revision, hard, told := l.next.entries[clusterNames[m]].Revision, l.next.target[m], &l.shares[m]
 	w.note("%s share %d%v of %s", order, revision, hard, clusterNames[m])
-	w.wire = append(w.wire, delivery{order, m, w.members[m].life, revision, hard, told.uid, told.version})
+	w.wire = append(w.wire, delivery{order, m, l.lives[m], revision, hard, told.uid, told.version})
 }
 
 // order returns what is to be done about the share of a cluster, if anything.

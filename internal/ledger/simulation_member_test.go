@@ -91,7 +91,8 @@ type delivery struct {
 	life     int
 	revision int64
 	hard     amounts
-	// uid and version are of the share that was read: it is removed, or kept after it was to be removed, as long as it is that.
+	// uid and version are of the share that was read: it is updated as long as it is there, and removed, or kept after it was to be
+	// removed, as long as it has not changed.
 	uid, version int
 }
 
@@ -123,7 +124,7 @@ func (w *world) receive(d delivery) {
 	case d.order == creates && !c.share.exists && !c.bare:
 		c.share = share{exists: true, uid: c.share.uid + 1, reported: nothing, used: nothing}
 		w.writeShare(c, d)
-	case d.order == updates && c.share.exists:
+	case d.order == updates && c.share.exists && c.share.uid == d.uid:
 		w.writeShare(c, d)
 	case d.order == keeps && same:
 		c.share.removal = !w.writeShare(c, d)

@@ -58,6 +58,7 @@ func hasRead(book *ledger.Ledger) bool {
 func (w *world) observe(l *leader, book *ledger.Ledger, unread bool) {
 	l.selected, l.marked = w.hub.now.selected, w.hub.now.marked
 	for m, cluster := range clusterNames {
+		l.lives[m] = w.members[m].life
 		e, ok := book.Entry(cluster)
 		concerned := ok || l.selected[m] || l.holds[m] || unread && l.marked[m] > 0
 		live := !ok || e.Revision == 0 || !l.selected[m]
