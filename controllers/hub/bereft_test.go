@@ -80,11 +80,14 @@ func TestTornFinalizer(t *testing.T) {
 	w.settle()
 	quota := w.enforces("west", func(*corev1.ResourceQuota) {})
 	w.edit(eastOnly)
-	for w.share("west").DeletionTimestamp.IsZero() {
-		w.round()
-		if w.share("west").DeletionTimestamp.IsZero() {
-			w.act()
+	for range 6 {
+		if w.round(); !w.share("west").DeletionTimestamp.IsZero() {
+			break
 		}
+		w.act()
+	}
+	if w.share("west").DeletionTimestamp.IsZero() {
+		t.Fatal("the share of west is not told to go")
 	}
 	w.loseShare("west")
 	w.settle()

@@ -58,28 +58,17 @@ removal: {destroyed: [west]}`)
 func TestClusterIsReplacedWithinARound(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
+	w.settle()
+	w.loseShare("west")
 	w.createNamespace("north", w.namespace)
-	inner, replaced := w.members.byName["west"].client, false
-	w.members.byName["west"].client = interceptor.NewClient(servers["west"], interceptor.Funcs{
-		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-			err := inner.Get(ctx, key, object, options...)
-			if _, ok := object.(*quotav1alpha1.QuotaShare); ok && !replaced {
-				replaced = true
-				w.must(servers[hubName].Delete(ctx, w.cluster("west")))
-				w.register("west")
-				w.members.mutex.Lock()
-				defer w.members.mutex.Unlock()
-				w.members.byName["west"] = &connection{client: w.recorded("north")}
-			}
-			return err
-		},
+	w.duringReads("west", func() {
+		w.must(servers[hubName].Delete(t.Context(), w.cluster("west")))
+		w.register("west")
+		w.members.mutex.Lock()
+		defer w.members.mutex.Unlock()
+		w.members.byName["west"] = &connection{client: w.recorded("north")}
 	})
-	var err error
-	for !replaced {
-		w.must(err)
-		_, err = w.reconcile(quotaName)
-	}
-	if err == nil || !strings.Contains(err.Error(), errReplaced.Error()) {
+	if _, err := w.reconcile(quotaName); err == nil || !strings.Contains(err.Error(), errReplaced.Error()) {
 		t.Errorf("got error %v, want %v", err, errReplaced)
 	}
 	if w.share("north") != nil {
