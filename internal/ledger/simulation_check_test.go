@@ -73,8 +73,10 @@ func (g *ghost) stores(old *stored, l *leader) {
 	}
 }
 
+// forget ends what is known of a cluster whose name another one gets.
 func (g *ghost) forget(m int) {
 	g.excess[m], g.beyond[m], g.retaken[m], g.returned[m] = amounts{}, amounts{}, 0, 0
+	g.bereft[m], g.hidden[m] = false, false
 }
 
 // held is what a cluster enforces or uses under a limit, also where it is not counted yet.
