@@ -96,8 +96,8 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 }
 
 // releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it: the ledger
-// forgets the cluster, and a share may still be on its way.
-func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
+// forgets the cluster, and a share may still be on its way. reported is the usage that the hub was told of last.
+func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (client.Patch, error) {
 	annotations := maps.Clone(quota.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -111,5 +111,5 @@ func releasePatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	return whileManaged(quota, append(change,
 		write.Operation{Op: "remove", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
 		write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations"), Value: annotations},
-		write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: stateOf(quota).Release()})...)
+		write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: stateOf(quota).Release(reported)})...)
 }

@@ -21,7 +21,7 @@ func TestReadoption(t *testing.T) {
 		"less is used than the share":   {hard: "8", used: "2", want: "5"},
 		"raised and used meanwhile":     {hard: "40", used: "30", want: "30"},
 		"raised and not used":           {hard: "40", used: "1", want: "5"},
-		"used above its limit":          {hard: "3", used: "9", want: "9"},
+		"used above its limit":          {hard: "3", used: "9", want: "5"},
 		"nothing is used, nothing left": {hard: "0", used: "0", want: "5"},
 	} {
 		t.Run(name, func(t *testing.T) {

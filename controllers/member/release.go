@@ -42,7 +42,7 @@ func (r *ShareReconciler) release(ctx context.Context, share *quotav1alpha1.Quot
 	case quotav1alpha1.RemovalDelete:
 		return client.IgnoreNotFound(r.Delete(ctx, quota, client.Preconditions{UID: &quota.UID}))
 	case quotav1alpha1.RemovalRetain:
-		patch, err := releasePatch(quota)
+		patch, err := releasePatch(quota, share.Status.Used)
 		if err != nil {
 			return err
 		}

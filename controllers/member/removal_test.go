@@ -93,6 +93,16 @@ func TestRemovalAboveTheLimit(t *testing.T) {
 	w.wantsQuota("", "pods", "12")
 }
 
+// TestRemovalOvercharged releases a ResourceQuota whose usage native quota has just let rise above its limit: nobody has charged that,
+// and it would be a limit that nobody has granted.
+func TestRemovalOvercharged(t *testing.T) {
+	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
+	w.count("pods", "12")
+	w.leave("Retain")
+	w.reconcile()
+	w.wantsQuota("", "pods", "10")
+}
+
 func TestRemovalDelete(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	w.leave("Delete")

@@ -143,9 +143,14 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestReportsNothingWhileUnguarded",
 	},
 	{
-		protection: "release: no limit stays below what is used",
-		file:       quotaFile, old: "	maps.Copy(limits, quotav1.Mask(q.Used, quotav1.ResourceNames(q.Spec)))\n", new: "",
+		protection: "release: no limit stays below usage that was reported",
+		file:       quotaFile, old: "smaller(used, larger(q.Spec[name], reported[name]))", new: "smaller(used, q.Spec[name])",
 		pkg: agentTests, test: "TestRemovalAboveTheLimit",
+	},
+	{
+		protection: "release: no limit goes up to usage that was not reported",
+		file:       quotaFile, old: "smaller(used, larger(q.Spec[name], reported[name]))", new: "used",
+		pkg: agentTests, test: "TestRemovalOvercharged",
 	},
 	{
 		protection: "canary: a quota controller that does not follow is stuck",

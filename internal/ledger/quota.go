@@ -31,14 +31,14 @@ func (q Quota) Enforces(revision int64, limits corev1.ResourceList) bool {
 }
 
 // Limits returns what is to be written for a share: its limit, or what is used where that is more, so that the limit follows
-// usage down. What native quota has let rise above the present limit raises no limit: nobody has granted that. Within one
+// usage down. What is used above the present limit raises no limit, whoever set that: nobody has granted it. Within one
 // revision a limit only ever goes down, also of what was released at it.
 func (q Quota) Limits(revision int64, share corev1.ResourceList) corev1.ResourceList {
 	limits := make(corev1.ResourceList, len(share))
 	for name, limit := range share {
 		used := q.Used[name]
 		present, limited := q.Spec[name]
-		if limited && q.Managed {
+		if limited {
 			used = smaller(used, present)
 		}
 		limit = larger(limit, used)
@@ -110,11 +110,14 @@ func (q Quota) Report() (limits, used corev1.ResourceList) {
 	return maps.Clone(q.Hard), quotav1.Mask(q.Used, quotav1.ResourceNames(q.Hard))
 }
 
-// Release returns the limits under which it is handed over to the users of the cluster: what is used, also where a limit is below
-// that, as in a namespace that was adopted with more: nobody would bring it there later.
-func (q Quota) Release() corev1.ResourceList {
+// Release returns the limits under which it is handed over to the users of the cluster: what is used. A limit goes up to that only as
+// far as was reported, as in a namespace that was adopted with more: nobody would bring it there later. What native quota has let
+// rise above the limit since then raises no limit: no ledger has charged that.
+func (q Quota) Release(reported corev1.ResourceList) corev1.ResourceList {
 	limits := maps.Clone(q.Spec)
-	maps.Copy(limits, quotav1.Mask(q.Used, quotav1.ResourceNames(q.Spec)))
+	for name, used := range quotav1.Mask(q.Used, quotav1.ResourceNames(q.Spec)) {
+		limits[name] = smaller(used, larger(q.Spec[name], reported[name]))
+	}
 	return limits
 }
 

@@ -36,7 +36,7 @@ func TestLimits(t *testing.T) {
 		"not above the limit for an overcharge":  {quota: enforcing("7"), revision: 5, share: list("pods", "2"), want: list("pods", "5")},
 		"nothing is raised within a revision":    {quota: enforcing("3"), revision: 4, share: list("pods", "9"), want: list("pods", "5")},
 		"usage falls within a revision":          {quota: enforcing("3"), revision: 4, share: list("pods", "2"), want: list("pods", "3")},
-		"taken over above what is used":          {quota: released, revision: 5, share: list("pods", "2"), want: list("pods", "7")},
+		"taken over above what is used":          {quota: released, revision: 5, share: list("pods", "2"), want: list("pods", "5")},
 		"taken over at the revision it had":      {quota: released, revision: 4, share: list("pods", "9"), want: list("pods", "5")},
 		"one that never enforced anything":       {revision: 1, share: list("pods", "2"), want: list("pods", "2")},
 		"a name that comes":                      {quota: enforcing("3"), revision: 4, share: list("pods", "5", "services", "2"), want: list("pods", "5", "services", "2")},
@@ -130,8 +130,21 @@ func TestQuotaInForce(t *testing.T) {
 }
 
 func TestRelease(t *testing.T) {
-	quota := ledger.Quota{Spec: list("pods", "5", "services", "2", "secrets", "9"), Used: list("pods", "3", "services", "4")}
-	if diff := cmp.Diff(list("pods", "3", "services", "4", "secrets", "9"), quota.Release()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for name, tc := range map[string]struct{ used, reported, want corev1.ResourceList }{
+		"what is used":                  {used: list("pods", "3"), reported: list("pods", "4"), want: list("pods", "3")},
+		"usage that is not known":       {want: list("pods", "5")},
+		"more than the limit, reported": {used: list("pods", "7"), reported: list("pods", "7"), want: list("pods", "7")},
+		"less than was reported":        {used: list("pods", "7"), reported: list("pods", "9"), want: list("pods", "7")},
+		"more than was reported":        {used: list("pods", "9"), reported: list("pods", "7"), want: list("pods", "7")},
+		"overcharged since the report":  {used: list("pods", "7"), reported: list("pods", "3"), want: list("pods", "5")},
+		"overcharged, never reported":   {used: list("pods", "7"), want: list("pods", "5")},
+		"a name of somebody else's":     {used: list("pods", "3", "secrets", "1"), want: list("pods", "3")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			quota := ledger.Quota{Spec: list("pods", "5"), Used: tc.used}
+			if diff := cmp.Diff(tc.want, quota.Release(tc.reported)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -115,7 +115,7 @@ func (w *world) act(m int, a *agent) int {
 // letGo does with a quota what a share was told that was deleted, and takes the finalizer off the share.
 func (w *world) letGo(m int, a *agent) {
 	c := &w.members[m]
-	if a.share.removal && a.quota.managed && !w.release(m, &a.quota) {
+	if a.share.removal && a.quota.managed && !w.release(m, &a.quota, a.share.used.quantities()) {
 		return
 	}
 	if c.share.exists && c.share.uid == a.share.uid && c.share.version == a.share.version {

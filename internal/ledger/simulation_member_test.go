@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -167,10 +169,10 @@ func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
 }
 
 // release hands a quota over to the users of its cluster, if the guard lets it, and says so: as it was read, at the revision that it
-// had then.
-func (w *world) release(m int, read *quota) bool {
+// had then, and no limit higher than it was or than usage was reported.
+func (w *world) release(m int, read *quota, reported corev1.ResourceList) bool {
 	q := &w.members[m].quota
-	spec := flat(amount.Saturate(read.state().Release(), amount.Up))
+	spec := flat(amount.Saturate(read.state().Release(reported), amount.Up))
 	if !q.managed || q.revision != read.revision || !w.guard(q, q.revision, spec, false) {
 		return false
 	}
