@@ -3,35 +3,54 @@ package member
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
+// releasePatience is how long a release waits for usage above the limit to fall, from the deletion of the share on.
+const releasePatience = 10 * time.Second
+
 // remove does what the hub asked for when it deleted the share. A share deleted by anybody else is let go, and its
 // ResourceQuota stays as it is until the hub has written the share again. Behind broken glass nothing is changed: the
 // share stays until the glass is mended.
-func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+func (r *ShareReconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) (ctrl.Result, error) {
 	if quota != nil && managed(quota) && share.Annotations[quotav1alpha1.RemovalAnnotation] != "" {
 		if brokenGlass(quota) != "" {
-			return nil
+			return ctrl.Result{}, nil
+		}
+		if wait := r.ebbing(share, quota); wait > 0 {
+			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 		switch err := r.release(ctx, share, quota); {
 		case apierrors.IsConflict(err):
-			return err
+			return ctrl.Result{}, err
 		case err != nil:
-			return errors.Join(err, r.reportUnreleased(ctx, share, err))
+			return ctrl.Result{}, errors.Join(err, r.reportUnreleased(ctx, share, err))
 		}
 	}
 	stored := share.DeepCopy()
 	if !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
-		return nil
+		return ctrl.Result{}, nil
 	}
-	return r.Patch(ctx, share, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	return ctrl.Result{}, r.Patch(ctx, share, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+// ebbing returns how long usage above the limit, which a release would make the limit, is still given to fall: what native quota has
+// let in there goes as soon as a pod does, and what a namespace was adopted with stays. A clock that is off gives it no time.
+func (r *ShareReconciler) ebbing(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) time.Duration {
+	since := r.Clock.Since(share.DeletionTimestamp.Time)
+	retained := share.Annotations[quotav1alpha1.RemovalAnnotation] == string(quotav1alpha1.RemovalRetain)
+	if !retained || since < 0 || stateOf(quota).Within() {
+		return 0
+	}
+	return releasePatience - since
 }
 
 func (r *ShareReconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {

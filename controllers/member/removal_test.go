@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -101,6 +102,34 @@ func TestRemovalOvercharged(t *testing.T) {
 	w.leave("Retain")
 	w.reconcile()
 	w.wantsQuota("", "pods", "10")
+}
+
+// TestRemovalEbbs releases a ResourceQuota of which more is used than its limit, as was reported: what native quota has let in is given
+// time to go before it would become the limit.
+func TestRemovalEbbs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		later time.Duration
+		used  string
+		want  string
+	}{
+		"a pod goes in time": {later: time.Second, used: "9", want: "9"},
+		"no pod goes":        {later: 10 * time.Second, used: "12", want: "12"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settled(t, 1, l{"pods", "10"}, l{"pods", "12"})
+			w.leave("Retain")
+			w.clock.SetTime(w.status().DeletionTimestamp.Time)
+			w.unwritten(func() {
+				if result := w.reconcile(); result.RequeueAfter != 10*time.Second {
+					t.Errorf("looks again after %s, want 10 s", result.RequeueAfter)
+				}
+			})
+			w.clock.Step(tc.later)
+			w.count("pods", tc.used)
+			w.reconcile()
+			w.wantsQuota("", "pods", tc.want)
+		})
+	}
 }
 
 func TestRemovalDelete(t *testing.T) {

@@ -126,7 +126,7 @@ func (r *ShareReconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, err
 	}
 	if !share.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, r.remove(ctx, share, quota)
+		return r.remove(ctx, share, quota)
 	}
 
 	verdict := r.Canary.Verdict()

@@ -4,6 +4,7 @@ const (
 	shareFile   = "controllers/member/share_controller.go"
 	quotaFile   = "internal/ledger/quota.go"
 	enforceFile = "controllers/member/enforce.go"
+	releaseFile = "controllers/member/release.go"
 	reportFile  = "controllers/member/report.go"
 	canaryFile  = "controllers/member/canary.go"
 	agentTests  = "controllers/member"
@@ -74,7 +75,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "release: on account of a share that is still there",
-		file:       "controllers/member/release.go", old: "if live.UID == share.UID &&", new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",
+		file:       releaseFile, old: "if live.UID == share.UID &&", new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",
 		pkg: agentTests, test: "TestStaleDelete",
 	},
 	{
@@ -151,6 +152,11 @@ var agentMutants = []mutant{
 		protection: "release: no limit goes up to usage that was not reported",
 		file:       quotaFile, old: "smaller(used, larger(q.Spec[name], reported[name]))", new: "used",
 		pkg: agentTests, test: "TestRemovalOvercharged",
+	},
+	{
+		protection: "release: usage above the limit is given time to fall",
+		file:       releaseFile, old: "wait := r.ebbing(share, quota); wait > 0", new: "wait := r.ebbing(share, quota); wait > releasePatience",
+		pkg: agentTests, test: "TestRemovalEbbs",
 	},
 	{
 		protection: "canary: a quota controller that does not follow is stuck",

@@ -110,6 +110,12 @@ func (q Quota) Report() (limits, used corev1.ResourceList) {
 	return maps.Clone(q.Hard), quotav1.Mask(q.Used, quotav1.ResourceNames(q.Hard))
 }
 
+// Within says whether no more is used than was written.
+func (q Quota) Within() bool {
+	within, _ := quotav1.LessThanOrEqual(q.Used, q.Spec)
+	return within
+}
+
 // Release returns the limits under which it is handed over to the users of the cluster: what is used. A limit goes up to that only as
 // far as was reported, as in a namespace that was adopted with more: nobody would bring it there later. What native quota has let
 // rise above the limit since then raises no limit: no ledger has charged that.

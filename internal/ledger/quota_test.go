@@ -129,6 +129,25 @@ func TestQuotaInForce(t *testing.T) {
 	}
 }
 
+func TestWithin(t *testing.T) {
+	for name, tc := range map[string]struct {
+		used corev1.ResourceList
+		want bool
+	}{
+		"less":                      {used: list("pods", "3"), want: true},
+		"all of it":                 {used: list("pods", "5"), want: true},
+		"more":                      {used: list("pods", "6")},
+		"usage that is not known":   {want: true},
+		"a name of somebody else's": {used: list("secrets", "1"), want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (ledger.Quota{Spec: list("pods", "5"), Used: tc.used}).Within(); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
 func TestRelease(t *testing.T) {
 	for name, tc := range map[string]struct{ used, reported, want corev1.ResourceList }{
 		"what is used":                  {used: list("pods", "3"), reported: list("pods", "4"), want: list("pods", "3")},
