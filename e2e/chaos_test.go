@@ -92,6 +92,8 @@ type chaos struct {
 	acting sync.RWMutex
 	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves.
 	managed sync.RWMutex
+	// ruling is held for writing while a new FederatedQuota takes members in, from which rules that cannot be would keep it.
+	ruling sync.RWMutex
 
 	mutex  sync.Mutex
 	events []string

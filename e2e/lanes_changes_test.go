@@ -107,6 +107,8 @@ func (c *chaos) recreation() lane {
 				return err
 			}
 			c.note("the FederatedQuota is gone")
+			c.ruling.Lock()
+			defer c.ruling.Unlock()
 			for _, member := range c.names() {
 				if err := await(ctx, func(ctx context.Context) error { return c.relabel(ctx, member, "prod") }); err != nil {
 					return err
@@ -212,12 +214,14 @@ func (c *chaos) shares(member string) lane {
 	}}
 }
 
-// told says whether a member of which the ledger knows has no share.
+// told says whether a member has no share that the ledger has told something. One that was just rebuilt tells nobody anything for as
+// long as the rules are such as cannot be, which nobody may mend before all lanes have ended.
 func (c *chaos) told(ctx context.Context, member string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	fq, err := c.federatedQuota(ctx)
-	if err != nil || !slices.ContainsFunc(fq.Status.Clusters, func(s quotav1alpha1.ClusterStatus) bool { return string(s.Name) == member }) {
+	told := func(s quotav1alpha1.ClusterStatus) bool { return string(s.Name) == member && s.Revision > 0 }
+	if err != nil || !slices.ContainsFunc(fq.Status.Clusters, told) {
 		return err
 	}
 	share := &quotav1alpha1.QuotaShare{}

@@ -20,7 +20,7 @@ func (c *chaos) lanes(t *testing.T, snapshot string) []lane {
 		sharing(&c.acting, c.stalls("etcd of the hub", c.Hub.Process(fleet.Etcd))),
 		c.processes("second agent of east", c.spareAgent(t, east)), c.processes("second agent of west", c.spareAgent(t, west)),
 		c.stalls("second API server of east", c.Member(east).Process(fleet.SecondAPIServer)),
-		c.rollback(snapshot), c.losses(), c.recreation(), c.budgets(), c.rules(), c.modes(),
+		c.rollback(snapshot), c.losses(), c.recreation(), c.budgets(), sharing(&c.ruling, c.rules()), c.modes(),
 	}
 	for _, member := range c.names() {
 		m := c.Member(member)
