@@ -48,13 +48,17 @@ func run(ctx context.Context, root, only, write string) error {
 	return os.WriteFile(filepath.Join(root, write), []byte(document(all())), 0o600)
 }
 
-// attack takes the protections out, one after another, in a copy of the tree that goes when it ends.
-func attack(ctx context.Context, root string, list []mutant) error {
-	copied, err := os.MkdirTemp("", "mutants-")
+// attack takes the protections out, one after another, in a copy of the tree. Neither that nor what its tests leave behind stays.
+func attack(ctx context.Context, root string, list []mutant) (err error) {
+	folder, err := os.MkdirTemp("", "mutants-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(copied) //nolint:errcheck // it is a copy in the folder for what may go
+	defer func() { err = errors.Join(err, endChildren(), os.RemoveAll(folder)) }()
+	if err := adoptOrphans(); err != nil {
+		return err
+	}
+	copied := filepath.Join(folder, "tree")
 	if err := copyTree(root, copied); err != nil {
 		return err
 	}
@@ -68,8 +72,8 @@ func attack(ctx context.Context, root string, list []mutant) error {
 			result = err.Error()
 			survivors++
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := errors.Join(ctx.Err(), endChildren()); err != nil {
+			return err
 		}
 		fmt.Printf("%3.0f s  %s  %-95s  %s\n", time.Since(start).Seconds(), result, m.protection, m.testName())
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // mutant is the product without one protection.
@@ -92,10 +93,13 @@ func allPass(ctx context.Context, tree string, list []mutant) error {
 	return nil
 }
 
+// goTest runs tests of a package and returns what they print. What they leave in the folder for such things is beside the tree.
 func goTest(ctx context.Context, tree, pkg, pattern string) (string, error) {
 	command := exec.CommandContext(ctx, "go", "test", "-v", "-count=1", "-vet=off", "-trimpath", "-timeout=5m", "-run", pattern, "./"+pkg)
 	command.Dir = tree
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(tree))
+	// What outlives the command may hold on to its output.
+	command.WaitDelay = time.Second
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	err := command.Run()
