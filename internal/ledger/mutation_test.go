@@ -25,6 +25,8 @@ const (
 	adoptedMayHold
 	revisionGap
 	usageFollowed
+	clusterIdentified
+	shareIdentified
 	// What holds on to a cluster that leaves.
 	removalNoted
 	bereftCounts
@@ -50,7 +52,7 @@ const mutationSchedules = 20_000
 func TestTheSimulationFinds(t *testing.T) {
 	type variant struct {
 		without protection
-		// from is where the search begins: some take ten thousand schedules.
+		// from is where the search begins: some take a million schedules.
 		from uint64
 		// by begins what it is found by, where that matters.
 		by string
@@ -69,6 +71,8 @@ func TestTheSimulationFinds(t *testing.T) {
 		"an adopted cluster counts with what its share says":                  {without: adoptedMayHold},
 		"no gap after the revisions of a lost ledger":                         {without: revisionGap},
 		"limits that do not follow usage":                                     {without: usageFollowed},
+		"a late write reaches the cluster that got the name":                  {without: clusterIdentified, from: 102_000},
+		"a late update reaches the share that came in the place of its own":   {without: shareIdentified, from: 896_000},
 		"unconditional writes in the member":                                  {without: fencedMemberWrites},
 		"an agent that asks for an older revision":                            {without: agentKnowsRevisions},
 		"an older share stored over a newer one":                              {without: sharesFenced},

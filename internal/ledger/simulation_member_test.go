@@ -122,11 +122,11 @@ func (w *world) receive(d delivery) {
 	c := &w.members[d.cluster]
 	same := c.share.exists && c.share.uid == d.uid && c.share.version == d.version
 	switch {
-	case d.life != c.life:
+	case d.life != c.life && w.without != clusterIdentified:
 	case d.order == creates && !c.share.exists && !c.bare:
 		c.share = share{exists: true, uid: c.share.uid + 1, reported: nothing, used: nothing}
 		w.writeShare(c, d)
-	case d.order == updates && c.share.exists && c.share.uid == d.uid:
+	case d.order == updates && c.share.exists && (c.share.uid == d.uid || w.without == shareIdentified):
 		w.writeShare(c, d)
 	case d.order == keeps && same:
 		c.share.removal = !w.writeShare(c, d)
