@@ -18,11 +18,11 @@ func adoptOrphans() error {
 // endChildren kills all children of this process, and theirs, and returns when they are gone.
 func endChildren() error {
 	for {
-		children, err := children()
-		if err != nil || len(children) == 0 {
+		pids, err := children()
+		if err != nil || len(pids) == 0 {
 			return err
 		}
-		for _, pid := range children {
+		for _, pid := range pids {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return err
 			}
