@@ -115,7 +115,7 @@ func (s *scenario) asking(members ...string) {
 			if err := s.member(member).Get(ctx, s.key, share); err != nil {
 				return err
 			}
-			if len(share.Status.Asks) == 0 {
+			if len(share.Status.DemandByShape) == 0 {
 				return errors.New("it asks for none")
 			}
 			return nil
@@ -292,7 +292,7 @@ func (s *scenario) asksInVain(member string, hold time.Duration) int64 {
 		}
 		return err
 	})
-	return share.Status.Asked - share.Spec.Answered
+	return share.Status.Ping - share.Spec.Pong
 }
 
 // leaseRanOut says why the Lease of the hub in a member has not run out.
@@ -315,8 +315,8 @@ func (s *scenario) leaseRanOut(ctx context.Context, member string) error {
 func (s *scenario) answered(ctx context.Context, member string) error {
 	share := &quotav1alpha1.QuotaShare{}
 	err := s.member(member).Get(ctx, s.key, share)
-	if err == nil && share.Spec.Answered != share.Status.Asked {
-		err = fmt.Errorf("cluster %s has asked %d times, and the hub answered %d", member, share.Status.Asked, share.Spec.Answered)
+	if err == nil && share.Spec.Pong != share.Status.Ping {
+		err = fmt.Errorf("cluster %s has asked %d times, and the hub answered %d", member, share.Status.Ping, share.Spec.Pong)
 	}
 	return err
 }

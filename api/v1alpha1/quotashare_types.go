@@ -69,11 +69,11 @@ type QuotaShareSpec struct {
 	// +optional
 	Admission Admission `json:"admission,omitempty,omitzero"`
 
-	// answered is the last question of status.asked that the hub has seen.
+	// pong is the last status.ping that the hub has seen.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
-	Answered int64 `json:"answered,omitempty"`
+	Pong int64 `json:"pong,omitempty"`
 
 	// fleet is what a refused team should know: the state of the whole budget when the share was written.
 	// +optional
@@ -136,12 +136,12 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
 
-	// asked counts the questions whether the hub is there. The agent asks when a request was held in vain and nothing came
-	// from the hub meanwhile, and holds none until there is an answer.
+	// ping is a counter by which the agent finds out whether the hub is there. The agent counts it up when it held a request in
+	// vain and heard nothing from the hub meanwhile. It holds no request until spec.pong has caught up.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
-	Asked int64 `json:"asked,omitempty"`
+	Ping int64 `json:"ping,omitempty"`
 
 	// demand is what could be used right now beyond what is used.
 	// +optional
@@ -149,23 +149,23 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// asks split demand by what is asked for together, small requests before large ones: each is of requests for the same, or, where
-	// there are too many for that, of several large ones.
+	// demandByShape splits demand by what one request asks for, small requests before large ones. Each shape stands for all
+	// requests for the same amounts. Where there are more shapes than fit, the last ones stand for several large ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
-	Asks []Ask `json:"asks,omitempty"`
+	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
 
-	// requested is what requests ask for that do not fit, by the replica of the agent that has seen them. The replica that leads
-	// has it in demand, with what itself has seen, and it alone reads this. It is a map so that each replica patches its own part alone.
+	// demandByReplica is what refused requests ask for, by the replica of the agent that has seen them. The replica that leads
+	// adds them up in demand, together with what it has seen itself. It is a map so that each replica patches its own part alone.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=8
-	Requested map[string]Requested `json:"requested,omitempty"`
+	DemandByReplica map[string]ReplicaDemand `json:"demandByReplica,omitempty"`
 }
 
-// Ask is what requests ask for that are alike.
-type Ask struct {
-	// amounts are what all of them ask for.
+// DemandShape is the demand of requests that ask for the same.
+type DemandShape struct {
+	// amounts are what all of these requests ask for together.
 	// +required
 	// +mapType=atomic
 	// +kubebuilder:validation:MinProperties=1
@@ -180,24 +180,25 @@ type Ask struct {
 	Unit map[corev1.ResourceName]resource.Quantity `json:"unit,omitempty"`
 }
 
-// Requested is what requests ask for that one replica of the agent has seen.
-type Requested struct {
-	// renewed changes with each statement. A replica that has not made one for as long as a request is remembered is gone.
+// ReplicaDemand is what the refused requests ask for that one replica of the agent has seen.
+type ReplicaDemand struct {
+	// renewTime changes with each write of the replica. A replica that has not written for as long as a request is remembered is
+	// gone.
 	// +required
-	Renewed metav1.MicroTime `json:"renewed,omitzero"`
+	RenewTime metav1.MicroTime `json:"renewTime,omitzero"`
 
-	// owners are those who ask.
+	// owners are the workloads that ask.
 	// +required
 	// +listType=map
 	// +listMapKey=owner
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
-	Owners []OwnerRequests `json:"owners,omitempty"`
+	Owners []OwnerDemand `json:"owners,omitempty"`
 }
 
-// OwnerRequests is what one owner needs, some of it asked for by requests that do not fit.
-type OwnerRequests struct {
-	// owner is a hash of who asks, the same at each replica; "others" are those that there is no space for, as one.
+// OwnerDemand is what one workload needs, some of it asked for by requests that do not fit.
+type OwnerDemand struct {
+	// owner is a hash that names the workload, the same at each replica. "others" stands for all that there is no space for.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16

@@ -26,7 +26,7 @@ type agent struct {
 	demand corev1.ResourceList
 	asked  int64
 	// kinds splits demand.
-	kinds []quotav1alpha1.Ask
+	kinds []quotav1alpha1.DemandShape
 	// wants, if set, is how many pods could be used: as many of them are as the limit allows, and the rest is demand.
 	wants int64
 	// barred, if set, is why the agent cannot write the ResourceQuota.
@@ -52,7 +52,7 @@ func (a *agent) asks(list corev1.ResourceList) { a.demand, a.kinds = list, nil }
 
 // asksAtOnce is the same for one object that needs all of it.
 func (a *agent) asksAtOnce(list corev1.ResourceList) {
-	a.demand, a.kinds = list, []quotav1alpha1.Ask{{Amounts: list, Unit: list}}
+	a.demand, a.kinds = list, []quotav1alpha1.DemandShape{{Amounts: list, Unit: list}}
 }
 
 // act does what is to be done, and says whether that was anything.
@@ -110,7 +110,7 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	stored := a.share(a.name)
 	status := &share.Status
 	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
-	status.Demand, status.Asks, status.Asked = a.demand, a.kinds, a.asked
+	status.Demand, status.DemandByShape, status.Ping = a.demand, a.kinds, a.asked
 	for name := range a.hard {
 		if name == a.uncounted {
 			continue

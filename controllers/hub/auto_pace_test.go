@@ -198,13 +198,13 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	if _, err := w.reconcile(quotaName); err == nil {
 		t.Fatal("the ledger was stored")
 	}
-	if got := w.share("east").Spec.Answered; got != 0 {
+	if got := w.share("east").Spec.Pong; got != 0 {
 		t.Errorf("answered %d although nothing could be decided", got)
 	}
 	w.before = nil
 	w.settle()
 	for member, want := range map[string]int64{"east": 3, "west": 0} {
-		if got := w.share(member).Spec.Answered; got != want {
+		if got := w.share(member).Spec.Pong; got != want {
 			t.Errorf("%s is answered %d, want %d", member, got, want)
 		}
 	}
@@ -214,7 +214,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	w.written()
 	w.turns(3)
 	w.wantWritten("east: patch QuotaShare compute")
-	if share := w.share("east"); share.Spec.Answered != 4 || share.Spec.Revision != revision {
-		t.Errorf("answered %d at revision %d, want 4 at revision %d", share.Spec.Answered, share.Spec.Revision, revision)
+	if share := w.share("east"); share.Spec.Pong != 4 || share.Spec.Revision != revision {
+		t.Errorf("answered %d at revision %d, want 4 at revision %d", share.Spec.Pong, share.Spec.Revision, revision)
 	}
 }

@@ -276,7 +276,7 @@ func TestKindsOfDemand(t *testing.T) {
 	w.settle()
 	east := w.agents["east"]
 	east.demand = list("pods", "34", "services", "1")
-	east.kinds = []quotav1alpha1.Ask{{Amounts: list("pods", "30")}, {Amounts: list("pods", "4", "services", "1")}}
+	east.kinds = []quotav1alpha1.DemandShape{{Amounts: list("pods", "30")}, {Amounts: list("pods", "4", "services", "1")}}
 	w.settle()
 	if pods := east.hard["pods"]; pods.Value() < 30 {
 		t.Errorf("east has %s pods, and asks for 30 that need nothing else", pods.String())
@@ -293,7 +293,7 @@ func TestRequestsThatNobodyCanServe(t *testing.T) {
 	for _, name := range []string{"east", "north"} {
 		w.agents[name].demand = list("pods", "9", "services", "1")
 		for _, request := range [][]string{{"pods", "1", "services", "1"}, {"pods", "8"}} {
-			w.agents[name].kinds = append(w.agents[name].kinds, quotav1alpha1.Ask{Amounts: list(request...), Unit: list(request...)})
+			w.agents[name].kinds = append(w.agents[name].kinds, quotav1alpha1.DemandShape{Amounts: list(request...), Unit: list(request...)})
 		}
 	}
 	w.settle()

@@ -118,7 +118,7 @@ func (s *scope) upToDate(m *member, e ledger.Entry) bool {
 		return spec.Revision > e.Revision
 	}
 	annotations := m.share.Annotations
-	return annotations[quotav1alpha1.ClusterAnnotation] == m.uid && annotations[quotav1alpha1.RemovalAnnotation] == "" && m.share.Status.Asked <= spec.Answered &&
+	return annotations[quotav1alpha1.ClusterAnnotation] == m.uid && annotations[quotav1alpha1.RemovalAnnotation] == "" && m.share.Status.Ping <= spec.Pong &&
 		equality.Semantic.DeepEqual(spec.Admission, s.admissionOf(m)) && !s.outdated(m)
 }
 

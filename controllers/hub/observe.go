@@ -303,7 +303,7 @@ func (m *member) believe(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.Fede
 	}
 	m.report = ledger.ReportOf(share.Status)
 	m.demand = amount.Saturate(share.Status.Demand, amount.Up)
-	for _, ask := range share.Status.Asks {
+	for _, ask := range share.Status.DemandByShape {
 		m.kinds = append(m.kinds, kind{amount.Saturate(ask.Amounts, amount.Up), amount.Saturate(ask.Unit, amount.Up)})
 	}
 }

@@ -93,7 +93,7 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 			"revision":  revision,
 			"hard":      write.Replacing(before, hard),
 			"admission": admissionPatch(s.admissionOf(m)),
-			"answered":  max(m.share.Spec.Answered, m.share.Status.Asked),
+			"pong":  max(m.share.Spec.Pong, m.share.Status.Ping),
 			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
 		},
 	})

@@ -89,10 +89,10 @@ func (d *Demand) forget(share types.NamespacedName) {
 
 // of returns the demand of a share, with what other replicas state, as a sum and by kind, and after what time to look again, 0 if
 // nothing is pending.
-func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav1alpha1.Requested) (total corev1.ResourceList, asks []quotav1alpha1.Ask, after time.Duration) {
+func (d *Demand) of(share *quotav1alpha1.QuotaShare, requested map[string]quotav1alpha1.ReplicaDemand) (total corev1.ResourceList, asks []quotav1alpha1.DemandShape, after time.Duration) {
 	needs, pending := d.Book.Demand(share, d.Clock.Now(), elsewhere(requested)...)
 	for _, need := range needs {
-		asks = append(asks, quotav1alpha1.Ask{Amounts: need.Amounts.ToList(share.Spec.Hard), Unit: need.Unit.ToList(share.Spec.Hard)})
+		asks = append(asks, quotav1alpha1.DemandShape{Amounts: need.Amounts.ToList(share.Spec.Hard), Unit: need.Unit.ToList(share.Spec.Hard)})
 	}
 	if len(asks) > 0 {
 		total = demand.Total(needs).ToList(share.Spec.Hard)
@@ -112,9 +112,9 @@ func (d *Demand) full(share *quotav1alpha1.QuotaShare) bool {
 // questions before.
 func (d *Demand) asked(share *quotav1alpha1.QuotaShare) int64 {
 	if d.Asks == nil || !d.Asks(client.ObjectKeyFromObject(share)) {
-		return share.Status.Asked
+		return share.Status.Ping
 	}
-	return max(share.Status.Asked, share.Spec.Answered+1)
+	return max(share.Status.Ping, share.Spec.Pong+1)
 }
 
 // reportDemand reports with what the cluster could use, and wakes those that there is room for.

@@ -35,26 +35,26 @@ type heard struct {
 
 // others returns the statements of other replicas that count: one that was not renewed for as long as a request is remembered
 // is of a replica that is gone.
-func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha1.Requested {
+func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha1.ReplicaDemand {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	key, now := client.ObjectKeyFromObject(share), d.Clock.Now()
 	before, after := d.heard[key], map[string]heard{}
-	var counting map[string]quotav1alpha1.Requested
-	for replica, requested := range share.Status.Requested {
+	var counting map[string]quotav1alpha1.ReplicaDemand
+	for replica, requested := range share.Status.DemandByReplica {
 		if replica == d.Replica {
 			continue // of before it led
 		}
 		last, known := before[replica]
-		if !known || !last.renewed.Equal(&requested.Renewed) {
-			last = heard{renewed: requested.Renewed, since: now}
+		if !known || !last.renewed.Equal(&requested.RenewTime) {
+			last = heard{renewed: requested.RenewTime, since: now}
 		}
 		after[replica] = last
 		if now.Sub(last.since) >= pace.Memory {
 			continue
 		}
 		if counting == nil {
-			counting = map[string]quotav1alpha1.Requested{}
+			counting = map[string]quotav1alpha1.ReplicaDemand{}
 		}
 		counting[replica] = requested
 	}
@@ -68,7 +68,7 @@ func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha
 }
 
 // elsewhere returns what replicas state, for the book.
-func elsewhere(requested map[string]quotav1alpha1.Requested) []map[string]demand.Need {
+func elsewhere(requested map[string]quotav1alpha1.ReplicaDemand) []map[string]demand.Need {
 	stated := make([]map[string]demand.Need, 0, len(requested))
 	for _, r := range requested {
 		asked := make(map[string]demand.Need, len(r.Owners))
@@ -85,7 +85,7 @@ func requestedChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*quotav1alpha1.QuotaShare)
 		after, both := e.ObjectNew.(*quotav1alpha1.QuotaShare)
-		return ok && both && !equality.Semantic.DeepEqual(before.Status.Requested, after.Status.Requested)
+		return ok && both && !equality.Semantic.DeepEqual(before.Status.DemandByReplica, after.Status.DemandByReplica)
 	}}
 }
 
@@ -130,7 +130,7 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if last, wrote := f.writes.Load(req.NamespacedName); wrote {
 		since = now.Sub(last.(time.Time))
 	}
-	interval, due := statesAnew(share.Status.Requested[f.Demand.Replica].Owners, owners, asked > share.Status.Asked)
+	interval, due := statesAnew(share.Status.DemandByReplica[f.Demand.Replica].Owners, owners, asked > share.Status.Ping)
 	switch {
 	case due && since < interval:
 		return ctrl.Result{RequeueAfter: min(interval-since, agingInterval)}, nil
@@ -147,25 +147,25 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 }
 
 // state writes the statement of this replica. It touches no other, and carries no resourceVersion.
-func (f *Follower) state(ctx context.Context, share *quotav1alpha1.QuotaShare, owners []quotav1alpha1.OwnerRequests, asked int64, now time.Time) error {
+func (f *Follower) state(ctx context.Context, share *quotav1alpha1.QuotaShare, owners []quotav1alpha1.OwnerDemand, asked int64, now time.Time) error {
 	wanted := share.DeepCopy()
-	wanted.Status.Asked = asked
-	delete(wanted.Status.Requested, f.Demand.Replica)
+	wanted.Status.Ping = asked
+	delete(wanted.Status.DemandByReplica, f.Demand.Replica)
 	if len(owners) > 0 {
-		if wanted.Status.Requested == nil {
-			wanted.Status.Requested = map[string]quotav1alpha1.Requested{}
+		if wanted.Status.DemandByReplica == nil {
+			wanted.Status.DemandByReplica = map[string]quotav1alpha1.ReplicaDemand{}
 		}
-		wanted.Status.Requested[f.Demand.Replica] = quotav1alpha1.Requested{Renewed: metav1.NewMicroTime(now), Owners: owners}
+		wanted.Status.DemandByReplica[f.Demand.Replica] = quotav1alpha1.ReplicaDemand{RenewTime: metav1.NewMicroTime(now), Owners: owners}
 	}
 	return f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share))
 }
 
 // owners returns what those need of whom this replica has seen requests.
-func (d *Demand) owners(share *quotav1alpha1.QuotaShare, now time.Time) []quotav1alpha1.OwnerRequests {
-	var owners []quotav1alpha1.OwnerRequests
+func (d *Demand) owners(share *quotav1alpha1.QuotaShare, now time.Time) []quotav1alpha1.OwnerDemand {
+	var owners []quotav1alpha1.OwnerDemand
 	asked := d.Book.Asked(share, now)
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
-		owners = append(owners, quotav1alpha1.OwnerRequests{
+		owners = append(owners, quotav1alpha1.OwnerDemand{
 			Owner:   key,
 			Amounts: asked[key].Amounts.ToList(share.Spec.Hard),
 			Unit:    asked[key].Unit.ToList(share.Spec.Hard),
@@ -176,7 +176,7 @@ func (d *Demand) owners(share *quotav1alpha1.QuotaShare, now time.Time) []quotav
 
 // statesAnew says whether a replica has to state something, and how long after the last time: to ask for more or for nothing at
 // once, for less when that is due, and the same now and then.
-func statesAnew(before, after []quotav1alpha1.OwnerRequests, asks bool) (interval time.Duration, due bool) {
+func statesAnew(before, after []quotav1alpha1.OwnerDemand, asks bool) (interval time.Duration, due bool) {
 	switch {
 	case asks, rises(before, after), len(after) == 0 && len(before) > 0:
 		return unblockingInterval, true
@@ -188,12 +188,12 @@ func statesAnew(before, after []quotav1alpha1.OwnerRequests, asks bool) (interva
 }
 
 // rises says whether an owner asks for more.
-func rises(before, after []quotav1alpha1.OwnerRequests) bool {
+func rises(before, after []quotav1alpha1.OwnerDemand) bool {
 	was := map[string]amount.List{}
 	for _, o := range before {
 		was[o.Owner] = amount.Saturate(o.Amounts, amount.Up)
 	}
-	return slices.ContainsFunc(after, func(o quotav1alpha1.OwnerRequests) bool {
+	return slices.ContainsFunc(after, func(o quotav1alpha1.OwnerDemand) bool {
 		return !was[o.Owner].Covers(amount.Saturate(o.Amounts, amount.Up))
 	})
 }

@@ -65,7 +65,7 @@ func newReplicas(t *testing.T) *fakeReplicas {
 	}
 	share := &quotav1alpha1.QuotaShare{
 		ObjectMeta: metav1.ObjectMeta{Namespace: replicasKey.Namespace, Name: replicasKey.Name},
-		Spec:       quotav1alpha1.QuotaShareSpec{Revision: 1, Hard: podsOnly("5"), Answered: 3},
+		Spec:       quotav1alpha1.QuotaShareSpec{Revision: 1, Hard: podsOnly("5"), Pong: 3},
 		Status:     quotav1alpha1.QuotaShareStatus{Revision: 1, Hard: podsOnly("5"), Used: podsOnly("5")},
 	}
 	r := &fakeReplicas{t: t, clock: testingclock.NewFakeClock(time.Unix(1000, 0))}
@@ -164,7 +164,7 @@ func TestDemandOfReplicas(t *testing.T) {
 			tc.happens(r, r.leader, r.follower.Demand)
 			r.follow(0)
 			r.want(tc.want)
-			if owners := r.share().Status.Requested["follower"].Owners; len(owners) > 32 {
+			if owners := r.share().Status.DemandByReplica["follower"].Owners; len(owners) > 32 {
 				t.Errorf("%d owners are told apart", len(owners))
 			}
 		})
@@ -214,7 +214,7 @@ func TestStatements(t *testing.T) {
 	r.end(follower, bare, 2, true)
 	r.follow(unblockingInterval)
 	r.want("0")
-	if requested := r.share().Status.Requested; len(requested) > 0 {
+	if requested := r.share().Status.DemandByReplica; len(requested) > 0 {
 		t.Errorf("stated still: %v", requested)
 	}
 	r.follow(agingInterval)
@@ -250,8 +250,8 @@ func TestFollowerAsks(t *testing.T) {
 			r.hold(r.follower.Demand, bare, 2)
 			r.follow(0)
 			status := r.share().Status
-			if status.Asked != tc.asked || len(status.Requested) > 0 != tc.states {
-				t.Errorf("asked %d times, states %v", status.Asked, status.Requested)
+			if status.Ping != tc.asked || len(status.DemandByReplica) > 0 != tc.states {
+				t.Errorf("asked %d times, states %v", status.Ping, status.DemandByReplica)
 			}
 		})
 	}
@@ -261,7 +261,7 @@ func TestFollowerAsks(t *testing.T) {
 func TestStatementsWakeTheLeader(t *testing.T) {
 	before, reported, stated := &quotav1alpha1.QuotaShare{}, &quotav1alpha1.QuotaShare{}, &quotav1alpha1.QuotaShare{}
 	reported.Status.Demand = podsOnly("2")
-	stated.Status.Requested = map[string]quotav1alpha1.Requested{"other": {}}
+	stated.Status.DemandByReplica = map[string]quotav1alpha1.ReplicaDemand{"other": {}}
 	for name, tc := range map[string]struct {
 		after *quotav1alpha1.QuotaShare
 		want  bool

@@ -52,7 +52,7 @@ func shareRows() map[string]shareRow {
 		"an administrator replaces":                      {do: putShare(raiseShare), refused: fromHub},
 		"an administrator applies":                       {as: "kubectl", do: applyShare("compute"), refused: fromHub},
 		"an administrator applies a new one":             {as: "kubectl", do: applyShare("another")},
-		"an administrator edits what is said of the hub": {do: patchShare(`{"spec":{"answered":7}}`), refused: fromHub},
+		"an administrator edits what is said of the hub": {do: patchShare(`{"spec":{"pong":7}}`), refused: fromHub},
 		"an administrator orders a removal":              {do: patchShare(`{"metadata":{"annotations":{"quota.fedquota.io/removal":"Delete"}}}`), refused: fromHub},
 		"an administrator gives it to another Cluster":   {do: patchShare(`{"metadata":{"annotations":{"quota.fedquota.io/cluster":"another"}}}`), refused: fromHub},
 		"an administrator takes all annotations off":     {do: patchShare(`{"metadata":{"annotations":null}}`), refused: fromHub},

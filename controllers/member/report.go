@@ -25,8 +25,8 @@ type observation struct {
 	quota      *corev1.ResourceQuota
 	foreign    []string
 	demand     corev1.ResourceList
-	asks       []quotav1alpha1.Ask
-	requested  map[string]quotav1alpha1.Requested
+	asks       []quotav1alpha1.DemandShape
+	requested  map[string]quotav1alpha1.ReplicaDemand
 	full       bool
 	asked      int64
 	enforceErr error
@@ -84,7 +84,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 	if unblocks(&share.Status, &status) {
 		interval = unblockingInterval
 	}
-	status.Used, status.Demand, status.Asks = share.Status.Used, share.Status.Demand, share.Status.Asks
+	status.Used, status.Demand, status.DemandByShape = share.Status.Used, share.Status.Demand, share.Status.DemandByShape
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
 	}
@@ -99,7 +99,7 @@ func (r *ShareReconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1a
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
-	status.Demand, status.Asks, status.Requested, status.Asked = seen.demand, seen.asks, seen.requested, seen.asked
+	status.Demand, status.DemandByShape, status.DemandByReplica, status.Ping = seen.demand, seen.asks, seen.requested, seen.asked
 	if settled(seen) {
 		status.Revision = revisionOf(seen.quota)
 	}

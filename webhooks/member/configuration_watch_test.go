@@ -92,7 +92,7 @@ func TestWatchedShares(t *testing.T) {
 		looks()
 		before := shareOf("a", "pods")
 		reported, changed := before.DeepCopy(), shareOf("a", "pods", "services")
-		reported.Status.Asked = 1
+		reported.Status.Ping = 1
 		for _, event := range []struct {
 			name string
 			send func()
