@@ -90,7 +90,7 @@ SCHEDULES ?= 1000000
 .PHONY: schedules
 schedules: ## Play 10^6 random schedules of the protocol on all cores: about 10 minutes on two.
 	mkdir -p $(BIN)
-	$(GO) test -v -count=1 -timeout 0 -run '^TestSimulation$$' ./internal/ledger -drawn -schedules $(SCHEDULES) | tee $(BIN)/schedules.txt
+	$(GO) test -v -count=1 -timeout 0 -run '^TestSimulation$$' ./internal/round -drawn -schedules $(SCHEDULES) | tee $(BIN)/schedules.txt
 	grep -q ' $(SCHEDULES) schedules of seed ' $(BIN)/schedules.txt
 
 .PHONY: model

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestLimitsRestWhileAClusterIsUnread loses the ledger while a cluster is away: nobody can be raised, so nobody is lowered for
@@ -77,10 +78,10 @@ func TestDonorThatDoesNotAct(t *testing.T) {
 	w.act()
 	w.turns(4)
 	w.wantLedger("east 7/7 Settled", "north 3/3 Settled", "west 6/10 Settling")
-	if next := w.round().RequeueAfter; next != donorPatience {
-		t.Errorf("looks again after %s, want %s", next, donorPatience)
+	if next := w.round().RequeueAfter; next != pace.DonorPatience {
+		t.Errorf("looks again after %s, want %s", next, pace.DonorPatience)
 	}
-	w.clock.SetTime(w.clock.Now().Add(donorPatience - time.Millisecond))
+	w.clock.SetTime(w.clock.Now().Add(pace.DonorPatience - time.Millisecond))
 	w.turns(3)
 	w.wantLedger("east 7/7 Settled", "north 3/3 Settled", "west 6/10 Settling")
 	w.clock.SetTime(w.clock.Now().Add(time.Millisecond))
@@ -88,7 +89,7 @@ func TestDonorThatDoesNotAct(t *testing.T) {
 	w.wantLedger("east 8/8 Settled", "north 2/2 Settled", "west 6/10 Settling")
 
 	// A hub manager that is started again does not ask it anew, though it has other words for why.
-	w.clock.SetTime(w.clock.Now().Add(agentPatience + time.Second))
+	w.clock.SetTime(w.clock.Now().Add(pace.AgentPatience + time.Second))
 	w.turns(1)
 	w.restart()
 	stored := w.quota()
@@ -120,21 +121,21 @@ func TestDonorThatTakesNoShare(t *testing.T) {
 		"its API server refuses": {
 			write:  "west: patch QuotaShare compute",
 			err:    apierrors.NewForbidden(schema.GroupResource{Resource: "quotashares"}, quotaName, errors.New("request 4711")),
-			within: heldBackInterval * 12 / 10, want: "west: its API server refused the share: Forbidden",
+			within: pace.RetryInterval * 12 / 10, want: "west: its API server refused the share: Forbidden",
 		},
 		"a webhook there fails": {
 			write:  "west: patch QuotaShare compute",
 			err:    apierrors.NewInternalError(errors.New("failed calling webhook, request 4711")),
-			within: stallInterval, want: "west: writing the share failed: InternalError",
+			within: pace.StallInterval, want: "west: writing the share failed: InternalError",
 		},
 		"the connection fails": {
 			write: "west: patch QuotaShare compute", err: errors.New("dial tcp 10.0.0.7:43210: refused"),
-			within: stallInterval, want: "west: writing the share failed",
+			within: pace.StallInterval, want: "west: writing the share failed",
 		},
 		"the hub refuses the marker": {
 			write:  "hub: patch Cluster west",
 			err:    apierrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, "west", nil),
-			within: stallInterval, want: "west: marking its Cluster failed: Forbidden",
+			within: pace.StallInterval, want: "west: marking its Cluster failed: Forbidden",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +212,7 @@ func TestDonorThatStalls(t *testing.T) {
 	w.hub.memberTimeout = stallTimeout
 	w.agents["east"].asks(list("pods", "8"))
 	w.act()
-	if next := w.round().RequeueAfter; next == 0 || next > stallInterval {
+	if next := w.round().RequeueAfter; next == 0 || next > pace.StallInterval {
 		t.Errorf("looks again after %s", next)
 	}
 	w.act()
@@ -222,7 +223,7 @@ func TestDonorThatStalls(t *testing.T) {
 	}
 	w.members.byName["west"].client = w.recorded("west")
 	w.hub.memberTimeout = time.Minute
-	w.clock.SetTime(w.clock.Now().Add(stallInterval))
+	w.clock.SetTime(w.clock.Now().Add(pace.StallInterval))
 	w.settle()
 	w.wantLedger("east 11/11 Settled", "north 3/3 Settled", "west 6/6 Settled")
 }

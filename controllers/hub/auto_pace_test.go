@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // turns lets hub manager and agents act some times while the clock stands still.
@@ -139,7 +140,7 @@ func TestOthersWhoWaitAreToldCalmly(t *testing.T) {
 	for i := range 10 {
 		w.agents["north"].asks(list("pods", []string{"25", "0"}[i%2]))
 		w.act()
-		w.clock.SetTime(w.clock.Now().Add(retellInterval / 5))
+		w.clock.SetTime(w.clock.Now().Add(pace.RetellInterval / 5))
 		w.round()
 	}
 	told := 0
@@ -149,7 +150,7 @@ func TestOthersWhoWaitAreToldCalmly(t *testing.T) {
 		}
 	}
 	if told == 0 || told > 3 {
-		t.Errorf("east was told %d times in %s", told, 2*retellInterval)
+		t.Errorf("east was told %d times in %s", told, 2*pace.RetellInterval)
 	}
 }
 
@@ -171,10 +172,10 @@ func TestRefusedTeamsAreToldOfUsage(t *testing.T) {
 	before := told()
 	w.agents["east"].uses(list("pods", "1"))
 	w.act()
-	if result := w.round(); told() != before || result.RequeueAfter == 0 || result.RequeueAfter > retellInterval {
+	if result := w.round(); told() != before || result.RequeueAfter == 0 || result.RequeueAfter > pace.RetellInterval {
 		t.Errorf("told of %s used after %s, and looks again after %s", told(), before, result.RequeueAfter)
 	}
-	w.clock.SetTime(w.clock.Now().Add(retellInterval))
+	w.clock.SetTime(w.clock.Now().Add(pace.RetellInterval))
 	w.round()
 	if told() != "17" {
 		t.Errorf("told of %s used, want 17", told())

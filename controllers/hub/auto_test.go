@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // following gives 20 pods to whoever asks, without headroom, and without a reserve since no request is held.
@@ -23,7 +24,7 @@ hard: {pods: "24"}
 placement: {clusterSelector: {}}
 rebalance: {headroomPercent: 0}`
 
-var nodesFull = []metav1.Condition{yes("NodesFull", "Unschedulable", "pods find no node")}
+var nodesFull = []metav1.Condition{reported("NodesFull", "Unschedulable", "pods find no node")}
 
 // TestLimitsFollowDemand settles by who uses and asks for what.
 func TestLimitsFollowDemand(t *testing.T) {
@@ -136,7 +137,7 @@ distribution: {rules: [{clusterSelector: {matchLabels: {name: west}}, min: {pods
 			w.wantLedger(tc.want...)
 			versions := w.versions()
 			for range 3 {
-				w.clock.SetTime(w.clock.Now().Add(roundInterval))
+				w.clock.SetTime(w.clock.Now().Add(pace.RoundInterval))
 				w.round()
 				w.act()
 			}
@@ -203,10 +204,10 @@ func TestPinnedMembersKeepWhatTheyHave(t *testing.T) {
 	for name, pin := range map[string]func(w *world){
 		"no connection": func(w *world) { w.members.byName["west"].err = errors.New("away") },
 		"stuck": func(w *world) {
-			w.agents["west"].conditions = []metav1.Condition{yes(quotav1alpha1.ConditionStuckQuotaController, "CanaryNotSynced", "it stands")}
+			w.agents["west"].conditions = []metav1.Condition{reported(quotav1alpha1.ConditionStuckQuotaController, "CanaryNotSynced", "it stands")}
 		},
 		"glass broken": func(w *world) {
-			w.agents["west"].conditions = []metav1.Condition{yes(quotav1alpha1.ConditionBreakGlass, "Annotated", "fire")}
+			w.agents["west"].conditions = []metav1.Condition{reported(quotav1alpha1.ConditionBreakGlass, "Annotated", "fire")}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

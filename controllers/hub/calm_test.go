@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestNothingIsWrittenWhileNothingChanges goes through rounds in all kinds of states: after the first one, none writes.
@@ -40,7 +42,7 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 			}
 			versions := w.versions()
 			for range 3 {
-				if result := w.round(); result.RequeueAfter > 0 && result.RequeueAfter < heldBackInterval/2 {
+				if result := w.round(); result.RequeueAfter > 0 && result.RequeueAfter < pace.RetryInterval/2 {
 					t.Errorf("looks again after %s", result.RequeueAfter)
 				}
 				w.clock.SetTime(w.clock.Now().Add(time.Hour))
@@ -95,8 +97,8 @@ func TestAgentThatDoesNotAct(t *testing.T) {
 		w.act()
 	}
 	w.wantLedger("east 0/0 Settling", "west 0/0 Settled")
-	w.clock.SetTime(w.clock.Now().Add(agentPatience + time.Second))
-	if result := w.round(); result.RequeueAfter > heldBackInterval*12/10 {
+	w.clock.SetTime(w.clock.Now().Add(pace.AgentPatience + time.Second))
+	if result := w.round(); result.RequeueAfter > pace.RetryInterval*12/10 {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	w.act()
@@ -123,11 +125,11 @@ func TestUsageIsStoredCalmly(t *testing.T) {
 
 	east.uses(list("pods", "2"))
 	w.act()
-	if result := w.round(); result.RequeueAfter != snapshotInterval {
+	if result := w.round(); result.RequeueAfter != pace.SnapshotInterval {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	w.wantUsed(1)
-	w.clock.SetTime(w.clock.Now().Add(snapshotInterval - time.Millisecond))
+	w.clock.SetTime(w.clock.Now().Add(pace.SnapshotInterval - time.Millisecond))
 	w.round()
 	w.wantUsed(1)
 	w.clock.SetTime(w.clock.Now().Add(time.Millisecond))

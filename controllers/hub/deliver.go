@@ -9,24 +9,22 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 const (
 	// parallelMembers is how many members are read or written at once.
 	parallelMembers = 32
-	// memberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those
-	// that are well wait for the round: one that is stalled must not hold up their raises.
-	memberTimeout = 3 * time.Second
 	// jitter spreads periodic retries.
 	jitter = 0.2
 )
@@ -38,13 +36,13 @@ var errNotMarked = errors.New("marking its Cluster failed")
 // share is no error: that would take away when to look again, at all members, and put off the next try more each time.
 func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error) {
 	err := forEach(s.members, func(m *member) error {
-		if !m.read() || m.stalledFor > 0 {
+		if m.verdict == nil || m.verdict.Order == round.OrderNone {
 			return nil
 		}
 		ctx, cancel := context.WithTimeout(ctx, r.memberTimeout)
 		defer cancel()
 		if err := r.deliverTo(ctx, s, m); err != nil {
-			return fmt.Errorf("cluster %s: %w", m.name, err)
+			return fmt.Errorf("cluster %s: %w", m.Name, err)
 		}
 		return nil
 	})
@@ -54,25 +52,52 @@ func (r *QuotaReconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, e
 	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
 }
 
-// deliverTo writes one share where it differs from the ledger, once the Cluster is marked.
+// deliverTo carries out the order for one member, once its Cluster is marked.
 func (r *QuotaReconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
-	e, ok := s.ledger.Entry(m.name)
-	if !ok || e.Revision == 0 {
-		return nil
-	}
 	if err := r.mark(ctx, s, m); err != nil {
 		return r.judge(ctx, s, m, err)
 	}
-	switch {
-	case s.leaves(m):
-		return r.judge(ctx, s, m, r.remove(ctx, s, m))
-	case s.left(m), m.misfit != "", m.share == nil && len(s.unseen) > 0:
+	switch m.verdict.Order {
+	case round.OrderKeep:
+		r.remember(s, m, round.Obstacle{})
 		return nil
-	case m.share != nil && (!m.share.DeletionTimestamp.IsZero() || s.upToDate(m, e)):
-		r.remember(s, m, obstacle{})
+	case round.OrderTellRemoval, round.OrderRemove:
+		return r.judge(ctx, s, m, r.remove(ctx, s, m))
+	case round.OrderCreate, round.OrderUpdate:
+		return r.judge(ctx, s, m, r.write(ctx, s, m))
+	default:
 		return nil
 	}
-	return r.judge(ctx, s, m, r.write(ctx, s, m))
+}
+
+// nextRound returns when to look again although nothing may happen: as the round says, and sooner where a delivery was in vain or has
+// changed what the status is to say.
+func (s *scope) nextRound() time.Duration {
+	exact, about := s.decision.Next()
+	next := wait.Jitter(about, jitter)
+	for _, soon := range append(s.retries(), exact, s.snapshotDue) {
+		if soon > 0 {
+			next = min(next, soon)
+		}
+	}
+	return next
+}
+
+// retries returns when to try deliveries again.
+func (s *scope) retries() []time.Duration {
+	var retries []time.Duration
+	for _, m := range s.members {
+		switch {
+		case m.verdict == nil || m.Past.StalledFor > 0:
+		case m.verdict.Read && m.outcome != m.Reading.HeldBack:
+			retries = append(retries, time.Millisecond)
+		case m.failed:
+			retries = append(retries, pace.StallInterval)
+		case m.outcome != (round.Obstacle{}):
+			retries = append(retries, wait.Jitter(pace.RetryInterval, jitter))
+		}
+	}
+	return retries
 }
 
 // write creates or updates a share.
@@ -86,7 +111,7 @@ func (r *QuotaReconciler) write(ctx context.Context, s *scope, m *member) error 
 	} else {
 		err = r.update(ctx, c, s, m)
 	}
-	r.historyOf(s, m).tell(s.now)
+	r.historyOf(s, m).told = s.now
 	return err
 }
 
@@ -103,7 +128,7 @@ func (r *QuotaReconciler) writer(ctx context.Context, m *member) (client.Client,
 		return nil, err
 	}
 	if now.UID != m.cluster.UID {
-		return nil, apierrors.NewConflict(schema.GroupResource{Group: clusterv1.GroupVersion.Group, Resource: "clusters"}, m.name, errReplaced)
+		return nil, apierrors.NewConflict(schema.GroupResource{Group: clusterv1.GroupVersion.Group, Resource: "clusters"}, m.Name, errReplaced)
 	}
 	return client.WithFieldOwner(c, quotav1alpha1.HubFieldManager), nil
 }
@@ -111,23 +136,12 @@ func (r *QuotaReconciler) writer(ctx context.Context, m *member) (client.Client,
 // errReplaced is why nothing is written to a cluster that another one has the name of.
 var errReplaced = errors.New("it was deleted since the round began")
 
-// upToDate says whether the share of a member says what it should. A share of a higher revision is none of ours to write.
-func (s *scope) upToDate(m *member, e ledger.Entry) bool {
-	spec := &m.share.Spec
-	if spec.Revision != e.Revision {
-		return spec.Revision > e.Revision
-	}
-	annotations := m.share.Annotations
-	return annotations[quotav1alpha1.ClusterAnnotation] == m.uid && annotations[quotav1alpha1.RemovalAnnotation] == "" && m.share.Status.Ping <= spec.Pong &&
-		equality.Semantic.DeepEqual(spec.Admission, s.admissionOf(m)) && !s.outdated(m)
-}
-
 // judge remembers why a share could not be written or removed. It returns what the next round mends at once: somebody else has
 // written, and what was read is old.
 func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err error) error {
 	switch {
 	case err == nil:
-		r.remember(s, m, obstacle{})
+		r.remember(s, m, round.Obstacle{})
 		return nil
 	case stale(err):
 		fencedWrites.Inc()
@@ -138,11 +152,11 @@ func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err er
 		return nil
 	}
 	if ctx.Err() != nil {
-		r.historyOf(s, m).stall(r.Clock.Now())
+		r.historyOf(s, m).stalled = r.Clock.Now()
 	}
 	outcome, refused := s.outcomeOf(ctx, m, err)
 	if outcome != m.outcome {
-		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.name, "outcome", outcome.message, "err", err.Error())
+		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.Name, "outcome", outcome.Message, "err", err.Error())
 	}
 	m.failed = !refused
 	r.remember(s, m, outcome)
@@ -151,9 +165,9 @@ func (r *QuotaReconciler) judge(ctx context.Context, s *scope, m *member, err er
 
 // outcomeOf returns why a share could not be delivered, in words that stay the same while the reason does, and whether the
 // member has refused it, so that somebody has to act there.
-func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome obstacle, refused bool) {
+func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome round.Obstacle, refused bool) {
 	what, reason := "the share", string(apierrors.ReasonForError(err))
-	if s.leaves(m) {
+	if m.verdict.Order.Leaves() {
 		what = "the removal of the share"
 	}
 	if reason != "" {
@@ -161,17 +175,17 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome ob
 	}
 	switch {
 	case missingNamespace(err):
-		return obstacle{quotav1alpha1.ReasonNamespaceMissing, "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
+		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceMissing, Message: "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return obstacle{quotav1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted there"}, true
+		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceTerminating, Message: "the namespace is being deleted there"}, true
 	case ctx.Err() != nil:
-		return obstacle{quotav1alpha1.ReasonNotAnswered, "its API server did not answer in time"}, false
+		return round.Obstacle{Reason: quotav1alpha1.ReasonNotAnswered, Message: "its API server did not answer in time"}, false
 	case errors.Is(err, errNotMarked):
-		return obstacle{quotav1alpha1.ReasonDeliveryFailed, errNotMarked.Error() + reason}, false
+		return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: errNotMarked.Error() + reason}, false
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return obstacle{quotav1alpha1.ReasonRefused, "its API server refused " + what + reason}, true
+		return round.Obstacle{Reason: quotav1alpha1.ReasonRefused, Message: "its API server refused " + what + reason}, true
 	}
-	return obstacle{quotav1alpha1.ReasonDeliveryFailed, "writing " + what + " failed" + reason}, false
+	return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + reason}, false
 }
 
 // stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on QuotaShareSpec, or
@@ -181,7 +195,7 @@ func stale(err error) bool {
 }
 
 // remember notes what came of writing or removing a share.
-func (r *QuotaReconciler) remember(s *scope, m *member, outcome obstacle) {
+func (r *QuotaReconciler) remember(s *scope, m *member, outcome round.Obstacle) {
 	m.outcome, r.historyOf(s, m).outcome = outcome, outcome
 }
 
@@ -191,7 +205,7 @@ func missingNamespace(err error) bool {
 }
 
 // forEach runs do for all members, several at once. One that fails does not stop the others.
-func forEach(members []*member, do func(*member) error) error {
+func forEach[T any](members []T, do func(T) error) error {
 	errs := make([]error, len(members))
 	var group errgroup.Group
 	group.SetLimit(parallelMembers)

@@ -14,6 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // frozen reads a FederatedQuota as it once was.
@@ -146,7 +147,7 @@ func (w *world) survive(crashed *bool) {
 		if !acted && len(w.written()) == 0 {
 			return
 		}
-		w.clock.SetTime(w.clock.Now().Add(2 * snapshotInterval))
+		w.clock.SetTime(w.clock.Now().Add(2 * pace.SnapshotInterval))
 	}
 	w.t.Fatalf("no end: %v", w.ledger("pods"))
 }

@@ -15,19 +15,13 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/controllers/write"
-)
-
-const (
-	// renewInterval is how often the Lease in each member is renewed: 1,000 members take 200 small patches per second.
-	renewInterval = storeInterval
-	// leaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one late.
-	leaseDuration = 3 * renewInterval
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // renewLeases renews the Lease in all members again and again: agents that see it run out do not let requests wait for a hub that
 // is not there. Safety does not rest on it.
 func (r *QuotaReconciler) renewLeases(ctx context.Context) error {
-	wait.NonSlidingUntilWithContext(ctx, r.renewAll, renewInterval)
+	wait.NonSlidingUntilWithContext(ctx, r.renewAll, pace.LookInterval)
 	return nil
 }
 
@@ -62,7 +56,7 @@ func (r *QuotaReconciler) renew(ctx context.Context, cluster *clusterv1.Cluster)
 	}
 	patch, err := write.MergePatch(map[string]any{"spec": map[string]any{
 		"holderIdentity":       r.Identity,
-		"leaseDurationSeconds": int32(leaseDuration / time.Second),
+		"leaseDurationSeconds": int32(pace.LeaseDuration / time.Second),
 		"renewTime":            metav1.NewMicroTime(r.Clock.Now()),
 	}})
 	if err == nil {

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // leased makes the Lease in a member, as it comes with the agent.
@@ -89,11 +90,11 @@ func TestLeaseIsRenewed(t *testing.T) {
 	w.settle()
 	w.members.byName["east"].client = w.limited("east")
 	for range 2 {
-		w.clock.SetTime(w.clock.Now().Add(renewInterval))
+		w.clock.SetTime(w.clock.Now().Add(pace.LookInterval))
 		w.renewed("east")
 	}
 	last := w.clock.Now()
-	w.clock.SetTime(last.Add(renewInterval))
+	w.clock.SetTime(last.Add(pace.LookInterval))
 	w.hub.Live = interceptor.NewClient(servers[hubName], interceptor.Funcs{
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 			return errors.New("no answer")

@@ -10,9 +10,11 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // weighted2 gives 20 pods to all clusters, in equal parts.
@@ -60,4 +62,18 @@ func (w *world) unmark(name string) {
 	cluster := w.cluster(name)
 	delete(cluster.Annotations, quotav1alpha1.MemberAnnotation)
 	w.must(servers[hubName].Update(w.t.Context(), cluster))
+}
+
+// reported is a condition that an agent reports as true.
+func reported(condition, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+// scope is a round over the FederatedQuota that has just begun.
+func (w *world) scope() *scope {
+	w.t.Helper()
+	fq := w.quota()
+	s := &scope{fq: fq, now: w.clock.Now(), in: inputOf(fq, &surroundings{})}
+	s.round = round.New(s.in)
+	return s
 }

@@ -8,27 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
-
-// firstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its agent may
-// not be there, and a name that it does not count is never reported.
-const firstReportWait = 5 * time.Second
-
-// donorPatience is how long the agent of a donor may take to act before others are asked in its place.
-const donorPatience = 3 * time.Second
-
-// askInterval is the least time between two times that a member is asked anew for a limit that it confirmed and does not have.
-// Something there may change each one.
-const askInterval = 5 * time.Second
-
-// retellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
-const retellInterval = time.Second
-
-// stallInterval is how long nothing is written to a member after a write that was not answered in time: a round waits for each.
-// It is also how soon a write is tried again that failed otherwise, and was not refused.
-const stallInterval = 5 * time.Second
 
 // memory is what the hub manager remembers of one FederatedQuota. Rounds use it one after the other.
 type memory struct {
@@ -51,7 +35,7 @@ type shareKey struct {
 // one goroutine of each.
 type history struct {
 	// outcome says why the share could not be written last, or is empty.
-	outcome obstacle
+	outcome round.Obstacle
 	// unheard is since when the member is expected to say what it uses and does not, by resource name.
 	unheard map[corev1.ResourceName]time.Time
 	// moved is when the target changed last.
@@ -60,8 +44,8 @@ type history struct {
 	gave map[corev1.ResourceName]time.Time
 	// told is when the share was written last.
 	told time.Time
-	// asked is when the member was asked anew last.
-	asked time.Time
+	// confirmed is when the entry was given a new revision last just to be confirmed.
+	confirmed time.Time
 	// stalled is when a write was not answered in time.
 	stalled time.Time
 	// decided is when the ledger decided on the cluster first since it was settled last, zero while it is settled.
@@ -72,23 +56,25 @@ type history struct {
 	idleSince time.Time
 }
 
-// awaitedFor returns how long raises wait for what the member uses of the resources that it is expected to report.
-func (h *history) awaitedFor(now time.Time, unheard []corev1.ResourceName) map[corev1.ResourceName]time.Duration {
-	since, waits := make(map[corev1.ResourceName]time.Time, len(unheard)), make(map[corev1.ResourceName]time.Duration, len(unheard))
+// unheardFor returns how long raises have waited for what the member uses, by resource name.
+func (h *history) unheardFor(now time.Time) map[corev1.ResourceName]time.Duration {
+	waited := make(map[corev1.ResourceName]time.Duration, len(h.unheard))
+	for name, since := range h.unheard {
+		waited[name] = now.Sub(since)
+	}
+	return waited
+}
+
+// await notes which resources the member is expected to report.
+func (h *history) await(now time.Time, unheard []corev1.ResourceName) {
+	since := make(map[corev1.ResourceName]time.Time, len(unheard))
 	for _, name := range unheard {
 		since[name] = now
 		if before, ok := h.unheard[name]; ok {
 			since[name] = before
 		}
-		waits[name] = max(0, firstReportWait-now.Sub(since[name]))
 	}
 	h.unheard = since
-	return waits
-}
-
-// dampedFor returns how long the target must not move for headroom.
-func (h *history) dampedFor(now time.Time, damping time.Duration) time.Duration {
-	return max(0, damping-now.Sub(h.moved))
 }
 
 // gaveOf returns how long ago the target went down last, by resource name.
@@ -113,46 +99,21 @@ func (h *history) move(now time.Time, before, after amount.List) {
 	}
 }
 
-// tell notes that the share was written.
-func (h *history) tell(now time.Time) {
-	h.told = now
-}
-
-// toldFor returns how long what the share was told of usage will do.
-func (h *history) toldFor(now time.Time) time.Duration {
-	return max(0, retellInterval-now.Sub(h.told))
-}
-
-// stall notes that a write was not answered in time.
-func (h *history) stall(now time.Time) {
-	h.stalled = now
-}
-
-// stalledFor returns how long nothing is to be written.
-func (h *history) stalledFor(now time.Time) time.Duration {
-	return max(0, stallInterval-now.Sub(h.stalled))
+// remaining returns how much of a pause is left that began at an instant.
+func remaining(pause time.Duration, since, now time.Time) time.Duration {
+	return max(0, pause-now.Sub(since))
 }
 
 // idleFor returns how long the agent has not acted although there was something to act on.
-func (h *history) idleFor(now time.Time, m *member) time.Duration {
-	if !m.idle() {
+func (h *history) idleFor(now time.Time, share *quotav1alpha1.QuotaShare) time.Duration {
+	if share == nil || share.Status.ObservedGeneration == share.Generation {
 		h.idleSince = time.Time{}
 		return 0
 	}
-	if observed := m.share.Status.ObservedGeneration; h.idleSince.IsZero() || observed != h.observed {
+	if observed := share.Status.ObservedGeneration; h.idleSince.IsZero() || observed != h.observed {
 		h.observed, h.idleSince = observed, now
 	}
 	return now.Sub(h.idleSince)
-}
-
-// ask notes that the member was asked anew.
-func (h *history) ask(now time.Time) {
-	h.asked = now
-}
-
-// askedFor returns how long the member is not to be asked anew.
-func (h *history) askedFor(now time.Time) time.Duration {
-	return max(0, askInterval-now.Sub(h.asked))
 }
 
 // settle notes whether this round has decided on a cluster and whether it has settled, and returns how long it took if this
@@ -177,7 +138,7 @@ func (r *QuotaReconciler) memoryOf(quota types.UID) *memory {
 
 // historyOf returns the history of a member's share.
 func (r *QuotaReconciler) historyOf(s *scope, m *member) *history {
-	h, _ := r.histories.LoadOrStore(shareKey{s.fq.UID, m.name}, &history{})
+	h, _ := r.histories.LoadOrStore(shareKey{s.fq.UID, m.Name}, &history{})
 	return h.(*history)
 }
 
@@ -195,8 +156,8 @@ func (r *QuotaReconciler) forget(quota types.UID) {
 // dropGone drops what is remembered of the members that have left the ledger.
 func (r *QuotaReconciler) dropGone(s *scope) {
 	for _, m := range s.members {
-		if _, ok := s.ledger.Entry(m.name); !ok {
-			r.drop(shareKey{s.fq.UID, m.name})
+		if _, ok := s.decision.Ledger.Entry(m.Name); !ok {
+			r.drop(shareKey{s.fq.UID, m.Name})
 		}
 	}
 }
@@ -214,38 +175,43 @@ func (r *QuotaReconciler) drop(share shareKey) {
 	}
 }
 
-// recall fills in what the round needs to know of the past.
-func (r *QuotaReconciler) recall(s *scope) {
-	damping := pace.DampingOf(s.holds())
-	if seconds := s.fq.Spec.Rebalance.DampingSeconds; seconds != nil {
-		damping = time.Duration(*seconds) * time.Second
+// recall fills in what the round needs to know of the past of a member.
+func (r *QuotaReconciler) recall(s *scope, m *member) {
+	h := r.historyOf(s, m)
+	m.Past = round.Past{
+		Gave:         h.gaveOf(s.now),
+		DampedFor:    remaining(s.in.Damping(), h.moved, s.now),
+		ToldFor:      remaining(pace.RetellInterval, h.told, s.now),
+		ConfirmedFor: remaining(pace.ConfirmInterval, h.confirmed, s.now),
+		StalledFor:   remaining(pace.StallInterval, h.stalled, s.now),
+		IdleFor:      h.idleFor(s.now, m.share),
+		UnheardFor:   h.unheardFor(s.now),
 	}
+}
+
+// await remembers since when members are expected to say what they use.
+func (r *QuotaReconciler) await(s *scope) {
 	for _, m := range s.members {
-		h := r.historyOf(s, m)
-		m.gave = h.gaveOf(s.now)
-		m.dampedFor = h.dampedFor(s.now, damping)
-		m.toldFor = h.toldFor(s.now)
-		m.askedFor = h.askedFor(s.now)
-		m.stalledFor = h.stalledFor(s.now)
-		m.idleFor = h.idleFor(s.now, m)
-		if m.read() {
-			m.awaitedFor = h.awaitedFor(s.now, s.unheard(m))
+		if m.verdict != nil && m.verdict.Read {
+			r.historyOf(s, m).await(s.now, m.verdict.Unheard)
 		}
 	}
 }
 
-// note remembers whom the round has asked anew, and which targets it has moved. The first share of a member is no move: it is zero,
-// and what follows is not to wait. Nor is a share that is only written anew.
+// note remembers which members the round has asked to confirm, and which targets it has moved.
 func (r *QuotaReconciler) note(ctx context.Context, s *scope) {
-	for _, name := range s.ledger.Clusters() {
-		known, m := s.known[name], s.byName[name]
-		if m.askedAnew {
-			r.historyOf(s, m).ask(s.now)
+	for _, m := range s.members {
+		v := m.verdict
+		if v == nil {
+			continue
 		}
-		if e, _ := s.ledger.Entry(name); known.Revision > 0 && e.Revision > known.Revision && !e.Target.Equal(known.Target) {
-			r.historyOf(s, m).move(s.now, known.Target, e.Target)
-			ctrl.LoggerFrom(ctx).V(1).Info("Moved limits", "Cluster", name,
-				"from", known.Target.ToList(like(s.fq)), "to", e.Target.ToList(like(s.fq)), "reasons", m.reasons)
+		if v.Confirms {
+			r.historyOf(s, m).confirmed = s.now
+		}
+		if v.To != nil {
+			r.historyOf(s, m).move(s.now, v.From, v.To)
+			ctrl.LoggerFrom(ctx).V(1).Info("Moved limits", "Cluster", m.Name,
+				"from", v.From.ToList(s.fq.Spec.Hard), "to", v.To.ToList(s.fq.Spec.Hard), "reasons", v.Reasons)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 func TestInvalidSpecKeepsTheLedger(t *testing.T) {
@@ -107,7 +108,7 @@ func TestInvalidFromTheStart(t *testing.T) {
 	result := w.round()
 	w.wantWritten("hub: patch FederatedQuota compute", "hub: store FederatedQuota compute")
 	w.wantConditions("!Ready InvalidSpec", "Stalled InvalidSpec")
-	if result.RequeueAfter > 0 && result.RequeueAfter < heldBackInterval {
+	if result.RequeueAfter > 0 && result.RequeueAfter < pace.RetryInterval {
 		t.Errorf("tried again after %s", result.RequeueAfter)
 	}
 }
@@ -123,7 +124,7 @@ func TestInvalidBeforeItsClusterIsRead(t *testing.T) {
 	w.round()
 	w.reconnect("east")
 	w.round()
-	if result := w.round(); result.RequeueAfter < heldBackInterval/2 {
+	if result := w.round(); result.RequeueAfter < pace.RetryInterval/2 {
 		t.Errorf("tried again after %s", result.RequeueAfter)
 	}
 	w.edit(weighted)

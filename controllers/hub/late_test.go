@@ -13,6 +13,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestNamesThatTheCacheDoesNotShow has the names of a budget change twice while the cache shows the share of before: a name that is
@@ -150,7 +151,7 @@ func looked(t *testing.T) *world {
 	w.begins("east", "west")
 	w.hub.lookAtStores(t.Context(), everyone)
 	w.settle()
-	w.clock.SetTime(w.clock.Now().Add(2 * looking))
+	w.clock.SetTime(w.clock.Now().Add(2 * pace.Looking))
 	return w
 }
 
@@ -172,7 +173,7 @@ func TestPausedLeaderOverARestore(t *testing.T) {
 	w.unmark("west")
 	w.clock.SetTime(w.clock.Now().Add(standstill))
 	w.hub = paused
-	w.judged(2, firstLook)
+	w.judged(2, pace.FirstLookInterval)
 	w.hub.lookAtStores(t.Context(), everyone)
 	w.judged(4, time.Second)
 	w.settle()
@@ -190,7 +191,7 @@ func TestRestoreRightAfterAJoin(t *testing.T) {
 	w.edit(mostOf("east", "east", "30"))
 	w.replaceStatus(old)
 	w.unmark("west")
-	w.judged(4, firstLook)
+	w.judged(4, pace.FirstLookInterval)
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
 }

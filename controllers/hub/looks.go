@@ -16,6 +16,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // survey is what looks have found of one share at an instant.
@@ -45,16 +46,16 @@ func (s *stores) survey(share types.NamespacedName) survey {
 // watchStores looks at the stores of all members again and again, and soon at those that there was no look at.
 func (r *QuotaReconciler) watchStores(ctx context.Context) error {
 	r.stores.begin(r.Clock.Now())
-	go wait.UntilWithContext(ctx, func(context.Context) { r.stores.alive(r.Clock.Now()) }, firstLook)
+	go wait.UntilWithContext(ctx, func(context.Context) { r.stores.alive(r.Clock.Now()) }, pace.FirstLookInterval)
 	var last time.Time
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		all := r.Clock.Since(last) >= storeInterval
+		all := r.Clock.Since(last) >= pace.LookInterval
 		if all {
 			last = r.Clock.Now()
 		}
 		age := r.stores.age(r.Clock.Now())
-		r.lookAtStores(ctx, func(member string) bool { return all || age < looking && !r.stores.lookedAt(member) })
-	}, firstLook)
+		r.lookAtStores(ctx, func(member string) bool { return all || age < pace.Looking && !r.stores.lookedAt(member) })
+	}, pace.FirstLookInterval)
 	return nil
 }
 
@@ -65,24 +66,28 @@ func (r *QuotaReconciler) lookAtStores(ctx context.Context, due func(member stri
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
 		return
 	}
-	members := make([]*member, len(clusters.Items))
+	names, looked := sets.New[string](), []*clusterv1.Cluster{}
 	for i := range clusters.Items {
-		members[i] = &member{name: clusters.Items[i].Name, cluster: &clusters.Items[i]}
+		cluster := &clusters.Items[i]
+		names.Insert(cluster.Name)
+		if due(cluster.Name) {
+			looked = append(looked, cluster)
+		}
 	}
-	r.stores.keep(members)
-	_ = forEach(slices.DeleteFunc(members, func(m *member) bool { return !due(m.name) }), func(m *member) error {
-		r.lookAtStore(ctx, m)
+	r.stores.keep(names)
+	_ = forEach(looked, func(cluster *clusterv1.Cluster) error {
+		r.lookAtStore(ctx, cluster)
 		return nil
 	})
 }
 
 // lookAtStore looks at the store of a member. One that does not answer says nothing.
-func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
-	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(m.cluster))
+func (r *QuotaReconciler) lookAtStore(ctx context.Context, cluster *clusterv1.Cluster) {
+	c, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
 	if err != nil {
 		return
 	}
-	seen := r.stores.seenOf(m.name)
+	seen := r.stores.seenOf(cluster.Name)
 	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), r.memberTimeout)
 	if err != nil && !isAbsentKind(err) {
 		return
@@ -91,20 +96,20 @@ func (r *QuotaReconciler) lookAtStore(ctx context.Context, m *member) {
 	for i := range list.Items {
 		shares.Insert(client.ObjectKeyFromObject(&list.Items[i]))
 	}
-	stranger := r.unknown(ctx, m.name, r.stores.found(m.name, shares))
+	stranger := r.unknown(ctx, cluster.Name, r.stores.found(cluster.Name, shares))
 	if stranger != "" {
-		ctrl.LoggerFrom(ctx).Info("A member holds a share that no ledger knows", "Cluster", m.name, "QuotaShare", stranger)
+		ctrl.LoggerFrom(ctx).Info("A member holds a share that no ledger knows", "Cluster", cluster.Name, "QuotaShare", stranger)
 	}
-	wentBack := r.stores.of(m.name).behind(list, seen)
+	wentBack := r.stores.of(cluster.Name).behind(list, seen)
 	if wentBack {
-		r.stores.nextEpoch(m.name)
-		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", m.name)
+		r.stores.nextEpoch(cluster.Name)
+		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", cluster.Name)
 	}
 	if stranger == "" && !wentBack {
 		return
 	}
 	select {
-	case r.stores.wake <- event.GenericEvent{Object: m.cluster}:
+	case r.stores.wake <- event.GenericEvent{Object: cluster}:
 	case <-ctx.Done():
 	}
 }
@@ -127,7 +132,7 @@ func (r *QuotaReconciler) unknown(ctx context.Context, member string, shares set
 // survey returns what looks have found of a share, and who is about to say so: this hub manager may lead for a moment only.
 func (r *QuotaReconciler) survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) survey {
 	age, found := r.stores.age(r.Clock.Now()), r.stores.survey(share)
-	if age >= looking {
+	if age >= pace.Looking {
 		return found
 	}
 	for i := range clusters {
@@ -135,7 +140,7 @@ func (r *QuotaReconciler) survey(ctx context.Context, share types.NamespacedName
 		if found.looked.Has(key.Name) && !found.holders.Has(key.Name) {
 			continue
 		}
-		if _, err := r.Members.GetUncachedClient(ctx, key); err == nil || age < connecting && r.connects(ctx, &clusters[i]) {
+		if _, err := r.Members.GetUncachedClient(ctx, key); err == nil || age < pace.Connecting && r.connects(ctx, &clusters[i]) {
 			found.expected.Insert(key.Name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // loseShare has somebody delete a share of a member by hand, finalizer and all.
@@ -183,10 +184,10 @@ func TestCappedLimit(t *testing.T) {
 		if got := w.quota().Status.Revision; got != revision {
 			t.Errorf("at revision %d, want %d", got, revision)
 		}
-		if result.RequeueAfter == 0 || result.RequeueAfter > askInterval {
+		if result.RequeueAfter == 0 || result.RequeueAfter > pace.ConfirmInterval {
 			t.Errorf("looks again after %s", result.RequeueAfter)
 		}
-		w.clock.SetTime(w.clock.Now().Add(askInterval))
+		w.clock.SetTime(w.clock.Now().Add(pace.ConfirmInterval))
 	}
 	w.agents["east"].capped = nil
 	w.settle()

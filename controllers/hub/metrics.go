@@ -45,7 +45,7 @@ func init() {
 
 // measure exports the round.
 func (r *QuotaReconciler) measure(s *scope) {
-	budget := s.ledger.Budget()
+	budget := s.decision.Ledger.Budget()
 	names := budget.Names()
 	if memory := r.memoryOf(s.fq.UID); !slices.Equal(memory.series, names) {
 		forgetSeries(client.ObjectKeyFromObject(s.fq)) // those of names that have left the budget
@@ -53,18 +53,16 @@ func (r *QuotaReconciler) measure(s *scope) {
 	}
 	for _, name := range names {
 		labels := prometheus.Labels{"namespace": s.fq.Namespace, "name": s.fq.Name, "resource": string(name)}
-		grantedRatio.With(labels).Set(baseUnits(name, s.ledger.Granted(name)) / baseUnits(name, max(1, budget[name])))
-		debt.With(labels).Set(baseUnits(name, s.ledger.Debt(name)))
+		grantedRatio.With(labels).Set(baseUnits(name, s.decision.Ledger.Granted(name)) / baseUnits(name, max(1, budget[name])))
+		debt.With(labels).Set(baseUnits(name, s.decision.Ledger.Debt(name)))
 	}
 	for _, m := range s.members {
-		if _, ok := s.ledger.Entry(m.name); ok {
-			memberReachable.WithLabelValues(m.name).Set(truth(m.read()))
+		v := m.verdict
+		if v == nil || v.State == "" {
+			continue
 		}
-	}
-	for i := range s.fq.Status.Clusters {
-		c := &s.fq.Status.Clusters[i]
-		decided, settled := c.Revision > s.known[string(c.Name)].Revision, c.State == quotav1alpha1.ClusterSettled
-		if took, ok := r.historyOf(s, s.byName[string(c.Name)]).settle(s.now, decided, settled); ok {
+		memberReachable.WithLabelValues(m.Name).Set(truth(v.Read))
+		if took, ok := r.historyOf(s, m).settle(s.now, v.Decided, v.State == quotav1alpha1.ClusterSettled); ok {
 			settleSeconds.Observe(took.Seconds())
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // weighted gives 30 pods to three clusters by 3:2:1.
@@ -201,7 +202,7 @@ func TestUnreadable(t *testing.T) {
 		"probed in vain": {
 			fault: func(w *world) {
 				w.members.byName["east"].health = clustercache.HealthCheckingState{
-					LastProbeSuccessTime: w.clock.Now().Add(-unreachableAfter - time.Second), ConsecutiveFailures: 3,
+					LastProbeSuccessTime: w.clock.Now().Add(-pace.UnreachableAfter - time.Second), ConsecutiveFailures: 3,
 				}
 			},
 			message: "health probes fail",
@@ -213,7 +214,7 @@ func TestUnreadable(t *testing.T) {
 			w.create(quotaName, weighted)
 			tc.fault(w)
 			result := w.round()
-			if result.RequeueAfter < heldBackInterval {
+			if result.RequeueAfter < pace.RetryInterval {
 				t.Errorf("tried again after %s", result.RequeueAfter)
 			}
 			c := w.quota().Status.Clusters[0]

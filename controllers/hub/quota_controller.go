@@ -25,18 +25,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/rollback"
-)
-
-const (
-	// snapshotInterval is the least time between two status writes that differ in usage alone.
-	snapshotInterval = 5 * time.Second
-	// heldBackInterval is how soon a member that could not be read, or could not take its share, is tried again.
-	heldBackInterval = 15 * time.Second
-	// unreachableAfter is how long health probes may fail before a member counts as unreachable.
-	unreachableAfter = 20 * time.Second
-	// roundInterval is how often all is looked at although nothing was reported: what a watch has missed or a filter has left out
-	// is found then.
-	roundInterval = 30 * time.Second
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // QuotaReconciler is the only writer of the ledger: it reads what members report, decides their targets, stores the ledger
@@ -59,7 +48,7 @@ type QuotaReconciler struct {
 	watcher  clustercache.SourceWatcher[ctrl.Request]
 	stores   stores
 	silences silences
-	// memberTimeout is the constant of this name.
+	// memberTimeout is pace.MemberTimeout, but for tests.
 	memberTimeout time.Duration
 	memories      sync.Map // of *memory, by UID
 	histories     sync.Map // of *history, by shareKey
@@ -78,14 +67,14 @@ func (r *QuotaReconciler) SetupWithManager(mgr ctrl.Manager, options controller.
 	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
 	changed := builder.WithPredicates(rollback.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
 	r.stores.wake = make(chan event.GenericEvent)
-	r.memberTimeout = memberTimeout
+	r.memberTimeout = pace.MemberTimeout
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		For(&quotav1alpha1.FederatedQuota{}, changed).
 		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), changed).
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
-		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(unreachableAfter))).
+		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(pace.UnreachableAfter))).
 		WatchesRawSource(source.Channel(r.stores.wake, all)).
 		WithOptions(options).
 		Build(r)
@@ -123,7 +112,7 @@ func (r *QuotaReconciler) quotas(ctx context.Context, options ...client.ListOpti
 	return requests
 }
 
-// Reconcile makes one round: observe, decide, store, deliver.
+// Reconcile makes one round: gather, decide, store, deliver.
 func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
@@ -140,12 +129,13 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 		return ctrl.Result{}, nil
 	}
 
-	s, err := r.observe(ctx, fq)
+	s, err := r.gather(ctx, fq)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	s.decide()
-	if s.removed() {
+	r.await(s)
+	if s.decision.Removed {
 		r.forget(fq.UID)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestLostLedgerThatNobodyCanActUpon loses a ledger while the spec selects nobody, or is invalid, and west is cut off: it is still
@@ -42,9 +43,9 @@ rebalance: {mode: Static}`
 			w.replaceStatus(tc.left(status))
 			w.begins()
 			w.gaveUp()
-			w.judged(3, 2*snapshotInterval)
+			w.judged(3, 2*pace.SnapshotInterval)
 			w.edit(mostOf("east", "east", "30"))
-			w.judged(6, 2*snapshotInterval)
+			w.judged(6, 2*pace.SnapshotInterval)
 		})
 	}
 }
@@ -74,9 +75,9 @@ rebalance: {mode: Static}`, clusters, east)
 	w.replaceStatus(old)
 	w.begins()
 	w.gaveUp()
-	w.judged(5, 2*snapshotInterval)
+	w.judged(5, 2*pace.SnapshotInterval)
 	w.edit(spec("east, west", "30"))
-	w.judged(5, 2*snapshotInterval)
+	w.judged(5, 2*pace.SnapshotInterval)
 }
 
 // TestRollbackBesideANewName has a name come into the budget at once, which gives all entries revisions of their own: that west shows
@@ -101,7 +102,7 @@ rebalance: {mode: Static}`, extra, east, north, west)
 	w.replaceStatus(old)
 	w.begins()
 	w.gaveUp()
-	w.judged(6, 2*snapshotInterval)
+	w.judged(6, 2*pace.SnapshotInterval)
 }
 
 // TestRollbackBesideAStranger has a rollback be noticed by what east says. West, which is cut off and of which the backup has never
@@ -120,6 +121,6 @@ func TestRollbackBesideAStranger(t *testing.T) {
 	w.replaceStatus(old)
 	w.begins()
 	w.gaveUp()
-	w.judged(5, 2*snapshotInterval)
+	w.judged(5, 2*pace.SnapshotInterval)
 	w.wantLedger("east 7/7 Settled", "west 0/9223372036854775807 Unread")
 }

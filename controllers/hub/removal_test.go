@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // eastOnly selects one of the clusters.
@@ -251,7 +252,7 @@ func TestNamespaceMissing(t *testing.T) {
 	if got, want := w.message("MemberNotReady"), "west: the namespace does not exist there: create it, or set spec.placement.createNamespace"; got != want {
 		t.Errorf("got %q", got)
 	}
-	if result := w.round(); result.RequeueAfter < heldBackInterval/2 {
+	if result := w.round(); result.RequeueAfter < pace.RetryInterval/2 {
 		t.Errorf("tried again after %s", result.RequeueAfter)
 	}
 	w.createNamespace("west", w.namespace)
@@ -321,10 +322,10 @@ func TestWhatMembersReport(t *testing.T) {
 		state     quotav1alpha1.ClusterState
 		raised    bool
 	}{
-		"stuck":       {condition: yes("StuckQuotaController", "CanaryNotSynced", "it does not follow"), state: "Stuck"},
-		"break glass": {condition: yes("BreakGlass", "Annotated", "somebody needs it"), state: "BreakGlass"},
-		"unguarded":   {condition: yes("Unguarded", "GuardMissing", "the guard is missing"), state: "NotReady"},
-		"foreign":     {condition: yes("ForeignQuota", "OtherQuotas", "there is another"), state: "Settled", raised: true},
+		"stuck":       {condition: reported("StuckQuotaController", "CanaryNotSynced", "it does not follow"), state: "Stuck"},
+		"break glass": {condition: reported("BreakGlass", "Annotated", "somebody needs it"), state: "BreakGlass"},
+		"unguarded":   {condition: reported("Unguarded", "GuardMissing", "the guard is missing"), state: "NotReady"},
+		"foreign":     {condition: reported("ForeignQuota", "OtherQuotas", "there is another"), state: "Settled", raised: true},
 		"name taken": {
 			condition: metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"},
 			state:     "NotReady",

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // mostOf is a budget of 30 pods of which one cluster gets some, and the other what is left.
@@ -70,7 +71,7 @@ func TestRestoredFromBeforeAClusterWasSelected(t *testing.T) {
 	w := restored(t)
 	w.hub.stores.begin(time.Time{}) // rounds may be made before anybody looks
 	for range 4 {
-		if again := w.round().RequeueAfter; again == 0 || again > firstLook {
+		if again := w.round().RequeueAfter; again == 0 || again > pace.FirstLookInterval {
 			t.Errorf("looks again after %s", again)
 		}
 		w.act()
@@ -133,7 +134,7 @@ func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
 		"not tried yet":       {machines: []string{"west"}, want: "east 10/10 Settled"},
 		"without any machine": {want: "east 20/20 Settled"},
 		"tried in vain":       {machines: []string{"west"}, health: clustercache.HealthCheckingState{LastProbeTime: epoch}, want: "east 20/20 Settled"},
-		"not tried for long":  {machines: []string{"west"}, later: connecting, want: "east 20/20 Settled"},
+		"not tried for long":  {machines: []string{"west"}, later: pace.Connecting, want: "east 20/20 Settled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "east", "west")
@@ -214,7 +215,7 @@ func TestConnectionWithinARound(t *testing.T) {
 // gaveUp has the hub manager have waited for first connections in vain, and looked at all stores that it could.
 func (w *world) gaveUp() {
 	w.t.Helper()
-	w.clock.SetTime(w.clock.Now().Add(connecting))
+	w.clock.SetTime(w.clock.Now().Add(pace.Connecting))
 	w.hub.lookAtStores(w.t.Context(), everyone)
 }
 
@@ -251,9 +252,9 @@ func TestRestoredFromBeforeAClusterLeft(t *testing.T) {
 	w.replaceStatus(old)
 	w.begins("east", "west")
 	w.members.byName["east"].err = clustercache.ErrClusterNotConnected
-	w.judged(2, firstLook)
+	w.judged(2, pace.FirstLookInterval)
 	w.members.byName["east"].err = nil
-	w.judged(6, firstLook)
+	w.judged(6, pace.FirstLookInterval)
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
 }
@@ -277,11 +278,11 @@ func TestRestoredFromBeforeAClusterDrained(t *testing.T) {
 	w.replaceStatus(old)
 	w.begins("east", "west")
 	w.members.byName["east"].err, w.members.byName["west"].err = clustercache.ErrClusterNotConnected, clustercache.ErrClusterNotConnected
-	w.judged(1, firstLook)
+	w.judged(1, pace.FirstLookInterval)
 	w.members.byName["west"].err = nil
-	w.judged(2, firstLook)
+	w.judged(2, pace.FirstLookInterval)
 	w.members.byName["east"].err = nil
-	w.judged(6, firstLook)
+	w.judged(6, pace.FirstLookInterval)
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
 }

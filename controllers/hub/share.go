@@ -31,8 +31,8 @@ func markerOf(cluster *clusterv1.Cluster) int64 {
 // mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger which continues
 // from it would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
 func (r *QuotaReconciler) mark(ctx context.Context, s *scope, m *member) error {
-	revision := min(s.ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
-	if marker := markerOf(m.cluster); marker > 0 && revision-marker < ledger.Gap {
+	revision := min(s.decision.Ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
+	if m.Marker > 0 && revision-m.Marker < ledger.Gap {
 		return nil
 	}
 	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
@@ -51,15 +51,15 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 	share := &quotav1alpha1.QuotaShare{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.fq.Namespace, Name: s.fq.Name, Finalizers: []string{quotav1alpha1.Finalizer},
-			Annotations: map[string]string{quotav1alpha1.ClusterAnnotation: m.uid},
+			Annotations: map[string]string{quotav1alpha1.ClusterAnnotation: m.verdict.UID},
 		},
 		Spec: quotav1alpha1.QuotaShareSpec{
-			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: s.admissionOf(m), Fleet: s.fleet,
+			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: m.verdict.Admission, Fleet: s.fleet,
 		},
 	}
-	share.Spec.Revision, share.Spec.Hard = s.ledger.Share(m.name, like(s.fq))
+	share.Spec.Revision, share.Spec.Hard = s.decision.Ledger.Share(m.Name, s.fq.Spec.Hard)
 	err := c.Create(ctx, share)
-	if !missingNamespace(err) || !m.selected || !ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
+	if !missingNamespace(err) || !m.Selected || !ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
 		return err
 	}
 	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
@@ -72,8 +72,8 @@ func (r *QuotaReconciler) create(ctx context.Context, c client.Client, s *scope,
 // of that may be of another ledger. It needs no resourceVersion: the member's API server refuses a lower revision, and another limit at
 // the same one. But that a share is to be removed is taken back only as it was read: one that was deleted meanwhile has to keep it.
 func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
-	revision, hard := s.ledger.Share(m.name, like(s.fq))
-	e, _ := s.ledger.Entry(m.name)
+	revision, hard := s.decision.Ledger.Share(m.Name, s.fq.Spec.Hard)
+	e, _ := s.decision.Ledger.Entry(m.Name)
 	if m.share.Spec.Revision == revision {
 		keepNotation(hard, m.share.Spec.Hard)
 	}
@@ -81,7 +81,7 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 	for name := range e.Granted { // the share may have names that a cache does not show yet: they are granted until they are dropped
 		before[name] = resource.Quantity{}
 	}
-	annotations := map[string]any{quotav1alpha1.ClusterAnnotation: m.uid}
+	annotations := map[string]any{quotav1alpha1.ClusterAnnotation: m.verdict.UID}
 	metadata := map[string]any{"uid": m.share.UID, "annotations": annotations}
 	if _, told := m.share.Annotations[quotav1alpha1.RemovalAnnotation]; told {
 		annotations[quotav1alpha1.RemovalAnnotation] = nil
@@ -92,8 +92,8 @@ func (r *QuotaReconciler) update(ctx context.Context, c client.Client, s *scope,
 		"spec": map[string]any{
 			"revision":  revision,
 			"hard":      write.Replacing(before, hard),
-			"admission": admissionPatch(s.admissionOf(m)),
-			"pong":  max(m.share.Spec.Pong, m.share.Status.Ping),
+			"admission": admissionPatch(m.verdict.Admission),
+			"pong":      max(m.share.Spec.Pong, m.share.Status.Ping),
 			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
 		},
 	})

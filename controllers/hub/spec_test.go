@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 func TestNoClusters(t *testing.T) {
@@ -185,7 +186,7 @@ func TestNewNameReportedLate(t *testing.T) {
 			want:      []string{"east 60/60", "west 0/0"},
 		},
 		"for a while": {
-			meanwhile: func(w *world) { w.clock.SetTime(w.clock.Now().Add(firstReportWait)) },
+			meanwhile: func(w *world) { w.clock.SetTime(w.clock.Now().Add(pace.FirstReportWait)) },
 			want:      []string{"east 99/99", "west 0/0"},
 		},
 		"unless it is away": {
@@ -217,7 +218,7 @@ func TestNewNameReportedLate(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if name == "it is waited for" && result.RequeueAfter > firstReportWait {
+			if name == "it is waited for" && result.RequeueAfter > pace.FirstReportWait {
 				t.Errorf("looks again after %s", result.RequeueAfter)
 			}
 			w.members.byName["west"].err, west.down = nil, false
@@ -265,7 +266,7 @@ func TestUsageReportedLate(t *testing.T) {
 		w.act()
 	}
 	w.wantLedger("east 0/0 Settled", "west 0/0 Settling")
-	if result.RequeueAfter == 0 || result.RequeueAfter > firstReportWait {
+	if result.RequeueAfter == 0 || result.RequeueAfter > pace.FirstReportWait {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	west.down = false
@@ -279,7 +280,7 @@ func TestNameThatIsNeverReported(t *testing.T) {
 	w.agents["west"].uncounted = "secrets"
 	w.create(quotaName, `{hard: {pods: "30", secrets: "10"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`)
 	w.settle()
-	w.clock.SetTime(w.clock.Now().Add(firstReportWait))
+	w.clock.SetTime(w.clock.Now().Add(pace.FirstReportWait))
 	w.settle()
 	for member, want := range map[string]int64{"east": 5, "west": 0} {
 		if told := w.share(member).Spec.Hard["secrets"]; told.Value() != want {

@@ -20,17 +20,6 @@ import (
 	"github.com/fedquota/fedquota/controllers/rollback"
 )
 
-const (
-	// storeInterval is how often the store of each member is looked at: 1,000 members make 200 reads of metadata per second.
-	storeInterval = 5 * time.Second
-	// firstLook is how often there is a search for stores that were never looked at, for which raises wait.
-	firstLook = 250 * time.Millisecond
-	// connecting is how long raises wait for the first connection to a Cluster, and looking for the first look at what one holds to which
-	// there is a connection, both since this hub manager leads.
-	connecting = 5 * time.Second
-	looking    = 30 * time.Second
-)
-
 // Watchdog returns what ends the hub manager when the store of the hub went back.
 func Watchdog(cached client.Client, live client.Reader) *rollback.Watchdog {
 	return &rollback.Watchdog{
@@ -92,11 +81,7 @@ func (s *stores) of(member string) *store {
 }
 
 // keep forgets the stores of all but these members: a cluster that comes back does so by a new connection.
-func (s *stores) keep(members []*member) {
-	names := sets.New[string]()
-	for _, m := range members {
-		names.Insert(m.name)
-	}
+func (s *stores) keep(names sets.Set[string]) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	maps.DeleteFunc(s.byMember, func(name string, _ *store) bool { return !names.Has(name) })

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestStoreWentBack has a member's store go back, as its resourceVersions show: the hub is told, and drops what it has cached
@@ -232,7 +233,7 @@ rebalance: {mode: Static}`)
 		t.Errorf("east is told %s", hard.String())
 	}
 	w.wantLedger("east 6/15 Settling", "north 5/5 Settled", "west 6/10 Settling")
-	if result := w.round(); result.RequeueAfter == 0 || result.RequeueAfter > stallInterval {
+	if result := w.round(); result.RequeueAfter == 0 || result.RequeueAfter > pace.StallInterval {
 		t.Errorf("a round that does not wait for west is followed by the next one after %s", result.RequeueAfter)
 	}
 	w.members.byName["west"].client = w.recorded("west")

@@ -25,6 +25,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const quotaName = "compute"
@@ -110,7 +111,7 @@ func (w *world) newHub() *QuotaReconciler {
 		Recorder: events.NewFakeRecorder(1000), memberTimeout: time.Minute,
 	}
 	r.stores.wake = make(chan event.GenericEvent, 100) // looks see the shares of other tests, too
-	r.stores.begin(w.clock.Now().Add(-looking))
+	r.stores.begin(w.clock.Now().Add(-pace.Looking))
 	return r
 }
 
@@ -232,7 +233,7 @@ func (w *world) settle() {
 		if !acted && len(w.written()) == 0 {
 			return
 		}
-		w.clock.SetTime(w.clock.Now().Add(2 * snapshotInterval))
+		w.clock.SetTime(w.clock.Now().Add(2 * pace.SnapshotInterval))
 	}
 	w.t.Fatalf("no end: %v", w.ledger("pods"))
 }

@@ -7,19 +7,14 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// FromStatus returns the ledger that is stored in the status of a FederatedQuota, over the given budget.
-func FromStatus(status quotav1alpha1.FederatedQuotaStatus, budget amount.List) *Ledger {
-	entries := make(map[string]Entry, len(status.Clusters))
-	for i := range status.Clusters {
-		c := &status.Clusters[i]
-		granted := amount.Saturate(c.Granted, amount.Up)
-		target := granted
-		if c.Target != nil {
-			target = amount.Saturate(c.Target, amount.Up)
-		}
-		entries[string(c.Name)] = Entry{Revision: c.Revision, Granted: granted, Target: target}
+// EntryOf returns the entry that is stored of a cluster.
+func EntryOf(c *quotav1alpha1.ClusterStatus) Entry {
+	granted := amount.Saturate(c.Granted, amount.Up)
+	target := granted
+	if c.Target != nil {
+		target = amount.Saturate(c.Target, amount.Up)
 	}
-	return New(budget, status.Revision, entries)
+	return Entry{Revision: c.Revision, Granted: granted, Target: target}
 }
 
 // Store writes the entry of a cluster into its status, as quantities in the formats of like.

@@ -171,7 +171,7 @@ func TestStoredLedgerIsTheSame(t *testing.T) {
 			l.Store(cluster, &stored, corev1.ResourceList{memory: resource.MustParse("1Gi")})
 			status.Clusters = append(status.Clusters, *onTheWire(&stored))
 		}
-		if diff := cmp.Diff(stateOf(l), stateOf(ledger.FromStatus(status, budget))); diff != "" {
+		if diff := cmp.Diff(stateOf(l), stateOf(ledger.New(budget, status.Revision, entriesOf(status)))); diff != "" {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	})
@@ -197,4 +197,13 @@ func TestReportOf(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// entriesOf returns the entries that are stored.
+func entriesOf(status quotav1alpha1.FederatedQuotaStatus) map[string]ledger.Entry {
+	entries := map[string]ledger.Entry{}
+	for i := range status.Clusters {
+		entries[string(status.Clusters[i].Name)] = ledger.EntryOf(&status.Clusters[i])
+	}
+	return entries
 }

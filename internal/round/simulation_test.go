@@ -1,4 +1,4 @@
-package ledger_test
+package round_test
 
 import (
 	"flag"
@@ -103,7 +103,7 @@ type action struct {
 
 var actions = []action{
 	{51, (*world).stepLeader},
-	{62, (*world).stepAgent},
+	{61, (*world).stepAgent},
 	{16, (*world).goWell},
 	{22, (*world).watch},
 	{22, (*world).arrive},
@@ -121,6 +121,7 @@ var actions = []action{
 	{1, (*world).toggleNamespace},
 	{1, (*world).rollBack},
 	{1, (*world).loseLedger},
+	{1, (*world).halt},
 }
 
 // byWord is the action of the lowest eight bits of a step.
@@ -135,7 +136,7 @@ var byWord = func() (table []func(*world, step)) {
 func newWorld(without protection, s step) *world {
 	w := &world{without: without}
 	w.hub.version = 1
-	w.hub.now = &stored{budget: amounts{10 + s.much(4), 8}, counter: 0}
+	w.hub.now = &stored{budget: amounts{10 + s.much(4), 8}, hard: nothing}
 	for m := range w.members {
 		c := &w.members[m]
 		c.reachable = true

@@ -1,6 +1,7 @@
-package ledger_test
+package round_test
 
 import (
+	"math"
 	"slices"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -92,6 +93,9 @@ func (w *world) heal() {
 	for m := range w.members {
 		w.members[m].bare = false
 	}
+	if w.hub.now.halted {
+		w.halt(0)
+	}
 	if !slices.Contains(w.hub.now.selected[:], true) {
 		w.selectOrNot(0)
 	}
@@ -144,17 +148,24 @@ func (w *world) settled() bool {
 		if !now.in[m] {
 			continue
 		}
-		if !book.Settled(cluster, c.share.report()) || c.quota.spec != now.target[m] || c.quota.status != now.target[m] || !w.onTarget(m) {
+		if !book.Settled(cluster, c.share.report()) || c.quota.spec != now.target[m] || c.quota.status != now.target[m] {
 			return false
 		}
 	}
-	return true
+	return w.onTarget()
 }
 
-// onTarget says whether the cluster has its static target.
-func (w *world) onTarget(m int) bool {
-	for n, budget := range w.hub.now.budget {
-		if budget != absent && w.hub.now.target[m][n] != budget/clusters {
+// onTarget says whether the selected clusters share the budget in equal parts.
+func (w *world) onTarget() bool {
+	now := w.hub.now
+	for n, budget := range now.budget {
+		sum, low, high := int64(0), int64(math.MaxInt64), int64(0)
+		for m := range clusters {
+			if now.selected[m] {
+				sum, low, high = sum+now.target[m][n], min(low, now.target[m][n]), max(high, now.target[m][n])
+			}
+		}
+		if budget != absent && (sum != budget || high > low+1) {
 			return false
 		}
 	}

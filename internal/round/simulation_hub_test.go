@@ -1,16 +1,23 @@
-package ledger_test
+package round_test
 
-import "github.com/fedquota/fedquota/internal/ledger"
+import (
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
+)
 
 // stored is a version of the hub's objects: the FederatedQuota (budget, who is destroyed, ledger) and the Cluster objects (selected,
 // marked). It never changes once it is stored.
 type stored struct {
-	budget    amounts
-	counter   int64
-	entries   map[string]ledger.Entry
-	selected  [clusters]bool
-	destroyed [clusters]bool
-	marked    [clusters]int64
+	budget amounts
+	// halted says that the spec cannot be acted on, and hard is the budget of the ledger, which it keeps then. known says that a hub
+	// manager has met the FederatedQuota.
+	halted, known bool
+	hard          amounts
+	counter       int64
+	entries       map[string]ledger.Entry
+	selected      [clusters]bool
+	destroyed     [clusters]bool
+	marked        [clusters]int64
 	// noted says of an entry that its share was told what shall become of the quota, and suspected that it is there since the cluster
 	// is marked and could not be asked.
 	noted, suspected [clusters]bool
@@ -51,14 +58,15 @@ type leader struct {
 	marked   [clusters]int64
 	read     [clusters]bool
 	shares   [clusters]share
-	// bereft is what the quotas tell that enforce a share which is gone, where it was looked for.
-	bereft [clusters]*ledger.Share
-	// bare says who can be reached, and has no namespace to hold a share.
-	bare [clusters]bool
+	// looked says which stores it has looked at, and rounds how many rounds it has begun.
+	looked [clusters]bool
+	rounds int
+	// newborn says that it was the first to meet the FederatedQuota, and has stored no entry that was read.
+	newborn bool
 	// lives says which cluster of a name the round is about: its writes are for no other.
 	lives [clusters]int
-	// drained is what it decides of who leaves.
-	drained [clusters]bool
+	// orders are what it has decided to write.
+	orders [clusters]round.Order
 	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told it
 	// of a rollback then, and whether its decision was taken without that.
 	started bool
@@ -85,8 +93,9 @@ func (w *world) advance(i int, s step) {
 	l := &w.leaders[i]
 	switch l.phase {
 	case leaderReads:
+		w.meet(l)
 		l.base, l.version, l.phase = w.hub.now, w.hub.version, leaderDecides
-		w.survey(l)
+		w.survey(l, s)
 	case leaderDecides:
 		w.decide(l, s)
 		l.at, l.phase = 0, leaderStores
@@ -105,30 +114,39 @@ func (w *world) advance(i int, s step) {
 	}
 }
 
-// survey lets a leader that has just started ask all members that can be reached, before it decides anything.
-func (w *world) survey(l *leader) {
+// patience is for how many rounds a leader waits for looks at stores.
+const patience = 4
+
+// expects says whether it will soon be known what a member holds, if that can be reached.
+func (l *leader) expects(m int) bool { return l.rounds < patience && (!l.looked[m] || l.holds[m]) }
+
+// meet has a leader meet the FederatedQuota.
+func (w *world) meet(l *leader) {
+	if w.hub.now.known {
+		return
+	}
+	next := *w.hub.now
+	next.known, l.newborn = true, true
+	w.hub.put(&next)
+}
+
+// survey lets a leader that has just started ask members that can be reached, all or most of them, before it decides anything.
+func (w *world) survey(l *leader, s step) {
+	l.rounds++
 	if l.started {
 		return
 	}
 	l.started = true
 	for m := range w.members {
-		if c := &w.members[m]; c.reachable {
+		if c := &w.members[m]; c.reachable && int(s>>5)%8 != m {
 			l.warned[m] = l.base.outdated(m, c.share)
 			l.look(m, c.share)
 		}
 	}
 }
 
-// told is what the share of a cluster says, or what is in force there without one, or nil.
-func (l *leader) told(m int) *ledger.Share {
-	if !l.shares[m].exists {
-		return l.bereft[m]
-	}
-	return l.shares[m].adoptable()
-}
-
 // look shows a leader the share of a member.
-func (l *leader) look(m int, now share) { l.cache[m], l.holds[m] = now, now.exists }
+func (l *leader) look(m int, now share) { l.cache[m], l.holds[m], l.looked[m] = now, now.exists, true }
 
 // outdated says whether a share was decided by another ledger than this one.
 func (s *stored) outdated(m int, told share) bool {
@@ -152,6 +170,9 @@ func (w *world) store(i int, l *leader) {
 	w.checkRaise(w.hub.now, l.next)
 	w.ghost.stores(w.hub.now, l)
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
+	for _, e := range l.next.entries {
+		l.newborn = l.newborn && e.Revision == 0
+	}
 	l.mark()
 	w.hub.put(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
@@ -171,34 +192,35 @@ func (w *world) deliver(l *leader, m int) {
 
 // order returns what is to be done about the share of a cluster, if anything.
 func (w *world) order(l *leader, m int) (order, bool) {
-	e, ok := l.next.entries[clusterNames[m]]
 	told := &l.shares[m]
-	switch {
-	case !ok || e.Revision == 0 || !l.read[m] || told.deleting:
-		return "", false
-	case w.leaves(l, m) && told.removal:
-		return removes, true
-	case w.leaves(l, m):
-		return tellsRemoval, true
-	case !told.exists:
-		return creates, true
-	case told.removal:
-		return keeps, told.revision <= e.Revision
+	decided := l.orders[m]
+	if w.without == drainedBefore && l.next.in[m] && !l.selected[m] && told.exists && decided != round.OrderNone {
+		decided = round.OrderTellRemoval
+		if told.removal {
+			decided = round.OrderRemove
+		}
 	}
-	return updates, told.revision < e.Revision
-}
-
-// leaves says whether the share of a cluster is to be removed: it has given back all that it was granted, and says so.
-func (w *world) leaves(l *leader, m int) bool {
-	return !l.selected[m] && l.shares[m].exists && (l.drained[m] || w.without == drainedBefore)
+	switch decided {
+	case round.OrderCreate:
+		return creates, true
+	case round.OrderUpdate:
+		if told.removal {
+			return keeps, true
+		}
+		return updates, true
+	case round.OrderTellRemoval:
+		return tellsRemoval, true
+	case round.OrderRemove:
+		return removes, true
+	}
+	return "", false
 }
 
 // mark notes the counter on the Cluster of each share that was read and is the business of the ledger, unless the marker is just
 // behind it. No backup falls between that and the write of the ledger.
 func (l *leader) mark() {
 	for m := range clusters {
-		told := l.read[m] && l.next.entries[clusterNames[m]].Revision > 0
-		if told && (l.marked[m] == 0 || l.next.counter-l.marked[m] >= ledger.Gap) {
+		if told := l.orders[m] != round.OrderNone; told && (l.marked[m] == 0 || l.next.counter-l.marked[m] >= ledger.Gap) {
 			l.next.marked[m] = max(l.next.marked[m], l.next.counter)
 		}
 	}

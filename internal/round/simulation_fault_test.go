@@ -1,4 +1,4 @@
-package ledger_test
+package round_test
 
 import (
 	"slices"
@@ -30,12 +30,15 @@ func (w *world) crash(s step) {
 
 func (w *world) setBudget(s step) {
 	n := s.other(resources)
-	if w.hub.now.budget[n] != absent {
+	if w.hub.now.budget[n] != absent && !w.hub.now.halted {
 		w.changeBudget(n, s.much(16))
 	}
 }
 
 func (w *world) toggleName(s step) {
+	if w.hub.now.halted {
+		return
+	}
 	value := int64(absent)
 	if w.hub.now.budget[1] == absent {
 		value = s.much(16)
@@ -77,10 +80,21 @@ func (w *world) hide() {
 	}
 }
 
+// halt has somebody break the spec, or mend it.
+func (w *world) halt(step) {
+	next := *w.hub.now
+	next.halted = !next.halted
+	w.hub.put(&next)
+	w.note("halted: %v", next.halted)
+}
+
 // overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not know.
 func (w *world) overlooks(m int) bool {
 	now := w.hub.now
-	asks := now.marked[m] > 0 && !hasRead(ledger.New(now.budget.list(), now.counter, now.entries))
+	asks := now.marked[m] > 0
+	for _, e := range now.entries {
+		asks = asks && e.Revision == 0
+	}
 	for i := range w.leaders {
 		l := &w.leaders[i]
 		asks = asks && (l.phase != leaderStores || l.version != w.hub.version)
@@ -191,7 +205,10 @@ func (w *world) rollBack(s step) {
 // loseLedger empties the status. The Cluster objects, and with them the markers, stay.
 func (w *world) loseLedger(step) {
 	now := w.hub.now
-	w.hub.put(&stored{budget: now.budget, selected: now.selected, destroyed: now.destroyed, marked: now.marked})
+	w.hub.put(&stored{
+		budget: now.budget, hard: nothing, halted: now.halted, known: now.known,
+		selected: now.selected, destroyed: now.destroyed, marked: now.marked,
+	})
 	w.hide()
 	w.note("ledger lost")
 }

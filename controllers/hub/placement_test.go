@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -191,19 +191,21 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(tc.spec)
 			fq.Status.Hard = list("pods", "4")
-			s := newScope(fq, clustersOf("p1", "p2", "t1"), nil, nil, tc.agents, epoch)
+			clusters := clustersOf("p1", "p2", "t1")
+			selected, _ := placed(fq, clusters)
 			var lines []string
-			for _, problem := range s.problems {
+			for _, problem := range problemsOf(fq, selected, tc.agents) {
 				lines = append(lines, problem.Error())
 			}
 			if diff := cmp.Diff(tc.want, strings.Join(lines, "\n")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if s.halted() != (tc.want != "") {
-				t.Errorf("halted is %t", s.halted())
+			in := inputOf(fq, &surroundings{clusters: clusters, agents: tc.agents})
+			if halted := in.Halted.Reason == "InvalidSpec"; halted != (tc.want != "") {
+				t.Errorf("halted by %+v", in.Halted)
 			}
-			if budget := s.ledger.Budget(); s.halted() && !budget.Equal(amount.List{"pods": 4}) {
-				t.Errorf("the ledger is over %v", budget)
+			if before := (amount.List{"pods": 4}); tc.want != "" && !in.Budget.Equal(before) {
+				t.Errorf("the ledger is over %v", in.Budget)
 			}
 		})
 	}
@@ -212,42 +214,30 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 func TestTerms(t *testing.T) {
 	tests := map[string]struct {
 		distribution, cluster string
-		want                  distributionTerms
+		want                  round.Terms
 	}{
-		"none":      {distribution: `{}`, cluster: "p1", want: distributionTerms{weight: 1}},
-		"for all":   {distribution: `{rules: [{weight: 4}]}`, cluster: "p1", want: distributionTerms{weight: 4}},
-		"last wins": {distribution: `{rules: [{weight: 4}, {clusters: [p1], weight: 0}]}`, cluster: "p1", want: distributionTerms{weight: 0}},
-		"others'":   {distribution: `{rules: [{clusters: [t1], weight: 4}]}`, cluster: "p1", want: distributionTerms{weight: 1}},
-		"by label":  {distribution: `{rules: [{clusterSelector: {matchLabels: {tier: prod}}, weight: 4}]}`, cluster: "p1", want: distributionTerms{weight: 4}},
-		"Equal":     {distribution: `{weights: Equal, rules: [{weight: 4}]}`, cluster: "p1", want: distributionTerms{weight: 1}},
+		"none":      {distribution: `{}`, cluster: "p1", want: round.Terms{Weight: 1}},
+		"for all":   {distribution: `{rules: [{weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 4}},
+		"last wins": {distribution: `{rules: [{weight: 4}, {clusters: [p1], weight: 0}]}`, cluster: "p1", want: round.Terms{Weight: 0}},
+		"others'":   {distribution: `{rules: [{clusters: [t1], weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 1}},
+		"by label":  {distribution: `{rules: [{clusterSelector: {matchLabels: {tier: prod}}, weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 4}},
+		"Equal":     {distribution: `{weights: Equal, rules: [{weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 1}},
 		"each its last": {
 			distribution: `{rules: [{weight: 2, min: {pods: "1"}, max: {pods: "9"}}, {clusters: [p1], max: {cpu: "1"}}, {clusters: [p1], weight: 3, lendable: {pods: "1"}}]}`, cluster: "p1",
-			want: distributionTerms{weight: 3, min: amount.List{"pods": 1}, max: amount.List{"cpu": 1000}, lendable: amount.List{"pods": 1}},
+			want: round.Terms{Weight: 3, Min: amount.List{"pods": 1}, Max: amount.List{"cpu": 1000}, Lendable: amount.List{"pods": 1}},
 		},
 		"rounded to the safe side": {
 			distribution: `{rules: [{min: {cpu: 1500u}, max: {cpu: 1500u}}]}`, cluster: "p1",
-			want: distributionTerms{weight: 1, min: amount.List{"cpu": 2}, max: amount.List{"cpu": 1}},
+			want: round.Terms{Weight: 1, Min: amount.List{"cpu": 2}, Max: amount.List{"cpu": 1}},
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(`distribution: ` + tc.distribution)
 			got := terms(&fq.Spec.Distribution, &clustersOf(tc.cluster)[0])
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(distributionTerms{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestAbbreviated(t *testing.T) {
-	for count, want := range map[int]string{0: "", 1: "c0", 5: "c0, c1, c2, c3, c4", 6: "c0, c1, c2, c3, c4 and 1 more", 1000: "c0, c1, c2, c3, c4 and 995 more"} {
-		names := make([]string, count)
-		for i := range names {
-			names[i] = fmt.Sprintf("c%d", i)
-		}
-		if got := abbreviated(names); got != want {
-			t.Errorf("%d names: got %q, want %q", count, got, want)
-		}
 	}
 }

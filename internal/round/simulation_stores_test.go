@@ -1,4 +1,4 @@
-package ledger_test
+package round_test
 
 // seen is what the store of a member showed at an instant.
 type seen struct {

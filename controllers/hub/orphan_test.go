@@ -97,7 +97,7 @@ func TestTornFinalizer(t *testing.T) {
 	}
 }
 
-func TestBereft(t *testing.T) {
+func TestOrphan(t *testing.T) {
 	tests := map[string]struct {
 		mutate func(*corev1.ResourceQuota)
 		want   *ledger.Share
@@ -129,7 +129,7 @@ func TestBereft(t *testing.T) {
 			w := newWorld(t, "east")
 			w.create(quotaName, eastAlone)
 			w.enforces("east", test.mutate)
-			got, err := bereft(t.Context(), servers["east"], w.quota())
+			got, err := orphan(t.Context(), servers["east"], w.scope())
 			w.must(err)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
@@ -141,7 +141,7 @@ func TestBereft(t *testing.T) {
 		w.create(quotaName, eastAlone)
 		quota := w.enforces("east", func(q *corev1.ResourceQuota) { q.Finalizers = []string{"example.com/hold"} })
 		w.must(servers["east"].Delete(t.Context(), quota))
-		got, err := bereft(t.Context(), servers["east"], w.quota())
+		got, err := orphan(t.Context(), servers["east"], w.scope())
 		w.must(err)
 		if got != nil {
 			t.Errorf("got %v", got)

@@ -1,4 +1,4 @@
-package ledger_test
+package round_test
 
 import (
 	"fmt"

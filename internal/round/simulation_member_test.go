@@ -1,4 +1,4 @@
-package ledger_test
+package round_test
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -28,14 +28,6 @@ func (s share) gone() share {
 
 func (s share) report() ledger.Report {
 	return ledger.Report{Revision: s.reportedRevision, Hard: s.reported.list(), Used: s.used.list()}
-}
-
-// adoptable is what Adopt is told of a share that was read live.
-func (s share) adoptable() *ledger.Share {
-	if !s.exists {
-		return nil
-	}
-	return &ledger.Share{Revision: s.revision, Hard: s.hard.list(), InForce: s.reportedRevision}
 }
 
 // quota is the ResourceQuota of a share. revision is its annotation, of which there is another one once it was released.

@@ -1,4 +1,4 @@
-package ledger_test
+package round_test
 
 import (
 	"strings"
@@ -135,21 +135,14 @@ func (w *world) revision(r int64) int64 {
 	return r
 }
 
-// forget is the ledger of a variant that counts what was decided as if it were in force; or that believes what a share says
+// forget is an entry as a variant reads it that counts what was decided as if it were in force; or that believes what a share says
 // before the cluster has confirmed it.
-func (w *world) forget(book *ledger.Ledger) *ledger.Ledger {
-	if w.without != grantedAtDecision && w.without != adoptedMayHold {
-		return book
-	}
-	entries := make(map[string]ledger.Entry)
-	for _, cluster := range book.Clusters() {
-		e, _ := book.Entry(cluster)
-		for name, granted := range e.Granted {
-			if w.without == grantedAtDecision || granted == ledger.Unknown && e.Revision > 0 {
-				e.Granted[name] = e.Target[name]
-			}
+func (w *world) forget(e ledger.Entry) ledger.Entry {
+	e.Granted, e.Target = e.Granted.Clone(), e.Target.Clone()
+	for name, granted := range e.Granted {
+		if w.without == grantedAtDecision || w.without == adoptedMayHold && granted == ledger.Unknown && e.Revision > 0 {
+			e.Granted[name] = e.Target[name]
 		}
-		entries[cluster] = e
 	}
-	return ledger.New(book.Budget(), book.Revision(), entries)
+	return e
 }

@@ -1,0 +1,44 @@
+package pace
+
+import "time"
+
+// What a user feels of the hub manager.
+const (
+	// RoundInterval is how often the hub looks at a budget although nothing was reported: what a watch has missed is found then.
+	RoundInterval = 30 * time.Second
+	// RetryInterval is how soon the hub tries a member again that could not be read, or could not take its share.
+	RetryInterval = 15 * time.Second
+	// SnapshotInterval is the least time between two writes of a FederatedQuota's status that differ in usage alone.
+	SnapshotInterval = 5 * time.Second
+	// FirstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its agent may
+	// not be there, and a name that it does not count is never reported.
+	FirstReportWait = 5 * time.Second
+	// DonorPatience is how long the agent of a donor may take to act before other members are asked in its place.
+	DonorPatience = 3 * time.Second
+	// AgentPatience is how long an agent may take to act on a share before it counts as absent.
+	AgentPatience = 30 * time.Second
+	// ConfirmInterval is the least time between two times that a member is asked anew for a limit that it confirmed and does not
+	// have. Something there may change each one.
+	ConfirmInterval = 5 * time.Second
+	// RetellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
+	RetellInterval = time.Second
+	// StallInterval is how long nothing is written to a member after a write that was not answered in time: a round waits for
+	// each. It is also how soon a write is tried again that failed otherwise, and was not refused.
+	StallInterval = 5 * time.Second
+	// MemberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those that are
+	// well wait for the round: one that is stalled must not hold up their raises.
+	MemberTimeout = 3 * time.Second
+	// UnreachableAfter is how long health probes may fail before a member counts as unreachable.
+	UnreachableAfter = 20 * time.Second
+	// LookInterval is how often the hub looks at the store of each member, and renews its Lease there: 1,000 members make 200 reads
+	// of metadata per second.
+	LookInterval = 5 * time.Second
+	// FirstLookInterval is how often the hub searches for stores that it has never looked at, for which raises wait.
+	FirstLookInterval = 250 * time.Millisecond
+	// LeaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one late.
+	LeaseDuration = 3 * LookInterval
+	// Connecting is how long raises wait for the first connection to a Cluster, and Looking for the first look at what a connected
+	// member holds, both since this hub manager leads.
+	Connecting = 5 * time.Second
+	Looking    = 30 * time.Second
+)

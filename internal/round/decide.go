@@ -1,0 +1,214 @@
+package round
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// Decide takes what the children say into the ledger, and takes the decisions of the round: it charges all that was learned first,
+// and steers last.
+func (r *Round) Decide() *Decision {
+	for _, c := range r.children {
+		r.identify(c)
+	}
+	r.unseen = slices.DeleteFunc(slices.Clone(r.in.Expected), func(name string) bool {
+		return r.byName[name] != nil && r.byName[name].read()
+	})
+	r.rebuild()
+	for _, c := range r.children {
+		r.join(c)
+		r.learn(c)
+	}
+	if r.begins() {
+		r.ledger.Begin()
+	}
+	r.children = slices.DeleteFunc(r.children, func(c *child) bool {
+		_, known := r.entry(c)
+		return !known && !c.Selected
+	})
+	if !r.in.halted() {
+		r.steer()
+	}
+	return r.decision()
+}
+
+// steer ends the entries of children that are gone, and moves limits.
+func (r *Round) steer() {
+	for _, c := range r.children {
+		if r.tenureOf(c) == gone {
+			r.ledger.Gone(c.Name)
+		}
+	}
+	r.awaited = r.waits()
+	if len(r.unseen) == 0 {
+		r.ledger.Steer(r.plan(), r.mayRaise)
+	}
+}
+
+// waits returns how long raises wait at most for what children use, by resource name.
+func (r *Round) waits() map[corev1.ResourceName]time.Duration {
+	waits := map[corev1.ResourceName]time.Duration{}
+	for _, c := range r.children {
+		for _, name := range c.unheard {
+			waits[name] = max(waits[name], pace.FirstReportWait-c.Past.UnheardFor[name])
+		}
+	}
+	return waits
+}
+
+// mayRaise says whether a child may be raised now. No child is raised while another one is about to say what it uses of that
+// already: if the budget were handed out before, that usage would be debt.
+func (r *Round) mayRaise(name string, resource corev1.ResourceName) bool {
+	c := r.byName[name]
+	return !r.uncounted && r.awaited[resource] == 0 && c.counts(resource) && c.follows()
+}
+
+// rebuild forgets what the ledger has read if a child was told something by another ledger: this one was restored from the past
+// then. A ledger that has read no child, or is rebuilt, counts on above the markers, which tell of ledgers that were lost.
+func (r *Round) rebuild() {
+	var highest int64
+	for _, c := range r.children {
+		if told := c.told(); told != nil && (r.ledger.RolledBack(c.Name, *told) || c.isAhead(*told)) {
+			highest = max(highest, told.Revision, told.InForce)
+		}
+	}
+	if highest > 0 {
+		r.ledger.Rebuild(highest)
+		r.learned = rebuilding
+	}
+	if r.learned == rebuilding || r.unread() && r.begins() {
+		r.ledger.Continue(r.marker)
+	}
+}
+
+// isAhead says whether a share is newer than the entry as it was stored: names that came into the budget since have given the entry
+// a revision of this round.
+func (c *child) isAhead(told ledger.Share) bool {
+	return c.Entry != nil && c.Entry.Revision > 0 && max(told.Revision, told.InForce) > c.Entry.Revision
+}
+
+// join adds an entry for a child that is selected, or that holds a share of which the ledger does not know, or a limit in force
+// without one. A child that cannot be read may hold one if there was a ledger before. A budget that is deleted gives nothing away
+// any more, and waits for no such child.
+func (r *Round) join(c *child) {
+	switch {
+	case r.early(), c.Destroyed:
+	case c.Selected:
+		r.take(c)
+	case !c.holdsNothing():
+		r.enter(c, true)
+	case r.learned == lost && !c.read() && !r.in.Removing:
+		r.suspect(c)
+	}
+}
+
+// take adds an entry for a child that is selected. As long as an entry was ever read, the ledger knows whom it has told, and a marker
+// is of another budget. A ledger that was just rebuilt knows of nobody, and may be older than the marker.
+func (r *Round) take(c *child) {
+	switch {
+	case r.in.halted():
+	case r.unread() && c.Marker > 0, r.learned == rebuilding:
+		r.suspect(c)
+	default:
+		r.enter(c, false)
+	}
+}
+
+// suspect adds an entry for a child of which nothing is known but the marker, until it is asked whether it holds a share.
+func (r *Round) suspect(c *child) {
+	if _, known := r.entry(c); !known {
+		c.suspected = true
+		r.enter(c, true)
+	}
+}
+
+// enter adds an entry if the ledger has room for one. A child that is left out gets nothing. While one is left out that may hold a
+// share, no child is raised.
+func (r *Round) enter(c *child, mayHoldShare bool) {
+	if _, known := r.entry(c); !known && r.ledger.Len() >= MostChildren {
+		r.leftOut = append(r.leftOut, c.Name)
+		r.uncounted = r.uncounted || mayHoldShare || !c.holdsNothing()
+		return
+	}
+	r.ledger.Join(c.Name, mayHoldShare)
+}
+
+// learn takes what a child says into the ledger.
+func (r *Round) learn(c *child) {
+	e, known := r.entry(c)
+	switch {
+	case !c.read():
+	case known && e.Revision == 0:
+		if r.adoptable(c) {
+			r.ledger.Adopt(c.Name, c.told())
+		}
+	case c.lacksNamespace():
+		r.ledger.Vacate(c.Name)
+	default:
+		r.settle(c)
+	}
+}
+
+// settle takes the report of a child. Where a limit is not what the entry says, the child is asked to confirm it anew, but not too
+// often: something there may change the limit each time.
+func (r *Round) settle(c *child) {
+	r.ledger.Settle(c.Name, c.report)
+	if r.ledger.Disagrees(c.Name, c.report) && !c.reports(quotav1alpha1.ConditionBreakGlass) && c.Past.ConfirmedFor == 0 {
+		r.ledger.Confirm(c.Name)
+		c.confirms = true
+	}
+}
+
+// adoptable says whether a child that was read may be taken in now.
+func (r *Round) adoptable(c *child) bool {
+	return c.Live && r.learned != rebuilding && !r.early() && !c.cleared()
+}
+
+// cleared says whether a child was read that was suspected to hold a share, has none, and shall have none.
+func (c *child) cleared() bool {
+	return c.suspected && !c.Selected && c.readLive() && c.holdsNothing()
+}
+
+// tenure says how a child stands to the budget.
+type tenure int
+
+const (
+	// joining: it is selected, and was never read.
+	joining tenure = iota
+	// staying: it is selected, and was read.
+	staying
+	// leaving: it is not selected, and gives back what it was granted as its usage falls.
+	leaving
+	// gone: it was given up, was never told anything, or has let go of its share, so that its entry may go.
+	gone
+)
+
+// tenureOf says how a child that has an entry stands to the budget.
+func (r *Round) tenureOf(c *child) tenure {
+	e, known := r.entry(c)
+	holds := r.ledger.Holds(c.Name)
+	switch {
+	case c.Destroyed:
+		return gone
+	case c.Selected && e.Revision == 0:
+		return joining
+	case c.Selected:
+		return staying
+	case known && e.Revision == 0 && !holds, c.twin != "" && !holds:
+		return gone
+	case c.readLive() && (c.released() || c.lacksNamespace() || c.cleared()):
+		return gone
+	}
+	return leaving
+}
+
+// released says whether a child that leaves has let its share go, as it was told.
+func (c *child) released() bool {
+	return !c.Selected && c.holdsNothing() && c.Entry != nil && c.Entry.Removal != ""
+}
