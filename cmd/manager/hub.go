@@ -13,12 +13,19 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/util/secret"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/fedquota/fedquota/controllers/hub"
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
+	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/stores"
+	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // newHubCommand returns the command that runs the hub manager.
@@ -35,7 +42,7 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := mgr.Add(hub.Watchdog(mgr.GetClient(), mgr.GetAPIReader())); err != nil {
+			if err := mgr.Add(hubWatchdog(mgr)); err != nil {
 				return fmt.Errorf("setting up the watch over the store: %w", err)
 			}
 			ctx := command.Context()
@@ -47,22 +54,8 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			identity, err := os.Hostname()
-			if err != nil {
+			if err := setUpHub(mgr, members, clusterNamespace, agentNamespace, concurrency); err != nil {
 				return err
-			}
-			reconciler := &hub.QuotaReconciler{
-				Client:           mgr.GetClient(),
-				Live:             mgr.GetAPIReader(),
-				Members:          members,
-				ClusterNamespace: clusterNamespace,
-				AgentNamespace:   agentNamespace,
-				Identity:         identity,
-				Clock:            clock.RealClock{},
-				Recorder:         mgr.GetEventRecorder("fedquota-hub"),
-			}
-			if err := reconciler.SetupWithManager(mgr, controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: write.Retries()}); err != nil {
-				return fmt.Errorf("setting up the quota controller: %w", err)
 			}
 			return mgr.Start(ctx)
 		},
@@ -74,6 +67,46 @@ func newHubCommand() *cobra.Command {
 	command.Flags().IntVar(&connections, "clustercache-concurrency", 100,
 		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
 	return command
+}
+
+// setUpHub adds the controllers of the hub manager.
+func setUpHub(mgr ctrl.Manager, members clustercache.ClusterCache, clusterNamespace, agentNamespace string, concurrency int) error {
+	identity, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	watcher := &stores.Watcher{
+		Client: mgr.GetClient(), Members: members, ClusterNamespace: clusterNamespace,
+		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
+	}
+	reconciler := &quota.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: members, Stores: watcher,
+		ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace,
+		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
+	}
+	options := controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: write.Retries()}
+	if err := reconciler.SetupWithManager(mgr, options); err != nil {
+		return fmt.Errorf("setting up the quota controller: %w", err)
+	}
+	if err := mgr.Add(watcher); err != nil {
+		return fmt.Errorf("setting up the looks at stores: %w", err)
+	}
+	return mgr.Add(&heartbeat.Heartbeat{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: members,
+		ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace, Identity: identity,
+		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
+	})
+}
+
+// hubWatchdog ends the hub manager when the store of the hub went back.
+func hubWatchdog(mgr ctrl.Manager) *rollback.Watchdog {
+	return &rollback.Watchdog{
+		Live:    mgr.GetAPIReader(),
+		Kind:    quotav1alpha1.GroupVersion.WithKind("FederatedQuota"),
+		Options: []client.ListOption{client.Limit(1)},
+		Cached:  mgr.GetClient(),
+		Objects: &quotav1alpha1.FederatedQuotaList{},
+	}
 }
 
 // hubObjects restricts what the hub manager caches: of Clusters and Secrets those of one namespace, and of these the ones that belong to

@@ -80,7 +80,7 @@ func TestTheSimulationFinds(t *testing.T) {
 		"a limit raised within a revision by an agent that is out of date":    {without: raisesGuarded},
 		"a limit lowered below usage by an agent that is out of date":         {without: usageGuarded},
 		"a limit in force above what is written":                              {without: statusFenced},
-		"a share that is missing has left":                                    {without: removalNoted, from: 38000},
+		"a share that is missing has left":                                    {without: removalNoted, from: 70_000},
 		"a limit in force without a share counts for nothing":                 {without: bereftCounts},
 		"a share that is removed while something is granted":                  {without: drainedBefore},
 		"a ResourceQuota that was released forgets its revision":              {without: revisionKept},

@@ -1,0 +1,89 @@
+// Package heartbeat tells agents that the hub is there.
+package heartbeat
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// Heartbeat renews the hub's Lease in each member. Agents that see it run out do not let requests wait for a hub that is not there.
+// Safety does not rest on it.
+type Heartbeat struct {
+	client.Client
+	// Live reads from the hub's API server.
+	Live client.Reader
+	// Members connects to members.
+	Members clustercache.ClusterCache
+	// ClusterNamespace is where the Clusters are, AgentNamespace where the agents run in members.
+	ClusterNamespace, AgentNamespace string
+	// Identity is what this hub manager renews the Lease as.
+	Identity string
+	// Clock says when.
+	Clock clock.PassiveClock
+	// Timeout is how long a member may take to be written to.
+	Timeout time.Duration
+}
+
+// Start renews the Lease in all members again and again, until the context ends.
+func (h *Heartbeat) Start(ctx context.Context) error {
+	wait.NonSlidingUntilWithContext(ctx, h.RenewAll, pace.LookInterval)
+	return nil
+}
+
+// RenewAll renews the Lease in all members once, as long as the hub's own API server answers: nobody is raised without it. All
+// members at once: none waits for those that do not answer.
+func (h *Heartbeat) RenewAll(ctx context.Context) {
+	var clusters clusterv1.ClusterList
+	_, err := rollback.List(ctx, h.Live, quotav1alpha1.GroupVersion.WithKind("FederatedQuota"), h.Timeout, client.Limit(1))
+	if err == nil {
+		err = h.List(ctx, &clusters, client.InNamespace(h.ClusterNamespace))
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to renew the Lease in members")
+		return
+	}
+	var group sync.WaitGroup
+	for i := range clusters.Items {
+		if cluster := &clusters.Items[i]; members.MarkerOf(cluster) > 0 { // nothing is written into a cluster without it
+			group.Go(func() { h.renew(ctx, cluster) })
+		}
+	}
+	group.Wait()
+}
+
+// renew renews the Lease in one member, where there is one: it comes with the agent.
+func (h *Heartbeat) renew(ctx context.Context, cluster *clusterv1.Cluster) {
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	defer cancel()
+	c, err := h.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
+	if err != nil {
+		return
+	}
+	patch, err := write.MergePatch(map[string]any{"spec": map[string]any{
+		"holderIdentity":       h.Identity,
+		"leaseDurationSeconds": int32(pace.LeaseDuration / time.Second),
+		"renewTime":            metav1.NewMicroTime(h.Clock.Now()),
+	}})
+	if err == nil {
+		err = c.Patch(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.AgentNamespace, Name: quotav1alpha1.HubLease}}, patch)
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).V(1).Info("Renewing the Lease in a member failed", "Cluster", cluster.Name, "err", err.Error())
+	}
+}

@@ -1,0 +1,194 @@
+package quota
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/validate"
+)
+
+// haltedBy returns why the spec of a FederatedQuota cannot be acted on; it is empty if it can.
+func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *surroundings) round.Obstacle {
+	if problems := problemsOf(fq, selected, around.agents); len(problems) > 0 {
+		return round.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: problems.ToAggregate().Error()}
+	}
+	if conflict := conflictOf(fq, selected, around.clusters, around.siblings); conflict != "" {
+		return round.Obstacle{Reason: quotav1alpha1.ReasonConflict, Message: conflict}
+	}
+	return round.Obstacle{}
+}
+
+// problemsOf returns what makes a spec one that cannot be acted on. The later checks suppose that the earlier ones have passed.
+func problemsOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, agents string) field.ErrorList {
+	problems := slices.Concat(validate.Spec(&fq.Spec), misplaced(fq, agents), destroyed(fq, selected))
+	if len(problems) == 0 {
+		problems = guarantees(&fq.Spec, selected)
+	}
+	if len(problems) == 0 {
+		problems = tooManyNames(fq)
+	}
+	return problems
+}
+
+// misplaced checks that the budget is not for the namespace of the agents: the first limit in each member is zero, which an agent
+// whose pod has to be created then cannot raise.
+func misplaced(fq *quotav1alpha1.FederatedQuota, agents string) field.ErrorList {
+	if fq.Namespace != agents {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "namespace"), fq.Namespace,
+		"the agents run in this namespace of every cluster, and a limit there could keep them from starting: use another namespace")}
+}
+
+// destroyed checks that no cluster is both selected and said to be destroyed, unless it has the name of one that is.
+func destroyed(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster) field.ErrorList {
+	var problems field.ErrorList
+	replaced := func(cluster *clusterv1.Cluster) bool {
+		return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool {
+			return string(c.Name) == cluster.Name && entryOf(&c).ReplacedBy(string(cluster.UID))
+		})
+	}
+	for i, name := range fq.Spec.Removal.Destroyed {
+		if cluster := selected[string(name)]; cluster != nil && !replaced(cluster) {
+			problems = append(problems, field.Invalid(field.NewPath("spec", "removal", "destroyed").Index(i), name,
+				"the placement selects this Cluster: a cluster that still runs must not be given up"))
+		}
+	}
+	return problems
+}
+
+// guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget.
+func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*clusterv1.Cluster) field.ErrorList {
+	sum, clusters, problems := amount.List{}, map[corev1.ResourceName][]string{}, field.ErrorList{}
+	for _, cluster := range slices.Sorted(maps.Keys(selected)) {
+		t := terms(&spec.Distribution, selected[cluster])
+		for _, name := range t.Min.Names() {
+			if value := t.Min[name]; value > 0 {
+				sum[name] = amount.Add(sum[name], value)
+				clusters[name] = append(clusters[name], cluster)
+			}
+			if most, bounded := t.Max[name]; bounded && t.Min[name] > most && len(problems) < mostProblems {
+				problems = append(problems, excessive(spec, name, t.Min[name], most, "the rules give cluster %s more than its max: must be at most %s", cluster))
+			}
+		}
+	}
+	budget := wanted(spec)
+	for _, name := range sum.Names() {
+		if sum[name] > budget[name] {
+			problems = append(problems, excessive(spec, name, sum[name], budget[name],
+				"the min of clusters %s add up to more than the budget: must be at most %s in all", round.Abbreviated(clusters[name])))
+		}
+	}
+	return problems
+}
+
+// mostProblems is how many clusters are told to have a min above their max.
+const mostProblems = 5
+
+// mostNames is how many resource names the schema of the status has room for in what is granted to a cluster: those of a
+// budget, and those of the one before.
+const mostNames = 64
+
+// tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted still.
+func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
+	budget := wanted(&fq.Spec)
+	for _, c := range fq.Status.Clusters {
+		names := maps.Clone(budget)
+		for name := range c.Granted {
+			names[name] = 0
+		}
+		if len(names) > mostNames {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "hard"), len(budget), fmt.Sprintf(
+				"cluster %s may still enforce names of earlier budgets: with these it would have %d names, and at most %d have room in status: keep to those of status.hard until it has confirmed",
+				c.Name, len(names), mostNames))}
+		}
+	}
+	return nil
+}
+
+// excessive says of which clusters the min is above what it may be; format takes the clusters and the limit.
+func excessive(spec *quotav1alpha1.FederatedQuotaSpec, name corev1.ResourceName, value, limit int64, format, clusters string) *field.Error {
+	like := spec.Hard[name].Format
+	is, most := amount.ToQuantity(name, value, like), amount.ToQuantity(name, limit, like)
+	return field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), is.String(), fmt.Sprintf(format, clusters, most.String()))
+}
+
+// strangers returns where the spec names Clusters that do not exist. They are no reason to halt: the others go on.
+func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Cluster, missing []string) []string {
+	var found []string
+	if len(missing) > 0 {
+		found = append(found, "spec.placement.clusters: "+round.Abbreviated(missing))
+	}
+	for i, rule := range spec.Distribution.Rules {
+		var unknown []string
+		for _, name := range rule.Clusters {
+			if !slices.ContainsFunc(clusters, func(c clusterv1.Cluster) bool { return c.Name == string(name) }) {
+				unknown = append(unknown, string(name))
+			}
+		}
+		if len(unknown) > 0 {
+			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].clusters: %s", i, round.Abbreviated(unknown)))
+		}
+	}
+	return found
+}
+
+// conflictOf returns which older FederatedQuota of the namespace covers the same scope in one of the selected clusters.
+func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
+	for i := range siblings {
+		other := &siblings[i]
+		if other.Name == fq.Name || !older(other, fq) || !sameScope(&other.Spec, &fq.Spec) {
+			continue
+		}
+		theirs, _ := placed(other, clusters)
+		var shared []string
+		for _, name := range slices.Sorted(maps.Keys(selected)) {
+			if theirs[name] != nil {
+				shared = append(shared, name)
+			}
+		}
+		if len(shared) > 0 {
+			return fmt.Sprintf("FederatedQuota %s/%s is older and covers the same scope in clusters %s: merge spec.hard into it, or make placement or scopes of the two disjoint",
+				other.Namespace, other.Name, round.Abbreviated(shared))
+		}
+	}
+	return ""
+}
+
+func older(a, b *quotav1alpha1.FederatedQuota) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name < b.Name
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+// sameScope says whether two specs count the same objects, however they are written.
+func sameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
+	return requirements(a).Equal(requirements(b))
+}
+
+// requirements returns what objects have to match. A scope is short for one that exists.
+func requirements(spec *quotav1alpha1.FederatedQuotaSpec) sets.Set[string] {
+	set := sets.New[string]()
+	add := func(scope corev1.ResourceQuotaScope, operator corev1.ScopeSelectorOperator, values []string) {
+		set.Insert(fmt.Sprintf("%s %s %q", scope, operator, sets.List(sets.New(values...))))
+	}
+	for _, scope := range spec.Scopes {
+		add(scope, corev1.ScopeSelectorOpExists, nil)
+	}
+	if spec.ScopeSelector != nil {
+		for _, r := range spec.ScopeSelector.MatchExpressions {
+			add(r.ScopeName, r.Operator, r.Values)
+		}
+	}
+	return set
+}

@@ -1,0 +1,131 @@
+package quota
+
+import (
+	"context"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas/status,verbs=update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=list;watch;patch
+// +kubebuilder:rbac:groups="",namespace=default,resources=secrets,verbs=list;watch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
+	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
+	changed := builder.WithPredicates(rollback.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("quota").
+		For(&quotav1alpha1.FederatedQuota{}, changed).
+		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), changed).
+		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
+			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
+		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(pace.UnreachableAfter))).
+		WatchesRawSource(source.Channel(r.Stores.Wake, all)).
+		WithOptions(options).
+		Build(r)
+	if err != nil {
+		return err
+	}
+	r.watcher = c
+	return nil
+}
+
+func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
+	return r.quotas(ctx)
+}
+
+// siblings returns the other FederatedQuotas of a namespace: a conflict with one that changes or goes may have ended.
+func (r *Reconciler) siblings(ctx context.Context, quota client.Object) []ctrl.Request {
+	return slices.DeleteFunc(r.quotas(ctx, client.InNamespace(quota.GetNamespace())), func(request ctrl.Request) bool {
+		return request.Name == quota.GetName()
+	})
+}
+
+func (r *Reconciler) quotas(ctx context.Context, options ...client.ListOption) []ctrl.Request {
+	var list quotav1alpha1.FederatedQuotaList
+	if err := r.List(ctx, &list, options...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list FederatedQuotas")
+		return nil
+	}
+	requests := make([]ctrl.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// Reconcile makes one round: gather, decide, store, deliver.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
+		if apierrors.IsNotFound(err) {
+			forgetSeries(req.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if fq.DeletionTimestamp.IsZero() {
+		if err := r.addFinalizer(ctx, fq); err != nil {
+			return ctrl.Result{}, err
+		}
+	} else if !controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+
+	s, err := r.gather(ctx, fq)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	s.decide()
+	r.await(s)
+	if s.decision.Removed {
+		r.forget(fq.UID)
+		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
+	}
+	if err := r.store(ctx, s); err != nil {
+		if apierrors.IsConflict(err) {
+			fencedWrites.Inc()
+		}
+		return ctrl.Result{}, err
+	}
+	if slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.Revision > 0 }) {
+		r.memoryOf(fq.UID).newborn = false // a ledger that tells of nobody is one that was lost, from now on
+	}
+	r.dropGone(s)
+	r.measure(s)
+	return r.deliver(ctx, s)
+}
+
+func (r *Reconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
+	stored := fq.DeepCopy()
+	if !controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer) {
+		return nil
+	}
+	r.memoryOf(fq.UID).newborn = true
+	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+func (r *Reconciler) removeFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
+	stored := fq.DeepCopy()
+	controllerutil.RemoveFinalizer(fq, quotav1alpha1.Finalizer)
+	return client.IgnoreNotFound(r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+}

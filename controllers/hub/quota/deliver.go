@@ -1,0 +1,171 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// jitter spreads periodic retries.
+const jitter = 0.2
+
+// errNotMarked is that the hub's own API server did not take the marker.
+var errNotMarked = errors.New("marking its Cluster failed")
+
+// deliver writes the shares that differ from the ledger. It runs after the ledger is stored. A member that does not take its
+// share is no error: that would take away when to look again, at all members, and put off the next try more each time.
+func (r *Reconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error) {
+	err := members.ForEach(s.members, func(m *member) error {
+		if m.verdict == nil || m.verdict.Order == round.OrderNone {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+		if err := r.deliverTo(ctx, s, m); err != nil {
+			return fmt.Errorf("cluster %s: %w", m.Name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
+}
+
+// deliverTo carries out the order for one member, once its Cluster is marked.
+func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
+	if err := r.mark(ctx, s, m); err != nil {
+		return r.judge(ctx, s, m, err)
+	}
+	switch m.verdict.Order {
+	case round.OrderKeep:
+		r.remember(s, m, round.Obstacle{})
+		return nil
+	case round.OrderTellRemoval, round.OrderRemove:
+		return r.judge(ctx, s, m, r.remove(ctx, s, m))
+	case round.OrderCreate, round.OrderUpdate:
+		return r.judge(ctx, s, m, r.write(ctx, s, m))
+	default:
+		return nil
+	}
+}
+
+// nextRound returns when to look again although nothing may happen: as the round says, and sooner where a delivery was in vain or has
+// changed what the status is to say.
+func (s *scope) nextRound() time.Duration {
+	exact, about := s.decision.Next()
+	next := wait.Jitter(about, jitter)
+	for _, soon := range append(s.retries(), exact, s.snapshotDue) {
+		if soon > 0 {
+			next = min(next, soon)
+		}
+	}
+	return next
+}
+
+// retries returns when to try deliveries again.
+func (s *scope) retries() []time.Duration {
+	var retries []time.Duration
+	for _, m := range s.members {
+		switch {
+		case m.verdict == nil || m.Past.StalledFor > 0:
+		case m.verdict.Read && m.outcome != m.Reading.HeldBack:
+			retries = append(retries, time.Millisecond)
+		case m.failed:
+			retries = append(retries, pace.StallInterval)
+		case m.outcome != (round.Obstacle{}):
+			retries = append(retries, wait.Jitter(pace.RetryInterval, jitter))
+		}
+	}
+	return retries
+}
+
+// write creates or updates a share.
+func (r *Reconciler) write(ctx context.Context, s *scope, m *member) error {
+	c, err := r.writer(ctx, m)
+	if err != nil {
+		return err
+	}
+	if m.share == nil {
+		err = r.create(ctx, c, s, m)
+	} else {
+		err = r.update(ctx, c, s, m)
+	}
+	r.historyOf(s, m).told = s.now
+	return err
+}
+
+// judge remembers why a share could not be written or removed. It returns what the next round mends at once: somebody else has
+// written, and what was read is old.
+func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) error {
+	switch {
+	case err == nil:
+		r.remember(s, m, round.Obstacle{})
+		return nil
+	case stale(err):
+		fencedWrites.Inc()
+		return err
+	case apierrors.IsConflict(err):
+		return err
+	case apierrors.IsAlreadyExists(err):
+		return nil
+	}
+	if ctx.Err() != nil {
+		r.historyOf(s, m).stalled = r.Clock.Now()
+	}
+	outcome, refused := s.outcomeOf(ctx, m, err)
+	if outcome != m.outcome {
+		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.Name, "outcome", outcome.Message, "err", err.Error())
+	}
+	m.failed = !refused
+	r.remember(s, m, outcome)
+	return nil
+}
+
+// outcomeOf returns why a share could not be delivered, in words that stay the same while the reason does, and whether the
+// member has refused it, so that somebody has to act there.
+func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome round.Obstacle, refused bool) {
+	what, reason := "the share", string(apierrors.ReasonForError(err))
+	if m.verdict.Order.Leaves() {
+		what = "the removal of the share"
+	}
+	if reason != "" {
+		reason = ": " + reason
+	}
+	switch {
+	case members.IsMissingNamespace(err):
+		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceMissing, Message: "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceTerminating, Message: "the namespace is being deleted there"}, true
+	case ctx.Err() != nil:
+		return round.Obstacle{Reason: quotav1alpha1.ReasonNotAnswered, Message: "its API server did not answer in time"}, false
+	case errors.Is(err, errNotMarked):
+		return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: errNotMarked.Error() + reason}, false
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+		return round.Obstacle{Reason: quotav1alpha1.ReasonRefused, Message: "its API server refused " + what + reason}, true
+	}
+	return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + reason}, false
+}
+
+// stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on QuotaShareSpec, or
+// because another one came in its place.
+func stale(err error) bool {
+	return apierrors.IsInvalid(err) && (strings.Contains(err.Error(), "revision never goes down") || strings.Contains(err.Error(), "metadata.uid: Invalid value"))
+}
+
+// remember notes what came of writing or removing a share.
+func (r *Reconciler) remember(s *scope, m *member, outcome round.Obstacle) {
+	m.outcome, r.historyOf(s, m).outcome = outcome, outcome
+}

@@ -1,0 +1,84 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// gather reads all that a round is decided on.
+func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*scope, error) {
+	around, err := r.lookAround(ctx, fq)
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{fq: fq, now: r.Clock.Now(), in: inputOf(fq, around)}
+	s.round = round.New(s.in)
+	s.members = membersOf(s.round, around.clusters)
+	_ = members.ForEach(s.members, func(m *member) error {
+		r.read(ctx, s, m)
+		r.recall(s, m)
+		return nil // a member that cannot be read is a finding: the others go on
+	})
+	return s, nil
+}
+
+// lookAround reads what a round has to know beside the FederatedQuota and the members.
+func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*surroundings, error) {
+	var clusters clusterv1.ClusterList
+	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace)); err != nil {
+		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", r.ClusterNamespace, err)
+	}
+	var siblings quotav1alpha1.FederatedQuotaList
+	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
+	}
+	// Before any member is read: what comes to be known meanwhile is no part of this round.
+	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), clusters.Items)
+	return &surroundings{
+		clusters: clusters.Items, siblings: siblings.Items, holders: found.Holders, expected: found.Expected,
+		agents: r.AgentNamespace, newborn: r.memoryOf(fq.UID).newborn,
+	}, nil
+}
+
+// membersOf returns the children that a round concerns, with their Clusters.
+func membersOf(r *round.Round, clusters []clusterv1.Cluster) []*member {
+	byName := make(map[string]*clusterv1.Cluster, len(clusters))
+	for i := range clusters {
+		byName[clusters[i].Name] = &clusters[i]
+	}
+	children := r.Children()
+	list := make([]*member, len(children))
+	for i, c := range children {
+		list[i] = &member{Child: c, cluster: byName[c.Name]}
+	}
+	return list
+}
+
+// decide takes the decisions of the round.
+func (s *scope) decide() {
+	s.decision = s.round.Decide()
+	byName := make(map[string]*round.Verdict, len(s.decision.Verdicts))
+	for i := range s.decision.Verdicts {
+		byName[s.decision.Verdicts[i].Name] = &s.decision.Verdicts[i]
+	}
+	for _, m := range s.members {
+		m.verdict = byName[m.Name]
+	}
+}
+
+// storedMessage returns what the last stored round said of a member.
+func (s *scope) storedMessage(m *member) string {
+	for i := range s.fq.Status.Clusters {
+		if string(s.fq.Status.Clusters[i].Name) == m.Name {
+			return s.fq.Status.Clusters[i].Message
+		}
+	}
+	return ""
+}

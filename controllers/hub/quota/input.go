@@ -1,0 +1,156 @@
+package quota
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// surroundings are what a round knows beside the FederatedQuota itself.
+type surroundings struct {
+	clusters []clusterv1.Cluster
+	// siblings are the FederatedQuotas of the namespace.
+	siblings []quotav1alpha1.FederatedQuota
+	// holders are the clusters in which a look has found a share, and expected those that are about to say what they hold.
+	holders, expected sets.Set[string]
+	// agents is the namespace of the agents in members.
+	agents string
+	// newborn says that there cannot have been a ledger before the one in the status.
+	newborn bool
+}
+
+// inputOf returns what a round over a FederatedQuota knows before it reads any member.
+func inputOf(fq *quotav1alpha1.FederatedQuota, around *surroundings) *round.Input {
+	selected, missing := placed(fq, around.clusters)
+	if !fq.DeletionTimestamp.IsZero() {
+		selected = nil
+	}
+	halted := haltedBy(fq, selected, around)
+	spec := &fq.Spec
+	in := &round.Input{
+		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
+		Budget: budgetOf(fq, halted), Formats: spec.Hard,
+		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Newborn: around.newborn,
+		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
+		Split:     splitOf(&spec.Rebalance),
+		Admission: spec.Admission,
+		Strangers: strangers(spec, around.clusters, missing),
+		Expected:  sets.List(around.expected),
+	}
+	for _, c := range childrenOf(fq, selected, around) {
+		in.Children = append(in.Children, *c)
+	}
+	return in
+}
+
+// budgetOf returns what may be distributed. While the spec cannot be acted on that is what it was before.
+func budgetOf(fq *quotav1alpha1.FederatedQuota, halted round.Obstacle) amount.List {
+	if halted != (round.Obstacle{}) {
+		return amount.Saturate(fq.Status.Hard, amount.Down)
+	}
+	return wanted(&fq.Spec)
+}
+
+// wanted returns the budget that a spec asks for.
+func wanted(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
+	return amount.Sub(amount.Saturate(spec.Hard, amount.Down), amount.Saturate(spec.Reserve, amount.Up))
+}
+
+// specRevisionOf returns the ledger's counter when it was first decided on the present spec, 0 if it never was.
+func specRevisionOf(fq *quotav1alpha1.FederatedQuota) int64 {
+	if fq.Status.ObservedGeneration != fq.Generation {
+		return 0
+	}
+	return fq.Status.SpecRevision
+}
+
+func splitOf(rebalance *quotav1alpha1.Rebalance) round.Split {
+	split := round.Split{Static: rebalance.Mode == quotav1alpha1.RebalanceStatic, HeadroomPercent: rebalance.HeadroomPercent}
+	if seconds := rebalance.DampingSeconds; seconds != nil {
+		damping := time.Duration(*seconds) * time.Second
+		split.Damping = &damping
+	}
+	return split
+}
+
+// childrenOf returns all Clusters, and all that have an entry, by name.
+func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *surroundings) []*round.Child {
+	byName := make(map[string]*round.Child, len(around.clusters))
+	for i := range around.clusters {
+		cluster := &around.clusters[i]
+		byName[cluster.Name] = &round.Child{
+			Name: cluster.Name, UID: string(cluster.UID), Marker: members.MarkerOf(cluster), Holds: around.holders.Has(cluster.Name),
+		}
+	}
+	for name, cluster := range selected {
+		byName[name].Selected, byName[name].Terms = true, terms(&fq.Spec.Distribution, cluster)
+	}
+	for i := range fq.Status.Clusters {
+		entry := entryOf(&fq.Status.Clusters[i])
+		name := string(fq.Status.Clusters[i].Name)
+		if byName[name] == nil {
+			byName[name] = &round.Child{Name: name}
+		}
+		byName[name].Entry = entry
+	}
+	for _, name := range fq.Spec.Removal.Destroyed {
+		if c := byName[string(name)]; c != nil {
+			c.Destroyed = true
+		}
+	}
+	children := make([]*round.Child, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		children = append(children, byName[name])
+	}
+	return children
+}
+
+// entryOf returns what was stored of a cluster.
+func entryOf(c *quotav1alpha1.ClusterStatus) *round.Entry {
+	return &round.Entry{
+		Entry: ledger.EntryOf(c), UID: c.UID, State: c.State, Reason: c.Reason, Removal: c.Removal,
+		Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
+	}
+}
+
+// shareOf returns what a share says. A share that was told something of removal that no agent understands was told nothing.
+func shareOf(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *round.Share {
+	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
+	removal := share.Annotations[quotav1alpha1.RemovalAnnotation]
+	s := &round.Share{
+		Owner:    share.Annotations[quotav1alpha1.ClusterAnnotation],
+		Revision: share.Spec.Revision, Hard: amount.Saturate(share.Spec.Hard, amount.Up),
+		Admission: share.Spec.Admission, Fleet: fleetOf(&share.Spec.Fleet),
+		OtherScope: !sameScope(counts, &fq.Spec),
+		Deleting:   !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "",
+		Report:  ledger.ReportOf(share.Status),
+		Behind:  share.Status.ObservedGeneration != share.Generation,
+		Pinging: share.Status.Ping > share.Spec.Pong,
+		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Conditions: share.Status.Conditions,
+	}
+	switch policy := quotav1alpha1.RemovalPolicy(removal); policy {
+	case quotav1alpha1.RemovalRetain, quotav1alpha1.RemovalDelete:
+		s.Removal = policy
+	}
+	for _, shape := range share.Status.DemandByShape {
+		s.Shapes = append(s.Shapes, round.Shape{Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up)})
+	}
+	return s
+}
+
+func fleetOf(fleet *quotav1alpha1.Fleet) round.Fleet {
+	f := round.Fleet{Budget: amount.Saturate(fleet.Budget, amount.Down), Used: amount.Saturate(fleet.Used, amount.Up)}
+	for _, name := range fleet.Waiting {
+		f.Waiting = append(f.Waiting, string(name))
+	}
+	return f
+}

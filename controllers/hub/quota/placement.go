@@ -1,0 +1,80 @@
+package quota
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// placed returns the Clusters that the placement of a FederatedQuota selects, by name, and the names that it gives in vain. A
+// selector that cannot be read selects the Clusters that have an entry: over such a spec no cluster leaves.
+func placed(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) (selected map[string]*clusterv1.Cluster, missing []string) {
+	placement := &fq.Spec.Placement
+	byName := make(map[string]*clusterv1.Cluster, len(clusters))
+	for i := range clusters {
+		byName[clusters[i].Name] = &clusters[i]
+	}
+	selected = maps.Clone(byName)
+	matches := matcher(placement.ClusterSelector)
+	if _, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector); err != nil {
+		matches = func(c *clusterv1.Cluster) bool {
+			return slices.ContainsFunc(fq.Status.Clusters, func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name })
+		}
+	}
+	maps.DeleteFunc(selected, func(name string, c *clusterv1.Cluster) bool {
+		return !matches(c) && !slices.Contains(placement.Clusters, quotav1alpha1.ClusterName(name))
+	})
+	for _, name := range placement.Clusters {
+		if byName[string(name)] == nil {
+			missing = append(missing, string(name))
+		}
+	}
+	return selected, missing
+}
+
+// matcher returns what a label selector says of a Cluster; no selector matches nothing.
+func matcher(s *metav1.LabelSelector) func(*clusterv1.Cluster) bool {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if s == nil || err != nil {
+		return func(*clusterv1.Cluster) bool { return false }
+	}
+	return func(c *clusterv1.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
+}
+
+// terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it.
+func terms(d *quotav1alpha1.Distribution, cluster *clusterv1.Cluster) round.Terms {
+	t := round.Terms{Weight: 1}
+	for i := range d.Rules {
+		rule := &d.Rules[i]
+		if !matches(rule, cluster) {
+			continue
+		}
+		if rule.Weight != nil && d.Weights != quotav1alpha1.WeightsEqual {
+			t.Weight = int64(*rule.Weight)
+		}
+		if rule.Min != nil {
+			t.Min = amount.Saturate(rule.Min, amount.Up)
+		}
+		if rule.Lendable != nil {
+			t.Lendable = amount.Saturate(rule.Lendable, amount.Down)
+		}
+		if rule.Max != nil {
+			t.Max = amount.Saturate(rule.Max, amount.Down)
+		}
+	}
+	return t
+}
+
+func matches(rule *quotav1alpha1.DistributionRule, cluster *clusterv1.Cluster) bool {
+	if len(rule.Clusters) == 0 && rule.ClusterSelector == nil {
+		return true
+	}
+	return slices.Contains(rule.Clusters, quotav1alpha1.ClusterName(cluster.Name)) || matcher(rule.ClusterSelector)(cluster)
+}

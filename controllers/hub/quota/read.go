@@ -1,0 +1,154 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// read fills in what a member says, or why it cannot be read.
+func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
+	m.outcome = r.historyOf(s, m).outcome
+	m.Reading.HeldBack = m.outcome
+	if m.cluster == nil {
+		m.Reading.Failure = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed",
+			r.ClusterNamespace, m.Name)
+		return
+	}
+	if m.Live && r.silences.Last(m.Name, s.now) {
+		m.Reading.Failure = noAnswer
+		return
+	}
+	key := client.ObjectKeyFromObject(m.cluster)
+	if err := r.readShare(ctx, s, m, key); err != nil {
+		m.Reading = round.Reading{Failure: unreadable(m.Name, err), HeldBack: m.Reading.HeldBack}
+		if s.storedMessage(m) != write.Truncated(m.Reading.Failure, messageLimit) {
+			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.Name, "err", err.Error())
+		}
+		return
+	}
+	state := r.Members.GetHealthCheckingState(ctx, key)
+	if state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > pace.UnreachableAfter {
+		m.Reading.Failure = "health probes fail"
+	}
+}
+
+// readShare reads the share of a member, and where there is none what may be in force without one.
+func (r *Reconciler) readShare(parent context.Context, s *scope, m *member, key client.ObjectKey) error {
+	ctx, cancel := context.WithTimeout(parent, r.Timeout)
+	defer cancel()
+	if err := r.Members.Watch(ctx, key, r.Stores.ShareWatcher(m.Name, r.watcher)); err != nil {
+		return err
+	}
+	reader, err := r.reader(ctx, key, m.Live)
+	if err != nil {
+		return err
+	}
+	share := &quotav1alpha1.QuotaShare{}
+	err = reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share)
+	if m.Live {
+		r.silences.Answered(m.Name, ctx.Err() == nil, r.Clock.Now())
+	}
+	if client.IgnoreNotFound(err) == nil {
+		r.Stores.Saw(m.Name, client.ObjectKeyFromObject(s.fq), share.ResourceVersion)
+	}
+	switch {
+	case err == nil:
+		m.share, m.Reading.Share = share, shareOf(share, s.fq)
+		return nil
+	case !apierrors.IsNotFound(err) || members.IsAbsentKind(err):
+		return err
+	}
+	return r.readWithout(parent, ctx, reader, s, m)
+}
+
+// readWithout reads what is in force in a member that has no share, and whether the namespace is still missing that was.
+func (r *Reconciler) readWithout(parent, ctx context.Context, reader client.Reader, s *scope, m *member) error {
+	if m.Live {
+		var err error
+		if m.Reading.Orphan, err = orphan(ctx, reader, s); err != nil {
+			return err
+		}
+	}
+	if m.Reading.HeldBack.Reason != quotav1alpha1.ReasonNamespaceMissing {
+		return nil
+	}
+	return r.confirmMissing(parent, s, m)
+}
+
+// orphan returns what the ResourceQuota tells that enforced a share of the FederatedQuota, which is gone, or nil if there is none: an
+// agent that lets a share go as it was told releases its ResourceQuota before.
+func orphan(ctx context.Context, reader client.Reader, s *scope) (*ledger.Share, error) {
+	quota := &corev1.ResourceQuota{}
+	if err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), quota); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
+	_, managed := quota.Labels[quotav1alpha1.ManagedLabel]
+	if !managed || !quota.DeletionTimestamp.IsZero() || !sameScope(counts, &s.fq.Spec) {
+		return nil, nil
+	}
+	revision, err := strconv.ParseInt(quota.Annotations[quotav1alpha1.RevisionAnnotation], 10, 64)
+	if err != nil || s.round.Forged(revision) {
+		revision = 0
+	}
+	return &ledger.Share{InForce: revision}, nil
+}
+
+// confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may have written
+// the share since, and an entry ends by what is seen. The API server says so before it looks at the share.
+func (r *Reconciler) confirmMissing(ctx context.Context, s *scope, m *member) error {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	c, err := r.writer(ctx, m)
+	if err != nil {
+		return err
+	}
+	probe := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: s.fq.Namespace, Name: s.fq.Name}}
+	if err := c.Create(ctx, probe, client.DryRunAll); !members.IsMissingNamespace(err) {
+		m.Reading.HeldBack = round.Obstacle{}
+	}
+	return nil
+}
+
+// reader reads from the API server of a member, or from the cache of it.
+func (r *Reconciler) reader(ctx context.Context, key client.ObjectKey, live bool) (client.Reader, error) {
+	if live {
+		return r.Members.GetUncachedClient(ctx, key)
+	}
+	return r.Members.GetReader(ctx, key)
+}
+
+// noAnswer is why a member cannot be read whose API server did not answer in time.
+const noAnswer = "its API server does not answer"
+
+// unreadable returns why a member cannot be read, in words that stay the same while the reason does.
+func unreadable(cluster string, err error) string {
+	switch {
+	case errors.Is(err, clustercache.ErrClusterNotConnected):
+		return "there is no connection; see the Cluster's kubeconfig Secret " + cluster + "-kubeconfig and the cluster's API server"
+	case errors.Is(err, context.DeadlineExceeded):
+		return noAnswer
+	case members.IsAbsentKind(err):
+		return "the API QuotaShare is not installed there; install the agent's manifests"
+	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
+		return "its API server refuses the hub: " + string(apierrors.ReasonForError(err))
+	default:
+		return "reading its share failed"
+	}
+}

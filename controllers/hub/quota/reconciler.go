@@ -1,0 +1,81 @@
+// Package quota holds the controller that splits the budget of a FederatedQuota over member clusters. It gathers what a round is
+// decided on, stores the ledger and delivers shares; internal/round decides.
+package quota
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/stores"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// Reconciler is the only writer of the ledger: it reads what members report, decides their targets, stores the ledger
+// with one compare-and-swap, and only then writes shares.
+type Reconciler struct {
+	client.Client
+	// Live reads from the API server: what a raise is decided on does not come from a cache.
+	Live client.Reader
+	// Members connects to members.
+	Members clustercache.ClusterCache
+	// ClusterNamespace is where the Clusters are.
+	ClusterNamespace string
+	// AgentNamespace is where the agents run in members.
+	AgentNamespace string
+	// Stores looks at the stores of members.
+	Stores *stores.Watcher
+	// Clock says since when.
+	Clock clock.PassiveClock
+	// Timeout is how long a member may take to be read, and to be written.
+	Timeout time.Duration
+	// Recorder writes events on FederatedQuotas.
+	Recorder events.EventRecorder
+
+	watcher   clustercache.SourceWatcher[ctrl.Request]
+	silences  members.Silences
+	memories  sync.Map // of *memory, by UID
+	histories sync.Map // of *history, by shareKey
+}
+
+// scope is one round over one FederatedQuota.
+type scope struct {
+	fq  *quotav1alpha1.FederatedQuota
+	now time.Time
+	in  *round.Input
+	// round says whom it concerns, and members are those, by name. gather fills them in.
+	round   *round.Round
+	members []*member
+	// decision is what was decided, and fleet what shares tell of the whole budget.
+	decision *round.Decision
+	fleet    quotav1alpha1.Fleet
+	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
+	snapshotDue time.Duration
+}
+
+// member is a child of the round, with the objects that it stands for.
+type member struct {
+	*round.Child
+
+	// cluster is nil if there is no such Cluster.
+	cluster *clusterv1.Cluster
+	// share is what was read of it, nil if there is none.
+	share *quotav1alpha1.QuotaShare
+	// verdict is what was decided, nil if the round does not concern it any more.
+	verdict *round.Verdict
+	// outcome says why it could not take its share, or is empty; deliver sets it anew.
+	outcome round.Obstacle
+	// failed says that the last write failed for a reason that may pass by itself; deliver sets it.
+	failed bool
+}
+
+// messageLimit keeps a member's message within its schema.
+const messageLimit = 256

@@ -1,0 +1,356 @@
+package quota
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// eastOnly selects one of the clusters.
+const eastOnly = `
+hard: {pods: "30"}
+placement: {clusterSelector: {matchLabels: {name: east}}}
+rebalance: {mode: Static}`
+
+func TestClusterLeaves(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["west"].uses(list("pods", "7"))
+	w.settle()
+
+	w.edit(eastOnly)
+	w.settle()
+	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
+	w.wantConditions("!Ready Settling", "Reconciling Settling")
+	w.agents["west"].uses(nil)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	w.wantConditions("Ready Settled")
+	if w.share("west") != nil {
+		t.Error("the share of west is still there")
+	}
+	if got := w.agents["west"].removal; got != "Retain" {
+		t.Errorf("west was told to %s", got)
+	}
+	if _, known := w.hub.histories.Load(shareKey{w.quota().UID, "west"}); known {
+		t.Error("it is still remembered, and would not be waited for when it comes back")
+	}
+}
+
+func TestClusterComesBackWhileItLeaves(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.agents["west"].uses(list("pods", "7"))
+	w.edit(eastOnly)
+	w.settle()
+	w.edit(weighted)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+
+	w.agents["west"].uses(nil)
+	w.edit(eastOnly)
+	w.round()
+	w.act()
+	w.agents["west"].down = true
+	w.round()
+	w.round()
+	w.edit(weighted)
+	w.agents["west"].down = false
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// deleted is a world in which the hub manager has deleted the share of west, whose agent does not act.
+func deleted(t *testing.T) *world {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.edit(eastOnly)
+	w.round()
+	w.act()
+	w.agents["west"].down = true
+	for range 4 {
+		w.round()
+	}
+	if w.share("west").DeletionTimestamp.IsZero() {
+		t.Fatal("the share of west is not deleted")
+	}
+	return w
+}
+
+// TestClusterLeavesWhileTheSpecIsInvalid lets a share go that was deleted before, and the entry stay until the spec can be acted on.
+func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
+	w := deleted(t)
+	w.agents["west"].down = false
+	w.edit(`{hard: {count/typo: "1"}, placement: {clusterSelector: {matchLabels: {name: east}}}, rebalance: {mode: Static}}`)
+	w.settle()
+	w.wantLedger("east 30/30 Settled", "west 0/0 Leaving")
+	if w.share("west") != nil {
+		t.Error("the share of west is still there")
+	}
+	w.edit(eastOnly)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+}
+
+func TestClusterIsDestroyed(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.must(servers[hubName].Delete(t.Context(), w.cluster("west")))
+	delete(w.agents, "west")
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/12 Unreachable")
+	if got := w.message("Unreachable"); !strings.Contains(got, "spec.removal.destroyed") {
+		t.Errorf("got %q", got)
+	}
+	w.edit(eastOnly + `
+removal: {destroyed: [west]}`)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	w.wantConditions("Ready Settled")
+}
+
+// TestDestroyedAndStillThere has a cluster be declared destroyed that is there, with its share: it is not taken in again and again.
+func TestDestroyedAndStillThere(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.edit(eastOnly + `
+removal: {destroyed: [west]}`)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	if revision := w.quota().Status.Revision; w.share("west").Spec.Revision >= revision {
+		t.Errorf("west was told revision %d, and the ledger has %d", w.share("west").Spec.Revision, revision)
+	}
+}
+
+func TestDeletion(t *testing.T) {
+	for policy, want := range map[string]string{"": "Retain", "removal: {policy: Retain}": "Retain", "removal: {policy: Delete}": "Delete"} {
+		t.Run(want+"/"+policy, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted+"\n"+policy)
+			w.settle()
+			w.must(servers[hubName].Delete(t.Context(), w.quota()))
+			w.agents["west"].down = true
+			w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+			for range 3 {
+				w.round()
+				w.act()
+			}
+			w.wantLedger("west 12/12 Unreachable")
+			w.wantConditions("!Ready Removing", "Reconciling Removing", "Unreachable NotConnected")
+			if got := w.message("Ready"); got != "Waiting for clusters to confirm the removal: west (Unreachable)" {
+				t.Errorf("got %q", got)
+			}
+			w.members.byName["west"].err = nil
+			w.agents["west"].down = false
+			for range 3 {
+				w.round()
+				w.act()
+			}
+			if !w.gone() {
+				t.Error("the FederatedQuota is still there")
+			}
+			for name, a := range w.agents {
+				if a.removal != want {
+					t.Errorf("%s was told to %q", name, a.removal)
+				}
+			}
+		})
+	}
+}
+
+// TestHubSaysWhoWrites demands that a share is created, updated and removed by the hub's field manager, as the share policy of a
+// member does.
+func TestHubSaysWhoWrites(t *testing.T) {
+	for _, written := range deleted(t).share("west").ManagedFields {
+		if written.Subresource == "" && written.Manager != "fedquota-hub" {
+			t.Errorf("%s has written %s", written.Manager, written.FieldsV1)
+		}
+	}
+}
+
+// TestRefusedRemoval says why a share is still there.
+func TestRefusedRemoval(t *testing.T) {
+	for _, verb := range []string{"patch", "delete"} {
+		t.Run(verb, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted)
+			w.settle()
+			w.before = func(write string) error {
+				if write == "west: "+verb+" QuotaShare compute" {
+					return apierrors.NewForbidden(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), quotaName, nil)
+				}
+				return nil
+			}
+			w.must(servers[hubName].Delete(t.Context(), w.quota()))
+			for range 4 {
+				w.round()
+				w.act()
+			}
+			w.wantLedger("west 12/12 NotReady")
+			if got, want := w.message("MemberNotReady"), "west: its API server refused the removal of the share: Forbidden"; got != want {
+				t.Errorf("got %q", got)
+			}
+			if got, want := w.message("Ready"), "Waiting for clusters to confirm the removal: west (NotReady)"; got != want {
+				t.Errorf("got %q", got)
+			}
+			w.before = nil
+			for range 3 {
+				w.round()
+				w.act()
+			}
+			if !w.gone() {
+				t.Error("the FederatedQuota is still there")
+			}
+		})
+	}
+}
+
+func TestDeletionGivesUpWhatIsDestroyed(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.members.byName["east"].err = clustercache.ErrClusterNotConnected
+	w.must(servers[hubName].Delete(t.Context(), w.quota()))
+	w.round()
+	if w.gone() {
+		t.Fatal("nobody has given the cluster up")
+	}
+	w.edit(weighted + `
+removal: {destroyed: [east]}`)
+	w.round()
+	if !w.gone() {
+		t.Error("the FederatedQuota is still there")
+	}
+	w.hub.histories.Range(func(key, _ any) bool {
+		t.Errorf("%v is still remembered", key)
+		return true
+	})
+}
+
+func TestNamespaceMissing(t *testing.T) {
+	w := newWorld(t, "east")
+	w.join("west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/0 NotReady")
+	w.wantConditions("!Ready Degraded", "MemberNotReady Reported", "Reconciling Degraded")
+	if got, want := w.message("MemberNotReady"), "west: the namespace does not exist there: create it, or set spec.placement.createNamespace"; got != want {
+		t.Errorf("got %q", got)
+	}
+	if result := w.round(); result.RequeueAfter < pace.RetryInterval/2 {
+		t.Errorf("tried again after %s", result.RequeueAfter)
+	}
+	w.createNamespace("west", w.namespace)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
+// TestNamespaceMissingBefore has a hub manager whose cache lags behind remember that a namespace was missing, which another one
+// has found since.
+func TestNamespaceMissingBefore(t *testing.T) {
+	w := newWorld(t, "east")
+	w.join("west")
+	w.create(quotaName, weighted)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/0 NotReady")
+	first := w.hub
+
+	w.createNamespace("west", w.namespace)
+	w.restart()
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+
+	w.members.byName["west"].cache = interceptor.NewClient(servers["west"], interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return apierrors.NewNotFound(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), key.Name)
+		},
+	})
+	w.hub = first
+	w.round()
+	if got := w.ledger("pods"); !strings.HasPrefix(got[1], "west 12/12") {
+		t.Errorf("the limit of west is in force, and the ledger says %v", got)
+	}
+}
+
+func TestNamespaceIsCreated(t *testing.T) {
+	w := newWorld(t)
+	w.join("west")
+	w.create(quotaName, `
+hard: {pods: "30"}
+placement: {clusterSelector: {}, createNamespace: true}
+rebalance: {mode: Static}`)
+	w.settle()
+	w.wantLedger("west 30/30 Settled")
+	w.must(servers["west"].Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{}))
+}
+
+// TestReplacedQuotaIsCharged has somebody put a ResourceQuota of their own in the place of the managed one: what it enforces was
+// granted by nobody.
+func TestReplacedQuotaIsCharged(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted2)
+	w.settle()
+	west := w.agents["west"]
+	west.conditions = []metav1.Condition{{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"}}
+	west.hard = list("pods", "50")
+	west.report(w.share("west"))
+	west.down = true
+	w.edit(weighted)
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 10/50 NotReady")
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "MemberNotReady Reported", "Reconciling Degraded")
+}
+
+func TestWhatMembersReport(t *testing.T) {
+	tests := map[string]struct {
+		condition metav1.Condition
+		state     quotav1alpha1.ClusterState
+		raised    bool
+	}{
+		"stuck":       {condition: reported("StuckQuotaController", "CanaryNotSynced", "it does not follow"), state: "Stuck"},
+		"break glass": {condition: reported("BreakGlass", "Annotated", "somebody needs it"), state: "BreakGlass"},
+		"unguarded":   {condition: reported("Unguarded", "GuardMissing", "the guard is missing"), state: "NotReady"},
+		"foreign":     {condition: reported("ForeignQuota", "OtherQuotas", "there is another"), state: "Settled", raised: true},
+		"name taken": {
+			condition: metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it exists"},
+			state:     "NotReady",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			w.create(quotaName, weighted2)
+			w.settle()
+			w.agents["west"].conditions = []metav1.Condition{tc.condition}
+			w.settle()
+			w.edit(weighted)
+			w.settle()
+			c := w.quota().Status.Clusters[1]
+			if granted := c.Granted["pods"]; c.State != tc.state || (granted.Value() > 10) != tc.raised {
+				t.Errorf("west is %s, and granted %s", c.State, granted.String())
+			}
+			var named bool
+			for _, condition := range w.quota().Status.Conditions {
+				named = named || strings.Contains(condition.Message, tc.condition.Message)
+			}
+			if !named {
+				t.Errorf("nothing says %q: %v", tc.condition.Message, w.quota().Status.Conditions)
+			}
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger which continues
+// from it would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
+func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
+	revision := min(s.decision.Ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
+	if m.Marker > 0 && revision-m.Marker < ledger.Gap {
+		return nil
+	}
+	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
+	}})
+	if err != nil {
+		return err
+	}
+	if err := r.Patch(ctx, m.cluster.DeepCopy(), patch); err != nil {
+		return fmt.Errorf("%w: %w", errNotMarked, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *member) error {
+	share := &quotav1alpha1.QuotaShare{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.fq.Namespace, Name: s.fq.Name, Finalizers: []string{quotav1alpha1.Finalizer},
+			Annotations: map[string]string{quotav1alpha1.ClusterAnnotation: m.verdict.UID},
+		},
+		Spec: quotav1alpha1.QuotaShareSpec{
+			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: m.verdict.Admission, Fleet: s.fleet,
+		},
+	}
+	share.Spec.Revision, share.Spec.Hard = s.decision.Ledger.Share(m.Name, s.fq.Spec.Hard)
+	err := c.Create(ctx, share)
+	if !members.IsMissingNamespace(err) || !m.Selected || !ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
+		return err
+	}
+	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("creating the namespace: %w", err)
+	}
+	return c.Create(ctx, share)
+}
+
+// update writes the ledger's revision and limit into the share that was read, and into no other that came in its place: the revisions
+// of that may be of another ledger. It needs no resourceVersion: the member's API server refuses a lower revision, and another limit at
+// the same one. But that a share is to be removed is taken back only as it was read: one that was deleted meanwhile has to keep it.
+func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
+	revision, hard := s.decision.Ledger.Share(m.Name, s.fq.Spec.Hard)
+	e, _ := s.decision.Ledger.Entry(m.Name)
+	if m.share.Spec.Revision == revision {
+		keepNotation(hard, m.share.Spec.Hard)
+	}
+	before := maps.Clone(m.share.Spec.Hard)
+	for name := range e.Granted { // the share may have names that a cache does not show yet: they are granted until they are dropped
+		before[name] = resource.Quantity{}
+	}
+	annotations := map[string]any{quotav1alpha1.ClusterAnnotation: m.verdict.UID}
+	metadata := map[string]any{"uid": m.share.UID, "annotations": annotations}
+	if _, told := m.share.Annotations[quotav1alpha1.RemovalAnnotation]; told {
+		annotations[quotav1alpha1.RemovalAnnotation] = nil
+		metadata["resourceVersion"] = m.share.ResourceVersion
+	}
+	patch, err := write.MergePatch(map[string]any{
+		"metadata": metadata,
+		"spec": map[string]any{
+			"revision":  revision,
+			"hard":      write.Replacing(before, hard),
+			"admission": admissionPatch(m.verdict.Admission),
+			"pong":      max(m.share.Spec.Pong, m.share.Status.Ping),
+			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return c.Patch(ctx, m.share.DeepCopy(), patch)
+}
+
+// keepNotation writes the quantities of a list that are equal to those of another one as that does: API servers take no other
+// limit at the same revision, and compare what is written.
+func keepNotation(list, as corev1.ResourceList) {
+	for name, quantity := range list {
+		if written, ok := as[name]; ok && written.Cmp(quantity) == 0 {
+			list[name] = written
+		}
+	}
+}
+
+// admissionPatch returns the merge patch that leaves nothing but admission.
+func admissionPatch(admission quotav1alpha1.Admission) any {
+	if admission == (quotav1alpha1.Admission{}) {
+		return nil
+	}
+	return map[string]any{"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke)}
+}
+
+// fleetPatch returns the merge patch that turns old into fleet.
+func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
+	if len(fleet.Budget) == 0 {
+		return nil
+	}
+	return map[string]any{"budget": write.Replacing(old.Budget, fleet.Budget), "used": write.Replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
+}
+
+// orNil returns nil for an empty string, which a merge patch takes as removal.
+func orNil[T ~string](value T) any {
+	if value == "" {
+		return nil
+	}
+	return value
+}

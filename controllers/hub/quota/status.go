@@ -1,0 +1,148 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// noteLimit keeps the note of an event within what the API server takes.
+const noteLimit = 1000
+
+// store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the round
+// was decided on. A status that differs in usage alone is written calmly.
+func (r *Reconciler) store(ctx context.Context, s *scope) error {
+	stored := s.fq.Status.DeepCopy()
+	s.report()
+	if equality.Semantic.DeepEqual(stored, &s.fq.Status) {
+		return nil
+	}
+	memory := r.memoryOf(s.fq.UID)
+	if wait := pace.SnapshotInterval - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
+		s.snapshotDue = wait
+		return nil
+	}
+	if err := r.Status().Update(ctx, s.fq); err != nil {
+		return err
+	}
+	memory.stored = r.Clock.Now()
+	r.note(ctx, s)
+	r.announce(ctx, s.fq, stored)
+	return nil
+}
+
+// sameButUsage says whether two statuses differ in the snapshot of usage alone.
+func sameButUsage(a, b *quotav1alpha1.FederatedQuotaStatus) bool {
+	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b))
+}
+
+func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.FederatedQuotaStatus {
+	bare := status.DeepCopy()
+	bare.Used, bare.Demand, bare.Tightest = nil, nil, ""
+	for i := range bare.Clusters {
+		bare.Clusters[i].Used, bare.Clusters[i].Demand = nil, nil
+	}
+	return bare
+}
+
+// report writes the round into the status.
+func (s *scope) report() {
+	status, d := &s.fq.Status, s.decision
+	before := make(map[quotav1alpha1.ClusterName]quotav1alpha1.ClusterStatus, len(status.Clusters))
+	for _, c := range status.Clusters {
+		before[c.Name] = c
+	}
+	status.Clusters = nil
+	for _, m := range s.members {
+		if m.verdict != nil && m.verdict.State != "" {
+			status.Clusters = append(status.Clusters, s.clusterStatus(m, before[quotav1alpha1.ClusterName(m.Name)]))
+		}
+	}
+	status.ObservedGeneration = s.fq.Generation
+	status.Revision, status.SpecRevision = d.Ledger.Revision(), d.SpecRevision
+	s.totals()
+	write.Conditions(&status.Conditions, d.Conditions(), s.fq.Generation, s.now)
+	s.fleet = s.fleetOf(&d.Fleet)
+}
+
+// clusterStatus returns what is stored of a member. What it uses is kept in its own notation.
+func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {
+	v := m.verdict
+	c := quotav1alpha1.ClusterStatus{
+		Name: quotav1alpha1.ClusterName(m.Name), UID: v.UID, Used: before.Used, Demand: before.Demand,
+		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: write.Truncated(v.Why.Message, messageLimit),
+		Since: before.Since,
+	}
+	s.decision.Ledger.Store(m.Name, &c, s.fq.Spec.Hard)
+	if v.Reported {
+		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
+	}
+	if c.State != before.State || c.Since == nil {
+		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
+	}
+	return c
+}
+
+// totals writes the sums and the columns that kubectl prints.
+func (s *scope) totals() {
+	status, formats, t := &s.fq.Status, s.fq.Spec.Hard, &s.decision.Totals
+	budget := s.decision.Ledger.Budget()
+	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
+	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
+	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected)
+	status.Tightest = tightest(budget, t.Used, formats)
+}
+
+// fleetOf returns what shares say of the whole budget.
+func (s *scope) fleetOf(fleet *round.Fleet) quotav1alpha1.Fleet {
+	if len(fleet.Budget) == 0 {
+		return quotav1alpha1.Fleet{}
+	}
+	f := quotav1alpha1.Fleet{Budget: s.fq.Status.Hard, Used: s.fq.Status.Used}
+	for _, name := range fleet.Waiting {
+		f.Waiting = append(f.Waiting, quotav1alpha1.ClusterName(name))
+	}
+	return f
+}
+
+// tightest returns the resource of which the largest part of the budget is used.
+func tightest(budget, used amount.List, formats corev1.ResourceList) string {
+	result, most := "", -1.0
+	for _, name := range budget.Names() {
+		ratio := float64(used[name]) / float64(max(1, budget[name]))
+		if ratio <= most {
+			continue
+		}
+		u, b := amount.ToQuantity(name, used[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
+		most, result = ratio, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String())
+	}
+	return result
+}
+
+// announce logs and writes an event for each condition that has changed its status or reason, or affects other clusters.
+func (r *Reconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus) {
+	for _, c := range fq.Status.Conditions {
+		was := apimeta.FindStatusCondition(before.Conditions, c.Type)
+		if was != nil && was.Status == c.Status && was.Reason == c.Reason && affected(before, *was).Equal(affected(&fq.Status, c)) {
+			continue
+		}
+		kind := corev1.EventTypeWarning
+		if c.Type == quotav1alpha1.ConditionReconciling || c.Reason == quotav1alpha1.ReasonSettled || c.Reason == quotav1alpha1.ReasonSettling {
+			kind = corev1.EventTypeNormal
+		}
+		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason)
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", write.Truncated(c.Type+": "+c.Message, noteLimit))
+	}
+}

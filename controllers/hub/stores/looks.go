@@ -1,0 +1,164 @@
+package stores
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// Survey is what looks have found of one share at an instant.
+type Survey struct {
+	// Holders are the members that hold it, and looked those of which it is known whether they do.
+	Holders, looked sets.Set[string]
+	// Expected are the members of which it will soon be known whether they do, or what it says.
+	Expected sets.Set[string]
+}
+
+// survey returns what looks have found of a share.
+func (s *stores) survey(share types.NamespacedName) Survey {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	found := Survey{Holders: sets.New[string](), looked: sets.New[string](), Expected: sets.New[string]()}
+	for member, known := range s.byMember {
+		if known.looked {
+			found.looked.Insert(member)
+		}
+		if known.holds.Has(share) {
+			found.Holders.Insert(member)
+		}
+	}
+	return found
+}
+
+// Start looks at the stores of all members again and again, and soon at those that there was no look at.
+func (w *Watcher) Start(ctx context.Context) error {
+	w.Begin()
+	go wait.UntilWithContext(ctx, func(context.Context) { w.Alive() }, pace.FirstLookInterval)
+	var last time.Time
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		all := w.Clock.Since(last) >= pace.LookInterval
+		if all {
+			last = w.Clock.Now()
+		}
+		age := w.known.age(w.Clock.Now())
+		w.Look(ctx, func(member string) bool { return all || age < pace.Looking && !w.known.lookedAt(member) })
+	}, pace.FirstLookInterval)
+	return nil
+}
+
+// Begin notes that looking begins now.
+func (w *Watcher) Begin() { w.BeginAt(w.Clock.Now()) }
+
+// BeginAt notes when looking began.
+func (w *Watcher) BeginAt(since time.Time) { w.known.begin(since) }
+
+// Alive notes that this process runs.
+func (w *Watcher) Alive() { w.known.alive(w.Clock.Now()) }
+
+// Look looks at the stores of those members that are due.
+func (w *Watcher) Look(ctx context.Context, due func(member string) bool) {
+	var clusters clusterv1.ClusterList
+	if err := w.List(ctx, &clusters, client.InNamespace(w.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
+		return
+	}
+	names, looked := sets.New[string](), []*clusterv1.Cluster{}
+	for i := range clusters.Items {
+		cluster := &clusters.Items[i]
+		names.Insert(cluster.Name)
+		if due(cluster.Name) {
+			looked = append(looked, cluster)
+		}
+	}
+	w.known.keep(names)
+	_ = members.ForEach(looked, func(cluster *clusterv1.Cluster) error {
+		w.look(ctx, cluster)
+		return nil
+	})
+}
+
+// look looks at the store of a member. One that does not answer says nothing.
+func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
+	c, err := w.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
+	if err != nil {
+		return
+	}
+	seen := w.known.seenOf(cluster.Name)
+	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), w.Timeout)
+	if err != nil && !members.IsAbsentKind(err) {
+		return
+	}
+	shares := sets.New[types.NamespacedName]()
+	for i := range list.Items {
+		shares.Insert(client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	stranger := w.unknown(ctx, cluster.Name, w.known.found(cluster.Name, shares))
+	if stranger != "" {
+		ctrl.LoggerFrom(ctx).Info("A member holds a share that no ledger knows", "Cluster", cluster.Name, "QuotaShare", stranger)
+	}
+	wentBack := w.known.of(cluster.Name).behind(list, seen)
+	if wentBack {
+		w.known.nextEpoch(cluster.Name)
+		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", cluster.Name)
+	}
+	if stranger == "" && !wentBack {
+		return
+	}
+	select {
+	case w.Wake <- event.GenericEvent{Object: cluster}:
+	case <-ctx.Done():
+	}
+}
+
+// unknown returns a share that the ledger of its FederatedQuota does not know, if there is one among those that a member holds.
+func (w *Watcher) unknown(ctx context.Context, member string, shares sets.Set[types.NamespacedName]) string {
+	for share := range shares {
+		fq := &quotav1alpha1.FederatedQuota{}
+		if err := w.Get(ctx, share, fq); err != nil {
+			continue // nobody's, or not in the cache yet: its first round sees it
+		}
+		known := func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == member }
+		if !slices.ContainsFunc(fq.Status.Clusters, known) {
+			return share.String()
+		}
+	}
+	return ""
+}
+
+// Survey returns what looks have found of a share, and which members is about to say so: this hub manager may lead for a moment only.
+func (w *Watcher) Survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) Survey {
+	age, found := w.known.age(w.Clock.Now()), w.known.survey(share)
+	if age >= pace.Looking {
+		return found
+	}
+	for i := range clusters {
+		key := client.ObjectKeyFromObject(&clusters[i])
+		if found.looked.Has(key.Name) && !found.Holders.Has(key.Name) {
+			continue
+		}
+		if _, err := w.Members.GetUncachedClient(ctx, key); err == nil || age < pace.Connecting && w.connects(ctx, &clusters[i]) {
+			found.Expected.Insert(key.Name)
+		}
+	}
+	return found
+}
+
+// connects says whether the first connection to a Cluster is yet to be made: Cluster API makes none before there are machines.
+func (w *Watcher) connects(ctx context.Context, cluster *clusterv1.Cluster) bool {
+	return ptr.Deref(cluster.Status.Initialization.InfrastructureProvisioned, false) &&
+		w.Members.GetHealthCheckingState(ctx, client.ObjectKeyFromObject(cluster)).LastProbeTime.IsZero()
+}

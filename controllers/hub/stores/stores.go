@@ -1,0 +1,240 @@
+// Package stores looks at what the API servers of members hold: shares that no ledger knows, and stores that were put back to an
+// earlier state.
+package stores
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/rollback"
+)
+
+// Watcher looks at the stores of members again and again. When one went back, the shares in the cache of that member's connection
+// may never have been, and its watch is silent: they are read anew.
+type Watcher struct {
+	client.Client
+	// Members connects to members.
+	Members clustercache.ClusterCache
+	// ClusterNamespace is where the Clusters are.
+	ClusterNamespace string
+	// Clock says since when.
+	Clock clock.PassiveClock
+	// Timeout is how long a member may take to be looked at.
+	Timeout time.Duration
+	// Wake takes an event for each member whose store tells what rounds have not seen.
+	Wake chan event.GenericEvent
+
+	known stores
+}
+
+// stores is what is known of the stores of members.
+type stores struct {
+	mutex    sync.Mutex
+	byMember map[string]*store
+	// since is when looking at the stores began.
+	since time.Time
+	// beat is when this process was last known to run, by the clock on the wall, which goes on while a machine sleeps.
+	beat time.Time
+}
+
+// store is what is known of one.
+type store struct {
+	memory rollback.Memory
+	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, and lost those of the
+	// ones that the last look did not find.
+	seen, lost map[types.NamespacedName]string
+	// looked says whether there was a look at it, and holds are the shares that the last one found.
+	looked bool
+	holds  sets.Set[types.NamespacedName]
+	// epoch counts how often it went back.
+	epoch int
+}
+
+// epochOf returns how often the store of a member went back.
+func (s *stores) epochOf(member string) int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if known := s.byMember[member]; known != nil {
+		return known.epoch
+	}
+	return 0
+}
+
+// of returns the store of a member.
+func (s *stores) of(member string) *store {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.byMember == nil {
+		s.byMember = map[string]*store{}
+	}
+	if s.byMember[member] == nil {
+		s.byMember[member] = &store{}
+	}
+	return s.byMember[member]
+}
+
+// keep forgets the stores of all but these members: a cluster that comes back does so by a new connection.
+func (s *stores) keep(names sets.Set[string]) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	maps.DeleteFunc(s.byMember, func(name string, _ *store) bool { return !names.Has(name) })
+}
+
+// Saw notes what a round has read of a share: its resourceVersion, or "" if there is none.
+func (w *Watcher) Saw(member string, share types.NamespacedName, version string) {
+	w.known.saw(member, share, version)
+}
+
+func (s *stores) saw(member string, share types.NamespacedName, version string) {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if version == "" {
+		delete(known.seen, share)
+		known.holds.Delete(share)
+		return
+	}
+	if known.seen == nil {
+		known.seen = map[types.NamespacedName]string{}
+	}
+	known.seen[share] = version
+	if known.holds == nil {
+		known.holds = sets.New[types.NamespacedName]()
+	}
+	known.holds.Insert(share)
+}
+
+// seenOf returns what rounds have read of the shares of a member.
+func (s *stores) seenOf(member string) map[types.NamespacedName]string {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return maps.Clone(known.seen)
+}
+
+// found notes which shares a look has found, and returns those that the look before did not find.
+func (s *stores) found(member string, shares sets.Set[types.NamespacedName]) sets.Set[types.NamespacedName] {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	fresh := shares.Difference(known.holds)
+	known.looked, known.holds = true, shares
+	return fresh
+}
+
+// lookedAt says whether there was a look at the store of a member.
+func (s *stores) lookedAt(member string) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known := s.byMember[member]
+	return known != nil && known.looked
+}
+
+// begin notes since when the stores are looked at.
+func (s *stores) begin(now time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.since = now
+}
+
+// Standstill is how long this process may be silent before what it knows of the stores counts as old. Meanwhile another hub manager may
+// have led, and the hub been restored to before that.
+const Standstill = 3 * time.Second
+
+// alive notes that this process runs.
+func (s *stores) alive(now time.Time) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.resume(now)
+	s.beat = now.Round(0)
+}
+
+// resume begins anew if this process stood still.
+func (s *stores) resume(now time.Time) {
+	if s.beat.IsZero() || now.Round(0).Sub(s.beat) < Standstill {
+		return
+	}
+	s.since, s.beat = now, now.Round(0)
+	for _, known := range s.byMember {
+		known.looked = false
+	}
+}
+
+// age returns for how long the stores have been looked at.
+func (s *stores) age(now time.Time) time.Duration {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.resume(now)
+	if s.since.IsZero() {
+		return 0
+	}
+	return now.Sub(s.since)
+}
+
+// nextEpoch notes that the store of a member went back: what was seen of it is of the past.
+func (s *stores) nextEpoch(member string) {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known.epoch, known.seen = known.epoch+1, nil
+}
+
+// behind says whether the store is behind what rounds have seen of it, or what it showed itself, before it listed all shares.
+// A share that is gone may just have been deleted; one that rounds go on to see was forgotten.
+func (s *store) behind(list *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string) bool {
+	for share, version := range seen {
+		s.memory.Expect(share, version)
+	}
+	behind := s.memory.Behind(list)
+	for i := range list.Items {
+		delete(seen, client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	for share, version := range seen {
+		behind = behind || s.lost[share] == version
+	}
+	s.lost = seen
+	return behind
+}
+
+// shareWatcher watches the shares of a member, anew in each epoch of its store.
+type shareWatcher struct {
+	clustercache.Watcher
+
+	epoch int
+}
+
+// ShareWatcher returns what watches the shares of a member for a controller.
+func (w *Watcher) ShareWatcher(member string, controller clustercache.SourceWatcher[ctrl.Request]) clustercache.Watcher {
+	epoch := w.known.epochOf(member)
+	return &shareWatcher{epoch: epoch, Watcher: clustercache.NewWatcher(clustercache.WatcherOptions{
+		Name:         fmt.Sprintf("quota-watchShares-%d", epoch),
+		Watcher:      controller,
+		Kind:         &quotav1alpha1.QuotaShare{},
+		EventHandler: &handler.EnqueueRequestForObject{},
+	})}
+}
+
+// Watch drops what the connection has cached of an earlier epoch before it watches.
+func (w *shareWatcher) Watch(shares cache.Cache) error {
+	if w.epoch > 0 {
+		if err := shares.RemoveInformer(context.Background(), w.Object()); err != nil {
+			return err
+		}
+	}
+	return w.Watcher.Watch(shares)
+}
