@@ -7,8 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // Input is all that a round knows before it reads any child.
@@ -48,10 +50,10 @@ type Input struct {
 type Split struct {
 	// Static says that weights, min and max alone decide, whatever is in use.
 	Static bool
-	// HeadroomPercent is the room above its need that a child is given; nil for the default.
-	HeadroomPercent *int32
-	// Damping is the least time between two moves of a limit for headroom alone; nil for the default.
-	Damping *time.Duration
+	// Options are those of the allocation where limits follow demand.
+	Options allocate.Options
+	// Respites are how long children that gave room away keep a part of the rest.
+	Respites pace.RespiteTimes
 }
 
 // Child is one that takes part in the budget, or may.
@@ -163,7 +165,7 @@ type Fleet struct {
 type Past struct {
 	// Gave is how long ago its target went down last, by resource name.
 	Gave map[corev1.ResourceName]time.Duration
-	// DampedFor is how long its limit must not move for headroom, by Input.Damping.
+	// DampedFor is how long its limit must not move for headroom, since it was moved a moment ago.
 	DampedFor time.Duration
 	// ToldFor is how long the usage that its share was told of will do.
 	ToldFor time.Duration

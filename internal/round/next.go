@@ -58,7 +58,7 @@ func (r *Round) looksAt(c *child, fleet Fleet, next *soonest) {
 	}
 	next.in(c.Past.DampedFor)
 	for name := range c.Past.Gave {
-		next.in(c.respiteFor(name))
+		next.in(r.respiteFor(c, name))
 	}
 	if c.agent != acting {
 		next.in(pace.DonorPatience - c.Past.IdleFor)

@@ -13,19 +13,6 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// holds says whether requests that do not fit may wait for a raise.
-func (in *Input) holds() bool {
-	return !in.Split.Static && in.Admission.Mode != quotav1alpha1.AdmissionOff
-}
-
-// Damping returns the least time between two moves of a limit for headroom alone.
-func (in *Input) Damping() time.Duration {
-	if in.Split.Damping != nil {
-		return *in.Split.Damping
-	}
-	return pace.DampingOf(in.holds())
-}
-
 // plan returns what the limits of all children in the ledger shall become. A child that leaves gives all back, but for the deletion
 // of the budget itself, which leaves limits as they are.
 func (r *Round) plan() []ledger.Target {
@@ -69,11 +56,7 @@ func (r *Round) allocate(input allocate.Input) allocate.Result {
 	if r.in.Split.Static {
 		return allocate.Static(input)
 	}
-	options := pace.Options(r.in.holds())
-	if percent := r.in.Split.HeadroomPercent; percent != nil {
-		options.HeadroomPercent = int64(*percent)
-	}
-	result := allocate.Auto(input, options)
+	result := allocate.Auto(input, r.in.Split.Options)
 	allocate.MakeRoom(input, result)
 	return result
 }
@@ -112,7 +95,7 @@ func (r *Round) claimant(c *child, e ledger.Entry, names []corev1.ResourceName) 
 			Min: terms.Min[name], Lendable: terms.Lendable[name], Max: terms.most(name, c.Selected),
 			Used: c.report.Used[name], Demand: c.demand[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
-		if c.respiteFor(name) > 0 {
+		if r.respiteFor(c, name) > 0 {
 			claim.Respite = pace.Respite(r.in.Budget[name], c.report.Used[name], e.Target[name])
 		}
 		if !r.in.Split.Static {
@@ -123,12 +106,12 @@ func (r *Round) claimant(c *child, e ledger.Entry, names []corev1.ResourceName) 
 }
 
 // respiteFor returns how much longer a child keeps its respite.
-func (c *child) respiteFor(name corev1.ResourceName) time.Duration {
+func (r *Round) respiteFor(c *child, name corev1.ResourceName) time.Duration {
 	ago, gave := c.Past.Gave[name]
 	if !gave {
 		return 0
 	}
-	return max(0, pace.Respites().Of(c.demand[name])-ago)
+	return max(0, r.in.Split.Respites.Of(c.demand[name])-ago)
 }
 
 // inOrder returns the amounts of a list in the order of the names.

@@ -180,7 +180,7 @@ func (r *Reconciler) recall(s *scope, m *member) {
 	h := r.historyOf(s, m)
 	m.Past = round.Past{
 		Gave:         h.gaveOf(s.now),
-		DampedFor:    remaining(s.in.Damping(), h.moved, s.now),
+		DampedFor:    remaining(dampingOf(&s.fq.Spec), h.moved, s.now),
 		ToldFor:      remaining(pace.RetellInterval, h.told, s.now),
 		ConfirmedFor: remaining(pace.ConfirmInterval, h.confirmed, s.now),
 		StalledFor:   remaining(pace.StallInterval, h.stalled, s.now),

@@ -12,6 +12,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -41,7 +42,7 @@ func inputOf(fq *quotav1alpha1.FederatedQuota, around *surroundings) *round.Inpu
 		Budget: budgetOf(fq, halted), Formats: spec.Hard,
 		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Newborn: around.newborn,
 		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
-		Split:     splitOf(&spec.Rebalance),
+		Split:     splitOf(spec),
 		Admission: spec.Admission,
 		Strangers: strangers(spec, around.clusters, missing),
 		Expected:  sets.List(around.expected),
@@ -73,13 +74,28 @@ func specRevisionOf(fq *quotav1alpha1.FederatedQuota) int64 {
 	return fq.Status.SpecRevision
 }
 
-func splitOf(rebalance *quotav1alpha1.Rebalance) round.Split {
-	split := round.Split{Static: rebalance.Mode == quotav1alpha1.RebalanceStatic, HeadroomPercent: rebalance.HeadroomPercent}
-	if seconds := rebalance.DampingSeconds; seconds != nil {
-		damping := time.Duration(*seconds) * time.Second
-		split.Damping = &damping
+// holds says whether requests that do not fit may wait for a raise.
+func holds(spec *quotav1alpha1.FederatedQuotaSpec) bool {
+	return spec.Rebalance.Mode != quotav1alpha1.RebalanceStatic && spec.Admission.Mode != quotav1alpha1.AdmissionOff
+}
+
+// splitOf returns how a budget is split.
+func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) round.Split {
+	split := round.Split{
+		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(holds(spec)), Respites: pace.Respites(),
+	}
+	if percent := spec.Rebalance.HeadroomPercent; percent != nil {
+		split.Options.HeadroomPercent = int64(*percent)
 	}
 	return split
+}
+
+// dampingOf returns the least time between two moves of a limit for headroom alone.
+func dampingOf(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
+	if seconds := spec.Rebalance.DampingSeconds; seconds != nil {
+		return time.Duration(*seconds) * time.Second
+	}
+	return pace.DampingOf(holds(spec))
 }
 
 // childrenOf returns all Clusters, and all that have an entry, by name.

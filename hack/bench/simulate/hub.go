@@ -6,42 +6,36 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // resource is the one that the members share. Its name does not matter here.
 const resource = corev1.ResourceRequestsCPU
 
-// hub decides on what was reported to it.
+// hub gathers what was reported to it, and stores and delivers what internal/round decides.
 type hub struct {
 	*fleet
-	ledger  *ledger.Ledger
-	members []known
-	round   time.Duration // when the next round by event is due; below zero: none
-	busy    time.Duration // until when the ledger is being written
-	behind  bool          // a target of the last round was not reached, for want of free budget
+	revision int64 // the ledger's counter
+	members  []known
+	round    time.Duration // when the next round by event is due; below zero: none
+	busy     time.Duration // until when the ledger is being written
+	started  time.Duration // when the first round was
 }
 
 // known is what the hub knows of a member.
 type known struct {
 	name    string
 	weight  int64
+	entry   *round.Entry // nil before the first round
 	report  report
-	read    bool          // it has confirmed that it enforces a share of ours
 	touched time.Duration // when its limit was last moved; below zero: never
 	gave    time.Duration // when its limit was last lowered; below zero: never
 }
 
 func newHub(f *fleet) *hub {
-	h := &hub{
-		fleet:   f,
-		ledger:  ledger.New(amount.List{resource: f.setup.Budget}, 0, nil),
-		members: make([]known, f.load.Members),
-		round:   -1,
-	}
+	h := &hub{fleet: f, members: make([]known, f.load.Members), round: -1}
 	for i := range h.members {
 		h.members[i] = known{name: fmt.Sprintf("member-%03d", i), weight: 1, touched: -time.Hour, gave: -time.Hour}
 		if f.setup.Weights != nil {
@@ -51,13 +45,10 @@ func newHub(f *fleet) *hub {
 	return h
 }
 
-// start lets every member join without a share, and begins the periodic rounds.
+// start has every member join without a share, and begins the periodic rounds.
 func (h *hub) start() {
-	for i := range h.members {
-		h.ledger.Join(h.members[i].name, false)
-		h.ledger.Adopt(h.members[i].name, nil)
-		h.deliver(i)
-	}
+	h.started = h.now
+	h.decide()
 	if every := h.setup.Policy.Every; every > 0 {
 		h.at(every, h.periodic)
 	}
@@ -68,26 +59,16 @@ func (h *hub) periodic() {
 	h.after(h.setup.Policy.Every, h.periodic)
 }
 
-// receive takes a report.
+// receive takes a report. One that confirms a first share, or that room was given back, is followed by a round.
 func (h *hub) receive(i int, r report) {
 	k := &h.members[i]
-	free := h.ledger.Free(resource)
-	h.ledger.Settle(k.name, ledger.Report{
-		Revision: r.revision,
-		Hard:     amount.List{resource: r.limit},
-		Used:     amount.List{resource: r.used},
-	})
-	if !k.read && r.revision > 0 {
-		k.read = true
-		h.behind = true
-		h.soon(h.setup.Latencies.Confirm)
-	}
+	first := k.report.revision <= 0 && r.revision > 0
 	k.report = r
-	if r.urgent && h.setup.Policy.Events {
-		h.soon(h.setup.Latencies.Gather)
-	}
-	if h.behind && h.ledger.Free(resource) > free {
+	switch {
+	case first || r.revision == k.entry.Revision && max(r.limit, r.used) < k.entry.Granted[resource]:
 		h.soon(h.setup.Latencies.Confirm)
+	case r.urgent && h.setup.Policy.Events:
+		h.soon(h.setup.Latencies.Gather)
 	}
 }
 
@@ -110,87 +91,63 @@ func (h *hub) soon(wait time.Duration) {
 func (h *hub) decide() {
 	h.result.Rounds++
 	in := h.input()
-	wanted, targets := h.targets(in)
-	before := make([]ledger.Entry, len(h.members))
-	for i := range h.members {
-		before[i], _ = h.ledger.Entry(h.members[i].name)
+	r := round.New(&in)
+	for i, c := range r.Children() {
+		h.read(i, c)
 	}
-	h.ledger.Steer(targets, func(string, corev1.ResourceName) bool { return true })
-	h.busy = h.now + h.setup.Latencies.Ledger
-	h.behind = false
-	for i := range h.members {
-		entry, _ := h.ledger.Entry(h.members[i].name)
-		h.behind = h.behind || entry.Target[resource] < wanted[i]
-		if entry.Revision != before[i].Revision {
-			h.members[i].touched = h.now
-			if entry.Target[resource] < before[i].Target[resource] {
-				h.members[i].gave = h.now
-			}
-			h.count(before[i].Target[resource], entry.Target[resource], h.members[i].report)
-			h.deliver(i)
-		}
+	d := r.Decide()
+	h.revision, h.busy = d.Ledger.Revision(), h.now+h.setup.Latencies.Ledger
+	for i := range d.Verdicts {
+		h.take(i, d.Ledger, &d.Verdicts[i])
 	}
 }
 
-// targets returns what the policy wants the limits to be, and what of it can be told now.
-func (h *hub) targets(in allocate.Input) (wanted []int64, now []ledger.Target) {
-	result := h.allocate(in)
-	for i := range in.Members {
-		wanted = append(wanted, result.Verdicts[i][0].Target)
+// input is what a round knows before it reads the members.
+func (h *hub) input() round.Input {
+	policy := &h.setup.Policy
+	in := round.Input{
+		ID: "quota", Budget: amount.List{resource: h.setup.Budget}, Revision: h.revision,
+		Split:    round.Split{Static: policy.Static || policy.Pooled, Options: policy.Options, Respites: policy.Respites},
+		Children: make([]round.Child, len(h.members)),
 	}
-	free := []int64{h.ledger.Free(resource)}
-	allocate.Ration(in, result, free, func(int, int) bool { return true })
-	for i := range in.Members {
-		amounts := amount.List{resource: result.Verdicts[i][0].Target}
-		now = append(now, ledger.Target{Cluster: in.Members[i].ID, Amounts: amounts})
-	}
-	return wanted, now
-}
-
-// allocate is the policy.
-func (h *hub) allocate(in allocate.Input) allocate.Result {
-	if h.setup.Policy.Static || h.setup.Policy.Pooled {
-		return allocate.Static(in)
-	}
-	return allocate.Auto(in, h.setup.Policy.Options)
-}
-
-// input is what the allocation depends on.
-func (h *hub) input() allocate.Input {
-	in := allocate.Input{Quota: "quota", Budgets: []int64{h.setup.Budget}}
 	for i := range h.members {
 		k := &h.members[i]
-		entry, _ := h.ledger.Entry(k.name)
-		var respite int64
-		if h.now-k.gave < h.setup.Policy.Respites.Of(k.report.demand) {
-			respite = pace.Respite(h.setup.Budget, k.report.used, entry.Target[resource])
-		}
-		in.Members = append(in.Members, allocate.Member{
-			ID:     k.name,
-			Weight: k.weight,
-			Pinned: !k.read,
-			Damped: h.now-k.touched < h.setup.Policy.Damp,
-			Claims: []allocate.Claim{{
-				Max:     allocate.Unlimited,
-				Used:    k.report.used,
-				Respite: respite,
-				Demand:  k.report.demand,
-				Granted: entry.Granted[resource],
-				Target:  entry.Target[resource],
-			}},
-			Kinds: k.report.kinds(),
-		})
+		in.Children[i] = round.Child{Name: k.name, UID: k.name, Selected: true, Terms: round.Terms{Weight: k.weight}, Entry: k.entry}
 	}
 	return in
 }
 
-// deliver writes the share of a member when the ledger is written.
-func (h *hub) deliver(i int) {
-	entry, _ := h.ledger.Entry(h.members[i].name)
-	revision, target := entry.Revision, entry.Target[resource]
-	h.after(h.setup.Latencies.Ledger+h.setup.Latencies.Deliver, func() {
-		h.fleet.members[i].enforce(revision, target)
-	})
+// read is what reading a member gives, and what is remembered of it.
+func (h *hub) read(i int, c *round.Child) {
+	k := &h.members[i]
+	if k.entry != nil {
+		c.Reading.Share = &round.Share{
+			Owner: k.name, Revision: k.entry.Revision, Hard: k.entry.Target,
+			Report: ledger.Report{Revision: max(k.report.revision, 0), Hard: amount.List{resource: k.report.limit}, Used: amount.List{resource: k.report.used}},
+			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes(),
+		}
+	}
+	c.Past.Gave = map[corev1.ResourceName]time.Duration{resource: h.now - k.gave}
+	c.Past.DampedFor = max(0, h.setup.Policy.Damp-(h.now-k.touched))
+	c.Past.UnheardFor = map[corev1.ResourceName]time.Duration{resource: h.now - h.started}
+}
+
+// take stores what was decided of a member, and writes its share when the ledger is written.
+func (h *hub) take(i int, l *ledger.Ledger, v *round.Verdict) {
+	k := &h.members[i]
+	entry, _ := l.Entry(v.Name)
+	k.entry = &round.Entry{Entry: entry, UID: v.UID}
+	if v.To != nil {
+		k.touched = h.now
+		if v.To[resource] < v.From[resource] {
+			k.gave = h.now
+		}
+		h.count(v.From[resource], v.To[resource], k.report)
+	}
+	if v.Decided {
+		revision, target := entry.Revision, entry.Target[resource]
+		h.after(h.setup.Latencies.Ledger+h.setup.Latencies.Deliver, func() { h.fleet.members[i].enforce(revision, target) })
+	}
 }
 
 // count counts a write.

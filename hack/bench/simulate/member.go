@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // member is a cluster: a native quota, an agent that enforces and reports, and a webhook that holds requests.
@@ -35,12 +36,12 @@ type report struct {
 	urgent      bool
 }
 
-// kinds are what the allocation is told of the demand: requests that are not of one size are one kind.
-func (r *report) kinds() []allocate.Kind {
+// shapes are what the allocation is told of the demand: requests that are not of one size are of one shape.
+func (r *report) shapes() []round.Shape {
 	if r.unit == 0 {
 		return nil
 	}
-	return []allocate.Kind{{Amounts: []int64{r.demand}, Unit: []int64{r.unit}}}
+	return []round.Shape{{Amounts: amount.List{resource: r.demand}, Unit: amount.List{resource: r.unit}}}
 }
 
 // arrive judges a new request.
