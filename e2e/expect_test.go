@@ -96,6 +96,9 @@ func (s *scenario) settled(ctx context.Context) error {
 	}
 	var errs []error
 	for _, c := range fq.Status.Clusters {
+		if c.State != quotav1alpha1.ClusterSettled {
+			errs = append(errs, fmt.Errorf("cluster %s is %s: %s", c.Name, c.State, c.Message))
+		}
 		errs = append(errs, s.enforces(ctx, c))
 	}
 	return errors.Join(errs...)

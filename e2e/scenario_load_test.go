@@ -91,7 +91,7 @@ func testCut(t *testing.T, w *world) {
 	s.split(sample)
 	s.witness(1)
 	s.eventually("the hub to tell of itself", func(ctx context.Context) error {
-		return s.event(ctx, s.hub, s.key.Namespace, "FederatedQuota", quotav1alpha1.ReasonSettled)
+		return s.event(ctx, s.hub, s.key.Namespace, "FederatedQuota", quotav1alpha1.ReasonEnforced)
 	})
 	s.eventually("the agent to tell of itself", func(ctx context.Context) error {
 		return s.event(ctx, s.member(west), s.key.Namespace, "QuotaShare", quotav1alpha1.ReasonEnforced)

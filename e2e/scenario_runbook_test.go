@@ -49,7 +49,6 @@ func testRunbook(t *testing.T, w *world) {
 	s.documented("restore-the-hub.md", " patch fq ")
 	s.must(w.HubManager.Restart(t.Context()))
 	s.condition(quotav1alpha1.ConditionRebuilding, east)
-	s.condition(quotav1alpha1.ConditionDebt)
 	s.holds("west to wait for east", 3*time.Second, func(ctx context.Context) error {
 		return s.limits(ctx, amounts{cpu: {"15", "10", "5"}})
 	})

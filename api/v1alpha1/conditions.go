@@ -3,9 +3,10 @@ package v1alpha1
 // Conditions of a FederatedQuota. Ready is always present. The others are there only while they are true, and their
 // messages name the clusters concerned; lastTransitionTime says since when.
 const (
-	// ConditionReady is the summary: True while every selected member enforces its target.
+	// ConditionReady is the summary: True while the budget is kept and every selected member enforces a share of the present spec,
+	// also while limits move. status.settled says how many members enforce their target.
 	ConditionReady = "Ready"
-	// ConditionReconciling is True while limits are on their way (kstatus).
+	// ConditionReconciling is True while Ready is not, and nobody has to change the object for it to be (kstatus).
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is True while the object cannot be acted on until somebody changes it (kstatus).
 	ConditionStalled = "Stalled"
@@ -19,8 +20,8 @@ const (
 	ConditionStuckQuotaController = "StuckQuotaController"
 	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage.
 	ConditionForeignQuota = "ForeignQuota"
-	// ConditionRebuilding is True while the ledger learns from a member what it may hold; nobody is raised while that may be
-	// anything, which is then a Debt, too.
+	// ConditionRebuilding is True while the ledger learns from a member what it may hold; no member is raised while that may be
+	// anything.
 	ConditionRebuilding = "Rebuilding"
 	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, an unknown
 	// resource, an agent that cannot write, or, after half a minute, one that does not act.
@@ -47,9 +48,8 @@ const (
 
 // Reasons of conditions.
 const (
-	// ReasonSettled means that every selected member enforces its target.
-	ReasonSettled = "Settled"
-	// ReasonSettling means that a limit is on its way to a member, or that members are about to say what they hold.
+	// ReasonSettling means that a first limit under the present spec is on its way to a member, or that members are about to say what
+	// they hold.
 	ReasonSettling = "Settling"
 	// ReasonDegraded means that one or more members are held back; the other conditions say which and why.
 	ReasonDegraded = "Degraded"
@@ -73,6 +73,8 @@ const (
 	ReasonNotFound = "NotFound"
 	// ReasonTooManyClusters means that there are more clusters than the ledger has room for, those that leave included.
 	ReasonTooManyClusters = "TooManyClusters"
+	// ReasonLimitsMoved is that of an event, which says what moved, from, to and why.
+	ReasonLimitsMoved = "LimitsMoved"
 	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which member,
 	// and the entries in status.clusters why.
 	ReasonReported = "Reported"
@@ -93,7 +95,7 @@ const (
 	// ReasonDeliveryFailed means that a share could not be written, or removed, for another reason.
 	ReasonDeliveryFailed = "DeliveryFailed"
 
-	// ReasonEnforced means that the share's revision is in force.
+	// ReasonEnforced means that the share's revision is in force, or that every member enforces a share.
 	ReasonEnforced = "Enforced"
 	// ReasonPending means that the ResourceQuota was written and is not in force yet.
 	ReasonPending = "Pending"

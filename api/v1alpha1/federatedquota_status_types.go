@@ -65,7 +65,7 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// specRevision is the ledger's counter when it was first decided on the spec of observedGeneration. A cluster enforces a share of
+	// specRevision is the first revision that may have been decided on the spec of observedGeneration. A cluster enforces a share of
 	// that spec once it enforces this revision, a later one, or the latest one of its entry. 0 while nothing was decided on it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

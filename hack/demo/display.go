@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -92,7 +93,8 @@ func (t table) row(cluster string) row {
 // settled says whether the hub has seen the whole spec in force.
 func (t table) settled() bool {
 	ready := apimeta.FindStatusCondition(t.fq.Status.Conditions, quotav1alpha1.ConditionReady)
-	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == t.fq.Generation
+	moving := slices.ContainsFunc(t.fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.State != quotav1alpha1.ClusterSettled })
+	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == t.fq.Generation && !moving
 }
 
 // demands says whether the hub knows that so many cpus are asked for beyond what is used.

@@ -69,7 +69,7 @@ func New(budget amount.List, revision int64, entries map[string]Entry) *Ledger {
 		fresh := Entry{Revision: e.Revision, Granted: amount.Max(zero(budget), e.Granted), Target: zero(budget)}
 		for name := range budget {
 			fresh.Target[name] = e.Target[name]
-			if _, ok := e.Granted[name]; !ok && e.unknown() {
+			if _, ok := e.Granted[name]; !ok && e.Unknown() {
 				fresh.Granted[name] = Unknown
 			}
 		}
@@ -172,8 +172,8 @@ func (e Entry) confirmedBy(report Report) bool {
 	return e.Revision > 0 && report.Revision == e.Revision
 }
 
-// unknown says whether there is a name of which nobody knows what the cluster holds.
-func (e Entry) unknown() bool {
+// Unknown says whether there is a name of which nobody knows what the cluster holds.
+func (e Entry) Unknown() bool {
 	for _, granted := range e.Granted {
 		if granted == Unknown {
 			return true

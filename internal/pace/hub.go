@@ -37,6 +37,10 @@ const (
 	FirstLookInterval = 250 * time.Millisecond
 	// LeaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one late.
 	LeaseDuration = 3 * LookInterval
+	// EventPatience is how long a FederatedQuota may wait for clusters before an event tells of it.
+	EventPatience = 5 * time.Second
+	// MoveEventInterval is the least time between two events about limits that do not come to rest.
+	MoveEventInterval = 10 * time.Second
 	// Connecting is how long raises wait for the first connection to a Cluster, and Looking for the first look at what a connected
 	// member holds, both since this hub manager leads.
 	Connecting = 5 * time.Second

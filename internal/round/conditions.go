@@ -16,8 +16,8 @@ import (
 
 // Conditions returns all conditions of the round: Ready first, the others only while they are true.
 func (d *Decision) Conditions() []metav1.Condition {
-	abnormal := d.abnormal()
-	ready := d.ready(len(abnormal) > 0)
+	notes := d.notes()
+	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return c.Type != quotav1alpha1.ConditionDraining }))
 	conditions := []metav1.Condition{ready}
 	switch ready.Reason {
 	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict, quotav1alpha1.ReasonNoClusters:
@@ -25,19 +25,20 @@ func (d *Decision) Conditions() []metav1.Condition {
 	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded, quotav1alpha1.ReasonRemoving:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
 	}
-	return append(conditions, abnormal...)
+	return append(conditions, notes...)
 }
 
 func yes(condition, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// ready returns the summary.
-func (d *Decision) ready(abnormal bool) metav1.Condition {
+// ready returns the summary: whether the budget is kept and every child enforces a share of this spec. That a limit moves, or that
+// usage drains, is no reason not to be ready.
+func (d *Decision) ready(degraded bool) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 	}
-	in, waiting := d.round.in, d.unsettled()
+	in, waiting := d.round.in, d.waiting()
 	switch {
 	case in.Removing:
 		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
@@ -46,24 +47,24 @@ func (d *Decision) ready(abnormal bool) metav1.Condition {
 	case !in.selectsAny():
 		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster: label a Cluster so that "+
 			"spec.placement.clusterSelector matches it, or name one in spec.placement.clusters")
-	case abnormal && waiting != "":
+	case degraded && waiting != "":
 		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+waiting)
-	case abnormal:
+	case degraded:
 		return no(quotav1alpha1.ReasonDegraded, "See the other conditions")
 	case waiting != "":
 		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+waiting)
 	}
 	return metav1.Condition{
 		Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue,
-		Reason: quotav1alpha1.ReasonSettled, Message: "Every cluster enforces its target",
+		Reason: quotav1alpha1.ReasonEnforced, Message: "Every cluster enforces a share of this spec",
 	}
 }
 
-// unsettled names the children that are not settled, each with its state, and those without an entry that nothing is decided before.
-func (d *Decision) unsettled() string {
+// waiting names the children that are waited for, each with its state, and those without an entry that nothing is decided before.
+func (d *Decision) waiting() string {
 	var names []string
-	for _, v := range d.Verdicts {
-		if v.State != "" && v.State != quotav1alpha1.ClusterSettled {
+	for i, v := range d.Verdicts {
+		if v.State != "" && !d.enforces(d.round.children[i], v.State) {
 			names = append(names, fmt.Sprintf("%s (%s)", v.Name, v.State))
 		}
 	}
@@ -73,6 +74,30 @@ func (d *Decision) unsettled() string {
 		}
 	}
 	return Abbreviated(names)
+}
+
+// enforces says whether a child enforces a share of this spec, or is none that has to.
+func (d *Decision) enforces(c *child, state quotav1alpha1.ClusterState) bool {
+	switch state {
+	case quotav1alpha1.ClusterSettled:
+		return true
+	case quotav1alpha1.ClusterLeaving:
+		return !d.round.in.Removing
+	case quotav1alpha1.ClusterSettling, quotav1alpha1.ClusterDraining:
+		e, _ := d.Ledger.Entry(c.Name)
+		return c.Selected && !e.Unknown() && d.ofThisSpec(c, e)
+	}
+	return false
+}
+
+// ofThisSpec says whether what a child has in force was decided on this spec. Once all children had such a share, each goes on having
+// one while its limit moves. A first share is zero, until all have said what they use: it does not count.
+func (d *Decision) ofThisSpec(c *child, e ledger.Entry) bool {
+	inForce := c.report.Revision
+	if inForce == 0 || c.report.Hard.IsZero() && !e.Target.IsZero() {
+		return false
+	}
+	return d.round.in.Ready || inForce == e.Revision || d.SpecRevision > 0 && inForce >= d.SpecRevision
 }
 
 // ofStates are the conditions that are there while children are in a state.
@@ -88,8 +113,18 @@ var ofStates = []struct {
 	{quotav1alpha1.ClusterBreakGlass, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonReported},
 }
 
-// abnormal returns the conditions that are there only while they are true.
-func (d *Decision) abnormal() []metav1.Condition {
+// ConditionOf returns the condition that is there while a child is in a state, or "".
+func ConditionOf(state quotav1alpha1.ClusterState) string {
+	for _, kind := range ofStates {
+		if kind.state == state {
+			return kind.condition
+		}
+	}
+	return ""
+}
+
+// notes returns the conditions that are there only while they are true.
+func (d *Decision) notes() []metav1.Condition {
 	var conditions []metav1.Condition
 	for _, kind := range ofStates {
 		if names := d.inState(kind.state); names != "" {
@@ -113,12 +148,18 @@ func (d *Decision) abnormal() []metav1.Condition {
 	return conditions
 }
 
+// concerned says whether a child is one that the condition of its state is about. A child that was read is taken in by the next round:
+// that is not worth a condition, unless the ledger was lost or is rebuilt.
+func (d *Decision) concerned(c *child, state quotav1alpha1.ClusterState) bool {
+	return state != quotav1alpha1.ClusterUnread || !c.read() || d.round.learned == lost || d.round.learned == rebuilding
+}
+
 // inState names the children in a state, each with its message.
 func (d *Decision) inState(state quotav1alpha1.ClusterState) string {
 	var names []string
-	for _, v := range d.Verdicts {
+	for i, v := range d.Verdicts {
 		switch {
-		case v.State != state:
+		case v.State != state || !d.concerned(d.round.children[i], state):
 		case v.Why.Message == "":
 			names = append(names, v.Name)
 		default:
@@ -139,18 +180,16 @@ func (d *Decision) foreign() string {
 	return Abbreviated(names)
 }
 
-// debt says how much more is granted than the budget allows, and which children hold most above their target.
+// debt says how much more is granted than the budget allows, and which children hold most above their target. Where a child may hold
+// any amount no debt is known: the condition Rebuilding names that child.
 func (d *Decision) debt() string {
 	var parts []string
 	for _, name := range d.Ledger.Budget().Names() {
-		debt, much := d.Ledger.Debt(name), "an unknown amount"
-		if debt == 0 {
+		debt := d.Ledger.Debt(name)
+		if debt == 0 || debt == ledger.Unknown {
 			continue
 		}
-		if debt != ledger.Unknown {
-			much = d.quantity(name, debt)
-		}
-		part := fmt.Sprintf("%s of %s", much, name)
+		part := fmt.Sprintf("%s of %s", d.quantity(name, debt), name)
 		if holders := d.holders(name); len(holders) > 0 {
 			part += ", held by " + Abbreviated(holders)
 		}
@@ -178,11 +217,7 @@ func (d *Decision) holders(name corev1.ResourceName) []string {
 	for _, v := range d.Verdicts {
 		e, known := d.Ledger.Entry(v.Name)
 		if excess := e.Granted[name] - e.Target[name]; known && excess > 0 {
-			text := fmt.Sprintf("%s (%s)", v.Name, v.State)
-			if e.Granted[name] != ledger.Unknown {
-				text += " " + d.quantity(name, excess)
-			}
-			found = append(found, holder{text, excess})
+			found = append(found, holder{fmt.Sprintf("%s (%s) %s", v.Name, v.State, d.quantity(name, excess)), excess})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b holder) int { return cmp.Compare(b.excess, a.excess) })

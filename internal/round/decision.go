@@ -16,7 +16,7 @@ import (
 type Decision struct {
 	// Ledger is to be stored with one compare-and-swap, before anything is written to a child.
 	Ledger *ledger.Ledger
-	// SpecRevision is the ledger's counter when it was first decided on this spec.
+	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was.
 	SpecRevision int64
 	// Removed says that every child has confirmed what removal asks for.
 	Removed bool
@@ -90,7 +90,7 @@ func (o Order) Leaves() bool { return o == OrderTellRemoval || o == OrderRemove 
 func (r *Round) decision() *Decision {
 	d := &Decision{Ledger: r.ledger, SpecRevision: r.in.SpecRevision, Removed: r.removed(), round: r}
 	if d.SpecRevision == 0 && !r.in.halted() && len(r.unseen) == 0 {
-		d.SpecRevision = r.ledger.Revision()
+		d.SpecRevision = r.in.Revision + 1
 	}
 	for _, c := range r.children {
 		d.Verdicts = append(d.Verdicts, r.verdict(c))

@@ -25,8 +25,10 @@ type Input struct {
 	Formats corev1.ResourceList
 	// Revision is the ledger's counter as it was stored.
 	Revision int64
-	// SpecRevision is the ledger's counter when it was first decided on this spec, 0 if it never was.
+	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the last
+	// stored round has found every child to enforce a share of it.
 	SpecRevision int64
+	Ready        bool
 	// Newborn says that there cannot have been a ledger before the stored one.
 	Newborn bool
 	// Halted says why the spec cannot be acted on, or is empty. The ledger goes on following reports then, and decides nothing.

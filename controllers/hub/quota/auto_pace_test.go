@@ -116,7 +116,7 @@ admission: {mode: "Off"}`
 	revision := w.share("east").Spec.Revision
 	w.edit(strings.Replace(spec, "20Gi", "30G", 1))
 	w.settle()
-	if conditions := w.conditions(); !slices.Equal(conditions, []string{"Ready Settled"}) {
+	if conditions := w.conditions(); !slices.Equal(conditions, []string{"Ready Enforced"}) {
 		t.Errorf("%v", conditions)
 	}
 	after := w.share("east").Spec

@@ -16,7 +16,7 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 		set  func(w *world)
 		want string
 	}{
-		"settled":  {spec: weighted, want: "Ready Settled"},
+		"settled":  {spec: weighted, want: "Ready Enforced"},
 		"ignored":  {spec: weighted, set: func(w *world) { w.agents["east"].down = true }, want: "!Ready Degraded"},
 		"draining": {spec: weighted2, set: func(w *world) { w.agents["east"].uses(list("pods", "40")) }, want: "!Ready Degraded"},
 		"invalid":  {spec: `{hard: {count/typo: "1"}, placement: {clusterSelector: {}}, rebalance: {mode: Static}}`, want: "!Ready InvalidSpec"},

@@ -97,6 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	s.decide()
 	r.await(s)
+	r.memoryOf(fq.UID).told.begin(fq)
 	if s.decision.Removed {
 		r.forget(fq.UID)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
@@ -110,6 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.Revision > 0 }) {
 		r.memoryOf(fq.UID).newborn = false // a ledger that tells of nobody is one that was lost, from now on
 	}
+	r.announce(ctx, s)
 	r.dropGone(s)
 	r.measure(s)
 	return r.deliver(ctx, s)

@@ -1,82 +1,198 @@
 package quota
 
 import (
-	"cmp"
+	"context"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
-// ofStates are the conditions that are there while clusters are in a state.
-var ofStates = []struct {
-	state             quotav1alpha1.ClusterState
-	condition, reason string
-}{
-	{quotav1alpha1.ClusterUnread, quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread},
-	{quotav1alpha1.ClusterUnreachable, quotav1alpha1.ConditionUnreachable, quotav1alpha1.ReasonNotConnected},
-	{quotav1alpha1.ClusterNotReady, quotav1alpha1.ConditionMemberNotReady, quotav1alpha1.ReasonReported},
-	{quotav1alpha1.ClusterDraining, quotav1alpha1.ConditionDraining, quotav1alpha1.ReasonUsageAboveTarget},
-	{quotav1alpha1.ClusterStuck, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonReported},
-	{quotav1alpha1.ClusterBreakGlass, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonReported},
+// noteLimit keeps the note of an event within what the API server takes.
+const noteLimit = 1000
+
+// told is what events have told of a FederatedQuota: the reason of Ready, and the limits of clusters. A hub manager that was started
+// again takes what is stored for told.
+type told struct {
+	begun  bool
+	ready  string
+	limits map[string]amount.List
+	// since is when the limits began to be others than were told, zero while they are the same, and why is for what reasons they moved.
+	since time.Time
+	why   map[string]map[corev1.ResourceName]allocate.Reason
 }
 
-// affected returns whom a condition of a status concerns: names of clusters, or the message where that only lists them. It is empty for
-// conditions that are of the whole.
-func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) sets.Set[string] {
-	who := sets.New[string]()
-	switch c.Type {
-	case quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ConditionLedgerFull:
-		who.Insert(c.Message)
-	case quotav1alpha1.ConditionDebt:
-		for name, granted := range status.Granted {
-			if granted.Cmp(status.Hard[name]) <= 0 {
+// begin takes what is stored for told.
+func (t *told) begin(fq *quotav1alpha1.FederatedQuota) {
+	if t.begun {
+		return
+	}
+	t.begun, t.limits = true, map[string]amount.List{}
+	if ready := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionReady); ready != nil {
+		t.ready = ready.Reason
+	}
+	for i := range fq.Status.Clusters {
+		t.limits[string(fq.Status.Clusters[i].Name)] = entryOf(&fq.Status.Clusters[i]).Target
+	}
+}
+
+// announce writes the events of a round that is stored, but for those of announceNotes.
+func (r *Reconciler) announce(ctx context.Context, s *scope) {
+	t := &r.memoryOf(s.fq.UID).told
+	r.announceReady(ctx, s, t)
+	r.announceMoves(s, t)
+}
+
+// announceReady writes an event when the reason of Ready is another one than was told. Waiting shorter than a few seconds is no news.
+func (r *Reconciler) announceReady(ctx context.Context, s *scope, t *told) {
+	ready := apimeta.FindStatusCondition(s.fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	if ready == nil || ready.Reason == t.ready {
+		return
+	}
+	if ready.Reason == quotav1alpha1.ReasonSettling && s.now.Sub(ready.LastTransitionTime.Time) < pace.EventPatience {
+		return
+	}
+	t.ready = ready.Reason
+	kind := corev1.EventTypeWarning
+	if ready.Reason == quotav1alpha1.ReasonEnforced || ready.Reason == quotav1alpha1.ReasonSettling || ready.Reason == quotav1alpha1.ReasonRemoving {
+		kind = corev1.EventTypeNormal
+	}
+	ctrl.LoggerFrom(ctx).Info("Ready changed", "status", ready.Status, "reason", ready.Reason, "message", ready.Message)
+	r.Recorder.Eventf(s.fq, nil, kind, ready.Reason, "Reconcile", "%s", write.Truncated(ready.Message, noteLimit))
+}
+
+// announceMoves writes one event for a move once it has come to rest, and one now and then while limits do not.
+func (r *Reconciler) announceMoves(s *scope, t *told) {
+	moves := movesOf(s, t)
+	switch {
+	case moves == "":
+		t.since = time.Time{}
+		return
+	case t.since.IsZero():
+		t.since = s.now
+	}
+	if totals := &s.decision.Totals; totals.Settled < totals.Selected && s.now.Sub(t.since) < pace.MoveEventInterval {
+		return
+	}
+	t.since, t.why, t.limits = time.Time{}, nil, map[string]amount.List{}
+	for _, m := range s.members {
+		e, _ := s.decision.Ledger.Entry(m.Name)
+		t.limits[m.Name] = e.Target
+	}
+	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", write.Truncated(moves, noteLimit))
+}
+
+// movesOf says which limits are others than were told: "requests.cpu: east 5 → 9 (Need), west 10 → 6 (Surplus); pods: …".
+func movesOf(s *scope, t *told) string {
+	byName := map[corev1.ResourceName][]string{}
+	for _, m := range s.members {
+		if m.verdict == nil || m.verdict.State == "" {
+			continue
+		}
+		t.note(m.verdict)
+		e, _ := s.decision.Ledger.Entry(m.Name)
+		for name, target := range e.Target {
+			before := t.limits[m.Name][name]
+			if before == target {
 				continue
 			}
-			for _, h := range holders(status, name) {
-				who.Insert(string(h.cluster.Name))
+			text := fmt.Sprintf("%s %s → %s", m.Name, quantity(s, name, before), quantity(s, name, target))
+			if why := t.why[m.Name][name]; why != "" {
+				text += fmt.Sprintf(" (%s)", why)
 			}
+			byName[name] = append(byName[name], text)
 		}
 	}
-	for _, kind := range ofStates {
-		for i := range status.Clusters {
-			if kind.condition == c.Type && kind.state == status.Clusters[i].State {
-				who.Insert(string(status.Clusters[i].Name))
-			}
-		}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		parts = append(parts, fmt.Sprintf("%s: %s", name, round.Abbreviated(byName[name])))
 	}
-	return who
+	return strings.Join(parts, "; ")
 }
 
-// holder is a cluster that was granted more than its target, Unknown if it may hold any amount.
-type holder struct {
-	cluster *quotav1alpha1.ClusterStatus
-	excess  int64
+// note remembers for which reasons limits moved since they were told.
+func (t *told) note(v *round.Verdict) {
+	if len(v.Reasons) == 0 || !v.Decided {
+		return
+	}
+	if t.why == nil {
+		t.why = map[string]map[corev1.ResourceName]allocate.Reason{}
+	}
+	if t.why[v.Name] == nil {
+		t.why[v.Name] = map[corev1.ResourceName]allocate.Reason{}
+	}
+	maps.Copy(t.why[v.Name], v.Reasons)
 }
 
-// holders returns the clusters that hold more of name than their target, those with most first.
-func holders(status *quotav1alpha1.FederatedQuotaStatus, name corev1.ResourceName) []holder {
-	var found []holder
-	in := func(list corev1.ResourceList) int64 {
-		return amount.Saturate(corev1.ResourceList{name: list[name]}, amount.Up)[name]
+// quantity returns an amount as people write it.
+func quantity(s *scope, name corev1.ResourceName, value int64) string {
+	q := amount.ToQuantity(name, value, s.fq.Spec.Hard[name].Format)
+	return q.String()
+}
+
+// announceNotes logs and writes an event for each condition beside Ready that has come, or concerns other clusters. Reconciling and
+// Stalled say what Ready says.
+func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus) {
+	summaries := sets.New(quotav1alpha1.ConditionReady, quotav1alpha1.ConditionReconciling, quotav1alpha1.ConditionStalled)
+	for _, c := range fq.Status.Conditions {
+		was := apimeta.FindStatusCondition(before.Conditions, c.Type)
+		if summaries.Has(c.Type) || was != nil && affected(before, *was).Equal(affected(&fq.Status, c)) {
+			continue
+		}
+		kind := corev1.EventTypeWarning
+		if c.Type == quotav1alpha1.ConditionDraining {
+			kind = corev1.EventTypeNormal
+		}
+		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "reason", c.Reason, "message", c.Message)
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", write.Truncated(c.Type+": "+c.Message, noteLimit))
+	}
+}
+
+// affected returns whom a condition concerns: names of clusters, or the message where that only lists them.
+func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) sets.Set[string] {
+	names := sets.New[string]()
+	switch c.Type {
+	case quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ConditionLedgerFull:
+		return names.Insert(c.Message)
+	case quotav1alpha1.ConditionDebt:
+		return indebted(status)
 	}
 	for i := range status.Clusters {
-		h := holder{cluster: &status.Clusters[i]}
-		if h.cluster.Target == nil {
-			continue // it holds just that
-		}
-		if h.excess = in(h.cluster.Granted); h.excess != ledger.Unknown {
-			h.excess -= in(h.cluster.Target)
-		}
-		if h.excess > 0 {
-			found = append(found, h)
+		if round.ConditionOf(status.Clusters[i].State) == c.Type {
+			names.Insert(string(status.Clusters[i].Name))
 		}
 	}
-	slices.SortStableFunc(found, func(a, b holder) int { return cmp.Compare(b.excess, a.excess) })
-	return found
+	return names
+}
+
+// indebted returns the clusters that hold more than their target of a resource of which more is granted than the budget allows.
+func indebted(status *quotav1alpha1.FederatedQuotaStatus) sets.Set[string] {
+	names := sets.New[string]()
+	for name, granted := range status.Granted {
+		if granted.Cmp(status.Hard[name]) <= 0 {
+			continue
+		}
+		for i := range status.Clusters {
+			c := &status.Clusters[i]
+			held, target := c.Granted[name], c.Target[name]
+			if c.Target != nil && held.Cmp(target) > 0 {
+				names.Insert(string(c.Name))
+			}
+		}
+	}
+	return names
 }

@@ -124,7 +124,7 @@ func (w *world) live(crash int, applied bool) int {
 	w.edit(weighted2)
 	w.survive(&crashed)
 	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	return writes
 }
 
@@ -182,8 +182,8 @@ rebalance: {mode: Static}`)
 	w.agents["west"].down = true
 	w.written()
 	w.round()
-	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
-	if got, want := w.message("Debt"), "More is granted than the budget allows, so nobody is raised: an unknown amount of pods, held by east (Unread), west (Unread)"; got != want {
+	w.wantConditions("!Ready Degraded", "Rebuilding Unread", "Reconciling Degraded")
+	if got, want := w.message("Rebuilding"), "east, west"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for range 4 {
@@ -206,7 +206,7 @@ rebalance: {mode: Static}`)
 		}
 	}
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 }
 
 func TestWipedStatus(t *testing.T) {
@@ -281,7 +281,7 @@ func TestWipedStatusOfAnUnreachableMember(t *testing.T) {
 	w.edit(eastFirst)
 	w.restart()
 	w.settle()
-	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
+	w.wantConditions("!Ready Degraded", "Rebuilding Unread", "Reconciling Degraded")
 	if total := w.total("pods"); total > 30 {
 		t.Errorf("members have %d pods of 30", total)
 	}
@@ -303,7 +303,7 @@ func TestWipedStatusOfAMemberThatLeaves(t *testing.T) {
 	if total := w.total("pods"); total > 30 {
 		t.Errorf("members have %d pods of 30", total)
 	}
-	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
+	w.wantConditions("!Ready Degraded", "Rebuilding Unread", "Reconciling Degraded")
 	w.members.byName["west"].err = nil
 	w.settle()
 	w.wantLedger("east 30/30 Settled")

@@ -45,7 +45,7 @@ func TestTooManyNames(t *testing.T) {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	w.settle()
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	hard := corev1.ResourceList{}
 	for i := range 32 {
 		hard[corev1.ResourceName(fmt.Sprintf("count/c%d.example.com", i))] = resource.MustParse("10")

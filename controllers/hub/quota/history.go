@@ -18,6 +18,8 @@ import (
 type memory struct {
 	// newborn says whether there was no ledger, neither before this hub manager met the FederatedQuota nor since.
 	newborn bool
+	// told is what events have told.
+	told told
 	// stored is when the status was written last.
 	stored time.Time
 	// series are the names of the budget that have some.

@@ -49,7 +49,7 @@ removal: {destroyed: [west]}`)
 	w.edit(weighted)
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	if w.share("north") == nil {
 		t.Error("the new cluster has no share")
 	}
@@ -89,7 +89,7 @@ func TestClusterIsRegisteredAgain(t *testing.T) {
 	w.register("west")
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	cluster := w.cluster("west")
 	if got := w.share("west").Annotations[quotav1alpha1.ClusterAnnotation]; got != string(cluster.UID) {
 		t.Errorf("the share is of Cluster %q, want %q", got, cluster.UID)
@@ -153,7 +153,7 @@ func TestTwoClustersOfOneServer(t *testing.T) {
 			w.edit(strings.Replace(weighted, "clusterSelector: {}", "clusters: [east, west]", 1))
 			w.settle()
 			w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
-			w.wantConditions("Ready Settled")
+			w.wantConditions("Ready Enforced")
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -41,6 +43,7 @@ func inputOf(fq *quotav1alpha1.FederatedQuota, around *surroundings) *round.Inpu
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
 		Budget: budgetOf(fq, halted), Formats: spec.Hard,
 		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Newborn: around.newborn,
+		Ready:  wasReady(fq),
 		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
 		Split:     splitOf(spec),
 		Admission: spec.Admission,
@@ -66,7 +69,13 @@ func wanted(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
 	return amount.Sub(amount.Saturate(spec.Hard, amount.Down), amount.Saturate(spec.Reserve, amount.Up))
 }
 
-// specRevisionOf returns the ledger's counter when it was first decided on the present spec, 0 if it never was.
+// wasReady says whether the last stored round has found every cluster to enforce a share of the present spec.
+func wasReady(fq *quotav1alpha1.FederatedQuota) bool {
+	ready := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == fq.Generation
+}
+
+// specRevisionOf returns the first revision that may have been decided on the present spec, 0 while nothing was.
 func specRevisionOf(fq *quotav1alpha1.FederatedQuota) int64 {
 	if fq.Status.ObservedGeneration != fq.Generation {
 		return 0

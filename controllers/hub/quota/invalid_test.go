@@ -53,7 +53,7 @@ func TestInvalidSpecKeepsTheLedger(t *testing.T) {
 			w.edit(weighted2)
 			w.settle()
 			w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
-			w.wantConditions("Ready Settled")
+			w.wantConditions("Ready Enforced")
 		})
 	}
 }

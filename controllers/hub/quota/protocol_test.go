@@ -82,7 +82,7 @@ func TestJoinProbesAtZeroAndRaises(t *testing.T) {
 	w.act()
 	w.round()
 	w.wantLedger("east 30/30 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	status := w.quota().Status
 	if status.Settled != "1/1" || status.Tightest != "pods: 4/30" {
 		t.Errorf("settled %q, tightest %q", status.Settled, status.Tightest)

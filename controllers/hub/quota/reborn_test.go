@@ -38,7 +38,7 @@ func TestLostLedgerOfADeselectedClusterThatIsAway(t *testing.T) {
 	w.restart()
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 0/9223372036854775807 Unread")
-	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "Rebuilding Unread", "Reconciling Degraded")
+	w.wantConditions("!Ready Degraded", "Rebuilding Unread", "Reconciling Degraded")
 	w.members.byName["west"].err = nil
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
@@ -195,7 +195,7 @@ func TestQuotaIsCreatedAgainWithOtherScopes(t *testing.T) {
 scopes: [BestEffort]`)
 	w.settle()
 	w.wantLedger("east 30/9223372036854775807 NotReady")
-	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "MemberNotReady Reported", "Reconciling Degraded")
+	w.wantConditions("!Ready Degraded", "MemberNotReady Reported", "Reconciling Degraded")
 	if got, want := w.message("MemberNotReady"), "east: its share has other scopes, which cannot be changed: delete QuotaShare "+w.namespace+"/compute there"; got != want {
 		t.Errorf("got %q", got)
 	}

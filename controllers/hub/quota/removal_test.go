@@ -32,11 +32,11 @@ func TestClusterLeaves(t *testing.T) {
 	w.edit(eastOnly)
 	w.settle()
 	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
-	w.wantConditions("!Ready Settling", "Reconciling Settling")
+	w.wantConditions("Ready Enforced")
 	w.agents["west"].uses(nil)
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	if w.share("west") != nil {
 		t.Error("the share of west is still there")
 	}
@@ -120,7 +120,7 @@ func TestClusterIsDestroyed(t *testing.T) {
 removal: {destroyed: [west]}`)
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 }
 
 // TestDestroyedAndStillThere has a cluster be declared destroyed that is there, with its share: it is not taken in again and again.
@@ -313,7 +313,7 @@ func TestReplacedQuotaIsCharged(t *testing.T) {
 	w.edit(weighted)
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 10/50 NotReady")
-	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "MemberNotReady Reported", "Reconciling Degraded")
+	w.wantConditions("!Ready Degraded", "MemberNotReady Reported", "Reconciling Degraded")
 }
 
 func TestWhatMembersReport(t *testing.T) {

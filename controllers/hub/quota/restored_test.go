@@ -180,7 +180,7 @@ func TestNotReadyBeforeClustersAreHeard(t *testing.T) {
 	w.hub.Stores.Look(t.Context(), everyone)
 	w.settle()
 	w.wantLedger("east 20/20 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 }
 
 // TestConnectionWithinARound has west be connected while a round reads east, to which west is one that cannot be read.

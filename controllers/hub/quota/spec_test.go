@@ -22,7 +22,7 @@ func TestNoClusters(t *testing.T) {
 	w.createNamespace("east", w.namespace)
 	w.join("east")
 	w.settle()
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 }
 
 func TestUnknownClusters(t *testing.T) {
@@ -81,7 +81,7 @@ func TestConflict(t *testing.T) {
 	w.must(servers[hubName].Update(t.Context(), older))
 	w.must(servers[hubName].Delete(t.Context(), older))
 	w.settle()
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
@@ -121,7 +121,7 @@ func TestBudgetCutBelowUsage(t *testing.T) {
 	w.agents["east"].uses(list("pods", "2"))
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 }
 
 func TestUsageFoundAtAdoption(t *testing.T) {
@@ -160,7 +160,7 @@ func TestResourceNamesComeAndGo(t *testing.T) {
 	}
 	w.agents["west"].down = false
 	w.settle()
-	w.wantConditions("Ready Settled")
+	w.wantConditions("Ready Enforced")
 	for _, c := range w.quota().Status.Clusters {
 		if _, ok := c.Granted["pods"]; ok {
 			t.Errorf("pods of %s are still granted", c.Name)

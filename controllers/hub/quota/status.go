@@ -7,9 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/write"
@@ -17,9 +15,6 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
-
-// noteLimit keeps the note of an event within what the API server takes.
-const noteLimit = 1000
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the round
 // was decided on. A status that differs in usage alone is written calmly.
@@ -39,7 +34,7 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	}
 	memory.stored = r.Clock.Now()
 	r.note(ctx, s)
-	r.announce(ctx, s.fq, stored)
+	r.announceNotes(ctx, s.fq, stored)
 	return nil
 }
 
@@ -129,20 +124,4 @@ func tightest(budget, used amount.List, formats corev1.ResourceList) string {
 		most, result = ratio, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String())
 	}
 	return result
-}
-
-// announce logs and writes an event for each condition that has changed its status or reason, or affects other clusters.
-func (r *Reconciler) announce(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus) {
-	for _, c := range fq.Status.Conditions {
-		was := apimeta.FindStatusCondition(before.Conditions, c.Type)
-		if was != nil && was.Status == c.Status && was.Reason == c.Reason && affected(before, *was).Equal(affected(&fq.Status, c)) {
-			continue
-		}
-		kind := corev1.EventTypeWarning
-		if c.Type == quotav1alpha1.ConditionReconciling || c.Reason == quotav1alpha1.ReasonSettled || c.Reason == quotav1alpha1.ReasonSettling {
-			kind = corev1.EventTypeNormal
-		}
-		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason)
-		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", write.Truncated(c.Type+": "+c.Message, noteLimit))
-	}
 }
