@@ -18,9 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/member"
+	"github.com/fedquota/fedquota/controllers/member/canary"
+	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/member/share"
+	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
 	"github.com/fedquota/fedquota/internal/demand"
-	webhooks "github.com/fedquota/fedquota/webhooks/member"
 )
 
 // newAgentCommand returns the command that runs the agent.
@@ -49,44 +51,44 @@ func newAgentCommand() *cobra.Command {
 
 // setUpAgent adds the controllers and the webhook of the agent to the manager.
 func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *webhookOptions) error {
-	canary := member.NewCanary(mgr.GetClient(), clock.RealClock{}, namespace)
-	if err := canary.SetupWithManager(mgr); err != nil {
+	quotaCanary := canary.NewCanary(mgr.GetClient(), clock.RealClock{}, namespace)
+	if err := quotaCanary.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the canary: %w", err)
 	}
-	if err := mgr.Add(canary.Watchdog(mgr.GetAPIReader())); err != nil {
+	if err := mgr.Add(quotaCanary.Watchdog(mgr.GetAPIReader())); err != nil {
 		return fmt.Errorf("setting up the watch over the store: %w", err)
 	}
-	needs := &member.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook(), Replica: string(uuid.NewUUID())}
+	needs := &memberdemand.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook(), Replica: string(uuid.NewUUID())}
 	if err := setUpNamespaces(ctx, mgr, needs); err != nil {
 		return fmt.Errorf("setting up the watch over namespaces with shares: %w", err)
 	}
-	shares := &member.ShareReconciler{
+	shares := &share.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
 		Clock:    clock.RealClock{},
 		Recorder: mgr.GetEventRecorder("fedquota-agent"),
-		Canary:   canary,
+		Canary:   quotaCanary,
 		Demand:   needs,
 	}
 	if err := shares.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the share controller: %w", err)
 	}
-	follower := &member.Follower{Demand: needs, Elected: mgr.Elected()}
+	follower := &memberdemand.Follower{Demand: needs, Elected: mgr.Elected()}
 	if err := follower.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the reports of a follower: %w", err)
 	}
-	return webhook.setUp(ctx, mgr, namespace, needs, func() bool { return canary.Verdict().Stuck })
+	return webhook.setUp(ctx, mgr, namespace, needs, func() bool { return quotaCanary.Verdict().Stuck })
 }
 
 // setUpNamespaces adds what learns of pods and workloads to the manager.
-func setUpNamespaces(ctx context.Context, mgr ctrl.Manager, needs *member.Demand) error {
+func setUpNamespaces(ctx context.Context, mgr ctrl.Manager, needs *memberdemand.Demand) error {
 	config := rest.CopyConfig(mgr.GetConfig())
 	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON, runtime.ContentTypeProtobuf
 	api, err := kubernetes.NewForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	namespaces := &member.Namespaces{Reader: mgr.GetClient(), Follow: func(namespace string) (func(), error) {
+	namespaces := &memberdemand.Namespaces{Reader: mgr.GetClient(), Follow: func(namespace string) (func(), error) {
 		return needs.Follow(ctx, api, namespace)
 	}}
 	return namespaces.SetupWithManager(mgr)
@@ -95,7 +97,7 @@ func setUpNamespaces(ctx context.Context, mgr ctrl.Manager, needs *member.Demand
 // agentObjects restricts what the agent caches.
 func agentObjects(namespace string) cache.Options {
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
-		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhooks.ConfigurationName)},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)},
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{namespace: {
 			FieldSelector: fields.OneTermEqualSelector("metadata.name", quotav1alpha1.HubLease),
 		}}},

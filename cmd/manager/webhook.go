@@ -12,8 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
-	"github.com/fedquota/fedquota/controllers/member"
-	webhooks "github.com/fedquota/fedquota/webhooks/member"
+	"github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
+	"github.com/fedquota/fedquota/webhooks/admission"
 )
 
 // webhookOptions are the flags of the agent's admission webhook.
@@ -22,7 +23,7 @@ type webhookOptions struct {
 	host string
 	url  string
 
-	certificate webhooks.Certificate
+	certificate webhookconfig.Certificate
 }
 
 // bind registers the flags.
@@ -59,7 +60,7 @@ func (o *webhookOptions) hosts(namespace string) ([]string, error) {
 }
 
 // setUp adds the webhook to the manager.
-func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace string, needs *member.Demand, stuck func() bool) error {
+func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace string, needs *demand.Demand, stuck func() bool) error {
 	if o.port == 0 {
 		return nil
 	}
@@ -72,19 +73,19 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	if err := mgr.Add(&o.certificate); err != nil {
 		return err
 	}
-	template, err := webhooks.NewTemplate(manifests.Manifests, namespace)
+	template, err := webhookconfig.NewTemplate(manifests.Manifests, namespace)
 	if err != nil {
 		return err
 	}
-	rules := &webhooks.ConfigurationReconciler{Client: mgr.GetClient(), Template: template, Certificate: &o.certificate, URL: o.url}
+	rules := &webhookconfig.Reconciler{Client: mgr.GetClient(), Template: template, Certificate: &o.certificate, URL: o.url}
 	if err := rules.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the rules of the webhook: %w", err)
 	}
-	gate := &webhooks.Gate{Clock: clock.RealClock{}, Book: needs.Book, Report: needs.Report, Live: mgr.GetAPIReader(), Stuck: stuck, Echo: webhooks.NewEcho(mgr.GetClient())}
-	needs.Asks = gate.Asks
+	gate := &admission.Gate{Clock: clock.RealClock{}, Book: needs.Book, Report: needs.Report, Live: mgr.GetAPIReader(), Stuck: stuck, Echo: admission.NewEcho(mgr.GetClient())}
+	needs.Pings = gate.Pings
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}
-	mgr.GetWebhookServer().Register(webhooks.Path, &webhooks.Handler{Gate: gate})
+	mgr.GetWebhookServer().Register(webhookconfig.Path, &admission.Handler{Gate: gate})
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/fedquota/fedquota/controllers/member"
+	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -32,7 +32,7 @@ func TestWebhookWithoutCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := webhookOptions{port: 9443}
-	if err := options.setUp(t.Context(), mgr, systemNamespace, &member.Demand{Book: demand.NewBook()}, func() bool { return false }); err != nil {
+	if err := options.setUp(t.Context(), mgr, systemNamespace, &memberdemand.Demand{Book: demand.NewBook()}, func() bool { return false }); err != nil {
 		t.Error(err)
 	}
 }

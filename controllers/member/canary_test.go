@@ -11,12 +11,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fedquota/fedquota/controllers/member"
+	"github.com/fedquota/fedquota/controllers/member/canary"
 )
 
 // aviary holds a canary, its clock, and the means of a quota controller.
 type aviary struct {
-	*member.Canary
+	*canary.Canary
 	t     *testing.T
 	clock *clocktesting.FakeClock
 	key   client.ObjectKey
@@ -32,7 +32,7 @@ func newAviaryIn(t *testing.T, namespace string) *aviary {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	return &aviary{
-		Canary: member.NewCanary(as(t, agent), clk, namespace), t: t, clock: clk,
+		Canary: canary.NewCanary(as(t, agent), clk, namespace), t: t, clock: clk,
 		key: client.ObjectKey{Namespace: namespace, Name: "fedquota-canary"},
 	}
 }
@@ -66,11 +66,11 @@ func (a *aviary) settle() *aviary {
 	a.round()
 	a.follow()
 	a.round()
-	a.wants(member.Verdict{Known: true})
+	a.wants(canary.Verdict{Known: true})
 	return a
 }
 
-func (a *aviary) wants(want member.Verdict) {
+func (a *aviary) wants(want canary.Verdict) {
 	a.t.Helper()
 	if got := a.Verdict(); got != want {
 		a.t.Fatalf("verdict %+v, want %+v", got, want)
@@ -92,14 +92,14 @@ func TestCanaryFollowed(t *testing.T) {
 	if wait := a.round(); wait != 10*time.Second {
 		t.Errorf("looks again after %s, want 10s", wait)
 	}
-	a.wants(member.Verdict{})
+	a.wants(canary.Verdict{})
 	a.round()
-	a.wants(member.Verdict{})
+	a.wants(canary.Verdict{})
 	a.follow()
 	if wait := a.round(); wait != 15*time.Second {
 		t.Errorf("changes the limit after %s, want 15s", wait)
 	}
-	a.wants(member.Verdict{Known: true})
+	a.wants(canary.Verdict{Known: true})
 	if !a.told() || a.told() {
 		t.Error("want one event for the verdict")
 	}
@@ -109,7 +109,7 @@ func TestCanaryFollowed(t *testing.T) {
 	if after := a.get(); after.Generation == before.Generation && after.Spec.Hard["quota.fedquota.io/canary"] == before.Spec.Hard["quota.fedquota.io/canary"] {
 		t.Error("the limit was not changed")
 	}
-	a.wants(member.Verdict{Known: true})
+	a.wants(canary.Verdict{Known: true})
 	if a.told() {
 		t.Error("told of a change although the verdict is the same")
 	}
@@ -124,10 +124,10 @@ func TestCanaryStuckAndRecovers(t *testing.T) {
 	if wait := a.round(); wait != time.Millisecond {
 		t.Errorf("judges after %s, want 1ms", wait)
 	}
-	a.wants(member.Verdict{Known: true})
+	a.wants(canary.Verdict{Known: true})
 	a.clock.Step(time.Millisecond)
 	a.round()
-	a.wants(member.Verdict{Known: true, Stuck: true})
+	a.wants(canary.Verdict{Known: true, Stuck: true})
 	if !a.told() {
 		t.Error("not told of the change")
 	}
@@ -151,11 +151,11 @@ func TestCanaryStuckAndRecovers(t *testing.T) {
 	if limit.Value() != was.Value()+1 {
 		t.Errorf("limit %s after one more interval, was %s: want one write", limit.String(), was.String())
 	}
-	a.wants(member.Verdict{Known: true, Stuck: true})
+	a.wants(canary.Verdict{Known: true, Stuck: true})
 
 	a.follow()
 	a.round()
-	a.wants(member.Verdict{Known: true})
+	a.wants(canary.Verdict{Known: true})
 	if !a.told() {
 		t.Error("not told that it recovered")
 	}
@@ -168,10 +168,10 @@ func TestCanaryRecreated(t *testing.T) {
 	a.get()
 	a.clock.Step(10 * time.Second)
 	a.round()
-	a.wants(member.Verdict{Known: true, Stuck: true})
+	a.wants(canary.Verdict{Known: true, Stuck: true})
 	a.follow()
 	a.round()
-	a.wants(member.Verdict{Known: true})
+	a.wants(canary.Verdict{Known: true})
 }
 
 // TestCanaryOfAnotherLife shows that an agreement of spec and status from before a start proves nothing.
@@ -179,12 +179,12 @@ func TestCanaryOfAnotherLife(t *testing.T) {
 	first := newAviary(t).settle()
 	a := newAviaryIn(t, first.key.Namespace)
 	a.round()
-	a.wants(member.Verdict{})
+	a.wants(canary.Verdict{})
 	a.round()
-	a.wants(member.Verdict{})
+	a.wants(canary.Verdict{})
 	a.clock.Step(10 * time.Second)
 	a.round()
-	a.wants(member.Verdict{Known: true, Stuck: true})
+	a.wants(canary.Verdict{Known: true, Stuck: true})
 }
 
 // TestCanaryStaleRead shows that a version from before the last change is not taken for the quota controller's answer.
@@ -196,7 +196,7 @@ func TestCanaryStaleRead(t *testing.T) {
 	a.Client = frozen(as(t, agent), stale)
 	a.clock.Step(10 * time.Second)
 	a.round()
-	a.wants(member.Verdict{Known: true, Stuck: true})
+	a.wants(canary.Verdict{Known: true, Stuck: true})
 }
 
 // TestCanaryEditedByHand shows that a limit that somebody sets back does not make the quota controller seem stuck for ever.
@@ -210,7 +210,7 @@ func TestCanaryEditedByHand(t *testing.T) {
 	a.round()
 	a.follow()
 	a.round()
-	a.wants(member.Verdict{Known: true})
+	a.wants(canary.Verdict{Known: true})
 }
 
 // TestCanaryUnguarded takes a policy's binding away, as an administrator of the cluster can.
@@ -235,7 +235,7 @@ func TestCanaryUnguarded(t *testing.T) {
 				a.round()
 				return a.Verdict().Unguarded
 			})
-			a.wants(member.Verdict{Known: true})
+			a.wants(canary.Verdict{Known: true})
 		})
 	}
 }
@@ -246,7 +246,7 @@ func TestCanaryCannotTell(t *testing.T) {
 	if _, err := a.Reconcile(t.Context(), ctrl.Request{NamespacedName: a.key}); err == nil {
 		t.Error("want an error")
 	}
-	a.wants(member.Verdict{})
+	a.wants(canary.Verdict{})
 }
 
 // unbind deletes the binding of a policy, and returns what creates it again.

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/member"
+	"github.com/fedquota/fedquota/controllers/member/canary"
 )
 
 // TestStatusConflict shows that a report decided on an old version of the share is not written.
@@ -76,7 +76,7 @@ func TestRestarts(t *testing.T) {
 
 func TestWaitsForTheFirstVerdict(t *testing.T) {
 	w := newWorld(t)
-	w.agent.Canary = member.NewCanary(as(t, agent), w.clock, w.canary.key.Namespace)
+	w.agent.Canary = canary.NewCanary(as(t, agent), w.clock, w.canary.key.Namespace)
 	w.share(1, "pods", "10")
 	w.reconcile()
 	if err := w.hub.Get(t.Context(), w.key, &corev1.ResourceQuota{}); !apierrors.IsNotFound(err) {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/member"
+	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 )
@@ -29,8 +29,8 @@ import (
 func TestNamespaces(t *testing.T) {
 	w, elsewhere := newWorld(t), newNamespace(t)
 	api := agentsAPI(t)
-	d := &member.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
-	namespaces := &member.Namespaces{Reader: as(t, agent), Follow: func(namespace string) (func(), error) {
+	d := &memberdemand.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
+	namespaces := &memberdemand.Namespaces{Reader: as(t, agent), Follow: func(namespace string) (func(), error) {
 		return d.Follow(t.Context(), api, namespace)
 	}}
 	reconcile := func() {
@@ -76,7 +76,7 @@ func TestNamespaces(t *testing.T) {
 // TestLimitRanges has the book know what a LimitRange gives to pods, as long as there is one, by the rights of the agent.
 func TestLimitRanges(t *testing.T) {
 	namespace := newNamespace(t)
-	d := &member.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
+	d := &memberdemand.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
 	must(t, as(t, admin).Create(t.Context(), statefulSet(namespace, "db", 3)))
 	stop, err := d.Follow(t.Context(), agentsAPI(t), namespace)
 	must(t, err)
@@ -112,7 +112,7 @@ func testWorkloadsComeLast(t *testing.T, slow string) {
 	db := statefulSet("team", "db", 3)
 	db.UID = "db"
 	api := slowLists{Clientset: fake.NewClientset(db, limitRange("team", "2")), slow: slow, listed: make(chan struct{})}
-	d := &member.Demand{Client: noShares{}, Clock: clock.RealClock{}, Book: demand.NewBook()}
+	d := &memberdemand.Demand{Client: noShares{}, Clock: clock.RealClock{}, Book: demand.NewBook()}
 	stop, err := d.Follow(t.Context(), api, "team")
 	must(t, err)
 	defer stop()

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/member"
+	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -42,7 +42,7 @@ func testWorkloadIsWoken(t *testing.T, refused bool) {
 		Owner:     demand.Owner{Kind: "ReplicaSet", Name: set.Name, UID: set.UID},
 		Namespace: set.Namespace, Desired: 1, Template: &set.Spec.Template.Spec, RefusedBy: refusedBy,
 	}, w.clock.Now())
-	w.agent.Demand = &member.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
+	w.agent.Demand = &memberdemand.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
 	version := set.ResourceVersion
 	wantWoken := func(when string, want bool) {
 		t.Helper()
@@ -94,7 +94,7 @@ func TestWakingOfEachKind(t *testing.T) {
 				Owner:     demand.Owner{Kind: kind, Name: "web", UID: workload.GetUID()},
 				Namespace: w.key.Namespace, Desired: 1, Template: &template.Spec, RefusedBy: w.key.Name,
 			}, w.clock.Now())
-			w.agent.Demand = &member.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
+			w.agent.Demand = &memberdemand.Demand{Client: as(t, agent), Clock: w.clock, Book: book}
 			w.clock.Step(time.Minute)
 			w.reconcile()
 			must(t, w.hub.Get(t.Context(), client.ObjectKeyFromObject(workload), workload))

@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/member"
+	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/member/share"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -25,7 +26,7 @@ type world struct {
 	t      *testing.T
 	clock  *clocktesting.FakeClock
 	canary *aviary
-	agent  *member.ShareReconciler
+	agent  *share.Reconciler
 	hub    client.Client
 	key    client.ObjectKey
 }
@@ -40,10 +41,10 @@ func newWorld(t *testing.T) *world {
 }
 
 // newAgent returns an agent that has just started.
-func (w *world) newAgent() *member.ShareReconciler {
-	return &member.ShareReconciler{
+func (w *world) newAgent() *share.Reconciler {
+	return &share.Reconciler{
 		Client: as(w.t, agent), Live: as(w.t, agent), Clock: w.clock, Recorder: events.NewFakeRecorder(100), Canary: w.canary.Canary,
-		Demand: &member.Demand{Client: as(w.t, agent), Clock: w.clock, Book: demand.NewBook()},
+		Demand: &memberdemand.Demand{Client: as(w.t, agent), Clock: w.clock, Book: demand.NewBook()},
 	}
 }
 

@@ -15,8 +15,8 @@ manifests: $(TOOLS) ## Generate the CRDs, the roles of the hub manager and of th
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
 	sed -i -E 's/( pattern: ).*numkMGTPE.*/\1$(QUANTITY)/' config/crd/bases/*.yaml
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... output:rbac:dir=config/rbac/hub
-	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent paths=./controllers/member/... paths=./webhooks/member/... output:rbac:dir=config/rbac/agent
-	$(CONTROLLER_GEN) webhook paths=./webhooks/member/... output:webhook:dir=config/member/webhook
+	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent paths=./controllers/member/... paths=./webhooks/admission/... output:rbac:dir=config/rbac/agent
+	$(CONTROLLER_GEN) webhook paths=./webhooks/admission/... output:webhook:dir=config/member/webhook
 
 .PHONY: docs
 docs: $(TOOLS) ## Generate the API reference.

@@ -9,7 +9,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 const (
@@ -75,9 +75,9 @@ type namespace struct {
 	// present counts the pods of an owner that have not ended, active those of them that are not being deleted.
 	present, active map[types.UID]int64
 	unschedulable   map[types.UID]Pod
-	refusals        map[string]map[Owner]*refusal // by share
-	limitRanges     map[string]cost.Defaults      // what each of them gives
-	defaults        cost.Defaults                 // what they give together
+	refusals        map[string]map[Owner]*refusal   // by share
+	limitRanges     map[string]nativequota.Defaults // what each of them gives
+	defaults        nativequota.Defaults            // what they give together
 }
 
 // workload is a workload with what follows from its pods.
@@ -104,7 +104,7 @@ func (b *Book) namespace(name string) *namespace {
 		ns = &namespace{
 			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
-			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{}, limitRanges: map[string]cost.Defaults{},
+			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{}, limitRanges: map[string]nativequota.Defaults{},
 		}
 		b.namespaces[name] = ns
 	}

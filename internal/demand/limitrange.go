@@ -3,11 +3,11 @@ package demand
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // SetLimitRange notes what a LimitRange gives to containers now, and says whether that changes anything.
-func (b *Book) SetLimitRange(namespace, name string, gives cost.Defaults) bool {
+func (b *Book) SetLimitRange(namespace, name string, gives nativequota.Defaults) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	ns := b.namespace(namespace)
@@ -28,7 +28,7 @@ func (b *Book) DeleteLimitRange(namespace, name string) bool {
 // setDefaults brings the pods of all workloads up to date. If the defaults have changed, what was asked for by the old ones
 // counts no more, and room may help that did not.
 func (ns *namespace) setDefaults() bool {
-	var defaults cost.Defaults
+	var defaults nativequota.Defaults
 	for _, gives := range ns.limitRanges {
 		defaults = defaults.Max(gives)
 	}

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/cost"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // gives returns what a LimitRange gives to containers that request no CPU.
-func gives(cpu string) cost.Defaults {
-	return cost.Defaults{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
+func gives(cpu string) nativequota.Defaults {
+	return nativequota.Defaults{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
 }
 
 // silent returns a workload whose template says nothing of what its pods request.

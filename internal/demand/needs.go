@@ -7,7 +7,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -184,7 +184,7 @@ func (w *workload) unit(share *quotav1alpha1.QuotaShare) amount.List {
 	if w.pod == nil {
 		return nil
 	}
-	charge := cost.Charge{Resource: cost.Pods, Object: &corev1.Pod{Spec: *w.pod}}
+	charge := nativequota.Charge{Resource: nativequota.Pods, Object: &corev1.Pod{Spec: *w.pod}}
 	scopes := &corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	return amount.Saturate(charge.To(scopes, share.Spec.Hard), amount.Up)
 }

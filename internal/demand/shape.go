@@ -9,7 +9,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // Shape is what decides whether a node has room for a pod, as far as the pod alone tells.
@@ -36,7 +36,7 @@ func ShapeOf(spec *corev1.PodSpec) *Shape {
 
 // TrimPodSpec returns what of a pod's spec its cost, the scopes and its shape depend on.
 func TrimPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
-	trimmed := cost.TrimPodSpec(spec)
+	trimmed := nativequota.TrimPodSpec(spec)
 	trimmed.NodeSelector, trimmed.Affinity = spec.NodeSelector, spec.Affinity
 	trimmed.TopologySpreadConstraints = spec.TopologySpreadConstraints
 	// Every pod gets tolerations for a node that is away a while, which its template does not have.

@@ -10,7 +10,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/cost"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // TestNothingIsKept has namespaces come and go: a book that knows nothing of them any more keeps nothing of them.
@@ -36,7 +36,7 @@ func TestNothingIsKept(t *testing.T) {
 			b.SetPod(Pod{UID: "1", Namespace: share.Namespace, Ended: true}, now)
 		},
 		"a LimitRange": func(b *Book, share types.NamespacedName) {
-			b.SetLimitRange(share.Namespace, "limits", cost.Defaults{})
+			b.SetLimitRange(share.Namespace, "limits", nativequota.Defaults{})
 			b.DeleteLimitRange(share.Namespace, "limits")
 			b.DeleteLimitRange(share.Namespace, "limits")
 		},

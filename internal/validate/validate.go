@@ -18,6 +18,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // Spec returns what is wrong with a spec by itself.
@@ -72,7 +73,7 @@ func resources(path *field.Path, list corev1.ResourceList) field.ErrorList {
 	var problems field.ErrorList
 	for _, name := range names(list) {
 		q := list[name]
-		if problem := Name(name); problem != "" {
+		if problem := nativequota.Name(name); problem != "" {
 			problems = append(problems, field.Invalid(path.Key(string(name)), string(name), problem))
 			continue
 		}
@@ -94,7 +95,7 @@ const mostCounted = math.MaxInt64 / 1000
 // another name would be nothing, or "".
 func uncountable(name corev1.ResourceName, q resource.Quantity) string {
 	switch {
-	case !integer(name):
+	case !nativequota.Integer(name):
 		return vanishing(name, q)
 	case !whole(name, q):
 		return "must be a whole number"

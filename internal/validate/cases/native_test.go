@@ -19,6 +19,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/validate"
 	"github.com/fedquota/fedquota/internal/validate/cases"
 )
@@ -83,7 +84,7 @@ func countsNames(t *testing.T, c client.Client) {
 			quota.Spec.Hard[name] = resource.MustParse("1")
 		}
 		// Huge pages of no size are counted, and no pod can ask for them.
-		if validate.Name(name) == "" && !tc.Unknown || strings.Contains(string(name), "hugepages-") && !tc.Refused {
+		if nativequota.Name(name) == "" && !tc.Unknown || strings.Contains(string(name), "hugepages-") && !tc.Refused {
 			want = append(want, name)
 		}
 	}

@@ -1,0 +1,171 @@
+package demand
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
+)
+
+// TestPodOfTrimmed has the book learn of a pod in the cache what it would learn of the whole pod.
+func TestPodOfTrimmed(t *testing.T) {
+	since := metav1.NewTime(time.Unix(1000, 0))
+	condition := func(status corev1.ConditionStatus, reason string) corev1.PodCondition {
+		return corev1.PodCondition{Type: corev1.PodScheduled, Status: status, Reason: reason, LastTransitionTime: since, Message: "0/2 nodes"}
+	}
+	for name, tc := range map[string]struct {
+		conditions []corev1.PodCondition
+		waits      bool
+	}{
+		"new":                {},
+		"scheduled":          {conditions: []corev1.PodCondition{condition(corev1.ConditionTrue, "")}},
+		"no node has room":   {conditions: []corev1.PodCondition{{Type: corev1.PodReady}, condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true},
+		"waits for its gate": {conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonSchedulingGated)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web-1", UID: "1", OwnerReferences: []metav1.OwnerReference{{UID: "web", Controller: new(true)}}},
+				Spec: corev1.PodSpec{NodeSelector: map[string]string{"disk": "fast"}, Containers: []corev1.Container{{
+					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+				}}},
+				Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: tc.conditions},
+			}
+			want := podOf(pod)
+			if waits := !want.Unschedulable.IsZero(); waits != tc.waits {
+				t.Errorf("the pod waits for a node: %t", waits)
+			}
+			trimmed, err := trim(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, podOf(trimmed.(*corev1.Pod)), cmp.AllowUnexported(demand.Shape{})); diff != "" {
+				t.Errorf("whole pod (-), trimmed pod (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTemplatesWithLimits has a workload whose template sets limits alone lack what its pods will be charged.
+func TestTemplatesWithLimits(t *testing.T) {
+	limited := corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("2")}}
+	set := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "db", UID: "db"},
+		Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Resources: limited}},
+		}}},
+	}
+	share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "compute"}}
+	share.Spec.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse("10"), "limits.cpu": resource.MustParse("10")}
+	whole := set.DeepCopy()
+
+	trimmed, err := trim(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workload, _ := workloadOf(trimmed)
+	book := demand.NewBook()
+	book.SetWorkload(workload, time.Unix(1000, 0))
+	needs, _ := book.Demand(share, time.Unix(1010, 0))
+	got := demand.Total(needs)
+	if diff := cmp.Diff(amount.List{"requests.cpu": 6000, "limits.cpu": 6000}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(whole, set); diff != "" {
+		t.Errorf("the object itself was changed:\n%s", diff)
+	}
+}
+
+func TestJobPods(t *testing.T) {
+	condition := func(kind batchv1.JobConditionType, status corev1.ConditionStatus) []batchv1.JobCondition {
+		return []batchv1.JobCondition{{Type: kind, Status: status}}
+	}
+	for name, tc := range map[string]struct {
+		completions *int32
+		suspended   bool
+		managedBy   string
+		status      batchv1.JobStatus
+		want        int64
+	}{
+		"new":                              {completions: new(int32(5)), want: 3},
+		"almost complete":                  {completions: new(int32(5)), status: batchv1.JobStatus{Succeeded: 4}, want: 1},
+		"suspended":                        {completions: new(int32(5)), suspended: true},
+		"without completions":              {want: 3},
+		"without completions, one success": {status: batchv1.JobStatus{Succeeded: 1}},
+		"complete":                         {status: batchv1.JobStatus{Conditions: condition(batchv1.JobComplete, corev1.ConditionTrue)}},
+		"failed":                           {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailed, corev1.ConditionTrue)}},
+		"about to fail":                    {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionTrue)}},
+		"about to be complete":             {status: batchv1.JobStatus{Conditions: condition(batchv1.JobSuccessCriteriaMet, corev1.ConditionTrue)}},
+		"indexes that failed":              {completions: new(int32(9)), status: batchv1.JobStatus{Succeeded: 3, FailedIndexes: new("1,3-5")}, want: 2},
+		"no index that failed":             {completions: new(int32(9)), status: batchv1.JobStatus{Succeeded: 3, FailedIndexes: new("")}, want: 3},
+		"all indexes failed":               {completions: new(int32(9)), status: batchv1.JobStatus{FailedIndexes: new("0-8")}},
+		"of the Job controller":            {completions: new(int32(5)), managedBy: batchv1.JobControllerName, want: 3},
+		"of another controller":            {completions: new(int32(5)), managedBy: "kueue.x-k8s.io/multikueue"},
+		"not about to fail":                {status: batchv1.JobStatus{Conditions: condition(batchv1.JobFailureTarget, corev1.ConditionFalse)}, want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: new(int32(3)), Completions: tc.completions, Suspend: &tc.suspended}, Status: tc.status}
+			if tc.managedBy != "" {
+				job.Spec.ManagedBy = &tc.managedBy
+			}
+			trimmed, err := trim(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w, _ := workloadOf(trimmed); w.Desired != tc.want {
+				t.Errorf("got %d, want %d", w.Desired, tc.want)
+			}
+		})
+	}
+}
+
+// TestRefusedReplicaSets has a ReplicaSet count as refused by the quota that its controller says did it, and as blocked until its
+// controller says that it failed: what it says is why it failed first.
+func TestRefusedReplicaSets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		message string
+		status  corev1.ConditionStatus
+		want    string
+		blocked bool
+	}{
+		"by a quota": {
+			message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3`,
+			status:  corev1.ConditionTrue, want: "compute",
+		},
+		"by the webhook": {
+			message: `admission webhook "pods.fedquota.io" denied the request: exceeded quota: team.compute, requested: pods=1, used: pods=3, limited: pods=3; fleet: used pods=24 of 24`,
+			status:  corev1.ConditionTrue, want: "team.compute",
+		},
+		"by the fence": {
+			message: `resourcequotas "compute" is forbidden: ValidatingAdmissionPolicy 'fedquota-fence' with binding 'fedquota-fence' denied request: exceeded quota: the limit is being lowered`,
+			status:  corev1.ConditionTrue,
+		},
+		"by a quota, before":          {message: `pods "web-1" is forbidden: exceeded quota: compute, requested: pods=1`, status: corev1.ConditionFalse, blocked: true},
+		"by something else":           {message: `pods "web-1" is forbidden: violates PodSecurity`, status: corev1.ConditionTrue},
+		"before its quota is counted": {message: `pods "web-1" is forbidden: status unknown for quota: compute, resources: pods`, status: corev1.ConditionTrue},
+		"without its service account": {
+			message: `pods "web-" is forbidden: error looking up service account team/web: serviceaccount "web" not found`, status: corev1.ConditionTrue,
+		},
+		"without a request": {message: `pods "web-1" is forbidden: failed quota: compute: must specify requests.cpu for: web`, status: corev1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := &appsv1.ReplicaSet{Status: appsv1.ReplicaSetStatus{Conditions: []appsv1.ReplicaSetCondition{
+				{Type: appsv1.ReplicaSetReplicaFailure, Status: tc.status, Message: tc.message},
+			}}}
+			if w, _ := workloadOf(set); w.RefusedBy != tc.want || w.Blocked != tc.blocked {
+				t.Errorf("refused by %q, blocked: %t", w.RefusedBy, w.Blocked)
+			}
+		})
+	}
+	if w, _ := workloadOf(&appsv1.ReplicaSet{}); !w.Blocked {
+		t.Error("a new ReplicaSet is not about to make its pods")
+	}
+}

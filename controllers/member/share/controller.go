@@ -1,0 +1,246 @@
+// Package share holds the controller of the agent that makes a QuotaShare the limit of one native ResourceQuota, and reports what is in
+// force and used.
+package share
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/member/canary"
+	"github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+const (
+	// guardRetries is how often a lowering is tried again that the guard has refused, since usage rose meanwhile.
+	guardRetries = 4
+	// conflictDelay is how long caches are given to catch up with a write that this process or another has made.
+	conflictDelay = 10 * time.Millisecond
+	// workers is how many shares are looked at together: one whose requests take long does not hold up all others.
+	workers = 4
+	// lookInterval is how long a share goes without a look at the most: nothing tells of a status that somebody else has written,
+	// which the hub would act upon.
+	lookInterval = time.Minute
+	// jitter spreads these looks.
+	jitter = 0.2
+)
+
+// Reconciler keeps one managed ResourceQuota per QuotaShare: it enforces the share's limit, and reports what is in
+// force and used. It needs neither the hub nor any memory of its own.
+type Reconciler struct {
+	client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Clock paces reports.
+	Clock clock.PassiveClock
+	// Recorder writes events on QuotaShares.
+	Recorder events.EventRecorder
+	// Canary says whether the cluster's quota controller works, and guard and fence are in force.
+	Canary *canary.Canary
+	// Demand is what the cluster could use.
+	Demand *demand.Demand
+
+	reports sync.Map // of the time of the last report, by share
+}
+
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotashares,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotashares/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=resourcequotas/status,verbs=patch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	allShares := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
+		return r.shares(ctx)
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("share").
+		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
+			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, demand.StatementsChanged()))).
+		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
+		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
+		WatchesRawSource(r.Demand.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: write.Retries()}).
+		Complete(r)
+}
+
+func (r *Reconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
+	var list quotav1alpha1.QuotaShareList
+	if err := r.List(ctx, &list, opts...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaShares")
+		return nil
+	}
+	requests := make([]ctrl.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// Reconcile enforces a share and reports what is in force. A conflict is no error: a look at what was written meanwhile
+// follows.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcile(ctx, req)
+	switch {
+	case apierrors.IsConflict(err):
+		ctrl.LoggerFrom(ctx).V(1).Info("Reading again after a conflict", "conflict", err.Error())
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	default:
+		return result, nil
+	}
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	share := &quotav1alpha1.QuotaShare{}
+	if err := r.Get(ctx, req.NamespacedName, share); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.reports.Delete(req.NamespacedName)
+			r.Demand.Forget(req.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	quota, err := r.quotaOf(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !share.DeletionTimestamp.IsZero() {
+		return r.remove(ctx, share, quota)
+	}
+
+	verdict := r.Canary.Verdict()
+	if !verdict.Known {
+		return ctrl.Result{}, nil // the verdict wakes all shares
+	}
+	seen, err := r.act(ctx, share, quota, verdict)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	result, err := r.reportDemand(ctx, seen)
+	if err == nil && !expected(seen.enforceErr) {
+		err = seen.enforceErr
+	}
+	return sooner(result, wait.Jitter(lookInterval, jitter)), err
+}
+
+// reportDemand reports with what the cluster could use, and wakes those that there is room for.
+func (r *Reconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
+	seen.demand = r.Demand.See(seen.share)
+	result, err := r.report(ctx, seen)
+	if seen.demand.After > 0 {
+		result = sooner(result, seen.demand.After)
+	}
+	if atRevision(seen) {
+		r.Demand.Wake(ctx, seen.share, seen.quota)
+	}
+	return result, err
+}
+
+// sooner returns a result by which the next look comes after this time at the latest.
+func sooner(result ctrl.Result, after time.Duration) ctrl.Result {
+	if result.RequeueAfter == 0 || result.RequeueAfter > after {
+		result.RequeueAfter = after
+	}
+	return result
+}
+
+// act enforces a share, and returns all that its report is decided on.
+func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict canary.Verdict) (observation, error) {
+	seen := observation{share: share, quota: quota, stuck: verdict.Stuck, unguarded: verdict.Unguarded, now: r.Clock.Now()}
+	if verdict.Unguarded == "" {
+		seen.quota, seen.enforceErr = r.enforce(ctx, share, quota)
+	}
+	if apierrors.IsConflict(seen.enforceErr) || apierrors.IsAlreadyExists(seen.enforceErr) {
+		return seen, seen.enforceErr
+	}
+	var err error
+	seen.foreign, err = r.foreignQuotas(ctx, share)
+	return seen, err
+}
+
+// quotaOf returns the ResourceQuota of a share's name, or nil. It is read live, after the share: a report out of a cache
+// could be older than one that another agent has written since.
+func (r *Reconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*corev1.ResourceQuota, error) {
+	quota := &corev1.ResourceQuota{}
+	if err := r.Live.Get(ctx, key, quota); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return quota, nil
+}
+
+// enforce writes the share into its ResourceQuota where that differs, and returns the ResourceQuota as it is then.
+func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) (*corev1.ResourceQuota, error) {
+	if quota != nil && leftAlone(share, quota) {
+		return quota, nil
+	}
+	if quota == nil || !nativequota.IsManaged(quota) {
+		if err := r.stillThere(ctx, share); err != nil {
+			return quota, err
+		}
+	}
+	if quota == nil {
+		quota = newQuota(share)
+		return quota, r.Create(ctx, quota)
+	}
+	quota = quota.DeepCopy()
+	if err := r.enforceSpec(ctx, share, quota); err != nil {
+		return quota, err
+	}
+	patch, err := statusPatch(quota)
+	if patch == nil || err != nil {
+		return quota, err
+	}
+	return quota, r.Status().Patch(ctx, quota, patch)
+}
+
+// leftAlone says whether the share is not to change quota.
+func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
+	return !forShare(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
+}
+
+// enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
+// inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
+func (r *Reconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	for attempt := int64(0); ; attempt++ {
+		state := nativequota.StateOf(quota)
+		hard := state.Yield(state.Limits(share.Spec.Revision, share.Spec.Hard), attempt, guardRetries)
+		if state.Enforces(share.Spec.Revision, hard) {
+			return nil
+		}
+		patch, err := specPatch(quota, share.Spec.Revision, hard)
+		if err != nil {
+			return err
+		}
+		ctrl.LoggerFrom(ctx).Info("Enforcing the share", "revision", share.Spec.Revision, "hard", hard)
+		err = r.Patch(ctx, quota, patch)
+		if !apierrors.IsForbidden(err) || attempt == guardRetries {
+			return err
+		}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+			return fmt.Errorf("reading the ResourceQuota after the guard refused %v: %w", hard, err)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package share
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+// newQuota returns the managed ResourceQuota of a share that has none yet.
+func newQuota(share *quotav1alpha1.QuotaShare) *corev1.ResourceQuota {
+	return &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   share.Namespace,
+			Name:        share.Name,
+			Labels:      map[string]string{quotav1alpha1.ManagedLabel: "true"},
+			Annotations: map[string]string{quotav1alpha1.RevisionAnnotation: nativequota.FormatRevision(share.Spec.Revision)},
+		},
+		Spec: corev1.ResourceQuotaSpec{
+			Hard:          share.Spec.Hard,
+			Scopes:        share.Spec.Scopes,
+			ScopeSelector: share.Spec.ScopeSelector,
+		},
+	}
+}
+
+// specPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was released
+// is taken over with it, as it was read.
+func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
+	text := nativequota.FormatRevision(revision)
+	if nativequota.IsManaged(quota) && len(quota.Annotations) > 0 {
+		return whileManaged(quota,
+			write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text},
+			write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: hard})
+	}
+	return write.MergePatch(map[string]any{
+		"metadata": map[string]any{
+			"resourceVersion": quota.ResourceVersion,
+			"labels":          map[string]any{quotav1alpha1.ManagedLabel: "true"},
+			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil},
+		},
+		"spec": map[string]any{"hard": write.Replacing(quota.Spec.Hard, hard)},
+	})
+}
+
+// whileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since it was
+// read, and then neither guard nor fence judges what comes late.
+func whileManaged(quota *corev1.ResourceQuota, change ...write.Operation) (client.Patch, error) {
+	test := write.Operation{Op: "test", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel), Value: quota.Labels[quotav1alpha1.ManagedLabel]}
+	return write.JSONPatch(append([]write.Operation{test}, change...)...)
+}
+
+// statusPatch returns the patch that brings what was written in force, or nil if it is there.
+func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
+	hard := nativequota.StateOf(quota).Publish()
+	if quotav1.Equals(hard, quota.Status.Hard) {
+		return nil, nil
+	}
+	return whileManaged(quota, write.Operation{Op: "add", Path: write.Pointer("status", "hard"), Value: hard})
+}
+
+// releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it: the ledger
+// forgets the cluster, and a share may still be on its way. reported is the usage that the hub was told of last.
+func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (client.Patch, error) {
+	annotations := maps.Clone(quota.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	var change []write.Operation
+	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok {
+		change = append(change, write.Operation{Op: "test", Path: write.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text})
+	}
+	delete(annotations, quotav1alpha1.RevisionAnnotation)
+	annotations[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))
+	return whileManaged(quota, append(change,
+		write.Operation{Op: "remove", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
+		write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations"), Value: annotations},
+		write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: nativequota.StateOf(quota).Release(reported)})...)
+}

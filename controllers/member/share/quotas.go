@@ -1,0 +1,44 @@
+package share
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+// forShare says whether quota is, or may become, the managed ResourceQuota of the share: it is managed or was released, and
+// counts what the share counts.
+func forShare(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
+	return (nativequota.IsManaged(quota) || nativequota.IsReleased(quota)) && sameScopes(share, quota)
+}
+
+// sameScopes says whether quota has the scopes of the share, which it keeps for its lifetime.
+func sameScopes(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
+	return sets.New(share.Spec.Scopes...).Equal(sets.New(quota.Spec.Scopes...)) &&
+		equality.Semantic.DeepEqual(share.Spec.ScopeSelector, quota.Spec.ScopeSelector)
+}
+
+// foreignQuotas returns the names of the ResourceQuotas beside the share's that the agent does not manage, whatever they count: an API
+// server that has to repeat a write to one of them may admit what another one refused.
+func (r *Reconciler) foreignQuotas(ctx context.Context, share *quotav1alpha1.QuotaShare) ([]string, error) {
+	var list corev1.ResourceQuotaList
+	if err := r.List(ctx, &list, client.InNamespace(share.Namespace)); err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		quota := &list.Items[i]
+		if !nativequota.IsManaged(quota) && quota.Name != share.Name {
+			names = append(names, quota.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}

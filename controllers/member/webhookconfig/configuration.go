@@ -1,0 +1,222 @@
+// Package webhookconfig keeps the certificate of the agent's admission webhook, and the configuration by which API servers call it.
+package webhookconfig
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	"sigs.k8s.io/yaml"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+const (
+	// ConfigurationName is the name of the ValidatingWebhookConfiguration that the agent keeps.
+	ConfigurationName = "fedquota-agent"
+	// Path is where the webhook is served, as the markers of package admission say.
+	Path = "/admit"
+
+	// domain ends the names of all webhooks.
+	domain     = "fedquota.io"
+	fieldOwner = "fedquota-agent"
+)
+
+// Reconciler keeps the rules by which API servers call the webhook: those kinds that some share counts, in
+// those namespaces that have such a share, and nothing else.
+type Reconciler struct {
+	client.Client
+	// Template is the webhook that the markers of this package describe.
+	Template admissionregistrationv1.ValidatingWebhook
+	// Certificate is what API servers shall trust.
+	Certificate *Certificate
+	// URL is where API servers reach this process; the Service of the agent if empty.
+	URL string
+}
+
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=fedquota-agent,verbs=list;watch;patch
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	configuration := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request {
+		return []ctrl.Request{{NamespacedName: client.ObjectKey{Name: ConfigurationName}}}
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("webhook-configuration").
+		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
+		Watches(&quotav1alpha1.QuotaShare{}, configuration, builder.WithPredicates(
+			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }))).
+		WatchesRawSource(source.Channel(r.Certificate.Changes(), configuration)).
+		WithOptions(controller.Options{RateLimiter: write.Retries()}).
+		Complete(r)
+}
+
+// Reconcile writes the rules if they are not what the shares need.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	stored := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := r.Get(ctx, req.NamespacedName, stored); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err) // installed with the agent
+	}
+	if len(r.Certificate.Authority()) == 0 {
+		return ctrl.Result{}, nil // other replicas may serve with what is trusted; the certificate tells when there is one
+	}
+	var shares quotav1alpha1.QuotaShareList
+	if err := r.List(ctx, &shares); err != nil {
+		return ctrl.Result{}, err
+	}
+	wanted := r.webhooks(shares.Items)
+	if equality.Semantic.DeepEqual(stored.Webhooks, wanted) {
+		return ctrl.Result{}, nil
+	}
+	ctrl.LoggerFrom(ctx).Info("Writing the rules of the webhook", "webhooks", len(wanted))
+	patch := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
+		ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName},
+		Webhooks:   wanted,
+	}
+	data, err := applyPatch(patch)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.Patch(ctx, stored, data, client.ForceOwnership, client.FieldOwner(fieldOwner))
+}
+
+// webhooks returns one webhook per resource that some share counts, for the namespaces of those shares.
+func (r *Reconciler) webhooks(shares []quotav1alpha1.QuotaShare) []admissionregistrationv1.ValidatingWebhook {
+	namespaces := map[schema.GroupResource]sets.Set[string]{}
+	longest := map[schema.GroupResource]time.Duration{}
+	for i := range shares {
+		for _, resource := range countedBy(&shares[i]) {
+			if namespaces[resource] == nil {
+				namespaces[resource] = sets.New[string]()
+			}
+			namespaces[resource].Insert(shares[i].Namespace)
+			longest[resource] = max(longest[resource], pace.HoldOf(shares[i].Spec.Admission))
+		}
+	}
+	var webhooks []admissionregistrationv1.ValidatingWebhook
+	for resource, in := range namespaces {
+		webhooks = append(webhooks, r.webhook(resource, sets.List(in), longest[resource]))
+	}
+	slices.SortFunc(webhooks, func(a, b admissionregistrationv1.ValidatingWebhook) int { return cmp.Compare(a.Name, b.Name) })
+	return webhooks
+}
+
+// countedBy returns the resources whose requests a share may hold. A name that no resource can have is left out: API servers
+// would refuse the rules of all shares for it.
+func countedBy(share *quotav1alpha1.QuotaShare) []schema.GroupResource {
+	if share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !share.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	var resources []schema.GroupResource
+	for name := range share.Spec.Hard {
+		if resource, ok := nativequota.Resource(name); ok && len(validation.IsDNS1123Subdomain(webhookName(resource))) == 0 {
+			resources = append(resources, resource)
+		}
+	}
+	return resources
+}
+
+// webhookName returns the name of the webhook for a resource.
+func webhookName(resource schema.GroupResource) string { return resource.String() + "." + domain }
+
+// timeout returns how many seconds API servers wait for an answer, which takes as long as the longest hold, a moment more at
+// times. An agent that hangs delays every request for so long.
+func timeout(longest time.Duration) *int32 {
+	const margin, most = 2, 30 // most is what API servers take
+	return new(int32(min(math.Ceil(longest.Seconds())+margin, most)))
+}
+
+// webhook returns the webhook for one resource in some namespaces, whose requests are held so long at most.
+func (r *Reconciler) webhook(resource schema.GroupResource, namespaces []string, longest time.Duration) admissionregistrationv1.ValidatingWebhook {
+	webhook := *r.Template.DeepCopy()
+	webhook.Name = webhookName(resource)
+	webhook.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
+	}}}
+	webhook.ObjectSelector = &metav1.LabelSelector{}
+	webhook.TimeoutSeconds = timeout(longest)
+	webhook.Rules = rulesFor(r.Template.Rules, resource)
+	webhook.ClientConfig.CABundle = r.Certificate.Authority()
+	if r.URL != "" {
+		url := strings.TrimSuffix(r.URL, "/") + Path
+		webhook.ClientConfig.Service, webhook.ClientConfig.URL = nil, &url
+	}
+	return webhook
+}
+
+// rulesFor returns the rules for a resource: those of the template, or its creation.
+func rulesFor(template []admissionregistrationv1.RuleWithOperations, resource schema.GroupResource) []admissionregistrationv1.RuleWithOperations {
+	var rules []admissionregistrationv1.RuleWithOperations
+	for _, rule := range template {
+		bare, _, _ := strings.Cut(rule.Resources[0], "/")
+		if rule.APIGroups[0] == resource.Group && bare == resource.Resource {
+			rules = append(rules, *rule.DeepCopy())
+		}
+	}
+	if len(rules) == 0 {
+		rules = []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+			Rule: admissionregistrationv1.Rule{
+				APIGroups: []string{resource.Group}, APIVersions: []string{"*"}, Resources: []string{resource.Resource},
+			},
+		}}
+	}
+	for i := range rules {
+		scope := admissionregistrationv1.NamespacedScope
+		rules[i].Scope = &scope
+	}
+	return rules
+}
+
+// NewTemplate returns the webhook that controller-gen made of the markers: one, with the rules of all, behind the Service in
+// the agent's namespace.
+func NewTemplate(manifest []byte, namespace string) (admissionregistrationv1.ValidatingWebhook, error) {
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := yaml.UnmarshalStrict(manifest, configuration); err != nil {
+		return admissionregistrationv1.ValidatingWebhook{}, fmt.Errorf("reading the rules of the webhook: %w", err)
+	}
+	var template admissionregistrationv1.ValidatingWebhook
+	for i, webhook := range configuration.Webhooks {
+		if i > 0 {
+			webhook.Rules = append(template.Rules, webhook.Rules...)
+		}
+		template = webhook
+	}
+	if service := template.ClientConfig.Service; service != nil {
+		service.Namespace, service.Port = namespace, new(int32(443))
+	}
+	return template, nil
+}
+
+// applyPatch returns the server-side apply patch of an object.
+func applyPatch(object client.Object) (client.Patch, error) {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding an object: %w", err)
+	}
+	return client.RawPatch(types.ApplyPatchType, data), nil
+}

@@ -1,0 +1,33 @@
+package pace
+
+import (
+	"time"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// What a user feels of the agent.
+const (
+	// ReportInterval is the least time between two reports of a share that differ in usage alone.
+	ReportInterval = time.Second
+	// UrgentReportInterval is the least time between two reports of demand that there is no room for.
+	UrgentReportInterval = 20 * time.Millisecond
+	// CanaryInterval is how often the agent looks whether the quota controller works, and CanaryTimeout how long that may take to
+	// follow a change before it counts as stuck.
+	CanaryInterval = 15 * time.Second
+	CanaryTimeout  = 10 * time.Second
+	// EbbPatience is how long usage above a limit is given to fall before a release makes it the limit.
+	EbbPatience = 10 * time.Second
+	// PokeInterval is how long a workload that was woken has to make use of the room before it is woken again.
+	PokeInterval = 5 * time.Second
+	// HoldPause is how long no request is held for a share that was held for in vain.
+	HoldPause = 5 * time.Second
+)
+
+// HoldOf returns how long a request that does not fit may be held for a share.
+func HoldOf(admission quotav1alpha1.Admission) time.Duration {
+	if wait := admission.WaitMilliseconds; wait != nil {
+		return time.Duration(*wait) * time.Millisecond
+	}
+	return Hold
+}

@@ -1,0 +1,48 @@
+package admission
+
+import (
+	"context"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=fedquota-system,resources=leases,resourceNames=fedquota-hub-heartbeat,verbs=list;watch
+
+// Feed lets the gate see the shares and ResourceQuotas of the cluster, and the Lease of the hub: no other may be cached.
+func (g *Gate) Feed(ctx context.Context, informers cache.Informers) error {
+	if err := follow(ctx, informers, &quotav1alpha1.QuotaShare{}, g.SetShare, g.DeleteShare); err != nil {
+		return err
+	}
+	if err := follow(ctx, informers, &coordinationv1.Lease{}, g.SetLease, g.DeleteLease); err != nil {
+		return err
+	}
+	return follow(ctx, informers, &corev1.ResourceQuota{}, g.SetQuota, g.DeleteQuota)
+}
+
+// follow calls set for every object as it is and when it changes, and unset when it is gone.
+func follow[T client.Object](ctx context.Context, informers cache.Informers, kind T, set func(T), unset func(types.NamespacedName)) error {
+	informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { set(object.(T)) },
+		UpdateFunc: func(_, object any) { set(object.(T)) },
+		DeleteFunc: func(object any) {
+			if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+				object = gone.Obj
+			}
+			if last, ok := object.(T); ok {
+				unset(client.ObjectKeyFromObject(last))
+			}
+		},
+	})
+	return err
+}

@@ -1,0 +1,298 @@
+package admission
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+// Request is what the gate has to know of an admission request.
+type Request struct {
+	// Namespace of the request.
+	Namespace string
+	// Charge is what it adds to a quota.
+	Charge nativequota.Charge
+	// Owner is who asks.
+	Owner demand.Owner
+	// DryRun means that the request must have no effect.
+	DryRun bool
+}
+
+// Gate holds requests that do not fit until their limit is raised. It never admits: what it lets through is judged by the
+// native ResourceQuota. It is safe for concurrent use.
+type Gate struct {
+	// Clock measures how long requests wait.
+	Clock clock.Clock
+	// Book is told what does not fit.
+	Book *demand.Book
+	// Report is called when the demand of a share has changed. It must not block.
+	Report func(share types.NamespacedName)
+	// Live reads from the API server: nothing is denied on the word of a cache.
+	Live client.Reader
+	// Echo says whether the API server judges by the limits that are stored; without it that is taken for granted.
+	Echo func(ctx context.Context, share types.NamespacedName) bool
+	// Stuck says whether this replica has found that the quota controller does not work. One that does not lead never looks.
+	Stuck func() bool
+
+	hub   heartbeat
+	feed  sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
+	mutex sync.RWMutex
+	lanes map[string][]*lane // by namespace, sorted by name
+}
+
+// claim is what a request asks of one share.
+type claim struct {
+	*lane
+	asked  amount.List
+	list   corev1.ResourceList // the same, as native quota has it
+	waiter *waiter             // nil if it is not held
+}
+
+// Admit returns "" for a request that native quota shall judge, or why it is denied. It waits for a raise if need be.
+func (g *Gate) Admit(ctx context.Context, request Request) string {
+	now := g.Clock.Now()
+	request.Charge.Now = now
+	var room, lacks []claim
+	for _, l := range g.lanesOf(request.Namespace) {
+		asked, list := l.charge(request.Charge)
+		if len(asked) == 0 {
+			continue
+		}
+		c := claim{lane: l, asked: asked, list: list}
+		if l.enter(asked, now, request.DryRun) {
+			room = append(room, c)
+		} else {
+			lacks = append(lacks, c)
+		}
+	}
+	if denial := g.pass(ctx, request, lacks, now); denial != "" {
+		for _, c := range room {
+			if !request.DryRun {
+				c.giveBack(c.asked)
+			}
+		}
+		return denial
+	}
+	for _, c := range room {
+		if !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked) {
+			g.Report(c.key)
+		}
+		if c.unsettled(now) {
+			g.awaitEcho(ctx, c.lane)
+		}
+	}
+	return ""
+}
+
+// pass takes a request through the shares that have no room for it. It is held for none of them if one denies it anyway.
+func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now time.Time) string {
+	var asks []claim
+	for _, c := range lacks {
+		if request.DryRun || g.stuck(c.lane) || c.hopeless(c.asked) {
+			if denial := g.judge(ctx, c); denial != "" {
+				return denial
+			}
+			continue
+		}
+		asks = append(asks, c)
+	}
+	if len(asks) == 0 {
+		return ""
+	}
+	return g.hold(ctx, request, asks, now)
+}
+
+// hold tells all shares what the request asks for, so that they are raised at the same time, and waits for them.
+func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time.Time) string {
+	shape := shapeOf(request.Charge.Object)
+	for i := range asks {
+		c := &asks[i]
+		if g.Book.Hold(c.key, request.Owner, shape, c.asked, now) {
+			c.waiter = c.queue(c.asked, now)
+		}
+		g.Report(c.key)
+	}
+	denial := g.await(ctx, asks)
+	for _, c := range asks {
+		if denial != "" && c.waiter != nil && c.waiter.passed {
+			c.giveBack(c.asked)
+		}
+		g.Book.End(c.key, request.Owner, c.asked, denial == "", g.Clock.Now())
+		g.Report(c.key)
+	}
+	return denial
+}
+
+// await waits until there is room in all shares, or one denies the request. Those that it is not held for are judged first.
+func (g *Gate) await(ctx context.Context, asks []claim) (denial string) {
+	for _, c := range asks {
+		if c.waiter == nil && denial == "" {
+			denial = g.judge(ctx, c)
+		}
+	}
+	for _, c := range asks {
+		if c.waiter != nil && !g.wait(ctx, c, denial != "") && denial == "" {
+			denial = g.judge(ctx, c)
+		}
+	}
+	return denial
+}
+
+// shapeOf returns the shape of a pod, nil for any other object.
+func shapeOf(object any) *demand.Shape {
+	if pod, ok := object.(*corev1.Pod); ok {
+		return demand.ShapeOf(&pod.Spec)
+	}
+	return nil
+}
+
+// wait waits until there is room for the request in one share, unless it is denied already, and says whether there is.
+func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
+	if !denied {
+		timer := g.Clock.NewTimer(c.waiter.until.Sub(g.Clock.Now()))
+		defer timer.Stop()
+		select {
+		case <-c.waiter.fits:
+		case <-timer.C():
+		case <-ctx.Done():
+		}
+	}
+	fits := c.leave(c.waiter, g.Clock.Now())
+	if fits && !denied {
+		g.awaitEcho(ctx, c.lane)
+	}
+	return fits
+}
+
+// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. One that its client has given
+// up goes nowhere.
+func (g *Gate) judge(ctx context.Context, c claim) string {
+	if err := ctx.Err(); err != nil {
+		return err.Error()
+	}
+	if g.stuck(c.lane) {
+		return ""
+	}
+	quota := g.read(ctx, c.lane)
+	if !dependable(quota) || !counted(quota, c.list) {
+		return ""
+	}
+	share := c.shareNow()
+	if share == nil {
+		return ""
+	}
+	return denial(quota, share, c.list)
+}
+
+// Pings says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub that is there
+// answers.
+func (g *Gate) Pings(share types.NamespacedName) bool {
+	for _, l := range g.lanesOf(share.Namespace) {
+		if l.key == share {
+			return l.pingsNow()
+		}
+	}
+	return false
+}
+
+func (g *Gate) lanesOf(namespace string) []*lane {
+	g.mutex.RLock()
+	defer g.mutex.RUnlock()
+	return g.lanes[namespace]
+}
+
+// lane returns the lane of a share, which it makes if need be.
+func (g *Gate) lane(key types.NamespacedName) *lane {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	lanes := g.lanes[key.Namespace]
+	for _, l := range lanes {
+		if l.key == key {
+			return l
+		}
+	}
+	l := &lane{key: key, hub: &g.hub}
+	lanes = append(slices.Clone(lanes), l)
+	slices.SortFunc(lanes, func(a, b *lane) int { return cmp.Compare(a.key.Name, b.key.Name) })
+	if g.lanes == nil {
+		g.lanes = map[string][]*lane{}
+	}
+	g.lanes[key.Namespace] = lanes
+	return l
+}
+
+// SetShare notes a share as it is now.
+func (g *Gate) SetShare(share *quotav1alpha1.QuotaShare) {
+	g.feed.Lock()
+	defer g.feed.Unlock()
+	g.lane(client.ObjectKeyFromObject(share)).setShare(share, g.Clock.Now())
+}
+
+// SetLease notes the Lease of the hub as it is now.
+func (g *Gate) SetLease(lease *coordinationv1.Lease) {
+	g.hub.see(lease.Spec, g.Clock.Now())
+}
+
+// SetQuota notes a ResourceQuota as it is now: requests that it has room for go on.
+func (g *Gate) SetQuota(quota *corev1.ResourceQuota) {
+	key := client.ObjectKeyFromObject(quota)
+	if !nativequota.IsManaged(quota) {
+		g.DeleteQuota(key)
+		return
+	}
+	g.feed.Lock()
+	defer g.feed.Unlock()
+	g.lane(key).setQuota(quota, g.Clock.Now())
+}
+
+// DeleteShare strikes out a share.
+func (g *Gate) DeleteShare(key types.NamespacedName) {
+	g.unset(key, (*lane).deleteShare)
+}
+
+// DeleteLease strikes out the Lease of the hub.
+func (g *Gate) DeleteLease(types.NamespacedName) {
+	g.hub.see(coordinationv1.LeaseSpec{}, g.Clock.Now())
+}
+
+// DeleteQuota strikes out a ResourceQuota.
+func (g *Gate) DeleteQuota(key types.NamespacedName) {
+	g.unset(key, func(l *lane) { l.setQuota(nil, g.Clock.Now()) })
+}
+
+// unset takes something from a lane, and drops the lane if that was all it had: nobody tells again what it still has.
+func (g *Gate) unset(key types.NamespacedName, take func(*lane)) {
+	g.feed.Lock()
+	defer g.feed.Unlock()
+	for _, l := range g.lanesOf(key.Namespace) {
+		if l.key != key {
+			continue
+		}
+		if take(l); l.empty() {
+			g.drop(l)
+		}
+	}
+}
+
+func (g *Gate) drop(l *lane) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	lanes := slices.Clone(g.lanes[l.key.Namespace])
+	g.lanes[l.key.Namespace] = slices.DeleteFunc(lanes, func(other *lane) bool { return other == l })
+	if len(g.lanes[l.key.Namespace]) == 0 {
+		delete(g.lanes, l.key.Namespace)
+	}
+}

@@ -1,0 +1,134 @@
+package admission
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+// maxReview is the most bytes of a review: two objects of the size that API servers take at most, and what is around them.
+const maxReview = 7 << 20
+
+// maxOwner is the most bytes of who asks: it is remembered, and the API server bounds neither the name of a controller nor its UID.
+const maxOwner = 512
+
+// Handler answers the reviews of API servers by what the gate says. What it does not understand it leaves to native quota.
+type Handler struct {
+	// Gate holds requests that do not fit.
+	Gate *Gate
+}
+
+// ServeHTTP answers a review. It stands in the way of every request that fits: controller-runtime's handler, which takes
+// reviews of all versions, takes two thirds more of the processor for the same answer.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var review admissionv1.AdmissionReview
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReview)).Decode(&review); err != nil {
+		http.Error(w, "reading the AdmissionReview: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if review.Request == nil {
+		http.Error(w, "the AdmissionReview has no request", http.StatusBadRequest)
+		return
+	}
+	review.Response = h.answer(r.Context(), review.Request)
+	review.Response.UID = review.Request.UID
+	review.Request = nil
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review) // if this fails, the API server has gone
+}
+
+// answer answers one admission request.
+func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	request, err := read(review)
+	if err != nil {
+		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()}}
+	}
+	review.Object.Raw, review.OldObject.Raw = nil, nil // they may be large, and the request be held
+	message := h.Gate.Admit(ctx, request)
+	if message == "" {
+		return &admissionv1.AdmissionResponse{Allowed: true}
+	}
+	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
+		Status:  metav1.StatusFailure,
+		Code:    http.StatusForbidden,
+		Reason:  metav1.StatusReasonForbidden,
+		Message: message,
+		Details: &metav1.StatusDetails{Name: review.Name, Group: review.Resource.Group, Kind: review.Resource.Resource},
+	}}
+}
+
+// read returns what the gate has to know of an admission request.
+func read(review *admissionv1.AdmissionRequest) (Request, error) {
+	resource := schema.GroupResource{Group: review.Resource.Group, Resource: review.Resource.Resource}
+	request := Request{
+		Namespace: review.Namespace,
+		Charge:    nativequota.Charge{Resource: resource},
+		DryRun:    review.DryRun != nil && *review.DryRun,
+	}
+	object, err := decode(resource, review.Operation, review.Object.Raw)
+	if err != nil {
+		return Request{}, err
+	}
+	request.Charge.Object = object
+	request.Owner = bounded(ownerOf(review, object))
+	if review.Operation == admissionv1.Update {
+		request.Charge.Old, err = decode(resource, review.Operation, review.OldObject.Raw)
+	}
+	return request, err
+}
+
+// decode reads an object as far as its cost depends on it.
+func decode(resource schema.GroupResource, operation admissionv1.Operation, raw []byte) (metav1.Object, error) {
+	var object metav1.Object
+	switch resource {
+	case nativequota.Pods:
+		if operation == admissionv1.Create {
+			return readNewPod(raw)
+		}
+		object = &corev1.Pod{}
+	case nativequota.Claims:
+		object = &corev1.PersistentVolumeClaim{}
+	case nativequota.Services:
+		object = &corev1.Service{}
+	case nativequota.ResourceClaims:
+		object = &resourcev1.ResourceClaim{}
+	default:
+		object = &metav1.PartialObjectMetadata{}
+	}
+	return object, json.Unmarshal(raw, object)
+}
+
+// ownerOf returns the controller of an object that is to be created, or the object itself: who made it does not grow with it.
+func ownerOf(review *admissionv1.AdmissionRequest, object metav1.Object) demand.Owner {
+	if review.Operation == admissionv1.Update {
+		return demand.Owner{Kind: review.Kind.Kind, Name: review.Name}
+	}
+	if controller := metav1.GetControllerOfNoCopy(object); controller != nil {
+		return demand.Owner{Kind: controller.Kind, Name: controller.Name, UID: controller.UID}
+	}
+	name := review.Name
+	if prefix := object.GetGenerateName(); prefix != "" {
+		name = prefix + "*"
+	}
+	return demand.Owner{Kind: review.Kind.Kind, Name: name}
+}
+
+// bounded returns an owner that is not long: a hash stands for one that is, which nothing is known of but what it asks for.
+func bounded(owner demand.Owner) demand.Owner {
+	if len(owner.Kind)+len(owner.Name)+len(owner.UID) <= maxOwner {
+		return owner
+	}
+	hash := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", owner.Kind, owner.Name, owner.UID))
+	return demand.Owner{Name: fmt.Sprintf("%x", hash)}
+}

@@ -1,0 +1,249 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+const (
+	// underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
+	underway = time.Second
+	// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not held,
+	// for pace.HoldPause: the budget is used up.
+	disappointments = 3
+)
+
+// lane is where the requests of one share pass.
+type lane struct {
+	key  types.NamespacedName
+	hub  *heartbeat
+	live shared[*corev1.ResourceQuota]
+	echo shared[bool]
+
+	mutex   sync.Mutex
+	share   *quotav1alpha1.QuotaShare
+	quota   *corev1.ResourceQuota
+	used    amount.List
+	hard    amount.List // in force
+	raises  int         // how often a limit went up
+	raised  time.Time   // when it did last
+	settled int         // the last raise that the API server is known to judge by
+	passed  []asking    // that went on and whose charge was not seen yet, the oldest first
+	sum     amount.List // what they ask for together
+	waiters []*waiter
+
+	vain []asking // the last holds in a row that came to nothing, the oldest first
+
+	signs int  // how often the hub wrote the share
+	pings bool // for a sign of the hub: a request was held in vain without one, and there was none since
+}
+
+// asking is what a request asked for, and when that was decided.
+type asking struct {
+	asked amount.List
+	at    time.Time
+}
+
+// charge returns what a request adds to the share's quota; nothing if this share is none of the request's business.
+func (l *lane) charge(charge nativequota.Charge) (amount.List, corev1.ResourceList) {
+	l.mutex.Lock()
+	share, quota := l.share, l.quota
+	l.mutex.Unlock()
+	if share == nil || !share.DeletionTimestamp.IsZero() || share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !dependable(quota) {
+		return nil, nil
+	}
+	list := charge.To(&quota.Spec, quota.Status.Hard)
+	if !counted(quota, list) {
+		return nil, nil
+	}
+	return amount.Saturate(list, amount.Up), list
+}
+
+// dependable says whether the ResourceQuota is what the agent makes it.
+func dependable(quota *corev1.ResourceQuota) bool {
+	if quota == nil || strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) != "" { // as the agent reads it
+		return false
+	}
+	managed := nativequota.IsManaged(quota)
+	return managed
+}
+
+// counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in force
+// together with the usage: a limit without one is of a name that nothing is counted under, and says nothing of the others.
+func counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
+	for name := range asked {
+		if _, known := quota.Status.Used[name]; !known {
+			return false
+		}
+	}
+	return true
+}
+
+// enter says whether there is room for the request, which has it then.
+func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	fits := l.room(asked, now)
+	if fits && !dryRun {
+		l.let(asked, now)
+	}
+	return fits
+}
+
+// room says whether the request fits beside what is used and what is underway.
+func (l *lane) room(asked amount.List, now time.Time) bool {
+	for len(l.passed) > 0 && now.Sub(l.passed[0].at) >= underway {
+		l.forget(0)
+	}
+	for name, value := range asked {
+		limit, limited := l.hard[name]
+		if limited && amount.Add(amount.Add(l.used[name], l.sum[name]), value) > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// let notes that a request goes on.
+func (l *lane) let(asked amount.List, now time.Time) {
+	l.passed = append(l.passed, asking{asked: asked, at: now})
+	if l.sum == nil {
+		l.sum = amount.List{}
+	}
+	for name, value := range asked {
+		l.sum[name] = amount.Add(l.sum[name], value)
+	}
+}
+
+// forget strikes out a request that went on.
+func (l *lane) forget(i int) {
+	for name, value := range l.passed[i].asked {
+		l.sum[name] -= value
+	}
+	l.passed = slices.Delete(l.passed, i, i+1)
+	if len(l.passed) == 0 {
+		l.sum = nil
+	}
+}
+
+// giveBack takes back the room of a request that does not go on after all.
+func (l *lane) giveBack(asked amount.List) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if i := slices.IndexFunc(l.passed, func(p asking) bool { return p.asked.Equal(asked) }); i >= 0 {
+		l.forget(i)
+	}
+}
+
+func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.share
+}
+
+func (l *lane) pingsNow() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.pings
+}
+
+// setShare notes the share. Whatever is new in its spec is a sign of the hub.
+func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.share == nil || l.share.UID != share.UID || l.share.Generation != share.Generation {
+		l.signs, l.pings = l.signs+1, false
+		l.hub.wrote(now)
+	}
+	if l.share == nil || raised(l.share.Spec.Hard, share.Spec.Hard) {
+		l.vain = nil
+	}
+	l.share = share
+}
+
+// deleteShare strikes out the share.
+func (l *lane) deleteShare() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.share = nil
+}
+
+// empty says whether there is neither a share nor a ResourceQuota.
+func (l *lane) empty() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.share == nil && l.quota == nil
+}
+
+// raised says whether a limit is higher than it was.
+func raised(was, is corev1.ResourceList) bool {
+	for name, limit := range is {
+		if before, limited := was[name]; limited && limit.Cmp(before) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// setQuota notes the ResourceQuota, and lets those requests go on that there is room for now, in their order.
+func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.quota = quota
+	if quota == nil {
+		l.used, l.hard = nil, nil
+	} else {
+		used, hard := amount.Saturate(quota.Status.Used, amount.Up), inForce(quota)
+		l.seeCharges(used)
+		for name, limit := range hard {
+			if was, limited := l.hard[name]; limited && limit > was {
+				l.raises, l.raised = l.raises+1, now
+				break
+			}
+		}
+		l.used, l.hard = used, hard
+	}
+	l.waiters = slices.DeleteFunc(l.waiters, func(w *waiter) bool {
+		if !l.room(w.asked, now) {
+			return false
+		}
+		l.goOn(w, now)
+		return true
+	})
+}
+
+// seeCharges forgets requests that went on once usage has risen by what they asked for.
+func (l *lane) seeCharges(used amount.List) {
+	risen := amount.Sub(used, l.used)
+	for i := 0; i < len(l.passed); {
+		asked := l.passed[i].asked
+		if !risen.Covers(asked) {
+			i++
+			continue
+		}
+		for name, value := range asked {
+			risen[name] -= value
+		}
+		l.forget(i)
+	}
+}
+
+// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard.
+func inForce(quota *corev1.ResourceQuota) amount.List {
+	hard := amount.Saturate(quota.Status.Hard, amount.Down)
+	for name, limit := range amount.Saturate(quota.Spec.Hard, amount.Down) {
+		if current, limited := hard[name]; limited {
+			hard[name] = min(current, limit)
+		}
+	}
+	return hard
+}
