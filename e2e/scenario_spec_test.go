@@ -205,13 +205,18 @@ func testUnknown(t *testing.T, w *world) {
 		fq.Spec.Distribution.Rules = weights(3, 2, 1)
 		fq.Spec.Hard["count/widgets.example.com"] = resource.MustParse("6")
 	})
-	s.condition(quotav1alpha1.ConditionMemberNotReady, east, west, north, "count/widgets.example.com")
+	s.condition(quotav1alpha1.ConditionKindNotServed, east, west, north, "count/widgets.example.com")
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Distribution.Rules = weights(1, 2, 3) })
+	s.eventually("the other names to move", func(ctx context.Context) error {
+		return s.limits(ctx, amounts{cpu: {"5", "10", "15"}, pods: {"10", "20", "30"}})
+	})
+	s.condition(quotav1alpha1.ConditionReady, "Every cluster enforces")
 	s.change(func(fq *quotav1alpha1.FederatedQuota) {
 		delete(fq.Spec.Hard, "count/widgets.example.com")
 		fq.Spec.Distribution.Rules = weights(2, 1, 3)
 	})
 	s.split(amounts{cpu: {"10", "5", "15"}, pods: {"20", "10", "30"}})
-	s.noCondition(quotav1alpha1.ConditionMemberNotReady)
+	s.noCondition(quotav1alpha1.ConditionKindNotServed)
 	s.finish()
 }
 

@@ -26,6 +26,9 @@ const (
 	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, an unknown
 	// resource, an agent that cannot write, or, after half a minute, one that does not act.
 	ConditionMemberNotReady = "MemberNotReady"
+	// ConditionKindNotServed is True while a member serves no kind that is counted under a name of the budget. All other names go on,
+	// and this one is counted once the kind is there.
+	ConditionKindNotServed = "KindNotServed"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
 	ConditionUnknownCluster = "UnknownCluster"
 	// ConditionLedgerFull is True while the ledger has no room for a cluster that is selected, or that holds a share.
@@ -109,7 +112,10 @@ const (
 	ReasonNameTaken = "NameTaken"
 	// ReasonNamespaceTerminating means that the namespace is being deleted in the member.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonUnknownResource means that the member's API server counts no resource of a name in hard.
+	// ReasonKindNotServed means that the share is in force, and that the member serves no kind that is counted under a name in hard:
+	// the name is counted once the kind is there.
+	ReasonKindNotServed = "KindNotServed"
+	// ReasonUnknownResource means that native quota never counts anything under a name in hard.
 	ReasonUnknownResource = "UnknownResource"
 	// ReasonCanaryNotSynced means that the quota controller did not follow a change to the canary ResourceQuota in time.
 	ReasonCanaryNotSynced = "CanaryNotSynced"

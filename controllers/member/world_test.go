@@ -155,7 +155,7 @@ func (w *world) wantsReport(revision int64, hard, used []string) {
 func (w *world) wantsReason(reason string) {
 	w.t.Helper()
 	c := apimeta.FindStatusCondition(w.status().Status.Conditions, "Enforced")
-	if c == nil || c.Reason != reason || (c.Status == metav1.ConditionTrue) != (reason == "Enforced") {
+	if c == nil || c.Reason != reason || (c.Status == metav1.ConditionTrue) != (reason == "Enforced" || reason == "KindNotServed") {
 		w.t.Fatalf("condition Enforced is %+v, want reason %s", c, reason)
 	}
 }

@@ -137,15 +137,16 @@ func (l *Ledger) Debt(name corev1.ResourceName) int64 {
 	return max(0, granted-l.budget[name])
 }
 
-// Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target.
+// Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target. A name that is
+// not counted there is settled by its limit.
 func (l *Ledger) Settled(cluster string, report Report) bool {
 	e, ok := l.entries[cluster]
 	if !ok || !e.confirmedBy(report) || l.Disagrees(cluster, report) {
 		return false
 	}
 	for name, target := range e.Target {
-		held, known := report.inUse(name)
-		if !known || held != target || e.Granted[name] != target {
+		hard, limited := report.Hard[name]
+		if !limited || max(hard, report.Used[name]) != target || e.Granted[name] != target {
 			return false
 		}
 	}

@@ -221,6 +221,26 @@ func (c *child) reports(condition string) bool {
 	return c.share != nil && apimeta.IsStatusConditionTrue(c.share.Conditions, condition)
 }
 
+// whyForeign says which ResourceQuotas there are in its namespace that no agent manages, if any.
+func (c *child) whyForeign() string {
+	if !c.reports(quotav1alpha1.ConditionForeignQuota) {
+		return ""
+	}
+	return c.message(quotav1alpha1.ConditionForeignQuota)
+}
+
+// notServed says under which names it counts nothing, since it does not serve the kinds, if any.
+func (c *child) notServed() string {
+	if c.share == nil {
+		return ""
+	}
+	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
+	if enforced == nil || enforced.Reason != quotav1alpha1.ReasonKindNotServed {
+		return ""
+	}
+	return enforced.Message
+}
+
 // message returns what its agent says with a condition.
 func (c *child) message(condition string) string {
 	if found := apimeta.FindStatusCondition(c.share.Conditions, condition); found != nil {

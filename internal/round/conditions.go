@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -17,7 +18,7 @@ import (
 // Conditions returns all conditions of the round: Ready first, the others only while they are true.
 func (d *Decision) Conditions() []metav1.Condition {
 	notes := d.notes()
-	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return c.Type != quotav1alpha1.ConditionDraining }))
+	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return !harmless.Has(c.Type) }))
 	conditions := []metav1.Condition{ready}
 	switch ready.Reason {
 	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict, quotav1alpha1.ReasonNoClusters:
@@ -27,6 +28,9 @@ func (d *Decision) Conditions() []metav1.Condition {
 	}
 	return append(conditions, notes...)
 }
+
+// harmless are the conditions that may be true while Ready is: the budget is kept.
+var harmless = sets.New(quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed)
 
 func yes(condition, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
@@ -131,8 +135,11 @@ func (d *Decision) notes() []metav1.Condition {
 			conditions = append(conditions, yes(kind.condition, kind.reason, names))
 		}
 	}
-	if names := d.foreign(); names != "" {
+	if names := d.reporting(func(c *child) string { return c.whyForeign() }); names != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonReported, names))
+	}
+	if names := d.reporting(func(c *child) string { return c.notServed() }); names != "" {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ReasonReported, names))
 	}
 	if strangers := d.round.in.Strangers; len(strangers) > 0 {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ReasonNotFound,
@@ -169,12 +176,12 @@ func (d *Decision) inState(state quotav1alpha1.ClusterState) string {
 	return Abbreviated(names)
 }
 
-// foreign names the children in which the namespace has ResourceQuotas that no agent manages.
-func (d *Decision) foreign() string {
+// reporting names the children of which there is something to say, each with that.
+func (d *Decision) reporting(say func(c *child) string) string {
 	var names []string
 	for _, c := range d.round.children {
-		if c.reports(quotav1alpha1.ConditionForeignQuota) {
-			names = append(names, fmt.Sprintf("%s: %s", c.Name, c.message(quotav1alpha1.ConditionForeignQuota)))
+		if text := say(c); text != "" {
+			names = append(names, fmt.Sprintf("%s: %s", c.Name, text))
 		}
 	}
 	return Abbreviated(names)

@@ -72,7 +72,7 @@ func TestTheSimulationFinds(t *testing.T) {
 		"no gap after the revisions of a lost ledger":                         {without: revisionGap},
 		"limits that do not follow usage":                                     {without: usageFollowed},
 		"a late write reaches the cluster that got the name":                  {without: clusterIdentified, from: 102_000},
-		"a late update reaches the share that came in the place of its own":   {without: shareIdentified, from: 896_000},
+		"a late update reaches the share that came in the place of its own":   {without: shareIdentified, from: 845_000},
 		"unconditional writes in the member":                                  {without: fencedMemberWrites},
 		"an agent that asks for an older revision":                            {without: agentKnowsRevisions},
 		"an older share stored over a newer one":                              {without: sharesFenced},

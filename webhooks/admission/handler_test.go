@@ -36,7 +36,7 @@ func TestHandler(t *testing.T) {
 		"unreadable object": {
 			request: `{"uid": "2", ` + pods + `, "object": {"spec": "none"}}`,
 			status:  http.StatusOK, want: &admissionv1.AdmissionResponse{UID: "2", Allowed: true, Warnings: []string{
-				"fedquota could not read the request: json: cannot unmarshal string into Go struct field newPod.spec of type member.newSpec",
+				"fedquota could not read the request: json: cannot unmarshal string into Go struct field newPod.spec of type admission.newSpec",
 			}},
 		},
 		"no request": {request: `null`, status: http.StatusBadRequest},

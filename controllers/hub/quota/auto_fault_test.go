@@ -53,8 +53,8 @@ admission: {mode: "Off"}`)
 	w.agents["east"].asks(list("pods", "16"))
 	w.settle()
 	for name, want := range map[string][]string{
-		"pods":                    {"east 18/18 Settled", "west 2/2 Settling"},
-		"count/typos.example.com": {"east 8/8 Settled", "west 0/0 Settling"},
+		"pods":                    {"east 18/18 Settled", "west 2/2 Settled"},
+		"count/typos.example.com": {"east 8/8 Settled", "west 0/0 Settled"},
 	} {
 		if diff := cmp.Diff(want, w.ledger(corev1.ResourceName(name))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

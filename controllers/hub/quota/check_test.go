@@ -32,7 +32,7 @@ func lint(fq *quotav1alpha1.FederatedQuota) []string {
 		if c.Status != metav1.ConditionTrue {
 			fault("%s is there and not true", c.Type)
 		}
-		if ready != nil && ready.Status == metav1.ConditionTrue && c.Type != "Draining" {
+		if ready != nil && ready.Status == metav1.ConditionTrue && c.Type != "Draining" && c.Type != "KindNotServed" {
 			fault("%s is true while Ready is", c.Type)
 		}
 	}

@@ -154,7 +154,7 @@ func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.Federa
 			continue
 		}
 		kind := corev1.EventTypeWarning
-		if c.Type == quotav1alpha1.ConditionDraining {
+		if c.Type == quotav1alpha1.ConditionDraining || c.Type == quotav1alpha1.ConditionKindNotServed {
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "reason", c.Reason, "message", c.Message)
@@ -166,7 +166,7 @@ func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.Federa
 func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) sets.Set[string] {
 	names := sets.New[string]()
 	switch c.Type {
-	case quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ConditionLedgerFull:
+	case quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ConditionLedgerFull:
 		return names.Insert(c.Message)
 	case quotav1alpha1.ConditionDebt:
 		return indebted(status)

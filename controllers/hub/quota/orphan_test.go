@@ -106,6 +106,10 @@ func TestOrphan(t *testing.T) {
 			mutate: func(*corev1.ResourceQuota) {},
 			want:   &ledger.Share{InForce: 7},
 		},
+		"at what the agent takes for no revision": {
+			mutate: func(q *corev1.ResourceQuota) { q.Annotations[quotav1alpha1.RevisionAnnotation] = "+7" },
+			want:   &ledger.Share{},
+		},
 		"at no revision": {
 			mutate: func(q *corev1.ResourceQuota) { q.Annotations = nil },
 			want:   &ledger.Share{},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -99,12 +99,11 @@ func orphan(ctx context.Context, reader client.Reader, s *scope) (*ledger.Share,
 		return nil, client.IgnoreNotFound(err)
 	}
 	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
-	_, managed := quota.Labels[quotav1alpha1.ManagedLabel]
-	if !managed || !quota.DeletionTimestamp.IsZero() || !sameScope(counts, &s.fq.Spec) {
+	if !nativequota.IsManaged(quota) || !quota.DeletionTimestamp.IsZero() || !sameScope(counts, &s.fq.Spec) {
 		return nil, nil
 	}
-	revision, err := strconv.ParseInt(quota.Annotations[quotav1alpha1.RevisionAnnotation], 10, 64)
-	if err != nil || s.round.Forged(revision) {
+	revision := nativequota.Revision(quota)
+	if s.round.Forged(revision) {
 		revision = 0
 	}
 	return &ledger.Share{InForce: revision}, nil

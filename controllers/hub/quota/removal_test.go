@@ -313,7 +313,7 @@ func TestReplacedQuotaIsCharged(t *testing.T) {
 	w.edit(weighted)
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 10/50 NotReady")
-	w.wantConditions("!Ready Degraded", "MemberNotReady Reported", "Reconciling Degraded")
+	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "MemberNotReady Reported", "Reconciling Degraded")
 }
 
 func TestWhatMembersReport(t *testing.T) {

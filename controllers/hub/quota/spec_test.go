@@ -302,7 +302,7 @@ func TestLostLedgerOfANameThatIsNotCounted(t *testing.T) {
 	w.settle()
 	w.edit(`{` + budget + `, placement: {clusterSelector: {}}, distribution: {rules: [{clusters: [east], max: {secrets: "6"}, min: {secrets: "6"}}]}}`)
 	w.settle()
-	if diff := cmp.Diff([]string{"east 6/6 Settled", "west 0/0 Settling"}, w.ledger("secrets")); diff != "" {
+	if diff := cmp.Diff([]string{"east 6/6 Settled", "west 0/0 Settled"}, w.ledger("secrets")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	w.edit(`{` + budget + `, placement: {clusters: [east]}}`)

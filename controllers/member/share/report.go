@@ -140,6 +140,9 @@ func enforced(seen observation) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
+	yes := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+	}
 	share, quota := seen.share, seen.quota
 	switch {
 	case seen.unguarded != "":
@@ -156,14 +159,33 @@ func enforced(seen observation) metav1.Condition {
 			share.Namespace, share.Name)
 	case nativequota.StateOf(quota).Outdates(share.Spec.Revision):
 		return no(quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already", share.Spec.Revision, nativequota.Revision(quota))
-	case len(nativequota.Uncounted(quota)) > 0:
+	}
+	never, notServed := uncounted(quota)
+	switch {
+	case len(never) > 0:
 		return no(quotav1alpha1.ReasonUnknownResource,
-			"No resource of this cluster is counted under: %s. Use a name that ResourceQuota counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps",
-			strings.Join(nativequota.Uncounted(quota), ", "))
+			"ResourceQuota never counts anything under: %s. Use a name that it counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps",
+			strings.Join(never, ", "))
 	case !atRevision(seen) || nativequota.Revision(quota) != share.Spec.Revision || !counted(quota):
 		return no(quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
+	case len(notServed) > 0:
+		return yes(quotav1alpha1.ReasonKindNotServed, fmt.Sprintf("The share is in force. This cluster serves no kind that is counted under %s: "+
+			"the name is counted once the kind is there", strings.Join(notServed, ", ")))
 	}
-	return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: quotav1alpha1.ReasonEnforced, Message: "The share is in force"}
+	return yes(quotav1alpha1.ReasonEnforced, "The share is in force")
+}
+
+// uncounted returns the names under which the cluster counts nothing: those that ResourceQuota never counts, and those of kinds that
+// the cluster does not serve.
+func uncounted(quota *corev1.ResourceQuota) (never, notServed []string) {
+	for _, name := range nativequota.Uncounted(quota) {
+		if nativequota.Name(corev1.ResourceName(name)) != "" {
+			never = append(never, name)
+		} else {
+			notServed = append(notServed, name)
+		}
+	}
+	return never, notServed
 }
 
 // taken returns why a ResourceQuota that is not managed is not taken over.
@@ -184,9 +206,10 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// counted says whether usage is known for every name in spec.hard.
+// counted says whether usage is known for every name in spec.hard that the cluster counts.
 func counted(quota *corev1.ResourceQuota) bool {
-	return len(quotav1.Mask(quota.Status.Used, quotav1.ResourceNames(quota.Spec.Hard))) == len(quota.Spec.Hard)
+	known := quotav1.Mask(quota.Status.Used, quotav1.ResourceNames(quota.Spec.Hard))
+	return len(known)+len(nativequota.Uncounted(quota)) == len(quota.Spec.Hard)
 }
 
 // abnormal returns the conditions that are there only while they are true.
