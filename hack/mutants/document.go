@@ -26,7 +26,7 @@ func document(list []mutant) string {
 	var b strings.Builder
 	b.WriteString(introduction)
 	for _, m := range list {
-		fmt.Fprintf(&b, "| %s | `%s` | `%s` in `%s` |\n", m.protection, m.file, m.test, m.pkg)
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` in `%s` |\n", m.protection, m.place(), m.test, m.pkg)
 	}
 	return b.String()
 }

@@ -17,7 +17,7 @@ import (
 
 func main() {
 	root := flag.String("root", ".", "folder of the project")
-	only := flag.String("run", "", "take out only the protections whose name, file or test matches this regular expression")
+	only := flag.String("run", "", "take out only the protections whose name, place or test matches this regular expression")
 	write := flag.String("write", "", "file to write the table of protections to, if all tests failed as they should")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -65,17 +65,21 @@ func attack(ctx context.Context, root string, list []mutant) (err error) {
 	if err := allPass(ctx, copied, list); err != nil {
 		return err
 	}
+	functions, err := readFunctions(copied)
+	if err != nil {
+		return err
+	}
 	survivors := 0
-	for _, m := range list {
+	for i, m := range list {
 		start, result := time.Now(), "fails, as it should"
-		if err := m.judge(ctx, copied); err != nil {
+		if err := m.judge(ctx, copied, functions); err != nil {
 			result = err.Error()
 			survivors++
 		}
 		if err := errors.Join(ctx.Err(), endChildren()); err != nil {
 			return err
 		}
-		fmt.Printf("%3.0f s  %s  %-95s  %s\n", time.Since(start).Seconds(), result, m.protection, m.testName())
+		fmt.Printf("%d of %d  %3.0f s  %s  %-95s  %s\n", i+1, len(list), time.Since(start).Seconds(), result, m.protection, m.testName())
 	}
 	if survivors > 0 {
 		return fmt.Errorf("%d of %d protections could go without the test named for them failing", survivors, len(list))
@@ -87,7 +91,7 @@ func attack(ctx context.Context, root string, list []mutant) (err error) {
 func selected(list []mutant, pattern *regexp.Regexp) []mutant {
 	var chosen []mutant
 	for _, m := range list {
-		if pattern.MatchString(m.protection) || pattern.MatchString(m.file) || pattern.MatchString(m.test) {
+		if pattern.MatchString(m.protection) || pattern.MatchString(m.place()) || pattern.MatchString(m.test) {
 			chosen = append(chosen, m)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,12 @@ import (
 type mutant struct {
 	// protection says what is taken out, in the words of the protocol.
 	protection string
-	// file holds old exactly once, which becomes new.
-	file, old, new string
+	// in is the function that holds old once, which becomes new: its name, behind the folder of its package where there are several.
+	// Neither where it stands nor how it is formatted matters, nor what its variables are called.
+	in string
+	// file holds old instead, where that is no Go.
+	file     string
+	old, new string
 	// pkg and test name the test that has to fail: as go test writes it, subtests behind slashes.
 	pkg, test string
 }
@@ -38,22 +43,46 @@ func pattern(test string) string {
 	return strings.Join(parts, "/")
 }
 
-// mutate returns the content of the file without the protection.
-func (m mutant) mutate(content string) (string, error) {
-	if count := strings.Count(content, m.old); count != 1 {
-		return "", fmt.Errorf("%s holds what is to be taken out %d times, want once: %q", m.file, count, m.old)
+// place is where the protection stands, for people.
+func (m mutant) place() string { return cmp.Or(m.in, m.file) }
+
+// mutate returns which file of the tree is another one without the protection, and its content then.
+func (m mutant) mutate(tree string, functions functions) (file, content string, err error) {
+	if m.in == "" {
+		content, err := read(tree, m.file)
+		if count := strings.Count(content, m.old); err == nil && count != 1 {
+			err = fmt.Errorf("%s holds what is to be taken out %d times, want once: %q", m.file, count, m.old)
+		}
+		return m.file, strings.Replace(content, m.old, m.new, 1), err
 	}
-	return strings.Replace(content, m.old, m.new, 1), nil
+	function, err := functions.find(m.in)
+	if err != nil {
+		return "", "", err
+	}
+	without, err := function.replace(m.old, m.new)
+	if err != nil {
+		return "", "", err
+	}
+	whole, err := read(tree, function.file)
+	if err != nil {
+		return "", "", err
+	}
+	return function.file, whole[:function.start] + without + whole[function.end:], nil
+}
+
+func read(tree, file string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(tree, file))
+	return string(content), err
 }
 
 // judge takes the protection out of the tree, runs the test, and puts it back. It returns nil if the test failed.
-func (m mutant) judge(ctx context.Context, tree string) (err error) {
-	path := filepath.Join(tree, m.file)
-	whole, err := os.ReadFile(path)
+func (m mutant) judge(ctx context.Context, tree string, functions functions) (err error) {
+	file, without, err := m.mutate(tree, functions)
 	if err != nil {
 		return err
 	}
-	without, err := m.mutate(string(whole))
+	path := filepath.Join(tree, file)
+	whole, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}

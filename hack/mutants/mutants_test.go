@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,15 +12,21 @@ const root = "../.."
 
 // TestEveryMutantCanBeMade sees that what is to be taken out is there, once.
 func TestEveryMutantCanBeMade(t *testing.T) {
+	functions, err := readFunctions(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, m := range all() {
-		content, err := os.ReadFile(filepath.Join(root, m.file))
+		file, without, err := m.mutate(root, functions)
 		if err != nil {
-			t.Fatal(err)
-		}
-		if without, err := m.mutate(string(content)); err != nil {
 			t.Errorf("%s: %v", m.protection, err)
-		} else if without == string(content) {
-			t.Errorf("%s: nothing changes", m.protection)
+			continue
+		}
+		if whole, err := read(root, file); err != nil || without == whole {
+			t.Errorf("%s: nothing changes: %v", m.protection, err)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), file, without, 0); m.in != "" && err != nil {
+			t.Errorf("%s: %v", m.protection, err)
 		}
 	}
 }

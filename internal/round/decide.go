@@ -192,7 +192,7 @@ const (
 // tenureOf says how a child that has an entry stands to the budget.
 func (r *Round) tenureOf(c *child) tenure {
 	e, known := r.entry(c)
-	holds := r.ledger.Holds(c.Name)
+	untold := !r.ledger.Holds(c.Name) && (known && e.Revision == 0 || c.twin != "")
 	switch {
 	case c.Destroyed:
 		return gone
@@ -200,13 +200,14 @@ func (r *Round) tenureOf(c *child) tenure {
 		return joining
 	case c.Selected:
 		return staying
-	case known && e.Revision == 0 && !holds, c.twin != "" && !holds:
-		return gone
-	case c.readLive() && (c.released() || c.lacksNamespace() || c.cleared()):
+	case untold, c.readLive() && c.letGo():
 		return gone
 	}
 	return leaving
 }
+
+// letGo says whether a child that was read, and is not selected, holds nothing any more.
+func (c *child) letGo() bool { return c.released() || c.lacksNamespace() || c.cleared() }
 
 // released says whether a child that leaves has let its share go, as it was told.
 func (c *child) released() bool {

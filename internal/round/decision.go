@@ -67,19 +67,19 @@ type Totals struct {
 type Order string
 
 const (
-	// OrderNone: nothing is written, not even a marker.
+	// OrderNone means that nothing is written, not even a marker.
 	OrderNone Order = ""
-	// OrderWait: the object is marked, and its share is left alone for now.
+	// OrderWait means that the object is marked, and its share is left alone for now.
 	OrderWait Order = "Wait"
-	// OrderKeep: the object is marked, and its share is as it shall be.
+	// OrderKeep means that the object is marked, and its share is as it shall be.
 	OrderKeep Order = "Keep"
-	// OrderCreate: the share is to be created.
+	// OrderCreate means that the share is to be created.
 	OrderCreate Order = "Create"
-	// OrderUpdate: the share is to be updated.
+	// OrderUpdate means that the share is to be updated.
 	OrderUpdate Order = "Update"
-	// OrderTellRemoval: the share is to be told what shall become of the ResourceQuota.
+	// OrderTellRemoval means that the share is to be told what shall become of the ResourceQuota.
 	OrderTellRemoval Order = "TellRemoval"
-	// OrderRemove: the share is to be deleted.
+	// OrderRemove means that the share is to be deleted.
 	OrderRemove Order = "Remove"
 )
 

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMarkerOf(t *testing.T) {
-	for marker, want := range map[string]int64{"": 1, "true": 1, "7": 7, "+7": 1, "07": 1, " 7": 1, "-7": 1, "4503599627370496": 1 << 52, "9007199254740991": 1} {
+	for marker, want := range map[string]int64{"": 1, "true": 1, "7": 7, "+7": 1, "07": 1, "-7": 1, "4503599627370496": 1 << 52, "9007199254740991": 1} {
 		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{quotav1alpha1.MemberAnnotation: marker}}}
 		if got := MarkerOf(cluster); got != want {
 			t.Errorf("%q: got %d, want %d", marker, got, want)

@@ -140,9 +140,6 @@ func enforced(seen observation) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
 		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
 	}
-	yes := func(reason, message string) metav1.Condition {
-		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: reason, Message: message}
-	}
 	share, quota := seen.share, seen.quota
 	switch {
 	case seen.unguarded != "":
@@ -160,19 +157,27 @@ func enforced(seen observation) metav1.Condition {
 	case nativequota.StateOf(quota).Outdates(share.Spec.Revision):
 		return no(quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already", share.Spec.Revision, nativequota.Revision(quota))
 	}
+	return inForce(seen)
+}
+
+// inForce says of a share whose ResourceQuota was written whether it is in force.
+func inForce(seen observation) metav1.Condition {
+	condition := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: status, Reason: reason, Message: message}
+	}
+	share, quota := seen.share, seen.quota
 	never, notServed := uncounted(quota)
 	switch {
 	case len(never) > 0:
-		return no(quotav1alpha1.ReasonUnknownResource,
-			"ResourceQuota never counts anything under: %s. Use a name that it counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps",
-			strings.Join(never, ", "))
+		return condition(metav1.ConditionFalse, quotav1alpha1.ReasonUnknownResource, fmt.Sprintf("ResourceQuota never counts anything under: %s. "+
+			"Use a name that it counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps", strings.Join(never, ", ")))
 	case !atRevision(seen) || nativequota.Revision(quota) != share.Spec.Revision || !counted(quota):
-		return no(quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
+		return condition(metav1.ConditionFalse, quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
 	case len(notServed) > 0:
-		return yes(quotav1alpha1.ReasonKindNotServed, fmt.Sprintf("The share is in force. This cluster serves no kind that is counted under %s: "+
-			"the name is counted once the kind is there", strings.Join(notServed, ", ")))
+		return condition(metav1.ConditionTrue, quotav1alpha1.ReasonKindNotServed, fmt.Sprintf("The share is in force. This cluster serves no kind "+
+			"that is counted under %s: the name is counted once the kind is there", strings.Join(notServed, ", ")))
 	}
-	return yes(quotav1alpha1.ReasonEnforced, "The share is in force")
+	return condition(metav1.ConditionTrue, quotav1alpha1.ReasonEnforced, "The share is in force")
 }
 
 // uncounted returns the names under which the cluster counts nothing: those that ResourceQuota never counts, and those of kinds that

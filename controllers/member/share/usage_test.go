@@ -10,8 +10,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// inForce returns a share of so many pods, and its ResourceQuota that enforces it.
-func inForce(pods, used string) (*quotav1alpha1.QuotaShare, *corev1.ResourceQuota) {
+// enforcing returns a share of so many pods, and its ResourceQuota that enforces it.
+func enforcing(pods, used string) (*quotav1alpha1.QuotaShare, *corev1.ResourceQuota) {
 	share := &quotav1alpha1.QuotaShare{Spec: quotav1alpha1.QuotaShareSpec{Revision: 3, Hard: podsOnly(pods)}}
 	quota := newQuota(share)
 	quota.ResourceVersion = "1"
@@ -43,7 +43,7 @@ func TestCalm(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			share, quota := inForce("5", "3")
+			share, quota := enforcing("5", "3")
 			if tc.change != nil {
 				tc.change(share, quota)
 			}
@@ -70,7 +70,7 @@ func TestSameButUsed(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, before := inForce("5", "3")
+			_, before := enforcing("5", "3")
 			after := before.DeepCopy()
 			after.ResourceVersion = "2"
 			tc.change(after)
