@@ -41,11 +41,11 @@ build: ## Build the manager, of the hub and of members, into bin/.
 ##@ Check
 
 .PHONY: lint
-lint: $(TOOLS) ## Run the linters.
+lint: $(GOLANGCI_LINT) ## Run the linters.
 	$(GOLANGCI_LINT) run
 
 .PHONY: verify
-verify: $(TOOLS) ## Generate and format everything; fail if that changes a file or if a linter complains.
+verify: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(GOLANGCI_LINT) ## Generate and format everything; fail if that changes a file or if a linter complains.
 	hack/verify.sh $(MAKE) --no-print-directory generated
 	$(MAKE) --no-print-directory lint
 
@@ -55,7 +55,7 @@ test: controlplane build ## Run the tests, and the smoke test of the end-to-end 
 
 # One package at a time: two fleets at once would measure each other.
 .PHONY: e2e
-e2e: controlplane build $(TOOLS) ## Run the end-to-end scenarios on fleets of real control planes.
+e2e: controlplane build $(KWOK) ## Run the end-to-end scenarios on fleets of real control planes.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -p 1 -count=1 -tags e2e -timeout 4h ./e2e/...
 
 .PHONY: safety
@@ -71,7 +71,7 @@ bench: controlplane build $(BENCHMARKS:%=bench-%) ## Run the microbenchmarks, th
 
 .PHONY: $(BENCHMARKS:%=bench-%)
 .NOTPARALLEL: bench
-$(BENCHMARKS:%=bench-%): bench-%: controlplane build $(TOOLS)
+$(BENCHMARKS:%=bench-%): bench-%: controlplane build $(KWOK)
 	mkdir -p $(BIN)/bench
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/$* > $(BIN)/bench/$*.txt
 	cat $(BIN)/bench/$*.txt
@@ -100,7 +100,7 @@ model: ## Check the model of the protocol with Spin.
 ##@ Demo
 
 .PHONY: demo
-demo: controlplane build $(TOOLS) ## Start a hub and members on this machine.
+demo: controlplane-demo build ## Start a hub and members on this machine.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/demo up
 
 .PHONY: demo-status

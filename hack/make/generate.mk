@@ -3,7 +3,7 @@
 ##@ Generate
 
 .PHONY: generate
-generate: $(TOOLS) ## Generate the deep copies of the API types.
+generate: $(CONTROLLER_GEN) ## Generate the deep copies of the API types.
 	$(CONTROLLER_GEN) object paths=./api/...
 
 # The generator's pattern of quantities lets through what is none, such as 1e1.5: one such object would end every watch of its kind.
@@ -11,7 +11,7 @@ generate: $(TOOLS) ## Generate the deep copies of the API types.
 QUANTITY := ^(\\+|-)?([0-9]{1,40}(\\.[0-9]{0,40})?|\\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE](\\+|-)?[0-9]{1,2})?$$
 
 .PHONY: manifests
-manifests: $(TOOLS) ## Generate the CRDs, the roles of the hub manager and of the agent, and the rules of its webhook.
+manifests: $(CONTROLLER_GEN) ## Generate the CRDs, the roles of the hub manager and of the agent, and the rules of its webhook.
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
 	sed -i -E 's/( pattern: ).*numkMGTPE.*/\1$(QUANTITY)/' config/crd/bases/*.yaml
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... output:rbac:dir=config/rbac/hub
@@ -19,12 +19,12 @@ manifests: $(TOOLS) ## Generate the CRDs, the roles of the hub manager and of th
 	$(CONTROLLER_GEN) webhook paths=./webhooks/admission/... output:webhook:dir=config/member/webhook
 
 .PHONY: docs
-docs: $(TOOLS) ## Generate the API reference.
+docs: $(CRD_REF_DOCS) ## Generate the API reference.
 	mkdir -p docs/reference
 	$(CRD_REF_DOCS) --source-path=api --config=hack/docs/config.yaml --log-level=ERROR --renderer=markdown --output-path=docs/reference/api.md
 
 .PHONY: fmt
-fmt: $(TOOLS) ## Format the Go code.
+fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt
 
 .PHONY: tidy
