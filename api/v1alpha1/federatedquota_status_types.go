@@ -69,6 +69,7 @@ type FederatedQuotaStatus struct {
 	// that spec once it enforces this revision, a later one, or the latest one of its entry. 0 while nothing was decided on it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9007199254740991
 	SpecRevision int64 `json:"specRevision,omitempty"`
 
 	// clusters is the ledger: an entry for each cluster that was granted something or is selected.
