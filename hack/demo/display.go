@@ -44,11 +44,11 @@ func newDisplay(dir string) (*display, error) {
 	for _, name := range append([]string{"hub"}, members...) {
 		config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, name+".kubeconfig"))
 		if err != nil {
-			return nil, fmt.Errorf("%w: run make demo first", err)
+			return nil, fmt.Errorf("no demo has been started: %w", err)
 		}
 		config.QPS, config.Burst = 100, 200
 		if d.clients[name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
-			return nil, fmt.Errorf("cluster %s does not answer: %w: run make demo first", name, err)
+			return nil, fmt.Errorf("cluster %s does not answer, and make demo starts it again: %w", name, err)
 		}
 	}
 	return d, nil
