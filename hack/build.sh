@@ -1,7 +1,7 @@
 #!/bin/sh
 # build.sh FILE FOLDER PACKAGE [FLAG...] builds PACKAGE, a Go program of the module in FOLDER, into FILE, and shows how far
 # it is. From the environment it takes, if they are set:
-#   GO        the go command
+#   GO              the go command
 #   BUILD_STARTED   when the user's command began, in seconds since 1970: the clock on the left counts from then
 #   BUILD_PROGRAMS  the names of all programs that the user's command builds, in order: each is shown as "n of m"
 set -eu
@@ -60,20 +60,29 @@ watch() {
 	done
 }
 
+# unwatch ends watch and clears its line.
+unwatch() {
+	[ -n "$watcher" ] || return 0
+	kill "$watcher"
+	wait "$watcher" 2>/dev/null || true
+	watcher=
+	printf '\r\033[K'
+}
+
 end() {
-	[ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
+	unwatch
 	rm -rf "$work" "$file.new"
 }
 
 interrupted() {
-	echo
-	echo "Interrupted. What has been compiled is kept: the next make goes on from there." >&2
+	unwatch
+	echo "Interrupted. What has been compiled is kept: the next make goes on from there."
 	exit 130
 }
 
 # fail prints what the go command said, without its progress.
 fail() {
-	echo
+	unwatch
 	grep -v -e '^go: downloading ' -e '^[^ ]*$' "$work/log" >&2
 	exit 1
 }
@@ -99,8 +108,7 @@ echo "$total" >"$work/total"
 compile -v "$@" 2>"$work/log" || fail
 mv "$file.new" "$file"
 
-[ -z "$watcher" ] || { kill "$watcher" && wait "$watcher" || true; printf '\r\033[K'; }
-watcher=
+unwatch
 if [ "$total" = 0 ]; then
 	line "up to date"
 else
