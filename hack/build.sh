@@ -42,10 +42,12 @@ line() {
 
 # state says what the go command is at. It names each module that it downloads, and each package that it compiles.
 state() {
+	n=$(wc -l <"$work/log")
 	total=$(cat "$work/total" 2>/dev/null || true)
 	if [ -z "$total" ]; then
-		echo "downloading modules, $(grep -c '^go: downloading ' "$work/log") so far"
-	elif n=$(wc -l <"$work/log") && [ "$n" -lt "$total" ]; then
+		downloaded=$(grep -c '^go: downloading ' "$work/log") || true
+		echo "looking for its packages, $downloaded modules downloaded"
+	elif [ "$n" -lt "$total" ]; then
 		echo "compiling package $n of $total"
 	else
 		echo "linking"

@@ -44,7 +44,7 @@ func (d demo) up(ctx context.Context) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errors.Join(errInterrupted, d.stop(s))
+		return errors.Join(errInterrupted, d.stop(ctx, s))
 	case s == nil:
 		return err
 	case err != nil:
@@ -53,9 +53,9 @@ func (d demo) up(ctx context.Context) error {
 	return d.sayNext()
 }
 
-// endEarlier ends a demo that is up. It is quick, and so it is not interrupted.
+// endEarlier ends a demo that is up.
 func (d demo) endEarlier(ctx context.Context) error {
-	ended, err := fleet.Down(context.WithoutCancel(ctx), d.fleet())
+	ended, err := d.end(ctx)
 	if ended > 0 {
 		d.say(fmt.Sprintf("a demo was up: its %d programs are stopped, and it starts anew", ended))
 	}
@@ -74,13 +74,23 @@ func (d demo) start(ctx context.Context) (*system.System, error) {
 
 // stop stops all that was started, which may be less than a system. A system starts managers that have ended again,
 // unless it is what ends them.
-func (d demo) stop(s *system.System) error {
+func (d demo) stop(ctx context.Context, s *system.System) error {
 	var err error
 	if s != nil {
 		err = s.Stop()
 	}
-	_, rest := fleet.Down(context.Background(), d.fleet())
+	_, rest := d.end(ctx)
 	return errors.Join(err, rest)
+}
+
+// end ends all processes that are on record, returns how many ran, and removes the kubeconfigs, which lead nowhere then.
+// It is quick, and so it is not interrupted.
+func (d demo) end(ctx context.Context) (int, error) {
+	ended, err := fleet.Down(context.WithoutCancel(ctx), d.fleet())
+	for _, name := range append([]string{fleet.HubName}, members...) {
+		err = errors.Join(err, os.RemoveAll(kubeconfig(d.dir, name)))
+	}
+	return ended, err
 }
 
 // show plays the acts.
@@ -116,17 +126,20 @@ docs/demo.md explains what you saw, docs/tasks/split-a-budget.md what you can ch
 
 // down ends the demo.
 func (d demo) down(ctx context.Context) error {
-	ended, err := fleet.Down(ctx, d.fleet())
-	if err != nil {
+	ended, err := d.end(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if ended == 0 {
+	case ended == 0:
 		fmt.Println("No demo runs.")
-		return nil
+	default:
+		fmt.Printf("The demo is stopped: %d programs have ended. Their logs stay in %s until the next make demo.\n", ended, folder)
 	}
-	fmt.Printf("The demo is stopped: %d programs have ended. Their logs stay in %s until the next make demo.\n", ended, folder)
 	return nil
 }
+
+// kubeconfig is the path of an administrator's kubeconfig.
+func kubeconfig(dir, cluster string) string { return filepath.Join(dir, cluster+".kubeconfig") }
 
 // copyKubeconfigs puts the kubeconfigs of administrators where the documentation says.
 func copyKubeconfigs(s *system.System, dir string) error {
@@ -135,7 +148,7 @@ func copyKubeconfigs(s *system.System, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, c.Name+".kubeconfig"), content, 0o600); err != nil {
+		if err := os.WriteFile(kubeconfig(dir, c.Name), content, 0o600); err != nil {
 			return err
 		}
 	}
