@@ -9,6 +9,15 @@ SHELL := /bin/sh
 BIN := $(CURDIR)/bin
 GO ?= go
 
+# For hack/build.sh, which builds each program and shows the time since the command began.
+ifndef BUILD_STARTED
+BUILD_STARTED := $(shell date +%s)
+endif
+export GO BUILD_STARTED
+
+# missing are those of some programs that are not built.
+missing = $(filter-out $(wildcard $(1)),$(1))
+
 # The race detector needs a C compiler; without one the tests run without it.
 RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 
@@ -29,14 +38,14 @@ help: ## Print this list.
 	done
 
 .PHONY: clean
-clean: ## Remove all that was built, control plane and tools included.
+clean: demo-down ## Stop the demo and remove all that was built, control plane and tools included.
 	rm -rf $(BIN)
 
 ##@ Build
 
 .PHONY: build
 build: ## Build the manager, of the hub and of members, into bin/.
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(BIN)/manager ./cmd/manager
+	@hack/build.sh $(BIN)/manager . ./cmd/manager -trimpath -ldflags '-s -w'
 
 ##@ Check
 
@@ -71,7 +80,7 @@ bench: controlplane build $(BENCHMARKS:%=bench-%) ## Run the microbenchmarks, th
 
 .PHONY: $(BENCHMARKS:%=bench-%)
 .NOTPARALLEL: bench
-$(BENCHMARKS:%=bench-%): bench-%: controlplane build $(KWOK)
+$(BENCHMARKS:%=bench-%): bench-%: controlplane build
 	mkdir -p $(BIN)/bench
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/$* > $(BIN)/bench/$*.txt
 	cat $(BIN)/bench/$*.txt
@@ -97,16 +106,4 @@ schedules: ## Play 10^6 random schedules of the protocol on all cores: about 10 
 model: ## Check the model of the protocol with Spin.
 	hack/model/run.sh
 
-##@ Demo
-
-.PHONY: demo
-demo: controlplane-demo build ## Start a hub and members on this machine.
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/demo up
-
-.PHONY: demo-status
-demo-status: ## Show what the demo's hub and members do.
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/demo status
-
-.PHONY: demo-down
-demo-down: ## Stop the demo.
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/demo down
+include hack/make/demo.mk

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -39,24 +40,27 @@ const (
 	stateDead    = "X"
 )
 
-// Down ends all processes of the fleet in a folder, whoever started them and however far that came. Programs are asked
-// to end and given a few seconds, control planes are killed. The files stay. A folder without a fleet is no error.
-func Down(ctx context.Context, dir string) error {
+// Down ends all processes of the fleet in a folder, whoever started them and however far that came, and returns how many
+// ran. Programs are asked to end and given a few seconds, control planes are killed. The files stay. A folder without a
+// fleet is no error.
+func Down(ctx context.Context, dir string) (int, error) {
 	fleet, err := readState(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return fmt.Errorf("read the fleet's state: %w", err)
+		return 0, fmt.Errorf("read the fleet's state: %w", err)
 	}
 	boot, err := bootID()
 	if err != nil || boot != fleet.BootID {
-		return err
+		return 0, err
 	}
-	if err := endRecorded(ctx, filepath.Join(dir, programsName), syscall.SIGTERM); err != nil {
-		return err
+	programs, err := endRecorded(ctx, filepath.Join(dir, programsName), syscall.SIGTERM)
+	if err != nil {
+		return programs, err
 	}
-	return endRecorded(ctx, filepath.Join(dir, "*"), syscall.SIGKILL)
+	others, err := endRecorded(ctx, filepath.Join(dir, "*"), syscall.SIGKILL)
+	return programs + others, err
 }
 
 // prepareFolder makes an empty folder for a fleet, out of an earlier one's if need be, and marks it.
@@ -68,7 +72,7 @@ func prepareFolder(ctx context.Context, dir string) error {
 	if _, err := readState(dir); err != nil && len(entries) > 0 {
 		return fmt.Errorf("%s is neither empty nor a fleet's: %w", dir, err)
 	}
-	if err := Down(ctx, dir); err != nil {
+	if _, err := Down(ctx, dir); err != nil {
 		return err
 	}
 	for _, entry := range entries {
@@ -118,13 +122,15 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// endRecorded sends a signal to all processes on record under some folders and waits until they are gone.
-func endRecorded(ctx context.Context, folders string, signal syscall.Signal) error {
+// endRecorded sends a signal to all processes on record under some folders, waits until they are gone, and returns how
+// many ran.
+func endRecorded(ctx context.Context, folders string, signal syscall.Signal) (int, error) {
 	files, err := filepath.Glob(filepath.Join(folders, recordsFolder, "*"))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return inParallel(files, func(file string) error {
+	var ran atomic.Int32
+	err = inParallel(files, func(file string) error {
 		line, err := os.ReadFile(file)
 		if err != nil {
 			return ignoreNotExist(err)
@@ -134,11 +140,15 @@ func endRecorded(ctx context.Context, folders string, signal syscall.Signal) err
 			// The process was killed before it had written its record, and so before it became the program.
 			return ignoreNotExist(os.Remove(file))
 		}
+		if !r.gone() {
+			ran.Add(1)
+		}
 		if err := r.end(ctx, signal); err != nil {
 			return fmt.Errorf("end the process in %s: %w", file, err)
 		}
 		return ignoreNotExist(os.Remove(file))
 	})
+	return int(ran.Load()), err
 }
 
 // end sends a signal to the process, kills it if that does not end it, and waits until it is gone.

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/fedquota/fedquota/e2e/fleet"
@@ -63,7 +65,7 @@ func runStarter(t *testing.T, dir string, env ...string) starter {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := fleet.Down(context.Background(), dir); err != nil {
+		if _, err := fleet.Down(context.Background(), dir); err != nil {
 			t.Error(err)
 		}
 	})
@@ -139,10 +141,53 @@ func TestDetachedFleetLivesUntilDown(t *testing.T) {
 		t.Errorf("got processes %v before the starter's end and %v after it, want 3", before, after)
 	}
 
-	if err := fleet.Down(t.Context(), dir); err != nil {
+	wantDown(t, dir, 3)
+	wantNoneRunning(t, dir)
+	wantDown(t, dir, 0)
+}
+
+// TestDownAfterKills sees Down count and end what is left of a fleet when somebody has killed a part of it.
+func TestDownAfterKills(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := runStarter(t, dir, starterDetach+"=yes")
+	s.waitStarted(t)
+	s.kill(t)
+	killRecorded(t, filepath.Join(dir, fleet.HubName, "run", fleet.Etcd))
+	wantDown(t, dir, 2)
+	wantNoneRunning(t, dir)
+}
+
+// killRecorded kills the process that has written a record, and waits until it is gone.
+func killRecorded(t *testing.T, record string) {
+	t.Helper()
+	line, err := os.ReadFile(record)
+	if err != nil {
 		t.Fatal(err)
 	}
-	wantNoneRunning(t, dir)
+	id, err := strconv.Atoi(strings.Fields(string(line))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(id, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of process "+strconv.Itoa(id), func(context.Context) (bool, error) {
+		_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", id)) // a zombie has none
+		return err != nil, nil
+	})
+}
+
+// wantDown ends a fleet and compares how many processes ran.
+func wantDown(t *testing.T, dir string, want int) {
+	t.Helper()
+	got, err := fleet.Down(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("%d processes ran, want %d", got, want)
+	}
 }
 
 func TestStartEndsAnEarlierFleet(t *testing.T) {

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,7 +136,11 @@ func (d *display) scaleAll(ctx context.Context, replicas int32) error {
 
 // uses waits until clusters use as many cpus.
 func (d *display) uses(ctx context.Context, cpus map[string]string) error {
-	return d.until(ctx, fmt.Sprintf("usage of %v cpu", cpus), func(t table) bool {
+	var wanted []string
+	for _, cluster := range slices.Sorted(maps.Keys(cpus)) {
+		wanted = append(wanted, cluster+" to use "+cpus[cluster])
+	}
+	return d.until(ctx, strings.Join(wanted, ", ")+" cpu", func(t table) bool {
 		for cluster, want := range cpus {
 			if t.row(cluster).used[corev1.ResourceRequestsCPU] != want {
 				return false

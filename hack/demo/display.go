@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,12 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 )
 
 const (
 	interval = 50 * time.Millisecond
 	patience = 2 * time.Minute
+	// longWait is after how long the user is told what the demo waits for. It is longer than any act should take.
+	longWait = 8 * time.Second
 )
 
 var (
@@ -41,14 +45,14 @@ type display struct {
 
 func newDisplay(dir string) (*display, error) {
 	d := &display{clients: map[string]client.Client{}, say: func(string) {}}
-	for _, name := range append([]string{"hub"}, members...) {
-		config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, name+".kubeconfig"))
+	for _, name := range append([]string{fleet.HubName}, members...) {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig(dir, name))
 		if err != nil {
-			return nil, fmt.Errorf("%w: run make demo first", err)
+			return nil, err
 		}
 		config.QPS, config.Burst = 100, 200
 		if d.clients[name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
-			return nil, fmt.Errorf("cluster %s does not answer: %w: run make demo first", name, err)
+			return nil, err
 		}
 	}
 	return d, nil
@@ -57,12 +61,16 @@ func newDisplay(dir string) (*display, error) {
 // status prints the table of a demo that is up.
 func status(ctx context.Context, dir string) error {
 	d, err := newDisplay(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		fmt.Println("No demo runs: make demo starts one.")
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	t, err := d.look(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\nA part of the demo does not run: make demo starts it anew", err)
 	}
 	fmt.Print(t)
 	return nil
@@ -207,7 +215,10 @@ func (d *display) follow(ctx context.Context) error {
 	return d.until(ctx, "every cluster to settle", table.settled)
 }
 
+// until prints the table each time it changes, until it is as it should be. Of a long wait it says what for.
 func (d *display) until(ctx context.Context, what string, done func(table) bool) error {
+	explain := time.AfterFunc(longWait, func() { d.say("       waiting for " + what) })
+	defer explain.Stop()
 	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
 		t, err := d.look(ctx)
 		if err != nil {

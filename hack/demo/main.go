@@ -1,5 +1,5 @@
 // The demo shows a budget follow what the user asks for, over a hub and three members that are real control planes on
-// this machine. It leaves them running.
+// this machine. It leaves them running, unless it is interrupted.
 package main
 
 import (
@@ -9,18 +9,17 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-
-	"github.com/fedquota/fedquota/e2e/fleet"
+	"time"
 )
 
-// folder holds the demo's control planes, dir their kubeconfigs, both below the project's folder.
+// folder holds what the demo leaves, below the project's folder: kubeconfigs, and in fleetFolder the control planes.
 const (
-	dir    = "bin/demo"
-	folder = "bin/demo/fleet"
+	folder      = "bin/demo"
+	fleetFolder = "fleet"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
@@ -34,17 +33,21 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
+	d := demo{root: root, dir: filepath.Join(root, folder), say: func(step string) {
+		fmt.Printf("%6.1fs  %s\n", time.Since(began).Seconds(), step)
+	}}
 	verb := ""
 	if len(args) == 1 {
 		verb = args[0]
 	}
 	switch verb {
 	case "up":
-		return up(ctx, root)
+		return d.up(ctx)
 	case "status":
-		return status(ctx, filepath.Join(root, dir))
+		return status(ctx, d.dir)
 	case "down":
-		return fleet.Down(ctx, filepath.Join(root, folder))
+		return d.down(ctx)
 	}
 	return fmt.Errorf("usage: demo up|status|down")
 }
