@@ -165,7 +165,7 @@ type Fleet struct {
 // Past is what is remembered of a child from one round to the next. The zero value is that of a child of which nothing is remembered.
 // It is no part of the protocol: it paces moves.
 type Past struct {
-	// Gave is how long ago its target went down last, by resource name.
+	// Gave is how long ago its target went down last, by resource name, where it has not gone up since.
 	Gave map[corev1.ResourceName]time.Duration
 	// DampedFor is how long its limit must not move for headroom, since it was moved a moment ago.
 	DampedFor time.Duration

@@ -42,7 +42,7 @@ type history struct {
 	unheard map[corev1.ResourceName]time.Time
 	// moved is when the target changed last.
 	moved time.Time
-	// gave is when the target went down last, by resource name.
+	// gave is when the target went down last, by resource name, unless it has gone up since.
 	gave map[corev1.ResourceName]time.Time
 	// told is when the share was written last.
 	told time.Time
@@ -79,7 +79,7 @@ func (h *history) await(now time.Time, unheard []corev1.ResourceName) {
 	h.unheard = since
 }
 
-// gaveOf returns how long ago the target went down last, by resource name.
+// gaveOf returns how long ago the target went down last, by resource name, where it has not gone up since.
 func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
 	gave := make(map[corev1.ResourceName]time.Duration, len(h.gave))
 	for name, at := range h.gave {
@@ -92,11 +92,14 @@ func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
 func (h *history) move(now time.Time, before, after amount.List) {
 	h.moved = now
 	for name, target := range after {
-		if target < before[name] {
+		switch {
+		case target < before[name]:
 			if h.gave == nil {
 				h.gave = map[corev1.ResourceName]time.Time{}
 			}
 			h.gave[name] = now
+		case target > before[name]:
+			delete(h.gave, name)
 		}
 	}
 }

@@ -38,6 +38,21 @@ func TestRespite(t *testing.T) {
 	w.wantLedger("east 380/380 Settled", "west 620/620 Settled")
 }
 
+// TestRespiteOfWhoWasRaisedSince has a donor be given room itself: what it does not use of that is nobody's, and goes at once.
+func TestRespiteOfWhoWasRaisedSince(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, `{hard: {pods: "1000"}, placement: {clusterSelector: {}}}`)
+	east, west := w.agents["east"], w.agents["west"]
+	for _, wants := range []int64{600, 500, 530, 510} {
+		east.wants, west.wants = wants, 1000-wants
+		for range 8 {
+			w.act()
+			w.round()
+		}
+	}
+	w.wantLedger("east 510/510 Settled", "west 490/490 Settled")
+}
+
 // TestRespiteOfWhoAsks has a donor ask for more than what it keeps: that serves nobody, and goes to who can use it.
 func TestRespiteOfWhoAsks(t *testing.T) {
 	w := newWorld(t, "east", "west")

@@ -139,8 +139,11 @@ func (h *hub) take(i int, l *ledger.Ledger, v *round.Verdict) {
 	k.entry = &round.Entry{Entry: entry, UID: v.UID}
 	if v.To != nil {
 		k.touched = h.now
-		if v.To[resource] < v.From[resource] {
+		switch from, to := v.From[resource], v.To[resource]; {
+		case to < from:
 			k.gave = h.now
+		case to > from:
+			k.gave = -time.Hour
 		}
 		h.count(v.From[resource], v.To[resource], k.report)
 	}
