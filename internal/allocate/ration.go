@@ -1,30 +1,107 @@
 package allocate
 
-import "github.com/fedquota/fedquota/internal/amount"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fedquota/fedquota/internal/amount"
+)
 
 // Ration cuts raises down to what is free, parallel to Input.Budgets: a member that may not be raised has no part in it. What
 // is needed comes first, and among equals each gets its part by weight. The rest follows when donors have settled.
+//
+// Who gets less than it needs gets no more than serves whole requests of its kinds. With the rest its next request would still not
+// fit, and the raise that makes it fit would have to wait until this one is enforced.
 func Ration(in Input, result Result, free []int64, mayRaise func(member, resource int) bool) {
 	ranks := in.ranks()
 	needed, missing := make([]Bound, len(in.Members)), make([]Bound, len(in.Members))
-	for r := range in.Budgets {
+	r := rationing{in: &in, raises: make([][]raise, len(in.Members)), left: slices.Clone(free)}
+	for i := range r.raises {
+		r.raises[i] = make([]raise, len(in.Budgets))
+	}
+	for resource := range in.Budgets {
 		for i := range in.Members {
-			c := in.Members[i].Claims[r].normalized()
-			lack := max(result.Verdicts[i][r].Target-c.Granted, 0)
-			if !mayRaise(i, r) {
-				lack = 0
+			c := in.Members[i].Claims[resource].normalized()
+			most := max(result.Verdicts[i][resource].Target-c.Granted, 0)
+			if !mayRaise(i, resource) {
+				most = 0
 			}
 			need := max(amount.Add(c.Used, c.Demand), c.Min) - c.Granted
-			needed[i] = Bound{Weight: in.Members[i].Weight, Hi: min(max(need, 0), lack), Rank: ranks[i]}
-			missing[i] = Bound{Weight: in.Members[i].Weight, Hi: lack, Rank: ranks[i]}
+			needed[i] = Bound{Weight: in.Members[i].Weight, Hi: min(max(need, 0), most), Rank: ranks[i]}
+			missing[i] = Bound{Weight: in.Members[i].Weight, Hi: most, Rank: ranks[i]}
 		}
-		for i, part := range Fill(free[r], needed) {
+		for i, part := range Fill(free[resource], needed) {
 			missing[i].Lo = part
 		}
-		for i, part := range Fill(free[r], missing) {
-			if missing[i].Hi > 0 {
-				result.Verdicts[i][r].Target = in.Members[i].Claims[r].Granted + part
+		for i, part := range Fill(free[resource], missing) {
+			r.raises[i][resource] = raise{by: part, most: missing[i].Hi, short: part < needed[i].Hi}
+			r.left[resource] -= part
+		}
+	}
+	r.serveWhole(ranks)
+	for i := range in.Members {
+		for resource, raise := range r.raises[i] {
+			if raise.most > 0 {
+				result.Verdicts[i][resource].Target = in.Members[i].Claims[resource].normalized().Granted + raise.by
 			}
 		}
+	}
+}
+
+// rationing is what is handed out, by member and resource, and what is left of each resource.
+type rationing struct {
+	in     *Input
+	raises [][]raise
+	left   []int64
+}
+
+// raise is what a member is raised by, and at most. It is short if that is less than the member needs.
+type raise struct {
+	by, most int64
+	short    bool
+}
+
+// serveWhole takes from each member that is short what serves no whole request, for the next one.
+func (r *rationing) serveWhole(ranks []uint64) {
+	var short []int
+	for i := range r.raises {
+		if slices.ContainsFunc(r.raises[i], func(raise raise) bool { return raise.short }) {
+			short = append(short, i)
+		}
+	}
+	if len(short) == 0 {
+		return
+	}
+	members := r.in.Members
+	slices.SortFunc(short, func(i, j int) int {
+		return cmp.Or(cmp.Compare(min(members[j].Weight, 1), min(members[i].Weight, 1)), cmp.Compare(ranks[i], ranks[j]))
+	})
+	kinds := r.in.kinds()
+	for _, i := range short {
+		if kinds != nil && kinds[i] != nil {
+			r.serve(i, kinds[i])
+		}
+	}
+}
+
+// serve raises the member i by what serves whole requests, out of its raise and of what is left.
+func (r *rationing) serve(i int, kinds []kind) {
+	rooms, claims := make([]int64, len(r.left)), r.in.Members[i].Claims
+	for resource, raise := range r.raises[i] {
+		c := claims[resource].normalized()
+		r.left[resource] += raise.by
+		rooms[resource] = max(c.Granted+min(raise.most, r.left[resource])-c.Used, 0)
+	}
+	for k := range kinds {
+		kinds[k].serve(rooms)
+	}
+	for resource := range r.raises[i] {
+		c, raise := claims[resource].normalized(), &r.raises[i][resource]
+		use := c.Used
+		for k := range kinds {
+			use = amount.Add(use, kinds[k].of(kinds[k].served, resource))
+		}
+		raise.by = min(max(use, c.Min, c.Granted)-c.Granted, raise.most, r.left[resource])
+		r.left[resource] -= raise.by
 	}
 }
