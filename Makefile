@@ -73,7 +73,7 @@ safety: e2e ## Run the end-to-end scenarios and write what they showed into docs
 
 # What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder. Each part writes what it prints
 # into bin/bench, and its numbers as JSON. Nothing else should run meanwhile.
-BENCHMARKS := micro replay latency live
+BENCHMARKS := micro replay latency donors live
 
 .PHONY: bench
 bench: controlplane build $(BENCHMARKS:%=bench-%) ## Run the microbenchmarks, the replay of loads, and latency and admission on real fleets.

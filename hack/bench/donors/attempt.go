@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/hack/bench/rig"
+)
+
+// each is what every member holds before an attempt, of CPUs and of GiB.
+const each = 12
+
+// cell are attempts under the same conditions.
+type cell struct {
+	Donors   int `json:"donors"`
+	Busy     int `json:"busy"`
+	Attempts int `json:"attempts"`
+	Admitted int `json:"admitted"`
+	// P50 and P99 are when the requests that were admitted were answered, in milliseconds after they were made.
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+}
+
+// bench has one member ask for more than all donors but one could give.
+type bench struct {
+	*rig.Rig
+	asks   string
+	donors []string
+	quota  quotav1alpha1.FederatedQuota
+}
+
+// start makes a budget over the member that asks and its donors, in a namespace of its own.
+func (b *bench) start(ctx context.Context) error {
+	clusters := append([]string{b.asks}, b.donors...)
+	namespace := fmt.Sprintf("donors-%d", len(b.donors))
+	if err := b.HubClient.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return err
+	}
+	b.quota = quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: rig.QuotaName},
+		Spec:       quotav1alpha1.FederatedQuotaSpec{Hard: amounts(each * len(clusters))},
+	}
+	for _, name := range clusters {
+		if err := b.Namespace(ctx, name, namespace); err != nil {
+			return err
+		}
+		b.quota.Spec.Placement.Clusters = append(b.quota.Spec.Placement.Clusters, quotav1alpha1.ClusterName(name))
+	}
+	return b.HubClient.Create(ctx, &b.quota)
+}
+
+// amounts is a list in which a request needs all names at once.
+func amounts(n int) corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceRequestsCPU:    *resource.NewQuantity(int64(n), resource.DecimalSI),
+		corev1.ResourceRequestsMemory: *resource.NewQuantity(int64(n)<<30, resource.BinarySI),
+		corev1.ResourcePods:           *resource.NewQuantity(int64(n), resource.DecimalSI),
+	}
+}
+
+// measure makes attempts, with so many loops that do nothing else beside them.
+func (b *bench) measure(ctx context.Context, attempts, busy int) (*cell, error) {
+	defer spin(busy)()
+	c := &cell{Donors: len(b.donors), Busy: busy, Attempts: attempts}
+	var took []time.Duration
+	for n := range attempts {
+		admitted, after, err := b.attempt(ctx, fmt.Sprintf("pod-%d", n))
+		if err != nil {
+			return nil, fmt.Errorf("attempt %d: %w", n, err)
+		}
+		if admitted {
+			c.Admitted++
+			took = append(took, after)
+		}
+	}
+	c.P50, c.P99 = rig.Millis(rig.Percentile(took, 50)), rig.Millis(rig.Percentile(took, 99))
+	return c, nil
+}
+
+// spin starts loops that take all the time they get, until the returned function is called.
+func spin(loops int) (stop func()) {
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	for range loops {
+		running.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	return func() {
+		close(done)
+		running.Wait()
+	}
+}
+
+// attempt has all members hold the same, and one of them make a request that needs a part of what each donor holds.
+func (b *bench) attempt(ctx context.Context, name string) (admitted bool, took time.Duration, err error) {
+	for _, mode := range []quotav1alpha1.RebalanceMode{quotav1alpha1.RebalanceStatic, quotav1alpha1.RebalanceAuto} {
+		if err := b.follow(ctx, mode); err != nil {
+			return false, 0, err
+		}
+	}
+	least := int64(each)
+	for _, c := range b.quota.Status.Clusters {
+		granted := c.Granted[corev1.ResourceRequestsCPU]
+		least = min(least, granted.Value())
+	}
+	size := each*int64(len(b.donors)+1) - least/2
+	pod := rig.Pod(b.quota.Namespace, name, fmt.Sprint(size))
+	pod.Spec.Containers[0].Resources.Requests[corev1.ResourceMemory] = *resource.NewQuantity(size<<30, resource.BinarySI)
+	began := time.Now()
+	err = b.Clients[b.asks].Create(ctx, pod)
+	took = time.Since(began)
+	if apierrors.IsForbidden(err) {
+		return false, took, nil
+	}
+	if err != nil {
+		return false, took, err
+	}
+	return true, took, b.Clients[b.asks].Delete(ctx, pod)
+}
+
+// follow sets the mode, and waits until all enforce what it gives them and nothing is used or asked for.
+func (b *bench) follow(ctx context.Context, mode quotav1alpha1.RebalanceMode) error {
+	base := b.quota.DeepCopy()
+	b.quota.Spec.Rebalance.Mode = mode
+	if err := b.HubClient.Patch(ctx, &b.quota, client.MergeFrom(base)); err != nil {
+		return err
+	}
+	return rig.Until(ctx, "all members to be at rest in mode "+string(mode), func(ctx context.Context) (bool, error) {
+		if err := b.HubClient.Get(ctx, client.ObjectKeyFromObject(&b.quota), &b.quota); err != nil {
+			return false, err
+		}
+		return b.atRest(mode), nil
+	})
+}
+
+func (b *bench) atRest(mode quotav1alpha1.RebalanceMode) bool {
+	status := &b.quota.Status
+	if status.ObservedGeneration != b.quota.Generation || len(status.Clusters) != len(b.donors)+1 {
+		return false
+	}
+	for _, c := range status.Clusters {
+		used, demand, granted := c.Used[corev1.ResourceRequestsCPU], c.Demand[corev1.ResourceRequestsCPU], c.Granted[corev1.ResourceRequestsCPU]
+		equal := granted.Value() == each || mode == quotav1alpha1.RebalanceAuto
+		if c.State != quotav1alpha1.ClusterSettled || !used.IsZero() || !demand.IsZero() || !equal {
+			return false
+		}
+	}
+	return true
+}

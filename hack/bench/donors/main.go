@@ -1,0 +1,80 @@
+// Donors measures how often the first attempt of a request is admitted that fits the budget, but only with what one, two or
+// three other members give, in three resources at once.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/fedquota/fedquota/hack/bench/rig"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "donors:", err)
+		os.Exit(1)
+	}
+}
+
+// members are the one that asks, and the donors.
+var members = []string{"east", "west", "north", "south"}
+
+// report is all that was measured.
+type report struct {
+	Machine rig.Machine `json:"machine"`
+	Cells   []cell      `json:"cells"`
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	flags := flag.NewFlagSet("donors", flag.ContinueOnError)
+	attempts := flags.Int("attempts", 15, "requests in each cell")
+	path := flags.String("out", filepath.Join("bin", "bench", "donors.json"), "file for the numbers")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	r := report{Machine: rig.ThisMachine()}
+	fleet, err := rig.Start(ctx, "donors", members, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fleet.Stop()) }()
+	for donors := 1; donors < len(members); donors++ {
+		b := bench{Rig: fleet, asks: members[0], donors: members[1 : donors+1]}
+		if err := b.start(ctx); err != nil {
+			return fmt.Errorf("%d donors: %w", donors, err)
+		}
+		for _, busy := range []int{0, runtime.NumCPU()} {
+			c, err := b.measure(ctx, *attempts, busy)
+			if err != nil {
+				return fmt.Errorf("%d donors: %w", donors, err)
+			}
+			r.Cells = append(r.Cells, *c)
+		}
+	}
+	if err := r.print(out); err != nil {
+		return err
+	}
+	return rig.Write(*path, r)
+}
+
+// print prints the table.
+func (r *report) print(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\ndonors\tloops beside it\tfirst attempts\tadmitted\tanswered, p50, ms\tp99\n", r.Machine)
+	for _, c := range r.Cells {
+		fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%.0f\t%.0f\n", c.Donors, c.Busy, c.Attempts, c.Admitted, c.P50, c.P99)
+	}
+	return rig.Table(out, b.String())
+}
