@@ -25,6 +25,7 @@ include hack/make/tools.mk
 include hack/make/controlplane.mk
 include hack/make/generate.mk
 include hack/make/conformance.mk
+include hack/make/release.mk
 
 ##@ General
 
