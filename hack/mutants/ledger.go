@@ -158,7 +158,7 @@ var ledgerMutants = []mutant{
 		protection: "the share carries the target, not what is granted",
 		in:         "Ledger.Share", old: "return e.Revision, e.Target.ToList(like)",
 		new: "return e.Revision, e.Granted.ToList(like)",
-		pkg: "controllers/hub", test: "TestDonorFirst",
+		pkg: hubTests, test: "TestDonorFirst",
 	},
 	{
 		protection: "settle: a name in force that only a lost ledger has given counts",

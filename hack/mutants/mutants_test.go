@@ -5,6 +5,8 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -27,6 +29,24 @@ func TestEveryMutantCanBeMade(t *testing.T) {
 		}
 		if _, err := parser.ParseFile(token.NewFileSet(), file, without, 0); m.in != "" && err != nil {
 			t.Errorf("%s: %v", m.protection, err)
+		}
+	}
+}
+
+// TestEveryTestIsThere sees that the tests that have to fail are in the packages that are named.
+func TestEveryTestIsThere(t *testing.T) {
+	for _, m := range all() {
+		name, _, _ := strings.Cut(m.test, "/")
+		files, err := filepath.Glob(filepath.Join(root, m.pkg, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := slices.ContainsFunc(files, func(file string) bool {
+			content, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(content), "\nfunc "+name+"(t *testing.T)")
+		})
+		if !there {
+			t.Errorf("%s: no %s in %s", m.protection, name, m.pkg)
 		}
 	}
 }
