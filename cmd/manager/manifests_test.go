@@ -14,7 +14,7 @@ import (
 
 // TestManifests gives the commands the arguments that the manifests start them with.
 func TestManifests(t *testing.T) {
-	for part, command := range map[string]*cobra.Command{"hub": newHubCommand(), "member": newAgentCommand()} {
+	for part, command := range map[string]*cobra.Command{"default": newHubCommand(), "member": newAgentCommand()} {
 		t.Run(part, func(t *testing.T) {
 			args := deployment(t, filepath.Join("..", "..", "config", part, "manager.yaml")).Spec.Template.Spec.Containers[0].Args
 			if len(args) == 0 || args[0] != command.Name() {

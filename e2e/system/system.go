@@ -1,4 +1,4 @@
-// Package system puts fedquota on a fleet of real control planes: the manifests of config/hub and config/member on the API
+// Package system puts fedquota on a fleet of real control planes: the manifests of config/default and config/member on the API
 // servers, the hub manager and the agents as processes of this machine, each under its own service account.
 package system
 
@@ -123,7 +123,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 // install applies the manifests everywhere.
 func (s *System) install(ctx context.Context) error {
 	var group errgroup.Group
-	group.Go(func() error { return s.apply(ctx, s.Hub, "config/hub") })
+	group.Go(func() error { return s.apply(ctx, s.Hub, "config/default") })
 	for _, m := range s.Members {
 		group.Go(func() error {
 			if err := s.apply(ctx, m, "config/member"); err != nil {

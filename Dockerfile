@@ -1,0 +1,20 @@
+# The image of the manager, for those with a container engine: docker build . --platform linux/amd64,linux/arm64
+# make image makes the same without one.
+FROM --platform=$BUILDPLATFORM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY api api
+COPY cmd cmd
+COPY config config
+COPY controllers controllers
+COPY internal internal
+COPY webhooks webhooks
+ARG TARGETOS TARGETARCH VERSION=unknown COMMIT=unknown
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
+    -ldflags "-s -w -buildid= -X main.version=$VERSION -X main.commit=$COMMIT" -o /manager ./cmd/manager
+
+FROM scratch
+COPY --from=build /manager /manager
+USER 65532:65532
+ENTRYPOINT ["/manager"]
