@@ -5,7 +5,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -20,25 +22,49 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/pace"
 )
+
+// hubOptions are the flags of the hub manager.
+type hubOptions struct {
+	clusterNamespace, agentNamespace string
+	installAgents                    bool
+	agentImage                       string
+	concurrency, connections         int
+}
+
+// bind registers the flags.
+func (o *hubOptions) bind(flags *pflag.FlagSet) {
+	flags.StringVar(&o.clusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets.")
+	flags.StringVar(&o.agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
+	flags.BoolVar(&o.installAgents, "install-agents", true, "Install the agent in each Cluster that a FederatedQuota selects, and heal it there.")
+	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
+	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
+	flags.IntVar(&o.connections, "clustercache-concurrency", 100,
+		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
+}
 
 // newHubCommand returns the command that runs the hub manager.
 func newHubCommand() *cobra.Command {
 	var options managerOptions
-	var clusterNamespace, agentNamespace string
-	var concurrency, connections int
+	var hub hubOptions
 	command := &cobra.Command{
 		Use:   "hub",
 		Short: "Run the hub manager in a Cluster API management cluster",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			mgr, err := options.newManager("fedquota-hub", hubObjects(clusterNamespace), nil)
+			manifests, err := hub.agent()
+			if err != nil {
+				return err
+			}
+			mgr, err := options.newManager("fedquota-hub", hubObjects(hub.clusterNamespace), nil)
 			if err != nil {
 				return err
 			}
@@ -50,41 +76,59 @@ func newHubCommand() *cobra.Command {
 				SecretClient: mgr.GetClient(),
 				Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
 				Cache:        clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields()},
-			}, controller.Options{MaxConcurrentReconciles: connections})
+			}, controller.Options{MaxConcurrentReconciles: hub.connections})
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			if err := setUpHub(mgr, members, clusterNamespace, agentNamespace, concurrency); err != nil {
+			if err := hub.setUp(mgr, members, manifests); err != nil {
 				return err
 			}
 			return mgr.Start(ctx)
 		},
 	}
 	options.bind(command)
-	command.Flags().StringVar(&clusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets.")
-	command.Flags().StringVar(&agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
-	command.Flags().IntVar(&concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
-	command.Flags().IntVar(&connections, "clustercache-concurrency", 100,
-		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
+	hub.bind(command.Flags())
 	return command
 }
 
-// setUpHub adds the controllers of the hub manager.
-func setUpHub(mgr ctrl.Manager, members clustercache.ClusterCache, clusterNamespace, agentNamespace string, concurrency int) error {
+// agent returns the manifests of the agent, none if the hub manager does not install it.
+func (o *hubOptions) agent() ([]*unstructured.Unstructured, error) {
+	if !o.installAgents {
+		return nil, nil
+	}
+	objects, err := bundle.Objects(bundle.Options{Image: o.agentImage, Namespace: o.agentNamespace})
+	if err != nil {
+		return nil, fmt.Errorf("--install-agents: %w", err)
+	}
+	return objects, nil
+}
+
+// setUp adds the controllers of the hub manager.
+func (o *hubOptions) setUp(mgr ctrl.Manager, members clustercache.ClusterCache, manifests []*unstructured.Unstructured) error {
 	identity, err := os.Hostname()
 	if err != nil {
 		return err
 	}
 	watcher := &stores.Watcher{
-		Client: mgr.GetClient(), Members: members, ClusterNamespace: clusterNamespace,
+		Client: mgr.GetClient(), Members: members, ClusterNamespace: o.clusterNamespace,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
 	}
 	reconciler := &quota.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: members, Stores: watcher,
-		ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace,
+		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
 	}
-	options := controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: write.Retries()}
+	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: write.Retries()}
+	if len(manifests) > 0 {
+		installer := &agents.Installer{
+			Client: mgr.GetClient(), Members: members, ClusterNamespace: o.clusterNamespace, Objects: manifests,
+			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake,
+		}
+		if err := installer.SetupWithManager(mgr, options); err != nil {
+			return fmt.Errorf("setting up the installation of agents: %w", err)
+		}
+		reconciler.Trouble = installer.Trouble
+	}
 	if err := reconciler.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the quota controller: %w", err)
 	}
@@ -93,7 +137,7 @@ func setUpHub(mgr ctrl.Manager, members clustercache.ClusterCache, clusterNamesp
 	}
 	return mgr.Add(&heartbeat.Heartbeat{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: members,
-		ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace, Identity: identity,
+		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Identity: identity,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
 	})
 }

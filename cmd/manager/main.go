@@ -21,6 +21,6 @@ func newRootCommand() *cobra.Command {
 		Short:        "One resource budget for a namespace over many Kubernetes clusters",
 		SilenceUsage: true,
 	}
-	root.AddCommand(newHubCommand(), newAgentCommand(), newVersionCommand())
+	root.AddCommand(newHubCommand(), newAgentCommand(), newBundleCommand(), newVersionCommand())
 	return root
 }

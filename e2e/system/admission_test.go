@@ -42,8 +42,8 @@ type member struct {
 	plane  *fleet.ControlPlane
 }
 
-// startMember starts a member with its agent.
-func startMember(t *testing.T) *member {
+// startSystem starts a hub and the member east, until the test ends.
+func startSystem(t *testing.T, options system.Options) *system.System {
 	t.Helper()
 	if os.Getenv(fleet.AssetsVariable) == "" {
 		t.Skipf("%s is not set: run `make test`, which builds the control planes", fleet.AssetsVariable)
@@ -55,9 +55,9 @@ func startMember(t *testing.T) *member {
 	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
 		t.Skip("bin/manager is not built: run `make build`")
 	}
-	s, err := system.Start(t.Context(), system.Options{Root: root, Bare: true, Fleet: fleet.Options{
-		Dir: t.TempDir(), Members: []fleet.ControlPlaneOptions{{Name: "east"}}, Progress: func(step string) { t.Log(step) },
-	}})
+	options.Root = root
+	options.Fleet = fleet.Options{Dir: t.TempDir(), Members: []fleet.ControlPlaneOptions{{Name: "east"}}, Progress: func(step string) { t.Log(step) }}
+	s, err := system.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,9 +69,17 @@ func startMember(t *testing.T) *member {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+// startMember starts a member with its agent.
+func startMember(t *testing.T) *member {
+	t.Helper()
+	s := startSystem(t, system.Options{Bare: true})
 	m := &member{system: s, plane: s.Members[0]}
 	config := rest.CopyConfig(m.plane.Config)
 	config.QPS = -1
+	var err error
 	if m.WithWatch, err = client.NewWithWatch(config, client.Options{Scheme: system.Scheme()}); err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	Root string
 	// Bare leaves out hub manager and agents: the manifests alone are installed.
 	Bare bool
+	// HubInstalls leaves members without manifests, and has the hub manager install them.
+	HubInstalls bool
 }
 
 // System is fedquota on a running fleet.
@@ -47,9 +49,10 @@ type System struct {
 	HubManager *fleet.Process
 	Agents     map[string]*fleet.Process
 
-	root   string
-	dir    string
-	assets string
+	root     string
+	dir      string
+	assets   string
+	installs bool
 	// manager is the file of the managers; env is what their environment has beyond this process's own.
 	manager string
 	env     []string
@@ -103,7 +106,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
-		started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
+		installs: options.HubInstalls, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
 		progress = func(string) {}
@@ -125,6 +128,9 @@ func (s *System) install(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error { return s.apply(ctx, s.Hub, "config/default") })
 	for _, m := range s.Members {
+		if s.installs {
+			break
+		}
 		group.Go(func() error {
 			if err := s.apply(ctx, m, "config/member"); err != nil {
 				return err
@@ -172,12 +178,20 @@ func (s *System) run(ctx context.Context) error {
 
 // StartHubManager starts a hub manager under the given name, without leader election: several may run at once.
 func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub")
+	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", s.agents())
+}
+
+// agents is the argument that says whether a hub manager installs agents. No node runs the image.
+func (s *System) agents() string {
+	if s.installs {
+		return "--agent-image=fedquota/manager:e2e"
+	}
+	return "--install-agents=false"
 }
 
 // StartElectedHubManager starts a hub manager that acts only while it is elected.
 func (s *System) StartElectedHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", "--leader-elect=true")
+	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", s.agents(), "--leader-elect=true")
 }
 
 // StartAgent starts an agent of a member under the given name, without leader election. The one that is named by Agent

@@ -123,6 +123,8 @@ type Reading struct {
 	Orphan *ledger.Share
 	// HeldBack says why the child could not take its share in the last round, or is empty.
 	HeldBack Obstacle
+	// Trouble is what keeps its agent from running, in words, as far as it is known, or is empty.
+	Trouble string
 }
 
 // Share is what the share of a child says.

@@ -27,7 +27,7 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 	case c.Selected && r.ledger.Settled(c.Name, c.report):
 		return quotav1alpha1.ClusterSettled, Obstacle{}
 	case c.agent == absent:
-		return quotav1alpha1.ClusterNotReady, agentAbsent
+		return quotav1alpha1.ClusterNotReady, c.agentAbsent()
 	case !c.Selected:
 		return quotav1alpha1.ClusterLeaving, Obstacle{Message: heldBy(e)}
 	case c.drains(e):
@@ -36,9 +36,13 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 	return quotav1alpha1.ClusterSettling, Obstacle{}
 }
 
-var agentAbsent = Obstacle{
-	quotav1alpha1.ReasonAgentAbsent,
-	"its agent does not act on the share: see whether fedquota-agent runs there",
+// agentAbsent says what is known of an agent that does not act.
+func (c *child) agentAbsent() Obstacle {
+	why := "see whether fedquota-agent runs there"
+	if c.Reading.Trouble != "" {
+		why = c.Reading.Trouble
+	}
+	return Obstacle{quotav1alpha1.ReasonAgentAbsent, "its agent does not act on the share: " + why}
 }
 
 // whyUnread says why a child was not read yet.

@@ -24,7 +24,7 @@ import (
 // read fills in what a member says, or why it cannot be read.
 func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	m.outcome = r.historyOf(s, m).outcome
-	m.Reading.HeldBack = m.outcome
+	m.Reading.HeldBack, m.Reading.Trouble = m.outcome, r.trouble(m.Name)
 	if m.cluster == nil {
 		m.Reading.Failure = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed",
 			r.ClusterNamespace, m.Name)
@@ -36,7 +36,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	}
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
-		m.Reading = round.Reading{Failure: unreadable(m.Name, err), HeldBack: m.Reading.HeldBack}
+		m.Reading = round.Reading{Failure: unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack}
 		if s.storedMessage(m) != write.Truncated(m.Reading.Failure, messageLimit) {
 			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.Name, "err", err.Error())
 		}
@@ -136,13 +136,23 @@ func (r *Reconciler) reader(ctx context.Context, key client.ObjectKey, live bool
 // noAnswer is why a member cannot be read whose API server did not answer in time.
 const noAnswer = "its API server does not answer"
 
+// trouble returns what keeps the agent of a Cluster from running, as far as it is known.
+func (r *Reconciler) trouble(cluster string) string {
+	if r.Trouble == nil {
+		return ""
+	}
+	return r.Trouble(cluster)
+}
+
 // unreadable returns why a member cannot be read, in words that stay the same while the reason does.
-func unreadable(cluster string, err error) string {
+func unreadable(cluster, trouble string, err error) string {
 	switch {
 	case errors.Is(err, clustercache.ErrClusterNotConnected):
 		return "there is no connection; see the Cluster's kubeconfig Secret " + cluster + "-kubeconfig and the cluster's API server"
 	case errors.Is(err, context.DeadlineExceeded):
 		return noAnswer
+	case members.IsAbsentKind(err) && trouble != "":
+		return "the API QuotaShare is not installed there: " + trouble
 	case members.IsAbsentKind(err):
 		return "the API QuotaShare is not installed there; install the agent's manifests"
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):

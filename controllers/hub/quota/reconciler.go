@@ -33,6 +33,8 @@ type Reconciler struct {
 	AgentNamespace string
 	// Stores looks at the stores of members.
 	Stores *stores.Watcher
+	// Trouble says what keeps the agent of a Cluster from running, as far as it is known; nil where the hub installs no agents.
+	Trouble func(cluster string) string
 	// Clock says since when.
 	Clock clock.PassiveClock
 	// Timeout is how long a member may take to be read, and to be written.

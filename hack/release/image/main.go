@@ -82,7 +82,7 @@ func compile(ctx context.Context, o options) ([]oci.Program, error) {
 	var programs []oci.Program
 	for _, platform := range platforms {
 		path := filepath.Join(o.to, platform.OS+"_"+platform.Architecture, "manager")
-		source := build.Options{Dir: o.source, Package: "./cmd/manager", Version: o.version, Commit: o.commit}
+		source := build.Options{Dir: o.source, Package: "./cmd/manager", Version: o.version, Commit: o.commit, Image: o.name + ":" + o.version}
 		if err := build.Program(ctx, source, platform, path); err != nil {
 			return nil, err
 		}

@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Dir is the folder of the module, Package the package in it.
 	Dir, Package string
-	// Version and Commit are what the program says of itself.
-	Version, Commit string
+	// Version, Commit and Image are what the program knows of itself.
+	Version, Commit, Image string
 }
 
 // Program compiles for a platform into a file. What Go would record of the work tree (-buildvcs) is left out: it differs
@@ -27,7 +27,7 @@ func Program(ctx context.Context, o Options, platform v1.Platform, to string) er
 	if err != nil {
 		return err
 	}
-	flags := fmt.Sprintf("-s -w -buildid= -X main.version=%s -X main.commit=%s", o.Version, o.Commit)
+	flags := fmt.Sprintf("-s -w -buildid= -X main.version=%s -X main.commit=%s -X main.image=%s", o.Version, o.Commit, o.Image)
 	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", to, o.Package)
 	command.Dir = o.Dir
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture,

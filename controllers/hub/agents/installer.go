@@ -1,0 +1,277 @@
+// Package agents keeps the agent installed in the members of FederatedQuotas.
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/bundle"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// fieldOwner is as whom the manifests are applied. What others add to an object stays.
+const fieldOwner = "fedquota-install"
+
+// Installer applies the manifests of the agent to each Cluster that a FederatedQuota selects, and heals what somebody changes or
+// deletes there. It removes nothing: what an agent enforces stays in force without it.
+type Installer struct {
+	client.Client
+	// Members connects to members.
+	Members clustercache.ClusterCache
+	// ClusterNamespace is where the Clusters are.
+	ClusterNamespace string
+	// Objects are the manifests in the order in which they are applied.
+	Objects []*unstructured.Unstructured
+	// Clock says when.
+	Clock clock.PassiveClock
+	// Timeout is how long a member may take to answer one request.
+	Timeout time.Duration
+	// Wake is told of each Cluster in which something was installed.
+	Wake chan event.GenericEvent
+
+	mutex sync.Mutex
+	known map[string]*installation
+}
+
+// installation is what is known of the agent in a member.
+type installation struct {
+	// of is the UID of the Cluster.
+	of types.UID
+	// versions are the objects as they were when they were applied, by their place in the manifests.
+	versions map[int]version
+	// lookedAt is when all of them were looked at.
+	lookedAt time.Time
+	// rollout is why no replica was available at the last look, and trouble what keeps the agent from running, or they are empty.
+	rollout, trouble string
+}
+
+// version changes when somebody changes an object, and stays when its status changes.
+type version struct {
+	uid     types.UID
+	version string
+}
+
+// versionOf returns the version of an object. Kinds without a generation have no status that changes often. Of the Lease, which the
+// hub renews all the time, no more is asked than that it is there.
+func versionOf(object client.Object) version {
+	switch {
+	case object.GetObjectKind().GroupVersionKind().Kind == "Lease":
+		return version{uid: object.GetUID()}
+	case object.GetGeneration() > 0:
+		return version{object.GetUID(), fmt.Sprint(object.GetGeneration())}
+	}
+	return version{object.GetUID(), object.GetResourceVersion()}
+}
+
+// Trouble says what keeps the agent of a Cluster from running, as far as it is known, or is empty.
+func (i *Installer) Trouble(cluster string) string {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	if k := i.known[cluster]; k != nil {
+		return k.trouble
+	}
+	return ""
+}
+
+// Reconcile looks at the agent in one member, and installs what is missing or was changed.
+func (i *Installer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cluster := &clusterv1.Cluster{}
+	err := i.Get(ctx, req.NamespacedName, cluster)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	selected, suspected, listErr := i.holds(ctx, req.Name)
+	if listErr != nil {
+		return ctrl.Result{}, listErr
+	}
+	if err != nil || !cluster.DeletionTimestamp.IsZero() || !selected {
+		i.forget(req.Name)
+		return ctrl.Result{}, nil
+	}
+	c, err := i.Members.GetUncachedClient(ctx, req.NamespacedName)
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		return ctrl.Result{}, nil // its connection brings it here again
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	k := i.of(cluster)
+	all := suspected || i.Clock.Since(k.lookedAt) >= pace.InstallInterval
+	installed, err := i.look(ctx, c, k, all)
+	if err == nil && all {
+		k.lookedAt = i.Clock.Now()
+		err = i.rollout(ctx, c, k)
+	}
+	i.note(ctx, cluster.Name, k, err)
+	if len(installed) > 0 {
+		ctrl.LoggerFrom(ctx).Info("Installed the agent's manifests", "Cluster", cluster.Name, "objects", installed)
+		select {
+		case i.Wake <- event.GenericEvent{Object: cluster}:
+		case <-ctx.Done():
+		}
+	}
+	return ctrl.Result{RequeueAfter: pace.GuardInterval}, err
+}
+
+// holds says whether a FederatedQuota has an entry for a Cluster, and whether one says that its policies are not in force.
+func (i *Installer) holds(ctx context.Context, cluster string) (selected, suspected bool, err error) {
+	var quotas quotav1alpha1.FederatedQuotaList
+	if err := i.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
+		return false, false, err
+	}
+	for n := range quotas.Items {
+		for _, c := range quotas.Items[n].Status.Clusters {
+			if string(c.Name) == cluster {
+				selected, suspected = true, suspected || suspicious(c)
+			}
+		}
+	}
+	return selected, suspected, nil
+}
+
+// suspicious says whether a cluster may lack something that the installer brings.
+func suspicious(c quotav1alpha1.ClusterStatus) bool {
+	return c.State == quotav1alpha1.ClusterUnread || c.Reason == quotav1alpha1.ReasonPolicyNotInForce || c.Reason == quotav1alpha1.ReasonAgentAbsent
+}
+
+// of returns what is known of a Cluster. Of one that was replaced nothing is.
+func (i *Installer) of(cluster *clusterv1.Cluster) *installation {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	if i.known == nil {
+		i.known = map[string]*installation{}
+	}
+	k := i.known[cluster.Name]
+	if k == nil || k.of != cluster.UID {
+		k = &installation{of: cluster.UID, versions: map[int]version{}}
+		i.known[cluster.Name] = k
+	}
+	return k
+}
+
+func (i *Installer) knows(cluster string) bool {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	return i.known[cluster] != nil
+}
+
+func (i *Installer) forget(cluster string) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	delete(i.known, cluster)
+}
+
+// look applies the objects that are not as they were applied last, and returns which. Between looks at all of them it looks at the
+// configuration of the webhook alone: without that one requests that do not fit are refused at once.
+func (i *Installer) look(ctx context.Context, c client.Client, k *installation, all bool) (installed []string, err error) {
+	for n, object := range i.Objects {
+		if !all && object.GetKind() != "ValidatingWebhookConfiguration" {
+			continue
+		}
+		before, applied := k.versions[n]
+		now, err := i.present(ctx, c, object)
+		if err != nil {
+			return installed, fmt.Errorf("looking at %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		if applied && now == before {
+			continue
+		}
+		if k.versions[n], err = i.apply(ctx, c, object); err != nil {
+			delete(k.versions, n)
+			return installed, fmt.Errorf("applying %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+		if k.versions[n] != now {
+			installed = append(installed, object.GetKind()+"/"+object.GetName())
+		}
+	}
+	return installed, nil
+}
+
+// present returns the version of an object in the member, the zero one if it is not there.
+func (i *Installer) present(ctx context.Context, c client.Client, object *unstructured.Unstructured) (version, error) {
+	ctx, cancel := context.WithTimeout(ctx, i.Timeout)
+	defer cancel()
+	stored := &metav1.PartialObjectMetadata{}
+	stored.SetGroupVersionKind(object.GroupVersionKind())
+	err := c.Get(ctx, client.ObjectKeyFromObject(object), stored)
+	if apierrors.IsNotFound(err) || members.IsAbsentKind(err) {
+		return version{}, nil
+	}
+	if err != nil {
+		return version{}, err
+	}
+	return versionOf(stored), nil
+}
+
+// apply applies an object and returns its version then.
+func (i *Installer) apply(ctx context.Context, c client.Client, object *unstructured.Unstructured) (version, error) {
+	ctx, cancel := context.WithTimeout(ctx, i.Timeout)
+	defer cancel()
+	applied := object.DeepCopy()
+	err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(fieldOwner), client.ForceOwnership)
+	return versionOf(applied), err
+}
+
+// rollout notes why the agent does not run, if its Deployment says so.
+func (i *Installer) rollout(ctx context.Context, c client.Client, k *installation) error {
+	ctx, cancel := context.WithTimeout(ctx, i.Timeout)
+	defer cancel()
+	deployment := &appsv1.Deployment{}
+	for _, object := range i.Objects {
+		if object.GetKind() == "Deployment" {
+			if err := c.Get(ctx, client.ObjectKeyFromObject(object), deployment); err != nil {
+				return err
+			}
+		}
+	}
+	k.rollout = unavailable(deployment)
+	return nil
+}
+
+// unavailable says why no replica of a Deployment is available, or is empty.
+func unavailable(deployment *appsv1.Deployment) string {
+	if deployment.Status.AvailableReplicas > 0 {
+		return ""
+	}
+	why := "no pod of it is ready"
+	for _, condition := range deployment.Status.Conditions {
+		failed := condition.Type == appsv1.DeploymentReplicaFailure && condition.Status == corev1.ConditionTrue
+		stuck := condition.Type == appsv1.DeploymentProgressing && condition.Status == corev1.ConditionFalse
+		if failed || stuck {
+			why = condition.Message
+		}
+	}
+	return fmt.Sprintf("Deployment %s/%s: %s", deployment.Namespace, bundle.DeploymentName, why)
+}
+
+// note keeps what troubles a member for those who tell the user.
+func (i *Installer) note(ctx context.Context, cluster string, k *installation, err error) {
+	trouble := k.rollout
+	if err != nil {
+		trouble = "installing the agent failed: " + err.Error()
+	}
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	if k.trouble != trouble && trouble != "" {
+		ctrl.LoggerFrom(ctx).Info("The agent does not run in a member", "Cluster", cluster, "why", trouble)
+	}
+	k.trouble = trouble
+}

@@ -1,0 +1,133 @@
+package system_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/bundle"
+)
+
+// installed is a member in which the hub manager installs the agent.
+type installed struct {
+	*testing.T
+
+	system      *system.System
+	hub, member client.Client
+}
+
+// eventually waits for a condition, and returns how long that took.
+func (i *installed) eventually(what string, condition func(ctx context.Context) error) time.Duration {
+	i.Helper()
+	began := time.Now()
+	var last error
+	err := wait.PollUntilContextTimeout(i.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = condition(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		i.Fatalf("waiting for %s: %v: %v", what, err, last)
+	}
+	return time.Since(began)
+}
+
+// TestHubInstallsAgents has a hub manager find a member with nothing in it, and keep it as its manifests say.
+func TestHubInstallsAgents(t *testing.T) {
+	s := startSystem(t, system.Options{Bare: true, HubInstalls: true})
+	i := &installed{T: t, system: s}
+	var err error
+	if i.hub, err = system.Client(s.Hub); err != nil {
+		t.Fatal(err)
+	}
+	if i.member, err = system.Client(s.Members[0]); err != nil {
+		t.Fatal(err)
+	}
+	if s.HubManager, err = s.StartHubManager(t.Context(), system.HubManager); err != nil {
+		t.Fatal(err)
+	}
+	i.budget()
+	i.eventually("the Deployment of the agent", func(ctx context.Context) error {
+		return i.member.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.DeploymentName}, &appsv1.Deployment{})
+	})
+	// The cluster has no nodes: the agent runs beside it, as the account that was installed.
+	if s.Agents["east"], err = s.StartAgent(t.Context(), s.Members[0], system.Agent("east")); err != nil {
+		t.Fatal(err)
+	}
+	i.eventually("the budget to be enforced", i.ready)
+	i.eventually("the rules of the webhook", i.called)
+	i.healsTheWebhook()
+	i.healsTheGuard()
+}
+
+// budget makes one that selects the member.
+func (i *installed) budget() {
+	fq := &quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"},
+		Spec: quotav1alpha1.FederatedQuotaSpec{
+			Hard:      corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")},
+			Placement: quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{"east"}, CreateNamespace: ptr.To(true)},
+		},
+	}
+	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, fq} {
+		if err := i.hub.Create(i.Context(), object); err != nil {
+			i.Fatal(err)
+		}
+	}
+}
+
+func (i *installed) ready(ctx context.Context) error {
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := i.hub.Get(ctx, client.ObjectKey{Namespace: team, Name: "compute"}, fq); err != nil {
+		return err
+	}
+	if !apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady) {
+		return fmt.Errorf("not ready: %+v", fq.Status.Clusters)
+	}
+	return nil
+}
+
+// called says whether the API server calls the webhook.
+func (i *installed) called(ctx context.Context) error {
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := i.member.Get(ctx, client.ObjectKey{Name: "fedquota-agent"}, configuration); err != nil {
+		return err
+	}
+	if len(configuration.Webhooks) == 0 {
+		return fmt.Errorf("the configuration has no webhooks")
+	}
+	return nil
+}
+
+// healsTheWebhook deletes the configuration of the webhook: the hub manager brings it back, and the agent its rules.
+func (i *installed) healsTheWebhook() {
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "fedquota-agent"}}
+	if err := i.member.Delete(i.Context(), configuration); err != nil {
+		i.Fatal(err)
+	}
+	i.Logf("the webhook was back after %s", i.eventually("the webhook to come back", i.called))
+}
+
+// healsTheGuard takes the binding of the guard away: the agent says so, and the hub manager brings it back.
+func (i *installed) healsTheGuard() {
+	guard := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "fedquota-guard"}}
+	if err := i.member.Delete(i.Context(), guard); err != nil {
+		i.Fatal(err)
+	}
+	i.Logf("the guard was back after %s", i.eventually("the guard to come back", func(ctx context.Context) error {
+		return i.member.Get(ctx, client.ObjectKeyFromObject(guard), guard)
+	}))
+	i.eventually("the budget to be enforced again", i.ready)
+}

@@ -1,0 +1,74 @@
+package bundle_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fedquota/fedquota/internal/bundle"
+)
+
+// TestObjects has nothing come before what it needs, and the agent come last.
+func TestObjects(t *testing.T) {
+	objects, err := bundle.Objects(bundle.Options{Image: "registry.example/fedquota:v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, object := range objects {
+		kinds = append(kinds, object.GetKind())
+	}
+	first := []string{"Namespace", "CustomResourceDefinition", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+	if diff := cmp.Diff(first, slices.Compact(slices.Clone(kinds))[:len(first)]); diff != "" {
+		t.Error(diff)
+	}
+	last := objects[len(objects)-1]
+	if last.GetKind() != "Deployment" || last.GetName() != bundle.DeploymentName {
+		t.Errorf("last comes %s %s", last.GetKind(), last.GetName())
+	}
+	containers, _, err := unstructured.NestedSlice(last.Object, "spec", "template", "spec", "containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image := containers[0].(map[string]any)["image"]; image != "registry.example/fedquota:v1" {
+		t.Errorf("the image is %v", image)
+	}
+}
+
+// TestNamespace puts the agent into another namespace: nothing names the first one any more, and the guard knows the agent there.
+func TestNamespace(t *testing.T) {
+	objects, err := bundle.Objects(bundle.Options{Image: "i", Namespace: "quota"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, object := range objects {
+		text, err := object.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	if strings.Contains(all.String(), bundle.Namespace) {
+		t.Error("the first namespace is still named")
+	}
+	for _, want := range []string{"system:serviceaccount:quota:fedquota-agent", "--namespace=quota"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("nothing says %s", want)
+		}
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for want, options := range map[string]bundle.Options{
+		"image of the agent: not known":  {},
+		`namespace of the agent "Quota"`: {Image: "i", Namespace: "Quota"},
+	} {
+		if _, err := bundle.Objects(options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
