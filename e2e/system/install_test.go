@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -78,7 +77,7 @@ func (i *installed) budget() {
 		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"},
 		Spec: quotav1alpha1.FederatedQuotaSpec{
 			Hard:      corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")},
-			Placement: quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{"east"}, CreateNamespace: ptr.To(true)},
+			Placement: quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{"east"}, CreateNamespace: new(true)},
 		},
 	}
 	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, fq} {

@@ -93,18 +93,20 @@ func (i *Installer) Trouble(cluster string) string {
 
 // Reconcile looks at the agent in one member, and installs what is missing or was changed.
 func (i *Installer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	cluster := &clusterv1.Cluster{}
-	err := i.Get(ctx, req.NamespacedName, cluster)
-	if client.IgnoreNotFound(err) != nil {
+	selected, suspected, err := i.selected(ctx, req.Name)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
-	selected, suspected, listErr := i.holds(ctx, req.Name)
-	if listErr != nil {
-		return ctrl.Result{}, listErr
+	cluster := &clusterv1.Cluster{}
+	if selected {
+		err = i.Get(ctx, req.NamespacedName, cluster)
 	}
-	if err != nil || !cluster.DeletionTimestamp.IsZero() || !selected {
+	if !selected || apierrors.IsNotFound(err) || !cluster.DeletionTimestamp.IsZero() {
 		i.forget(req.Name)
 		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	c, err := i.Members.GetUncachedClient(ctx, req.NamespacedName)
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
@@ -113,26 +115,32 @@ func (i *Installer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	return ctrl.Result{RequeueAfter: pace.GuardInterval}, i.keep(ctx, c, cluster, suspected)
+}
+
+// keep keeps the agent of a connected member as its manifests say, and notes what troubles it.
+func (i *Installer) keep(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, suspected bool) error {
 	k := i.of(cluster)
 	all := suspected || i.Clock.Since(k.lookedAt) >= pace.InstallInterval
 	installed, err := i.look(ctx, c, k, all)
 	if err == nil && all {
 		k.lookedAt = i.Clock.Now()
-		err = i.rollout(ctx, c, k)
+		k.rollout, err = i.rollout(ctx, c)
 	}
 	i.note(ctx, cluster.Name, k, err)
-	if len(installed) > 0 {
-		ctrl.LoggerFrom(ctx).Info("Installed the agent's manifests", "Cluster", cluster.Name, "objects", installed)
-		select {
-		case i.Wake <- event.GenericEvent{Object: cluster}:
-		case <-ctx.Done():
-		}
+	if len(installed) == 0 {
+		return err
 	}
-	return ctrl.Result{RequeueAfter: pace.GuardInterval}, err
+	ctrl.LoggerFrom(ctx).Info("Installed the agent's manifests", "Cluster", cluster.Name, "objects", installed)
+	select {
+	case i.Wake <- event.GenericEvent{Object: cluster}:
+	case <-ctx.Done():
+	}
+	return err
 }
 
-// holds says whether a FederatedQuota has an entry for a Cluster, and whether one says that its policies are not in force.
-func (i *Installer) holds(ctx context.Context, cluster string) (selected, suspected bool, err error) {
+// selected says whether a FederatedQuota has an entry for a Cluster, and whether by one it may lack something.
+func (i *Installer) selected(ctx context.Context, cluster string) (selected, suspected bool, err error) {
 	var quotas quotav1alpha1.FederatedQuotaList
 	if err := i.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
 		return false, false, err
@@ -230,20 +238,19 @@ func (i *Installer) apply(ctx context.Context, c client.Client, object *unstruct
 	return versionOf(applied), err
 }
 
-// rollout notes why the agent does not run, if its Deployment says so.
-func (i *Installer) rollout(ctx context.Context, c client.Client, k *installation) error {
+// rollout returns why the agent does not run, if its Deployment says so.
+func (i *Installer) rollout(ctx context.Context, c client.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()
 	deployment := &appsv1.Deployment{}
 	for _, object := range i.Objects {
 		if object.GetKind() == "Deployment" {
 			if err := c.Get(ctx, client.ObjectKeyFromObject(object), deployment); err != nil {
-				return err
+				return "", err
 			}
 		}
 	}
-	k.rollout = unavailable(deployment)
-	return nil
+	return unavailable(deployment), nil
 }
 
 // unavailable says why no replica of a Deployment is available, or is empty.

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,21 +90,17 @@ func (b *bench) measure(ctx context.Context, attempts, busy int) (*cell, error) 
 
 // spin starts loops that take all the time they get, until the returned function is called.
 func spin(loops int) (stop func()) {
-	done := make(chan struct{})
+	var done atomic.Bool
 	var running sync.WaitGroup
 	for range loops {
 		running.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !done.Load() {
+				runtime.Gosched()
 			}
 		})
 	}
 	return func() {
-		close(done)
+		done.Store(true)
 		running.Wait()
 	}
 }
