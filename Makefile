@@ -62,6 +62,7 @@ verify: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(GOLANGCI_LINT) ## Generate and forma
 .PHONY: test
 test: controlplane build ## Run the tests, and the smoke test of the end-to-end fleet.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -timeout 30m ./...
+	$(GO) -C hack/release test ./...
 
 # One package at a time: two fleets at once would measure each other.
 .PHONY: e2e

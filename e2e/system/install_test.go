@@ -3,6 +3,10 @@ package system_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/internal/bundle"
 )
@@ -69,6 +74,19 @@ func TestHubInstallsAgents(t *testing.T) {
 	i.eventually("the rules of the webhook", i.called)
 	i.healsTheWebhook()
 	i.healsTheGuard()
+	i.takes("config/default", s.Hub)
+	i.takes("config/member", s.Members[0])
+}
+
+// takes sees that an API server would take all manifests of a folder, and has nothing to say against them.
+func (i *installed) takes(folder string, c *fleet.ControlPlane) {
+	kubectl := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
+	command := exec.CommandContext(i.Context(), kubectl, "--kubeconfig="+c.Kubeconfig, "apply", "--server-side", "--force-conflicts",
+		"--dry-run=server", "-k", filepath.Join("..", "..", folder))
+	output, err := command.CombinedOutput()
+	if err != nil || strings.Contains(string(output), "Warning") {
+		i.Errorf("%s in %s: %v\n%s", folder, c.Name, err, output)
+	}
 }
 
 // budget makes one that selects the member.

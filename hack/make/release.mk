@@ -4,10 +4,40 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 IMAGE ?= fedquota/manager
 
+HELM := $(BIN)/tools/helm
+RELEASE = $(GO) -C hack/release run
+
 ##@ Release
 
 .PHONY: image
 image: ## Make the image for amd64 and arm64 as an OCI archive, dist/image/manager.oci.tar, with a bill of materials. PUSH=1 pushes it.
 	mkdir -p dist/image
-	$(GO) -C hack/release run ./image -source $(CURDIR) -to $(CURDIR)/dist/image -name $(IMAGE) -version $(VERSION) \
+	$(RELEASE) ./image -source $(CURDIR) -to $(CURDIR)/dist/image -name $(IMAGE) -version $(VERSION) \
 		-commit $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct) $(if $(PUSH),-push)
+
+.PHONY: release
+release: image chart ## Make all that is released in dist: manifests of hub and agents, chart, image, bills of materials, checksums.
+	$(CONTROLPLANE)/kubectl kustomize config/default | sed 's#fedquota/manager:latest#$(IMAGE):$(VERSION)#' > dist/install.yaml
+	$(GO) run ./cmd/manager bundle --agent-image=$(IMAGE):$(VERSION) > dist/agent.yaml
+	$(HELM) package dist/chart/fedquota --destination dist
+	for arch in amd64 arm64; do cp dist/image/linux_$$arch/manager.cdx.json dist/manager-linux-$$arch.cdx.json; done
+	cp dist/image/manager.oci.tar dist/manager.oci.tar
+	cd dist && sha256sum install.yaml agent.yaml fedquota-*.tgz manager-*.cdx.json manager.oci.tar > checksums.txt
+	cat dist/checksums.txt
+
+# Helm has to make of the chart what kustomize makes of config/default.
+.PHONY: chart
+chart: $(HELM) $(CONTROLPLANE)/kubectl ## Make the Helm chart out of config/default, dist/chart/fedquota, and check it.
+	mkdir -p dist
+	$(CONTROLPLANE)/kubectl kustomize config/default > dist/default.yaml
+	$(RELEASE) ./chart -source $(CURDIR)/config/chart -monitor $(CURDIR)/config/prometheus/monitor.yaml \
+		-to $(CURDIR)/dist/chart/fedquota -version $(VERSION) < dist/default.yaml
+	$(HELM) lint --strict --quiet dist/chart/fedquota
+	$(HELM) template fedquota dist/chart/fedquota --namespace fedquota-system --set namespace.create=true,image.tag=latest > dist/chart.yaml
+	$(HELM) template fedquota dist/chart/fedquota --values config/chart/ci/all-values.yaml > /dev/null
+	$(RELEASE) ./chart -compare $(CURDIR)/dist/chart.yaml < dist/default.yaml
+	rm dist/default.yaml dist/chart.yaml
+
+$(HELM): hack/release/go.sum
+	@mkdir -p $(@D)
+	@hack/build.sh $@ hack/release helm.sh/helm/v4/cmd/helm -trimpath -ldflags '-s -w'
