@@ -1,0 +1,261 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+// accountPrefix begins the names of the users that the managers are.
+const accountPrefix = "system:serviceaccount:fedquota-system:"
+
+// seldom is what the recorder of events does when it has the same to tell again of an object that has not changed since. Without the
+// right that event would be lost.
+const seldom = "patch events.events.k8s.io"
+
+// auditPolicy writes down the requests of the managers' accounts.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: ["` + accountPrefix + `fedquota-hub", "` + accountPrefix + `fedquota-agent"]}
+- {level: None}
+`
+
+// TestLeastPrivilege has the managers do all that they do, by the tokens of their accounts, and reads in the audit logs of all API
+// servers whether they were refused a request, and which of the rights that config/rbac gives them nothing has used.
+func TestLeastPrivilege(t *testing.T) {
+	logs := t.TempDir()
+	policy := filepath.Join(logs, "policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	audited := func(name string) []string {
+		return []string{"--audit-policy-file=" + policy, "--audit-log-path=" + filepath.Join(logs, name+".log")}
+	}
+	options := fleet.Options{Hub: fleet.ControlPlaneOptions{APIServerArgs: audited(fleet.HubName)}, Members: threeMembers()}
+	for i := range options.Members {
+		options.Members[i].APIServerArgs = audited(options.Members[i].Name)
+	}
+	// API servers before Kubernetes 1.34 do not stream lists by default: clients list there, and then watch.
+	for _, c := range []*fleet.ControlPlaneOptions{&options.Hub, &options.Members[0]} {
+		c.APIServerArgs = append(c.APIServerArgs, "--feature-gates=WatchList=false")
+	}
+	w := startWorld(t, "rights", system.Options{Fleet: options})
+	s := newScenario(t, w, "team-a", budget("30", "60"))
+	s.exercise()
+
+	requests := map[string][]auditv1.Event{}
+	for _, name := range append([]string{fleet.HubName}, s.names()...) {
+		events, err := readAudit(filepath.Join(logs, name+".log"))
+		s.must(err)
+		for _, e := range events {
+			if e.Annotations["authorization.k8s.io/decision"] == "forbid" {
+				s.Errorf("%s: %s was refused: %s %s", name, e.User.Username, e.Verb, e.RequestURI)
+			}
+			requests[e.User.Username] = append(requests[e.User.Username], e)
+		}
+	}
+	for _, part := range []string{"hub", "agent"} {
+		rules, err := readRules(filepath.Join("..", "config", "rbac", part))
+		s.must(err)
+		events := requests[accountPrefix+"fedquota-"+part]
+		s.Logf("%s: %d requests, %d rules", part, len(events), len(rules))
+		for _, unused := range unusedRights(rules, events) {
+			if unused == seldom {
+				continue
+			}
+			s.Errorf("the %s never used the right to %s", part, unused)
+		}
+	}
+}
+
+// exercise has the managers do all that they do.
+func (s *scenario) exercise() {
+	s.Helper()
+	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Removal.Policy = quotav1alpha1.RemovalDelete })
+	s.rest("no demand yet")
+	s.scraped()
+	s.electedHub(1)
+	s.pairIn(north)
+	s.pokes(east)
+	s.losesCertificate(west)
+	fq := newQuota(s.key, nil)
+	s.must(s.hub.Delete(s.Context(), fq))
+	s.eventually("the budget to be removed", func(ctx context.Context) error {
+		if err := s.hub.Get(ctx, s.key, fq); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+}
+
+// pokes has workloads of all kinds refused while west holds the whole budget, and then lets them have it.
+func (s *scenario) pokes(member string) {
+	s.Helper()
+	s.fill(west, "all", 29, "1")
+	s.namespaceIn(member)
+	template := func(policy corev1.RestartPolicy) corev1.PodTemplateSpec {
+		pod := newPod("", "", "4")
+		pod.Spec.RestartPolicy = policy
+		return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{loadLabel: "true", "app": "poked"}}, Spec: pod.Spec}
+	}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "poked"}}
+	about := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: s.key.Namespace, Name: name} }
+	always := template(corev1.RestartPolicyAlways)
+	workloads := []client.Object{
+		&appsv1.ReplicaSet{ObjectMeta: about("set"), Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}},
+		&appsv1.StatefulSet{ObjectMeta: about("stateful"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}},
+		&batchv1.Job{ObjectMeta: about("job"), Spec: batchv1.JobSpec{Template: template(corev1.RestartPolicyNever)}},
+	}
+	for _, workload := range workloads {
+		s.must(s.member(member).Create(s.Context(), workload))
+		s.eventually("a refusal of "+workload.GetName(), func(context.Context) error {
+			if s.refusals(member, workload.GetName()) == 0 {
+				return errors.New("nothing was refused")
+			}
+			return nil
+		})
+	}
+	s.drain(west, "all")
+	for _, workload := range workloads {
+		s.eventually("a pod of "+workload.GetName(), func(ctx context.Context) error {
+			var list corev1.PodList
+			err := s.member(member).List(ctx, &list, client.InNamespace(s.key.Namespace))
+			owned := func(pod corev1.Pod) bool { return metav1.IsControlledBy(&pod, workload) }
+			if err == nil && !slices.ContainsFunc(list.Items, owned) {
+				err = errors.New("there is none")
+			}
+			return err
+		})
+		s.must(s.member(member).Delete(s.Context(), workload, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	}
+}
+
+// losesCertificate spoils the certificate of the webhook in a member: the agent makes another one.
+func (s *scenario) losesCertificate(member string) {
+	s.Helper()
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: "fedquota-system", Name: "fedquota-webhook-cert"}
+	s.must(s.member(member).Get(s.Context(), key, secret))
+	for name := range secret.Data {
+		secret.Data[name] = []byte("spoilt")
+	}
+	s.must(s.member(member).Update(s.Context(), secret))
+	s.must(s.Agents[member].Kill())
+	s.must(s.Agents[member].Restart(s.Context()))
+	s.eventually("another certificate", func(ctx context.Context) error {
+		err := s.member(member).Get(ctx, key, secret)
+		if err == nil && string(secret.Data[corev1.TLSCertKey]) == "spoilt" {
+			err = errors.New("it is the spoilt one")
+		}
+		return err
+	})
+}
+
+// readAudit returns the events of an audit log.
+func readAudit(path string) ([]auditv1.Event, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	var events []auditv1.Event
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event auditv1.Event
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			return nil, err
+		}
+		events = append(events, event)
+	}
+	return events, lines.Err()
+}
+
+// readRules returns the rules of a manager's roles in a folder: those that are bound to nobody are for people.
+func readRules(folder string) ([]rbacv1.PolicyRule, error) {
+	var rules []rbacv1.PolicyRule
+	for _, name := range []string{"role.yaml", "leader_election_role.yaml"} {
+		file, err := os.Open(filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
+		for {
+			var role rbacv1.Role
+			if err := decoder.Decode(&role); err != nil {
+				break
+			}
+			rules = append(rules, role.Rules...)
+		}
+	}
+	if len(rules) == 0 {
+		return nil, fmt.Errorf("%s has no rules", folder)
+	}
+	return rules, nil
+}
+
+// unusedRights returns the rights that no request has used.
+func unusedRights(rules []rbacv1.PolicyRule, requests []auditv1.Event) []string {
+	used := sets.New[string]()
+	for _, r := range requests {
+		if ref := r.ObjectRef; ref != nil {
+			resource := ref.Resource
+			if ref.Subresource != "" {
+				resource += "/" + ref.Subresource
+			}
+			for _, name := range []string{"", ref.Name} {
+				used.Insert(right(r.Verb, ref.APIGroup, resource, name))
+			}
+		}
+	}
+	var unused []string
+	for _, rule := range rules {
+		for _, verb := range rule.Verbs {
+			for _, resource := range rule.Resources {
+				// A list or a watch of one object names it in a field selector, and not in the request's path.
+				names := rule.ResourceNames
+				if len(names) == 0 || verb == "list" || verb == "watch" || verb == "create" {
+					names = []string{""}
+				}
+				for _, name := range names {
+					if want := right(verb, rule.APIGroups[0], resource, name); !used.Has(want) {
+						unused = append(unused, want)
+					}
+				}
+			}
+		}
+	}
+	return unused
+}
+
+func right(verb, group, resource, name string) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s.%s %s", verb, resource, group, name))
+}
