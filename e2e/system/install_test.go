@@ -13,9 +13,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -76,6 +78,29 @@ func TestHubInstallsAgents(t *testing.T) {
 	i.healsTheGuard()
 	i.takes("config/default", s.Hub)
 	i.takes("config/member", s.Members[0])
+	i.refusesSystemNamespaces()
+}
+
+// refusesSystemNamespaces tries a budget for what keeps clusters alive, first without and then with an administrator's leave.
+func (i *installed) refusesSystemNamespaces() {
+	fq := &quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "compute"},
+		Spec: quotav1alpha1.FederatedQuotaSpec{
+			Hard:      corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")},
+			Placement: quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{"none"}},
+		},
+	}
+	err := i.hub.Create(i.Context(), fq.DeepCopy(), client.DryRunAll)
+	if want := "metadata.namespace: kube-system: a budget there would limit what keeps clusters alive"; !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), want) {
+		i.Errorf("got %v, want a 403 with %q", err, want)
+	}
+	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}
+	leave := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"quota.fedquota.io/system-budgets":"allowed"}}}`))
+	if err := i.hub.Patch(i.Context(), system, leave); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the leave to count", func(ctx context.Context) error { return i.hub.Create(ctx, fq.DeepCopy(), client.DryRunAll) })
 }
 
 // takes sees that an API server would take all manifests of a folder, and has nothing to say against them.

@@ -69,6 +69,9 @@ func Template(object *unstructured.Unstructured) (file, text string, err error) 
 		return "", "", err
 	}
 	text = t.fill(escape(string(content), object.GetKind()))
+	if object.GetKind() == "ValidatingAdmissionPolicy" {
+		text = strings.ReplaceAll(text, "'"+ownNamespace+"'", "'{{ .Values.agents.namespace }}'")
+	}
 	if condition := conditions[object.GetKind()]; condition != "" {
 		text = "{{- if " + condition + " }}\n" + text + "{{- end }}\n"
 	}
