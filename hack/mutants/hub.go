@@ -301,7 +301,7 @@ var hubMutants = []mutant{
 	{
 		protection: "no Lease is renewed in a cluster without the marker",
 		in:         "Heartbeat.RenewAll", old: "members.MarkerOf(cluster) > 0 {",
-		new: "cluster != nil {",
+		new: "members.MarkerOf(cluster) >= 0 {",
 		pkg: hubTests, test: "TestLeaseIsRenewed",
 	},
 	{
