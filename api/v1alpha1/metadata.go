@@ -29,6 +29,10 @@ const (
 	// deleted. Without it the agent leaves the ResourceQuota as it is, still managed.
 	RemovalAnnotation = "quota.fedquota.io/removal"
 
+	// DestroyedAnnotation on a Cluster says, for all FederatedQuotas at once, that the cluster is destroyed and that what was granted to
+	// it is free. Its value is the reason, which must not be empty. It does not count while the hub is connected to the cluster.
+	DestroyedAnnotation = "quota.fedquota.io/destroyed"
+
 	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
 	// now: its controller then tries again at once. Its value is when that was.
 	PokedAnnotation = "quota.fedquota.io/poked"

@@ -22,12 +22,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/rollback"
-	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -118,7 +118,7 @@ func (o *hubOptions) setUp(mgr ctrl.Manager, members clustercache.ClusterCache, 
 		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
 	}
-	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: write.Retries()}
+	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: backoff.RateLimiter()}
 	if len(manifests) > 0 {
 		installer := &agents.Installer{
 			Client: mgr.GetClient(), Members: members, ClusterNamespace: o.clusterNamespace, Objects: manifests,

@@ -33,8 +33,8 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: no limit of a ResourceQuota that was released meanwhile",
-		in:         "whileManaged", old: "append([]write.Operation{test}, change...)",
-		new: "append([]write.Operation{test}[:0], change...)",
+		in:         "whileManaged", old: "append([]patches.Operation{test}, change...)",
+		new: "append([]patches.Operation{test}[:0], change...)",
 		pkg: agentTests, test: "TestLateAfterRelease/limit_in_force",
 	},
 	{

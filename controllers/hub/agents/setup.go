@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/predicates"
 )
 
 // SetupWithManager registers the reconciler.
@@ -22,7 +22,7 @@ func (i *Installer) SetupWithManager(mgr ctrl.Manager, options controller.Option
 		Named("agents").
 		For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(i.concerned), builder.WithPredicates(
-			rollback.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return entriesOf(quota) }))).
+			predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return entriesOf(quota) }))).
 		WatchesRawSource(i.Members.GetClusterSource("agents", func(_ context.Context, cluster client.Object) []ctrl.Request {
 			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 		})).

@@ -17,8 +17,8 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/controllers/rollback"
-	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -75,7 +75,7 @@ func (h *Heartbeat) renew(ctx context.Context, cluster *clusterv1.Cluster) {
 	if err != nil {
 		return
 	}
-	patch, err := write.MergePatch(map[string]any{"spec": map[string]any{
+	patch, err := patches.Merge(map[string]any{"spec": map[string]any{
 		"holderIdentity":       h.Identity,
 		"leaseDurationSeconds": int32(pace.LeaseDuration / time.Second),
 		"renewTime":            metav1.NewMicroTime(h.Clock.Now()),

@@ -12,12 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -32,13 +33,13 @@ import (
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
-	changed := builder.WithPredicates(rollback.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
+	changed := builder.WithPredicates(predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		For(&quotav1alpha1.FederatedQuota{}, changed).
 		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), changed).
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
-			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
+			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, statedDestroyed))).
 		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(pace.UnreachableAfter))).
 		WatchesRawSource(source.Channel(r.Stores.Wake, all)).
 		WithOptions(options).
@@ -49,6 +50,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	r.watcher = c
 	return nil
 }
+
+// statedDestroyed lets through a Cluster that is said to be destroyed, or is not any more.
+var statedDestroyed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return e.ObjectOld.GetAnnotations()[quotav1alpha1.DestroyedAnnotation] != e.ObjectNew.GetAnnotations()[quotav1alpha1.DestroyedAnnotation]
+}}
 
 func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
 	return r.quotas(ctx)

@@ -15,7 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -72,7 +72,7 @@ func (r *Reconciler) announceReady(ctx context.Context, s *scope, t *told) {
 		kind = corev1.EventTypeNormal
 	}
 	ctrl.LoggerFrom(ctx).Info("Ready changed", "status", ready.Status, "reason", ready.Reason, "message", ready.Message)
-	r.Recorder.Eventf(s.fq, nil, kind, ready.Reason, "Reconcile", "%s", write.Truncated(ready.Message, noteLimit))
+	r.Recorder.Eventf(s.fq, nil, kind, ready.Reason, "Reconcile", "%s", conditions.Truncated(ready.Message, noteLimit))
 }
 
 // announceMoves writes one event for a move once it has come to rest, and one now and then while limits do not.
@@ -93,7 +93,7 @@ func (r *Reconciler) announceMoves(s *scope, t *told) {
 		e, _ := s.decision.Ledger.Entry(m.Name)
 		t.limits[m.Name] = e.Target
 	}
-	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", write.Truncated(moves, noteLimit))
+	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", conditions.Truncated(moves, noteLimit))
 }
 
 // movesOf says which limits are others than were told: "requests.cpu: east 5 → 9 (Need), west 10 → 6 (Surplus); pods: …".
@@ -158,7 +158,7 @@ func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.Federa
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "reason", c.Reason, "message", c.Message)
-		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", write.Truncated(c.Type+": "+c.Message, noteLimit))
+		r.Recorder.Eventf(fq, nil, kind, c.Reason, "Reconcile", "%s", conditions.Truncated(c.Type+": "+c.Message, noteLimit))
 	}
 }
 

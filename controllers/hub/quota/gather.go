@@ -3,7 +3,10 @@ package quota
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,12 +42,33 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
+	standing, destroyed := r.sift(ctx, clusters.Items)
 	// Before any member is read: what comes to be known meanwhile is no part of this round.
-	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), clusters.Items)
+	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), standing)
 	return &surroundings{
-		clusters: clusters.Items, siblings: siblings.Items, holders: found.Holders, expected: found.Expected,
+		clusters: standing, destroyed: destroyed, siblings: siblings.Items, holders: found.Holders, expected: found.Expected,
 		agents: r.AgentNamespace, newborn: r.memoryOf(fq.UID).newborn,
 	}, nil
+}
+
+// sift returns the Clusters without those that are said to be destroyed, and the names of those. What is said does not count while the hub
+// is connected to the cluster, or has not tried yet to connect.
+func (r *Reconciler) sift(ctx context.Context, clusters []clusterv1.Cluster) (standing []clusterv1.Cluster, destroyed sets.Set[string]) {
+	destroyed = sets.New[string]()
+	for i := range clusters {
+		if strings.TrimSpace(clusters[i].Annotations[quotav1alpha1.DestroyedAnnotation]) == "" {
+			continue
+		}
+		key := client.ObjectKeyFromObject(&clusters[i])
+		_, err := r.Members.GetUncachedClient(ctx, key)
+		if err != nil && r.Members.GetHealthCheckingState(ctx, key).ConsecutiveFailures > 0 {
+			destroyed.Insert(clusters[i].Name)
+		}
+	}
+	if len(destroyed) == 0 {
+		return clusters, destroyed
+	}
+	return slices.DeleteFunc(slices.Clone(clusters), func(c clusterv1.Cluster) bool { return destroyed.Has(c.Name) }), destroyed
 }
 
 // membersOf returns the children that a round concerns, with their Clusters.

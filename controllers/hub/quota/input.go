@@ -21,6 +21,8 @@ import (
 // surroundings are what a round knows beside the FederatedQuota itself.
 type surroundings struct {
 	clusters []clusterv1.Cluster
+	// destroyed names further Clusters: those that are said to be destroyed.
+	destroyed sets.Set[string]
 	// siblings are the FederatedQuotas of the namespace.
 	siblings []quotav1alpha1.FederatedQuota
 	// holders are the clusters in which a look has found a share, and expected those that are about to say what they hold.
@@ -129,6 +131,11 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1
 	}
 	for _, name := range fq.Spec.Removal.Destroyed {
 		if c := byName[string(name)]; c != nil {
+			c.Destroyed = true
+		}
+	}
+	for name := range around.destroyed {
+		if c := byName[name]; c != nil {
 			c.Destroyed = true
 		}
 	}

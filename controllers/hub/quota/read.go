@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -37,7 +37,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
 		m.Reading = round.Reading{Failure: unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack}
-		if s.storedMessage(m) != write.Truncated(m.Reading.Failure, messageLimit) {
+		if s.storedMessage(m) != conditions.Truncated(m.Reading.Failure, messageLimit) {
 			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.Name, "err", err.Error())
 		}
 		return

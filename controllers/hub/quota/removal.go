@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -22,7 +22,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, m *member) error {
 	if m.verdict.Order == round.OrderRemove {
 		return client.IgnoreNotFound(c.Delete(ctx, m.share.DeepCopy(), client.Preconditions{UID: &m.share.UID, ResourceVersion: &m.share.ResourceVersion}))
 	}
-	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
+	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
 		"uid":             m.share.UID,
 		"resourceVersion": m.share.ResourceVersion,
 		"annotations":     map[string]any{quotav1alpha1.RemovalAnnotation: cmp.Or(s.fq.Spec.Removal.Policy, quotav1alpha1.RemovalRetain)},

@@ -123,6 +123,36 @@ removal: {destroyed: [west]}`)
 	w.wantConditions("Ready Enforced")
 }
 
+// TestClusterIsStatedDestroyed has the Cluster itself say so, for all budgets, while they still select it.
+func TestClusterIsStatedDestroyed(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	state := func(reason string) {
+		cluster := w.cluster("west")
+		cluster.Annotations[quotav1alpha1.DestroyedAnnotation] = reason
+		w.must(servers[hubName].Update(t.Context(), cluster))
+		w.settle()
+	}
+	state("its region is gone")
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+
+	connection := w.members.byName["west"]
+	connection.err = clustercache.ErrClusterNotConnected
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Unreachable")
+	connection.health.ConsecutiveFailures = 1
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
+	w.wantConditions("Ready Enforced")
+
+	state("")
+	w.wantLedger("east 18/18 Settled", "west 0/0 Unread")
+	connection.err, connection.health.ConsecutiveFailures = nil, 0
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+}
+
 // TestDestroyedAndStillThere has a cluster be declared destroyed that is there, with its share: it is not taken in again and again.
 func TestDestroyedAndStillThere(t *testing.T) {
 	w := newWorld(t, "east", "west")

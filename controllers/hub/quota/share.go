@@ -14,7 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
@@ -25,7 +25,7 @@ func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
 	if m.Marker > 0 && revision-m.Marker < ledger.Gap {
 		return nil
 	}
-	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
+	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
 	}})
 	if err != nil {
@@ -77,11 +77,11 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 		annotations[quotav1alpha1.RemovalAnnotation] = nil
 		metadata["resourceVersion"] = m.share.ResourceVersion
 	}
-	patch, err := write.MergePatch(map[string]any{
+	patch, err := patches.Merge(map[string]any{
 		"metadata": metadata,
 		"spec": map[string]any{
 			"revision":  revision,
-			"hard":      write.Replacing(before, hard),
+			"hard":      patches.Replacing(before, hard),
 			"admission": admissionPatch(m.verdict.Admission),
 			"pong":      max(m.share.Spec.Pong, m.share.Status.Ping),
 			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
@@ -116,7 +116,7 @@ func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
 	if len(fleet.Budget) == 0 {
 		return nil
 	}
-	return map[string]any{"budget": write.Replacing(old.Budget, fleet.Budget), "used": write.Replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
+	return map[string]any{"budget": patches.Replacing(old.Budget, fleet.Budget), "used": patches.Replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
 }
 
 // orNil returns nil for an empty string, which a merge patch takes as removal.

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
@@ -68,7 +68,7 @@ func (s *scope) report() {
 	status.ObservedGeneration = s.fq.Generation
 	status.Revision, status.SpecRevision = d.Ledger.Revision(), d.SpecRevision
 	s.totals()
-	write.Conditions(&status.Conditions, d.Conditions(), s.fq.Generation, s.now)
+	conditions.Replace(&status.Conditions, d.Conditions(), s.fq.Generation, s.now)
 	s.fleet = s.fleetOf(&d.Fleet)
 }
 
@@ -77,7 +77,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 	v := m.verdict
 	c := quotav1alpha1.ClusterStatus{
 		Name: quotav1alpha1.ClusterName(m.Name), UID: v.UID, Used: before.Used, Demand: before.Demand,
-		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: write.Truncated(v.Why.Message, messageLimit),
+		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: conditions.Truncated(v.Why.Message, messageLimit),
 		Since: before.Since,
 	}
 	s.decision.Ledger.Store(m.Name, &c, s.fq.Spec.Hard)

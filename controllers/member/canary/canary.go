@@ -23,8 +23,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/backoff"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/controllers/rollback"
-	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -92,7 +93,7 @@ func (c *Canary) SetupWithManager(mgr ctrl.Manager) error {
 		Named("canary").
 		For(&corev1.ResourceQuota{}, builder.WithPredicates(own)).
 		WatchesRawSource(first).
-		WithOptions(controller.Options{RateLimiter: write.Retries()}).
+		WithOptions(controller.Options{RateLimiter: backoff.RateLimiter()}).
 		Complete(c)
 }
 
@@ -117,7 +118,7 @@ func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	}
 	limit := quota.Spec.Hard[canaryResource]
 	next := max(c.limit, limit.Value()) + 1
-	patch, err := write.MergePatch(map[string]any{"spec": map[string]any{"hard": map[string]any{string(canaryResource): strconv.FormatInt(next, 10)}}})
+	patch, err := patches.Merge(map[string]any{"spec": map[string]any{"hard": map[string]any{string(canaryResource): strconv.FormatInt(next, 10)}}})
 	if err != nil {
 		return ctrl.Result{}, err
 	}

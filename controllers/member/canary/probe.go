@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/patches"
 )
 
 const (
@@ -29,7 +29,7 @@ func (c *Canary) unguarded(ctx context.Context, canary *corev1.ResourceQuota) (s
 	if err != nil {
 		return "", err
 	}
-	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{"labels": labels}})
+	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{"labels": labels}})
 	if err != nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -105,7 +105,7 @@ func (f *Follower) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("follower").
 		WatchesRawSource(f.Demand.Source()).
-		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: write.Retries()}).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), RateLimiter: backoff.RateLimiter()}).
 		Complete(f)
 }
 

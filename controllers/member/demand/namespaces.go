@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/backoff"
 )
 
 // Namespaces has pods, LimitRanges and workloads watched where there is a share, and nowhere else: the agent holds nothing, and is sent
@@ -40,7 +40,7 @@ func (n *Namespaces) SetupWithManager(mgr ctrl.Manager) error {
 		Named("namespaces").
 		Watches(&quotav1alpha1.QuotaShare{}, namespaceOf,
 			builder.WithPredicates(predicate.Funcs{UpdateFunc: func(event.UpdateEvent) bool { return false }})).
-		WithOptions(controller.Options{NeedLeaderElection: new(false), MaxConcurrentReconciles: 1, RateLimiter: write.Retries()}).
+		WithOptions(controller.Options{NeedLeaderElection: new(false), MaxConcurrentReconciles: 1, RateLimiter: backoff.RateLimiter()}).
 		Complete(n)
 }
 

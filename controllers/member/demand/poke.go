@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
@@ -93,7 +93,7 @@ func (d *Demand) pokesOf(share types.NamespacedName) map[types.UID]poke {
 // wake annotates a workload: a controller looks at an object again only if it has changed. By the subresource, the right to do so is
 // none to change what the workload runs: it takes no change of a spec.
 func (d *Demand) wake(ctx context.Context, workload client.Object, now time.Time) error {
-	patch, err := write.MergePatch(map[string]any{"metadata": map[string]any{
+	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{quotav1alpha1.PokedAnnotation: now.UTC().Format(time.RFC3339Nano)},
 	}})
 	if err != nil {

@@ -23,10 +23,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/member/canary"
 	"github.com/fedquota/fedquota/controllers/member/demand"
-	"github.com/fedquota/fedquota/controllers/rollback"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
@@ -78,11 +78,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
-			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, demand.StatementsChanged()))).
+			predicates.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, demand.StatementsChanged()))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
 		WatchesRawSource(r.Demand.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: write.Retries()}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff.RateLimiter()}).
 		Complete(r)
 }
 

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
@@ -36,24 +36,24 @@ func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 	text := nativequota.FormatRevision(revision)
 	if nativequota.IsManaged(quota) && len(quota.Annotations) > 0 {
 		return whileManaged(quota,
-			write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text},
-			write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: hard})
+			patches.Operation{Op: "add", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text},
+			patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: hard})
 	}
-	return write.MergePatch(map[string]any{
+	return patches.Merge(map[string]any{
 		"metadata": map[string]any{
 			"resourceVersion": quota.ResourceVersion,
 			"labels":          map[string]any{quotav1alpha1.ManagedLabel: "true"},
 			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil},
 		},
-		"spec": map[string]any{"hard": write.Replacing(quota.Spec.Hard, hard)},
+		"spec": map[string]any{"hard": patches.Replacing(quota.Spec.Hard, hard)},
 	})
 }
 
 // whileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since it was
 // read, and then neither guard nor fence judges what comes late.
-func whileManaged(quota *corev1.ResourceQuota, change ...write.Operation) (client.Patch, error) {
-	test := write.Operation{Op: "test", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel), Value: quota.Labels[quotav1alpha1.ManagedLabel]}
-	return write.JSONPatch(append([]write.Operation{test}, change...)...)
+func whileManaged(quota *corev1.ResourceQuota, change ...patches.Operation) (client.Patch, error) {
+	test := patches.Operation{Op: "test", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel), Value: quota.Labels[quotav1alpha1.ManagedLabel]}
+	return patches.JSON(append([]patches.Operation{test}, change...)...)
 }
 
 // statusPatch returns the patch that brings what was written in force, or nil if it is there.
@@ -62,7 +62,7 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	if quotav1.Equals(hard, quota.Status.Hard) {
 		return nil, nil
 	}
-	return whileManaged(quota, write.Operation{Op: "add", Path: write.Pointer("status", "hard"), Value: hard})
+	return whileManaged(quota, patches.Operation{Op: "add", Path: patches.Pointer("status", "hard"), Value: hard})
 }
 
 // releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it: the ledger
@@ -72,14 +72,14 @@ func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (cl
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	var change []write.Operation
+	var change []patches.Operation
 	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok {
-		change = append(change, write.Operation{Op: "test", Path: write.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text})
+		change = append(change, patches.Operation{Op: "test", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text})
 	}
 	delete(annotations, quotav1alpha1.RevisionAnnotation)
 	annotations[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))
 	return whileManaged(quota, append(change,
-		write.Operation{Op: "remove", Path: write.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
-		write.Operation{Op: "add", Path: write.Pointer("metadata", "annotations"), Value: annotations},
-		write.Operation{Op: "add", Path: write.Pointer("spec", "hard"), Value: nativequota.StateOf(quota).Release(reported)})...)
+		patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
+		patches.Operation{Op: "add", Path: patches.Pointer("metadata", "annotations"), Value: annotations},
+		patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: nativequota.StateOf(quota).Release(reported)})...)
 }

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/controllers/member/demand"
-	"github.com/fedquota/fedquota/controllers/write"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -67,7 +67,7 @@ func (r *Reconciler) store(ctx context.Context, stored *quotav1alpha1.QuotaShare
 func (r *Reconciler) reportUnreleased(ctx context.Context, share *quotav1alpha1.QuotaShare, reason error) error {
 	status, now := *share.Status.DeepCopy(), r.Clock.Now()
 	status.ObservedGeneration = share.Generation
-	write.Condition(&status.Conditions, metav1.Condition{
+	conditions.Set(&status.Conditions, metav1.Condition{
 		Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: quotav1alpha1.ReasonWriteFailed,
 		Message: fmt.Sprintf("Carrying out removal policy %s on the ResourceQuota failed: %s", share.Annotations[quotav1alpha1.RemovalAnnotation], reasonOf(reason)),
 	}, share.Generation, now)
@@ -107,9 +107,8 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	if atRevision(seen) || replaced(seen) {
 		status.Hard, status.Used = nativequota.StateOf(seen.quota).Report()
 	}
-	conditions := []metav1.Condition{enforced(seen)}
-	conditions = append(conditions, abnormal(seen)...)
-	write.Conditions(&status.Conditions, conditions, seen.share.Generation, seen.now)
+	wanted := append([]metav1.Condition{enforced(seen)}, abnormal(seen)...)
+	conditions.Replace(&status.Conditions, wanted, seen.share.Generation, seen.now)
 	return status
 }
 

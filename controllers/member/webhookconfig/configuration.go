@@ -28,8 +28,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/rollback"
-	"github.com/fedquota/fedquota/controllers/write"
+	"github.com/fedquota/fedquota/controllers/backoff"
+	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -68,9 +68,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("webhook-configuration").
 		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
 		Watches(&quotav1alpha1.QuotaShare{}, configuration, builder.WithPredicates(
-			rollback.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }))).
+			predicates.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }))).
 		WatchesRawSource(source.Channel(r.Certificate.Changes(), configuration)).
-		WithOptions(controller.Options{RateLimiter: write.Retries()}).
+		WithOptions(controller.Options{RateLimiter: backoff.RateLimiter()}).
 		Complete(r)
 }
 

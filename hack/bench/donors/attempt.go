@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -132,7 +133,7 @@ func (b *bench) attempt(ctx context.Context, name string) (admitted bool, took t
 	return true, took, b.Clients[b.asks].Delete(ctx, pod)
 }
 
-// follow sets the mode, and waits until all enforce what it gives them and nothing is used or asked for.
+// follow sets the mode, and waits until all members enforce what it gives them, use nothing and ask for nothing.
 func (b *bench) follow(ctx context.Context, mode quotav1alpha1.RebalanceMode) error {
 	base := b.quota.DeepCopy()
 	b.quota.Spec.Rebalance.Mode = mode
@@ -140,24 +141,41 @@ func (b *bench) follow(ctx context.Context, mode quotav1alpha1.RebalanceMode) er
 		return err
 	}
 	return rig.Until(ctx, "all members to be at rest in mode "+string(mode), func(ctx context.Context) (bool, error) {
-		if err := b.HubClient.Get(ctx, client.ObjectKeyFromObject(&b.quota), &b.quota); err != nil {
+		if err := b.HubClient.Get(ctx, client.ObjectKeyFromObject(&b.quota), &b.quota); err != nil || !b.settled(mode) {
 			return false, err
 		}
-		return b.atRest(mode), nil
+		for _, name := range append([]string{b.asks}, b.donors...) {
+			if idle, err := b.idle(ctx, name); err != nil || !idle {
+				return false, err
+			}
+		}
+		return true, nil
 	})
 }
 
-func (b *bench) atRest(mode quotav1alpha1.RebalanceMode) bool {
+// settled says whether all members enforce what the mode gives them.
+func (b *bench) settled(mode quotav1alpha1.RebalanceMode) bool {
 	status := &b.quota.Status
 	if status.ObservedGeneration != b.quota.Generation || len(status.Clusters) != len(b.donors)+1 {
 		return false
 	}
 	for _, c := range status.Clusters {
-		used, demand, granted := c.Used[corev1.ResourceRequestsCPU], c.Demand[corev1.ResourceRequestsCPU], c.Granted[corev1.ResourceRequestsCPU]
+		granted := c.Granted[corev1.ResourceRequestsCPU]
 		equal := granted.Value() == each || mode == quotav1alpha1.RebalanceAuto
-		if c.State != quotav1alpha1.ClusterSettled || !used.IsZero() || !demand.IsZero() || !equal {
+		if c.State != quotav1alpha1.ClusterSettled || !equal {
 			return false
 		}
 	}
 	return true
+}
+
+// idle says whether a member uses nothing and asks for nothing, by its ResourceQuota and by what the agent has told the hub.
+func (b *bench) idle(ctx context.Context, member string) (bool, error) {
+	key := client.ObjectKeyFromObject(&b.quota)
+	share, quota := &quotav1alpha1.QuotaShare{}, &corev1.ResourceQuota{}
+	if err := errors.Join(b.Clients[member].Get(ctx, key, share), b.Clients[member].Get(ctx, key, quota)); err != nil {
+		return false, err
+	}
+	counted, told, asked := quota.Status.Used[rig.CPU], share.Status.Used[rig.CPU], share.Status.Demand[rig.CPU]
+	return counted.IsZero() && told.IsZero() && asked.IsZero(), nil
 }

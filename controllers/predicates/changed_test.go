@@ -1,4 +1,4 @@
-package rollback_test
+package predicates_test
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/predicates"
 )
 
 func TestChanged(t *testing.T) {
-	changed := rollback.Changed(func(quota *corev1.ResourceQuota) any { return quota.Spec })
+	changed := predicates.Changed(func(quota *corev1.ResourceQuota) any { return quota.Spec })
 	pods := func(limit string) corev1.ResourceList { return corev1.ResourceList{"pods": resource.MustParse(limit)} }
 	for name, tc := range map[string]struct {
 		change func(*corev1.ResourceQuota)

@@ -1,4 +1,4 @@
-package write
+package conditions
 
 import (
 	"strings"
@@ -17,24 +17,18 @@ func condition(kind, reason, message string) metav1.Condition {
 
 func TestMessagesStayWithinTheirBounds(t *testing.T) {
 	var conditions []metav1.Condition
-	Conditions(&conditions, []metav1.Condition{condition("Debt", "X", strings.Repeat("é", conditionLimit))}, 1, epoch)
-	if message := conditions[0].Message; len(message) > conditionLimit || !strings.HasSuffix(message, "é...") {
+	Replace(&conditions, []metav1.Condition{condition("Debt", "X", strings.Repeat("é", limit))}, 1, epoch)
+	if message := conditions[0].Message; len(message) > limit || !strings.HasSuffix(message, "é...") {
 		t.Errorf("%d bytes, ending with %q", len(message), message[len(message)-10:])
 	}
 }
 
 func TestConditionsKeepTheTime(t *testing.T) {
 	var conditions []metav1.Condition
-	Conditions(&conditions, []metav1.Condition{condition("Debt", "X", "a"), condition("Draining", "X", "a")}, 1, epoch)
-	Conditions(&conditions, []metav1.Condition{condition("Debt", "Y", "b")}, 2, epoch.AddDate(0, 0, 1))
+	Replace(&conditions, []metav1.Condition{condition("Debt", "X", "a"), condition("Draining", "X", "a")}, 1, epoch)
+	Replace(&conditions, []metav1.Condition{condition("Debt", "Y", "b")}, 2, epoch.AddDate(0, 0, 1))
 	want := []metav1.Condition{{Type: "Debt", Status: "True", Reason: "Y", Message: "b", ObservedGeneration: 2, LastTransitionTime: metav1.NewTime(epoch)}}
 	if diff := cmp.Diff(want, conditions); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestPointer(t *testing.T) {
-	if got, want := Pointer("metadata", "labels", "a.io/b~c"), "/metadata/labels/a.io~1b~0c"; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package write
+package backoff
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// TestRetries has something fail for long: what mends it takes effect soon.
-func TestRetries(t *testing.T) {
-	retries, request := Retries(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "compute"}}
+// TestRateLimiter has something fail for long: what mends it takes effect soon.
+func TestRateLimiter(t *testing.T) {
+	retries, request := RateLimiter(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "compute"}}
 	last := time.Duration(0)
 	for range 100 {
 		wait := retries.When(request)

@@ -1,4 +1,5 @@
-package write
+// Package backoff says when controllers try again what failed.
+package backoff
 
 import (
 	"time"
@@ -13,7 +14,7 @@ const (
 	lastRetry = 15 * time.Second
 )
 
-// Retries returns how soon what failed is tried again: each time after twice as long as before, and after 15 s at most.
-func Retries() workqueue.TypedRateLimiter[ctrl.Request] {
+// RateLimiter returns how soon what failed is tried again: each time after twice as long as before, and after 15 s at most.
+func RateLimiter() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](firstRetry, lastRetry)
 }

@@ -1,4 +1,5 @@
-package rollback
+// Package predicates says which events concern controllers.
+package predicates
 
 import (
 	"slices"
