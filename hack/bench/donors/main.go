@@ -39,7 +39,7 @@ type report struct {
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("donors", flag.ContinueOnError)
-	attempts := flags.Int("attempts", 15, "requests in each cell")
+	attempts := flags.Int("attempts", 30, "requests in each cell")
 	path := flags.String("out", filepath.Join("bin", "bench", "donors.json"), "file for the numbers")
 	if err := flags.Parse(args); err != nil {
 		return err

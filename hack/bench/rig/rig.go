@@ -139,7 +139,7 @@ func (r *Rig) Share(ctx context.Context, namespace, cpu string, members []string
 		return err
 	}
 	for _, m := range members {
-		if err := r.called(ctx, m, namespace); err != nil {
+		if err := r.Called(ctx, m, namespace); err != nil {
 			return err
 		}
 	}
@@ -160,8 +160,8 @@ func (r *Rig) settled(ctx context.Context, fq *quotav1alpha1.FederatedQuota) err
 	})
 }
 
-// called waits until the API server of a member calls the webhook for a namespace.
-func (r *Rig) called(ctx context.Context, member, namespace string) error {
+// Called waits until the API server of a member calls the webhook for a namespace.
+func (r *Rig) Called(ctx context.Context, member, namespace string) error {
 	return Until(ctx, "the webhook in "+member, func(ctx context.Context) (bool, error) {
 		err := r.Clients[member].Create(ctx, Pod(namespace, "probe", "1000000"), client.DryRunAll)
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "admission webhook"), nil
