@@ -92,6 +92,9 @@ func (w *world) heal() {
 	}
 	for m := range w.members {
 		w.members[m].bare = false
+		if w.forged(m) {
+			w.mend(m)
+		}
 	}
 	if w.hub.now.halted {
 		w.halt(0)

@@ -73,6 +73,47 @@ func (w *world) deleteShare(s step) {
 	w.note("share of %s is deleted by hand", clusterNames[s.who(clusters)])
 }
 
+// forgedRevision is one that no ledger gives.
+const forgedRevision = ledger.MostRevision + 1
+
+// forge has somebody write a share as the hub would, at a revision that no ledger gave, or mend that.
+func (w *world) forge(s step) {
+	m := s.who(clusters)
+	c := &w.members[m]
+	if w.forged(m) {
+		w.mend(m)
+		return
+	}
+	if !c.share.exists || c.share.deleting {
+		return
+	}
+	c.share.revision = forgedRevision
+	for n, limit := range c.share.hard {
+		if limit != absent {
+			c.share.hard[n] = int64(s>>(12+4*n)) % 16
+			w.ghost.found(m, n, c.share.hard[n])
+		}
+	}
+	c.share.version++
+	w.note("%s has a forged share %v", clusterNames[m], c.share.hard)
+}
+
+// forged says whether a member has a share that somebody forged, or a quota that enforces one.
+func (w *world) forged(m int) bool {
+	return w.members[m].share.revision == forgedRevision || w.members[m].quota.revision == forgedRevision
+}
+
+// mend deletes a share that somebody forged, and its quota behind broken glass. Agents that were about to act on them begin anew.
+func (w *world) mend(m int) {
+	c := &w.members[m]
+	c.share = c.share.gone()
+	c.quota = quota{version: c.quota.version + 1, spec: nothing, status: nothing, used: nothing}
+	c.agents = [2]agent{}
+	w.ghost.bereft[m] = true
+	w.hide()
+	w.note("the forged share of %s is deleted, and its quota", clusterNames[m])
+}
+
 // hide notes who holds what nobody looks for from now on.
 func (w *world) hide() {
 	for m := range w.members {

@@ -109,6 +109,9 @@ func (w *world) readChild(l *leader, c *round.Child, s step) {
 	}
 	if q := &member.quota; c.Live && q.managed && w.without != bereftCounts {
 		c.Reading.Orphan = &ledger.Share{InForce: q.revision}
+		if q.revision == forgedRevision { // of what no ledger gave, nothing is told
+			c.Reading.Orphan.InForce = 0
+		}
 	}
 }
 

@@ -61,9 +61,15 @@ func flat(list amount.List) amounts {
 	return a
 }
 
+// rules say how a schedule is played: by which variant of the protocol, and whether somebody forges shares.
+type rules struct {
+	without protection
+	forging bool
+}
+
 // world is everything there is, and what an omniscient observer remembers of it.
 type world struct {
-	without protection
+	rules
 	hub     hub
 	leaders [2]leader
 	members [clusters]member
@@ -132,9 +138,12 @@ var byWord = func() (table []func(*world, step)) {
 	return table
 }()
 
+// withForger is the same where somebody forges shares: the schedules without stay what they are.
+var withForger = append(slices.Repeat([]func(*world, step){(*world).forge}, 3), byWord[3:]...)
+
 // newWorld returns a fleet whose second and third cluster may have joined before, with usage of their own.
-func newWorld(without protection, s step) *world {
-	w := &world{without: without}
+func newWorld(r rules, s step) *world {
+	w := &world{rules: r}
 	w.hub.version = 1
 	w.hub.now = &stored{budget: amounts{10 + s.much(4), 8}, hard: nothing}
 	for m := range w.members {
@@ -150,11 +159,14 @@ func newWorld(without protection, s step) *world {
 }
 
 // play runs a schedule, heals every fault, and expects calm. It returns the first violation.
-func play(tape []step, without protection, logging bool) *world {
-	w := newWorld(without, tape[0])
+func play(tape []step, r rules, logging bool) *world {
+	w, table := newWorld(r, tape[0]), byWord
+	if r.forging {
+		table = withForger
+	}
 	w.logging = logging
 	for _, s := range tape[1:] {
-		byWord[int(s&0xff)%len(byWord)](w, s)
+		table[int(s&0xff)%len(table)](w, s)
 		w.check()
 		if w.err != nil {
 			return w
@@ -180,11 +192,11 @@ func record(seed ...uint64) []step {
 }
 
 // shrink takes out of a failing schedule whatever it fails without.
-func shrink(tape []step, without protection) []step {
+func shrink(tape []step, r rules) []step {
 	for size := len(tape) / 2; size > 0; size /= 2 {
 		for from := 1; from+size <= len(tape); {
 			shorter := slices.Concat(tape[:from], tape[from+size:])
-			if play(shorter, without, false).err != nil {
+			if play(shorter, r, false).err != nil {
 				tape = shorter
 				continue
 			}
@@ -195,8 +207,8 @@ func shrink(tape []step, without protection) []step {
 }
 
 // explain plays a failing schedule again, and tells it.
-func explain(tape []step, without protection) string {
-	w := play(shrink(tape, without), without, true)
+func explain(tape []step, r rules) string {
+	w := play(shrink(tape, r), r, true)
 	return fmt.Sprintf("%v\n%s", w.err, strings.Join(w.log, "\n"))
 }
 
@@ -207,7 +219,14 @@ var schedules = flag.Uint64("schedules", 10_000, "how many random schedules Test
 var drawn = flag.Bool("drawn", false, "whether the seed of the schedules is drawn")
 
 // TestSimulation plays random schedules, on all cores.
-func TestSimulation(t *testing.T) {
+func TestSimulation(t *testing.T) { simulate(t, rules{}, *schedules) }
+
+// TestSimulationWithForger plays a tenth as many in which somebody writes shares as the hub would, at a revision that no ledger gave: the
+// others get no more for that, and all comes to rest when those shares and their ResourceQuotas are deleted.
+func TestSimulationWithForger(t *testing.T) { simulate(t, rules{forging: true}, *schedules/10) }
+
+func simulate(t *testing.T, r rules, count uint64) {
+	t.Helper()
 	seed, start := uint64(1), time.Now()
 	if *drawn {
 		seed = rand.Uint64()
@@ -216,18 +235,18 @@ func TestSimulation(t *testing.T) {
 	var players sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		players.Go(func() {
-			for n := next.Add(1); n <= *schedules && !t.Failed(); n = next.Add(1) {
+			for n := next.Add(1); n <= count && !t.Failed(); n = next.Add(1) {
 				tape := record(seed, n)
-				if w := play(tape, everything, false); w.err != nil {
-					t.Errorf("schedule %d of seed %d: %s", n, seed, explain(tape, everything))
+				if w := play(tape, r, false); w.err != nil {
+					t.Errorf("schedule %d of seed %d: %s", n, seed, explain(tape, r))
 				}
 				played.Add(1)
 			}
 		})
 	}
 	players.Wait()
-	if played.Load() < *schedules {
-		t.Fatalf("%d of %d schedules were played", played.Load(), *schedules)
+	if played.Load() < count {
+		t.Fatalf("%d of %d schedules were played", played.Load(), count)
 	}
 	t.Logf("%d schedules of seed %d in %s", played.Load(), seed, time.Since(start).Round(time.Millisecond))
 }
