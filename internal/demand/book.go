@@ -12,19 +12,6 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-const (
-	// patience is how long a workload has to lack the same number of pods, unless one of them was refused: one that is
-	// just being scaled lacks nothing.
-	patience = 2 * time.Second
-	// unschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
-	unschedulableAfter = 30 * time.Second
-	// futileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not help.
-	futileAfter = 15 * time.Second
-	// unseenFor is how long nobody may look at a workload before it is not known any more whether there was room all the time. One
-	// that lacks pods is looked at every second.
-	unseenFor = 5 * time.Second
-)
-
 // Owner is who asks: the controller of an object, or the object itself if it has none.
 type Owner struct {
 	// Kind and Name of the owner.

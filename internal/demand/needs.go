@@ -99,7 +99,7 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 func (ns *namespace) full(owner Owner, pod *Shape, now time.Time) bool {
 	for _, waiting := range ns.unschedulable {
 		alike := pod != nil && owner.UID != "" && waiting.Owner == owner.UID || pod.asksNoLess(waiting.Shape)
-		if alike && now.Sub(waiting.Unschedulable) >= unschedulableAfter {
+		if alike && now.Sub(waiting.Unschedulable) >= pace.UnschedulableAfter {
 			return true
 		}
 	}
@@ -131,7 +131,9 @@ func (ns *namespace) idles(w *workload, shape *Shape, now time.Time) bool {
 }
 
 // stopped says whether the workload has made no progress for a while, though it waits for no pod of its own.
-func (w *workload) stopped(now time.Time) bool { return !w.Blocked && now.Sub(w.since) >= patience }
+func (w *workload) stopped(now time.Time) bool {
+	return !w.Blocked && now.Sub(w.since) >= pace.ProgressPatience
+}
 
 // futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it, or it has
 // made none for a while. What refused it before the share was seen without room may have room itself by now.
@@ -146,14 +148,14 @@ func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now
 		w.room = map[string]spell{}
 	}
 	room, known := w.room[share.Name]
-	if !known || now.Sub(room.seen) > unseenFor {
+	if !known || now.Sub(room.seen) > pace.UnseenFor {
 		room.since = now
 	}
 	room.seen = now
 	w.room[share.Name] = room
 	refusedBy := w.refusedBy()
 	byAnother := refusedBy != "" && refusedBy != share.Name && !w.lacked[share.Name]
-	return byAnother || now.Sub(room.since) >= futileAfter
+	return byAnother || now.Sub(room.since) >= pace.FutileAfter
 }
 
 // lack notes that a share has no room for a pod of the workload.

@@ -30,6 +30,13 @@ const (
 	MemberTimeout = 3 * time.Second
 	// UnreachableAfter is how long health probes may fail before a member counts as unreachable.
 	UnreachableAfter = 20 * time.Second
+	// FirstSilence is how long a member is not asked whose API server did not answer. It doubles each time, up to MostSilence: a round
+	// waits for each answer, and so do all budgets that a round is due of.
+	FirstSilence = 5 * time.Second
+	MostSilence  = 30 * time.Second
+	// Standstill is how long a hub manager may be silent before what it knows of the stores of members counts as old. Meanwhile
+	// another one may have led, and the hub been restored to before that.
+	Standstill = 3 * time.Second
 	// LookInterval is how often the hub looks at the store of each member, and renews its Lease there: 1,000 members make 200 reads
 	// of metadata per second.
 	LookInterval = 5 * time.Second

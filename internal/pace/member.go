@@ -20,6 +20,21 @@ const (
 	EbbPatience = 10 * time.Second
 	// PokeInterval is how long a workload that was woken has to make use of the room before it is woken again.
 	PokeInterval = 5 * time.Second
+	// ProgressPatience is how long a workload has to lack the same number of pods before they count as demand, unless one of them was
+	// refused: one that is just being scaled lacks nothing.
+	ProgressPatience = 2 * time.Second
+	// UnschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
+	UnschedulableAfter = 30 * time.Second
+	// FutileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not help.
+	FutileAfter = 15 * time.Second
+	// UnseenFor is how long nobody may look at a workload before it is not known any more whether there was room all the time. One
+	// that lacks pods is looked at every second.
+	UnseenFor = 5 * time.Second
+	// ShareLookInterval is how long a share goes without a look at the most: nothing tells of a status that somebody else has
+	// written, which the hub would act upon.
+	ShareLookInterval = time.Minute
+	// Underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
+	Underway = time.Second
 	// HoldPause is how long no request is held for a share that was held for in vain.
 	HoldPause = 5 * time.Second
 )

@@ -175,7 +175,7 @@ func TestAdmitForgetsWhatWasRefusedElsewhere(t *testing.T) {
 	if got := s.admit(request("2")); got != "" {
 		t.Fatal(got)
 	}
-	s.clock.Step(underway)
+	s.clock.Step(pace.Underway)
 	if got := s.admit(request("2")); got != "" {
 		t.Error(got)
 	}

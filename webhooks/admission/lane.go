@@ -12,15 +12,12 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
-const (
-	// underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
-	underway = time.Second
-	// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not held,
-	// for pace.HoldPause: the budget is used up.
-	disappointments = 3
-)
+// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not held, for
+// pace.HoldPause: the budget is used up.
+const disappointments = 3
 
 // lane is where the requests of one share pass.
 type lane struct {
@@ -101,7 +98,7 @@ func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
 
 // room says whether the request fits beside what is used and what is underway.
 func (l *lane) room(asked amount.List, now time.Time) bool {
-	for len(l.passed) > 0 && now.Sub(l.passed[0].at) >= underway {
+	for len(l.passed) > 0 && now.Sub(l.passed[0].at) >= pace.Underway {
 		l.forget(0)
 	}
 	for name, value := range asked {

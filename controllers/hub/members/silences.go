@@ -4,13 +4,8 @@ package members
 import (
 	"sync"
 	"time"
-)
 
-// A member whose API server does not answer is not asked for a while, which doubles each time: a round waits for each answer, and
-// so do all budgets that a round is due of.
-const (
-	FirstSilence = 5 * time.Second
-	MostSilence  = 30 * time.Second
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // Silences are when members that did not answer in time are asked next.
@@ -37,7 +32,7 @@ func (s *Silences) Answered(member string, inTime bool, now time.Time) {
 		if s.of == nil {
 			s.of = map[string]silence{}
 		}
-		pause := min(max(2*last.pause, FirstSilence), MostSilence)
+		pause := min(max(2*last.pause, pace.FirstSilence), pace.MostSilence)
 		s.of[member] = silence{until: now.Add(pause), pause: pause}
 	}
 }

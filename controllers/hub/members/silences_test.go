@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 func TestSilences(t *testing.T) {
@@ -32,7 +34,7 @@ func TestSilences(t *testing.T) {
 	}
 	s.Answered("west", true, now)
 	s.Answered("west", false, now)
-	if got := pause(); got != FirstSilence {
+	if got := pause(); got != pace.FirstSilence {
 		t.Errorf("a pause of %s after an answer", got)
 	}
 }

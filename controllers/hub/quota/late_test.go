@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -172,7 +171,7 @@ func TestPausedLeaderOverARestore(t *testing.T) {
 	w.edit(mostOf("east", "east", "30"))
 	w.replaceStatus(old)
 	w.unmark("west")
-	w.clock.SetTime(w.clock.Now().Add(stores.Standstill))
+	w.clock.SetTime(w.clock.Now().Add(pace.Standstill))
 	w.hub = paused
 	w.judged(2, pace.FirstLookInterval)
 	w.hub.Stores.Look(t.Context(), everyone)

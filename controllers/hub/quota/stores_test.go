@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -110,7 +109,7 @@ func TestMemberThatStallsOnReads(t *testing.T) {
 		t.Error("what a cache shows of west is not looked at")
 	}
 	w.edit(eastOnly)
-	w.clock.SetTime(w.clock.Now().Add(members.FirstSilence))
+	w.clock.SetTime(w.clock.Now().Add(pace.FirstSilence))
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
 }

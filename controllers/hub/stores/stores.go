@@ -22,6 +22,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // Watcher looks at the stores of members again and again. When one went back, the shares in the cache of that member's connection
@@ -152,10 +153,6 @@ func (s *stores) begin(now time.Time) {
 	s.since = now
 }
 
-// Standstill is how long this process may be silent before what it knows of the stores counts as old. Meanwhile another hub manager may
-// have led, and the hub been restored to before that.
-const Standstill = 3 * time.Second
-
 // alive notes that this process runs.
 func (s *stores) alive(now time.Time) {
 	s.mutex.Lock()
@@ -166,7 +163,7 @@ func (s *stores) alive(now time.Time) {
 
 // resume begins anew if this process stood still.
 func (s *stores) resume(now time.Time) {
-	if s.beat.IsZero() || now.Round(0).Sub(s.beat) < Standstill {
+	if s.beat.IsZero() || now.Round(0).Sub(s.beat) < pace.Standstill {
 		return
 	}
 	s.since, s.beat = now, now.Round(0)

@@ -28,6 +28,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 const (
@@ -37,9 +38,6 @@ const (
 	conflictDelay = 10 * time.Millisecond
 	// workers is how many shares are looked at together: one whose requests take long does not hold up all others.
 	workers = 4
-	// lookInterval is how long a share goes without a look at the most: nothing tells of a status that somebody else has written,
-	// which the hub would act upon.
-	lookInterval = time.Minute
 	// jitter spreads these looks.
 	jitter = 0.2
 )
@@ -143,7 +141,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil && !expected(seen.enforceErr) {
 		err = seen.enforceErr
 	}
-	return sooner(result, wait.Jitter(lookInterval, jitter)), err
+	return sooner(result, wait.Jitter(pace.ShareLookInterval, jitter)), err
 }
 
 // reportDemand reports with what the cluster could use, and wakes those that there is room for.
