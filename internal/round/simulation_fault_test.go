@@ -87,6 +87,9 @@ func (w *world) forge(s step) {
 	if !c.share.exists || c.share.deleting {
 		return
 	}
+	for i := range w.leaders {
+		w.leaders[i].warned[m] = false
+	}
 	c.share.revision = forgedRevision
 	for n, limit := range c.share.hard {
 		if limit != absent {
@@ -111,6 +114,10 @@ func (w *world) mend(m int) {
 	c.agents = [2]agent{}
 	w.ghost.bereft[m] = true
 	w.hide()
+	// What was decided for the cluster before that, and could not come in force beside it, may come in force now.
+	for n := range resources {
+		w.ghost.bound[n] = max(w.ghost.bound[n], w.possible(n))
+	}
 	w.note("the forged share of %s is deleted, and its quota", clusterNames[m])
 }
 
@@ -129,10 +136,11 @@ func (w *world) halt(step) {
 	w.note("halted: %v", next.halted)
 }
 
-// overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not know.
+// overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not know. A FederatedQuota
+// that nobody has met before asks those that it selects, and of the others those that can be reached.
 func (w *world) overlooks(m int) bool {
 	now := w.hub.now
-	asks := now.marked[m] > 0
+	asks := now.marked[m] > 0 && (now.selected[m] || !w.isNew())
 	for _, e := range now.entries {
 		asks = asks && e.Revision == 0
 	}
@@ -141,6 +149,11 @@ func (w *world) overlooks(m int) bool {
 		asks = asks && (l.phase != leaderStores || l.version != w.hub.version)
 	}
 	return now.destroyed[m] || !now.knows(m) && !asks
+}
+
+// isNew says whether nobody has met the FederatedQuota before, as far as somebody who acts on it knows.
+func (w *world) isNew() bool {
+	return !w.hub.now.known || w.leaders[0].newborn || w.leaders[1].newborn
 }
 
 // toggleNamespace deletes the namespace of a member, with all that is in it, or creates it again. That both fences go with it is known:
@@ -177,6 +190,9 @@ func (w *world) selectOrNot(s step) {
 	}
 	w.hub.now = &next // another object than the FederatedQuota, whose version stays
 	w.hub.past = append(w.hub.past, w.hub.now)
+	if w.isNew() {
+		w.hide()
+	}
 }
 
 // giveUp says that a cluster is destroyed, true or not, or takes that back.

@@ -148,10 +148,10 @@ func (w *world) survey(l *leader, s step) {
 // look shows a leader the share of a member.
 func (l *leader) look(m int, now share) { l.cache[m], l.holds[m], l.looked[m] = now, now.exists, true }
 
-// outdated says whether a share was decided by another ledger than this one.
+// outdated says whether a share was decided by another ledger than this one. One that somebody forged tells of no ledger.
 func (s *stored) outdated(m int, told share) bool {
 	revision := s.entries[clusterNames[m]].Revision
-	if !told.exists || revision == 0 {
+	if !told.exists || revision == 0 || max(told.revision, told.reportedRevision) == forgedRevision {
 		return false
 	}
 	return max(told.revision, told.reportedRevision) > revision || told.revision == revision && told.hard != s.target[m]
