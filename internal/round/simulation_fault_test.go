@@ -117,6 +117,9 @@ func (w *world) mend(m int) {
 	// What was decided for the cluster before that, and could not come in force beside it, may come in force now.
 	for n := range resources {
 		w.ghost.bound[n] = max(w.ghost.bound[n], w.possible(n))
+		if w.ghost.unnoticed {
+			w.ghost.excess[m][n] = max(w.ghost.excess[m][n], w.potential(m, n))
+		}
 	}
 	w.note("the forged share of %s is deleted, and its quota", clusterNames[m])
 }
