@@ -3,19 +3,17 @@ package system
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/internal/bundle"
 )
 
 // assetsDir is the folder of the control plane's programs.
@@ -35,23 +33,7 @@ func render(ctx context.Context, kubectl, folder string) ([]*unstructured.Unstru
 	if err != nil {
 		return nil, fmt.Errorf("rendering %s: %w: %s", folder, err, stderr.String())
 	}
-	return decode(output)
-}
-
-func decode(manifests []byte) ([]*unstructured.Unstructured, error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
-	var objects []*unstructured.Unstructured
-	for {
-		object := &unstructured.Unstructured{}
-		if err := decoder.Decode(object); errors.Is(err, io.EOF) {
-			return objects, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if len(object.Object) > 0 {
-			objects = append(objects, object)
-		}
-	}
+	return bundle.Decode(output)
 }
 
 // established waits until the kinds of the CustomResourceDefinitions among the objects are served.

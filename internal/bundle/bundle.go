@@ -49,7 +49,7 @@ func Objects(options Options) ([]*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("namespace of the agent %q: %s", namespace, wrong[0])
 	}
 	// All that the manifests say of the namespace they say by this name: the user in the guard and an argument of the agent, too.
-	objects, err := decode(bytes.ReplaceAll(agent, []byte(Namespace), []byte(namespace)))
+	objects, err := Decode(bytes.ReplaceAll(agent, []byte(Namespace), []byte(namespace)))
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,8 @@ func setImage(deployment *unstructured.Unstructured, image string) error {
 	return unstructured.SetNestedSlice(deployment.Object, containers, path...)
 }
 
-func decode(manifests []byte) ([]*unstructured.Unstructured, error) {
+// Decode reads the objects of manifests, in their order.
+func Decode(manifests []byte) ([]*unstructured.Unstructured, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
 	var objects []*unstructured.Unstructured
 	for {
@@ -84,6 +85,8 @@ func decode(manifests []byte) ([]*unstructured.Unstructured, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		objects = append(objects, object)
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
 	}
 }
