@@ -183,11 +183,10 @@ func (w *world) check() {
 	}
 }
 
-// count charges what clusters hold that were not counted before. To a FederatedQuota that nobody has met before it means nothing that its
-// ledger was lost: it counts those that it selects, or has asked.
+// count charges what clusters hold that were not counted before.
 func (g *ghost) count(w *world) {
 	for m := range clusters {
-		counted := w.hub.now.in[m] || w.hub.now.selected[m] || g.counted[m] && !w.hub.now.destroyed[m] && !g.hidden[m] && !w.isNew()
+		counted := w.hub.now.in[m] || w.hub.now.selected[m] || g.counted[m] && !w.hub.now.destroyed[m] && !g.hidden[m]
 		for n := range resources {
 			if counted && !g.counted[m] {
 				g.found(m, n, w.potential(m, n))

@@ -139,11 +139,10 @@ func (w *world) halt(step) {
 	w.note("halted: %v", next.halted)
 }
 
-// overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not know. A FederatedQuota
-// that nobody has met before asks those that it selects, and of the others those that can be reached.
+// overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not know.
 func (w *world) overlooks(m int) bool {
 	now := w.hub.now
-	asks := now.marked[m] > 0 && (now.selected[m] || !w.isNew())
+	asks := now.marked[m] > 0
 	for _, e := range now.entries {
 		asks = asks && e.Revision == 0
 	}
@@ -152,11 +151,6 @@ func (w *world) overlooks(m int) bool {
 		asks = asks && (l.phase != leaderStores || l.version != w.hub.version)
 	}
 	return now.destroyed[m] || !now.knows(m) && !asks
-}
-
-// isNew says whether nobody has met the FederatedQuota before, as far as somebody who acts on it knows.
-func (w *world) isNew() bool {
-	return !w.hub.now.known || w.leaders[0].newborn || w.leaders[1].newborn
 }
 
 // toggleNamespace deletes the namespace of a member, with all that is in it, or creates it again. That both fences go with it is known:
@@ -193,9 +187,6 @@ func (w *world) selectOrNot(s step) {
 	}
 	w.hub.now = &next // another object than the FederatedQuota, whose version stays
 	w.hub.past = append(w.hub.past, w.hub.now)
-	if w.isNew() {
-		w.hide()
-	}
 }
 
 // giveUp says that a cluster is destroyed, true or not, or takes that back.
@@ -236,9 +227,8 @@ func (w *world) replaceCluster(s step) {
 }
 
 // rollBack restores the hub's etcd from a backup: FederatedQuota and Cluster objects. Hub managers end, and what they have sent is on
-// its way, unless the backup is of before a gap: the next one would not be above all that was decided since. Neither may an agent stand
-// still then over what it has read (decision 0002). Whoever restores may declare the ledger lost, as the documentation asks for, and marks
-// all clusters then.
+// its way, unless the backup is of before a gap: the next one would not be above all that was decided since. Whoever restores may declare
+// the ledger lost, as the documentation asks for, and marks all clusters then.
 func (w *world) rollBack(s step) {
 	for i := range w.leaders {
 		if l := &w.leaders[i]; l.phase == leaderDelivers {
@@ -250,9 +240,6 @@ func (w *world) rollBack(s step) {
 	w.note("hub restored: %s", w.hub.now)
 	if w.hub.highest >= slices.Max(w.hub.now.marked[:])+ledger.Gap {
 		w.wire = nil
-		for m := range w.members {
-			w.members[m].agents = [2]agent{}
-		}
 	}
 	if s.other(2) == 0 {
 		w.ghost.restored(w)
