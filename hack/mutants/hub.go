@@ -90,9 +90,21 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger that is lost after it was stored is not taken for a new one",
-		in:         "controllers/hub/quota.Reconciler.Reconcile", old: "		r.memoryOf(fq.UID).newborn = false // a",
-		new: "		// a",
+		in:         "Input.learned", old: "in.Revision == 0, slices",
+		new: "slices",
 		pkg: hubTests, test: "TestWipedStatusOfAMemberThatLeaves",
+	},
+	{
+		protection: "a FederatedQuota that was there before the hub manager watched is not taken for a new one",
+		in:         "births.Create", old: "!e.IsInInitialList",
+		new: "true",
+		pkg: hubTests, test: "TestQuotaThatWasThereBefore",
+	},
+	{
+		protection: "two ledgers that were lost one after the other give no revision twice",
+		in:         "Ledger.Continue", old: "max(above+Gap, l.epoch)",
+		new: "above + Gap",
+		pkg: ledgerTests, test: "TestTwoLossesShareNoRevision",
 	},
 	{
 		protection: "a ledger that was lost while nobody could act upon it is still that when somebody can",

@@ -39,6 +39,8 @@ type Ledger struct {
 	budget   amount.List
 	revision int64
 	entries  map[string]Entry
+	// epoch is the present one, 0 if there is no clock to go by.
+	epoch int64
 	// sums caches Granted by name; what changes an entry's Granted sets it to nil.
 	sums amount.List
 }
@@ -82,6 +84,9 @@ func New(budget amount.List, revision int64, entries map[string]Entry) *Ledger {
 	}
 	return l
 }
+
+// In says which epoch it is, before any step.
+func (l *Ledger) In(epoch int64) { l.epoch = epoch }
 
 // zero returns a list with the names of like.
 func zero(like amount.List) amount.List {

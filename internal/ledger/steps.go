@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -29,7 +31,7 @@ func unknown(like amount.List) amount.List {
 	return list
 }
 
-// Gap is what the counter skips after a ledger that was lost: more than any ledger decides before the next one is lost. Its
+// Gap is what the counter skips after a ledger that was lost: more than any ledger decides in a second, or before the next marker. Its
 // decisions may still be on their way, of revisions that nobody has seen: all must be older than ours.
 const Gap = 1 << 20
 
@@ -37,16 +39,28 @@ const Gap = 1 << 20
 // that the counter may go on from it. A higher one was written by somebody else.
 const MostRevision = 1 << 52
 
-// Continue makes the counter go on above a revision that another ledger gave. Shares tell of such a revision, and the markers
-// on Cluster objects, less than a gap behind the counter: they stay when a share is deleted.
+// Epoch returns the revision from which a ledger counts on that finds now that another one was lost: a gap for each second. So two
+// ledgers give the same revisions only if the clock was put back between them. It is 0 for a time that no clock should show.
+func Epoch(now time.Time) int64 {
+	if second := now.Unix(); 0 < second && second < MostRevision/Gap {
+		return second * Gap
+	}
+	return 0
+}
+
+// Continue makes the counter go on above a revision that another ledger gave, and in the present epoch. Shares tell of such a revision,
+// and the markers on Cluster objects, less than a gap behind the counter: they stay when a share is deleted.
 func (l *Ledger) Continue(above int64) {
 	if above > 0 && above >= l.revision {
-		l.revision = above + Gap
+		l.revision = max(above+Gap, l.epoch)
 	}
 }
 
-// Begin gives a ledger that has given no revision yet one that no share has: revision 0 is that of a ledger which was lost.
-func (l *Ledger) Begin() { l.revision = max(l.revision, 1) }
+// First is a revision that no share has: that of a ledger which has decided nothing. 0 is that of one which was lost.
+const First = 1
+
+// Begin gives a ledger that has given no revision yet the first one.
+func (l *Ledger) Begin() { l.revision = max(l.revision, First) }
 
 // Share is what was read of the share of a cluster.
 type Share struct {

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -318,5 +319,30 @@ func TestRebuildLeavesAGap(t *testing.T) {
 	l.Rebuild(41)
 	if l.Revision() < ledger.Gap {
 		t.Errorf("goes on after %d", l.Revision())
+	}
+}
+
+// TestTwoLossesShareNoRevision restores the same backup twice: what the first ledger decided after that is older than all that the second
+// one decides, and it stays so for a clock that shows no sensible time.
+func TestTwoLossesShareNoRevision(t *testing.T) {
+	restored := func(at time.Time) *ledger.Ledger {
+		l := ledger.New(amount.List{pods: 30}, 41, map[string]ledger.Entry{"a": entry(41, 5, 5)})
+		l.In(ledger.Epoch(at))
+		l.Rebuild(41)
+		return l
+	}
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	first, second := restored(now), restored(now.Add(time.Second))
+	for range 1000 {
+		first.Adopt("a", nil)
+		first.Confirm("a")
+	}
+	if first.Revision() >= second.Revision() {
+		t.Errorf("the second ledger goes on at %d, the first one at %d", second.Revision(), first.Revision())
+	}
+	for _, at := range []time.Time{{}, time.Unix(-1, 0), now.AddDate(100, 0, 0)} {
+		if got := restored(at).Revision(); got <= 41 || got > 4*ledger.Gap {
+			t.Errorf("at %s it goes on at %d", at, got)
+		}
 	}
 }

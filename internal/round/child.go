@@ -71,7 +71,7 @@ const (
 func (r *Round) newChild(in *Child) *child {
 	c := &child{Child: in, uid: in.UID}
 	if e := in.Entry; e != nil {
-		c.suspected = e.Revision == 0 && e.Reason == quotav1alpha1.ReasonMayHoldShare
+		c.suspected = e.suspected()
 		c.replaced = in.UID != "" && e.ReplacedBy(in.UID)
 		if in.UID == "" || c.replaced {
 			c.uid = e.UID

@@ -23,14 +23,14 @@ type Input struct {
 	Budget amount.List
 	// Formats gives the format in which quantities of a resource name are written in messages.
 	Formats corev1.ResourceList
-	// Revision is the ledger's counter as it was stored.
+	// Revision is the ledger's counter as it was stored: 0 if there is none, and may have been one that was lost.
 	Revision int64
+	// Epoch is where the counter goes on if another ledger was lost: see ledger.Epoch.
+	Epoch int64
 	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the last
 	// stored round has found every child to enforce a share of it.
 	SpecRevision int64
 	Ready        bool
-	// Newborn says that there cannot have been a ledger before the stored one.
-	Newborn bool
 	// Halted says why the spec cannot be acted on, or is empty. The ledger goes on following reports then, and decides nothing.
 	Halted Obstacle
 	// Removing says that the budget is being deleted.
@@ -106,6 +106,14 @@ type Entry struct {
 // written to was granted to none.
 func (e *Entry) ReplacedBy(uid string) bool {
 	return e != nil && (e.Revision > 0 || !e.Granted.IsZero()) && e.UID != "" && e.UID != uid
+}
+
+// mayHoldAnything says whether the child was never read by this ledger, and may hold a share all the same.
+func (e *Entry) mayHoldAnything() bool { return e.Revision == 0 && !e.Granted.IsZero() }
+
+// suspected says whether the entry was made since the child is marked, and could not be asked what it holds.
+func (e *Entry) suspected() bool {
+	return e.Revision == 0 && e.Reason == quotav1alpha1.ReasonMayHoldShare
 }
 
 // Obstacle is why a child cannot take its share, or a spec cannot be acted on. Decisions rest on the reason, people read the

@@ -46,7 +46,8 @@ const (
 	kept learned = iota
 	// unread: no entry was ever read. The ledger is new, or all have left.
 	unread
-	// lost: no entry was ever read, and there may have been a ledger before which told children what this one does not know.
+	// lost: no entry was ever read, and there was a ledger before, or may have been one, which told children what this one does not
+	// know. All that may hold a share are to be suspected in this round: the next one knows of them.
 	lost
 	// rebuilding: a child was told something by another ledger, so that this one was restored from the past. It is rebuilt in this
 	// round, and which children that concerns is known in the next one.
@@ -69,6 +70,7 @@ func New(in *Input) *Round {
 		}
 	}
 	r.ledger = ledger.New(in.Budget, in.Revision, entries)
+	r.ledger.In(in.Epoch)
 	r.learned = in.learned()
 	for _, name := range r.ledger.Clusters() {
 		r.known[name], _ = r.ledger.Entry(name)
@@ -80,11 +82,11 @@ func New(in *Input) *Round {
 // learned says what the stored ledger knows.
 func (in *Input) learned() learned {
 	read := func(c Child) bool { return c.Entry != nil && c.Entry.Revision > 0 }
-	mayHold := func(c Child) bool { return c.Entry != nil && c.Entry.Revision == 0 && !c.Entry.Granted.IsZero() }
+	rebuilt := func(c Child) bool { return c.Entry != nil && c.Entry.mayHoldAnything() && !c.Entry.suspected() }
 	switch {
 	case slices.ContainsFunc(in.Children, read):
 		return kept
-	case !in.Newborn && (in.Revision == 0 || slices.ContainsFunc(in.Children, mayHold)):
+	case in.Revision == 0, slices.ContainsFunc(in.Children, rebuilt):
 		return lost
 	}
 	return unread

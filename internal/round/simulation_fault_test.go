@@ -227,8 +227,7 @@ func (w *world) replaceCluster(s step) {
 }
 
 // rollBack restores the hub's etcd from a backup: FederatedQuota and Cluster objects. Hub managers end, and what they have sent is on
-// its way, unless the backup is of before a gap: the next one would not be above all that was decided since. Whoever restores may declare
-// the ledger lost, as the documentation asks for, and marks all clusters then.
+// its way. Whoever restores may declare the ledger lost, as the documentation asks for, and marks all clusters then.
 func (w *world) rollBack(s step) {
 	for i := range w.leaders {
 		if l := &w.leaders[i]; l.phase == leaderDelivers {
@@ -238,9 +237,6 @@ func (w *world) rollBack(s step) {
 	}
 	w.hub.put(w.hub.past[int(s>>8)%len(w.hub.past)])
 	w.note("hub restored: %s", w.hub.now)
-	if w.hub.highest >= slices.Max(w.hub.now.marked[:])+ledger.Gap {
-		w.wire = nil
-	}
 	if s.other(2) == 0 {
 		w.ghost.restored(w)
 		w.hide()

@@ -31,14 +31,11 @@ type hub struct {
 	version int
 	now     *stored
 	past    []*stored
-	// highest is the highest revision that any ledger gave.
-	highest int64
 }
 
 // put stores a new version. A resourceVersion is never given twice, also not after a restore.
 func (h *hub) put(next *stored) {
 	h.version++
-	h.highest = max(h.highest, next.counter)
 	h.now = next
 	h.past = append(h.past, next)
 }
@@ -61,8 +58,8 @@ type leader struct {
 	// looked says which stores it has looked at, and rounds how many rounds it has begun.
 	looked [clusters]bool
 	rounds int
-	// newborn says that it was the first to meet the FederatedQuota, and has stored no entry that was read.
-	newborn bool
+	// attended says that it has seen the FederatedQuota be created.
+	attended bool
 	// lives says which cluster of a name the round is about: its writes are for no other.
 	lives [clusters]int
 	// orders are what it has decided to write.
@@ -120,14 +117,19 @@ const patience = 4
 // expects says whether it will soon be known what a member holds, if that can be reached.
 func (l *leader) expects(m int) bool { return l.rounds < patience && (!l.looked[m] || l.holds[m]) }
 
-// meet has a leader meet the FederatedQuota.
+// meet has a leader meet the FederatedQuota. If that was created under its eyes, and no hub manager has met it, there was no ledger before.
 func (w *world) meet(l *leader) {
 	if w.hub.now.known {
 		return
 	}
-	next := *w.hub.now
-	next.known, l.newborn = true, true
-	w.hub.put(&next)
+	if l.attended && w.hub.now.counter == 0 {
+		begun := *w.hub.now
+		begun.counter = 1
+		w.hub.put(&begun)
+	}
+	met := *w.hub.now
+	met.known = true
+	w.hub.put(&met)
 }
 
 // survey lets a leader that has just started ask members that can be reached, all or most of them, before it decides anything.
@@ -170,9 +172,6 @@ func (w *world) store(i int, l *leader) {
 	w.checkRaise(w.hub.now, l.next)
 	w.ghost.stores(w.hub.now, l)
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
-	for _, e := range l.next.entries {
-		l.newborn = l.newborn && e.Revision == 0
-	}
 	l.mark()
 	w.hub.put(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)

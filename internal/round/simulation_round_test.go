@@ -29,7 +29,7 @@ func (w *world) decide(l *leader, s step) {
 func (w *world) input(l *leader, s step) *round.Input {
 	in := &round.Input{
 		ID: "uid", Key: "team-a/compute", Budget: l.base.budget.list(),
-		Revision: l.base.counter, Newborn: l.newborn, Split: round.Split{Static: s.other(8) < 6},
+		Revision: l.base.counter, Epoch: int64(l.version) * ledger.Gap, Split: round.Split{Static: s.other(8) < 6},
 	}
 	if l.base.halted {
 		in.Budget, in.Halted = l.base.hard.list(), round.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: "halted"}

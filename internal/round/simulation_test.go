@@ -155,6 +155,9 @@ func newWorld(r rules, s step) *world {
 		c.running[0] = int64(s>>(8+4*m)) % 4
 	}
 	w.hub.past = append(w.hub.past, w.hub.now)
+	for i := range w.leaders {
+		w.leaders[i].attended = s>>(24+i)&1 == 0
+	}
 	return w
 }
 

@@ -36,7 +36,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	changed := builder.WithPredicates(predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
-		For(&quotav1alpha1.FederatedQuota{}, changed).
+		Watches(&quotav1alpha1.FederatedQuota{}, &r.births, changed).
 		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), changed).
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, statedDestroyed))).
@@ -90,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if fq.DeletionTimestamp.IsZero() {
-		if err := r.addFinalizer(ctx, fq); err != nil {
+		if err := r.meet(ctx, fq); err != nil {
 			return ctrl.Result{}, err
 		}
 	} else if !controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer) {
@@ -114,22 +114,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, err
 	}
-	if slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.Revision > 0 }) {
-		r.memoryOf(fq.UID).newborn = false // a ledger that tells of nobody is one that was lost, from now on
-	}
 	r.announce(ctx, s)
 	r.dropGone(s)
 	r.measure(s)
 	return r.deliver(ctx, s)
-}
-
-func (r *Reconciler) addFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
-	stored := fq.DeepCopy()
-	if !controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer) {
-		return nil
-	}
-	r.memoryOf(fq.UID).newborn = true
-	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {

@@ -259,7 +259,7 @@ func TestForgedRevision(t *testing.T) {
 			if got := w.message("MemberNotReady"); got != want {
 				t.Errorf("while the ResourceQuota is there: got %q", got)
 			}
-			if revision := w.quota().Status.Revision; revision > 3*ledger.Gap {
+			if revision := w.quota().Status.Revision; revision > ledger.MostRevision {
 				t.Errorf("goes on at revision %d", revision)
 			}
 			w.loseShare("east")

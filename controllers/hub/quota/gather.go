@@ -12,6 +12,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -47,7 +48,7 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), standing)
 	return &surroundings{
 		clusters: standing, destroyed: destroyed, siblings: siblings.Items, holders: found.Holders, expected: found.Expected,
-		agents: r.AgentNamespace, newborn: r.memoryOf(fq.UID).newborn,
+		agents: r.AgentNamespace, epoch: ledger.Epoch(r.Clock.Now()),
 	}, nil
 }
 

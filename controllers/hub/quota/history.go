@@ -16,8 +16,6 @@ import (
 
 // memory is what the hub manager remembers of one FederatedQuota. Rounds use it one after the other.
 type memory struct {
-	// newborn says whether there was no ledger, neither before this hub manager met the FederatedQuota nor since.
-	newborn bool
 	// told is what events have told.
 	told told
 	// stored is when the status was written last.

@@ -29,8 +29,8 @@ type surroundings struct {
 	holders, expected sets.Set[string]
 	// agents is the namespace of the agents in members.
 	agents string
-	// newborn says that there cannot have been a ledger before the one in the status.
-	newborn bool
+	// epoch is that of the round.
+	epoch int64
 }
 
 // inputOf returns what a round over a FederatedQuota knows before it reads any member.
@@ -44,7 +44,7 @@ func inputOf(fq *quotav1alpha1.FederatedQuota, around *surroundings) *round.Inpu
 	in := &round.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
 		Budget: budgetOf(fq, halted), Formats: spec.Hard,
-		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Newborn: around.newborn,
+		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.epoch,
 		Ready:  wasReady(fq),
 		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
 		Split:     splitOf(spec),

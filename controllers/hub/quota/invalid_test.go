@@ -49,7 +49,7 @@ func TestInvalidSpecKeepsTheLedger(t *testing.T) {
 			if status := w.quota().Status; !cmp.Equal(list("pods", "30"), corev1.ResourceList(status.Hard), quantities) {
 				t.Errorf("the budget is %v", status.Hard)
 			}
-			w.wantShare("east", 3, "pods", "18")
+			w.wantShare("east", 4, "pods", "18")
 			w.edit(weighted2)
 			w.settle()
 			w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
@@ -106,7 +106,7 @@ func TestInvalidFromTheStart(t *testing.T) {
 	w := newWorld(t, "east")
 	w.create(quotaName, `{hard: {count/typo: "1"}, placement: {clusterSelector: {}}}`)
 	result := w.round()
-	w.wantWritten("hub: patch FederatedQuota compute", "hub: store FederatedQuota compute")
+	w.wantWritten("hub: store FederatedQuota compute", "hub: patch FederatedQuota compute", "hub: store FederatedQuota compute")
 	w.wantConditions("!Ready InvalidSpec", "Stalled InvalidSpec")
 	if result.RequeueAfter > 0 && result.RequeueAfter < pace.RetryInterval {
 		t.Errorf("tried again after %s", result.RequeueAfter)

@@ -69,10 +69,11 @@ func TestJoinProbesAtZeroAndRaises(t *testing.T) {
 	w.agents["east"].uses(list("pods", "4"))
 
 	w.round()
-	w.wantWritten("hub: patch FederatedQuota compute", "hub: store FederatedQuota compute", "hub: patch Cluster east", "east: create QuotaShare compute")
+	w.wantWritten("hub: store FederatedQuota compute", "hub: patch FederatedQuota compute", "hub: store FederatedQuota compute",
+		"hub: patch Cluster east", "east: create QuotaShare compute")
 	w.wantLedger("east 0/0 Settling")
 	w.wantConditions("!Ready Settling", "Reconciling Settling")
-	w.wantShare("east", 1, "pods", "0")
+	w.wantShare("east", 2, "pods", "0")
 
 	w.act()
 	w.round()
@@ -234,16 +235,18 @@ func TestUnreadable(t *testing.T) {
 func TestLedgerIsStoredBeforeShares(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
+	met := false
 	w.before = func(write string) error {
-		if write == "hub: store FederatedQuota compute" {
+		if met && write == "hub: store FederatedQuota compute" {
 			return errors.New("no")
 		}
+		met = met || write == "hub: patch FederatedQuota compute"
 		return nil
 	}
 	if _, err := w.reconcile(quotaName); err == nil {
 		t.Error("no error")
 	}
-	w.wantWritten("hub: patch FederatedQuota compute")
+	w.wantWritten("hub: store FederatedQuota compute", "hub: patch FederatedQuota compute")
 
 	w.before = nil
 	w.settle()

@@ -4,7 +4,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -206,4 +209,34 @@ scopes: [BestEffort]`)
 	w.agents["east"].hard, w.agents["east"].revision = nil, 0
 	w.settle()
 	w.wantLedger("east 30/30 Settled")
+}
+
+// TestQuotaThatWasThereBefore has a FederatedQuota that no hub manager has met: only one whose birth was attended cannot have had a
+// ledger that told a cluster which is away, and which another budget may know.
+func TestQuotaThatWasThereBefore(t *testing.T) {
+	for name, tc := range map[string]struct {
+		initial bool
+		want    []string
+	}{
+		"it was created":        {want: []string{"east 30/30 Settled"}},
+		"it may be of a backup": {initial: true, want: []string{"east 0/0 Settled", "west 0/9223372036854775807 Unread"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east", "west")
+			west := w.cluster("west")
+			west.Annotations = map[string]string{quotav1alpha1.MemberAnnotation: "5"}
+			w.must(servers[hubName].Update(t.Context(), west))
+			w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+			w.create(quotaName, eastOnly)
+			w.restart()
+			queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+			defer queue.ShutDown()
+			w.hub.births.Create(t.Context(), event.CreateEvent{Object: w.quota(), IsInInitialList: tc.initial}, queue)
+			if got := queue.Len(); got != 1 {
+				t.Errorf("%d requests", got)
+			}
+			w.settle()
+			w.wantLedger(tc.want...)
+		})
+	}
 }

@@ -43,6 +43,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 
 	watcher   clustercache.SourceWatcher[ctrl.Request]
+	births    births
 	silences  members.Silences
 	memories  sync.Map // of *memory, by UID
 	histories sync.Map // of *history, by shareKey

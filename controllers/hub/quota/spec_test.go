@@ -98,7 +98,7 @@ func TestConflictLater(t *testing.T) {
 	w.settle()
 	w.wantConditions("!Ready Conflict", "Stalled Conflict")
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
-	w.wantShare("west", 4, "pods", "12")
+	w.wantShare("west", 5, "pods", "12")
 }
 
 func TestBudgetCutBelowUsage(t *testing.T) {
