@@ -86,6 +86,6 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}
-	mgr.GetWebhookServer().Register(webhookconfig.Path, &admission.Handler{Gate: gate})
+	mgr.GetWebhookServer().Register(webhookconfig.Path, admission.NewHandler(gate))
 	return nil
 }

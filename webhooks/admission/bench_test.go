@@ -114,7 +114,7 @@ func processorTime(b *testing.B) func() {
 // BenchmarkHandler measures a request that fits, from the body that the API server sends to the answer.
 func BenchmarkHandler(b *testing.B) {
 	gate := roomy()
-	server := &Handler{Gate: gate}
+	server := NewHandler(gate)
 	body := review(b)
 	b.ReportAllocs()
 	defer processorTime(b)()

@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
+	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -23,39 +26,85 @@ const maxReview = 7 << 20
 // maxOwner is the most bytes of who asks: it is remembered, and the API server bounds neither the name of a controller nor its UID.
 const maxOwner = 512
 
+// readable is how many bytes of reviews are read at once: anybody in the cluster may send some.
+const readable = 4 * maxReview
+
 // Handler answers the reviews of API servers by what the gate says. What it does not understand it leaves to native quota.
 type Handler struct {
-	// Gate holds requests that do not fit.
-	Gate *Gate
+	// gate holds requests that do not fit.
+	gate *Gate
+	// reading has as many bytes left as may be read beside those that are.
+	reading *semaphore.Weighted
+	// patience is how long a review may take to come, once there is memory for it.
+	patience time.Duration
+}
+
+// NewHandler returns a handler that asks the gate.
+func NewHandler(gate *Gate) *Handler {
+	return &Handler{gate: gate, reading: semaphore.NewWeighted(readable), patience: 5 * time.Second}
 }
 
 // ServeHTTP answers a review. It stands in the way of every request that fits: controller-runtime's handler, which takes
 // reviews of all versions, takes two thirds more of the processor for the same answer.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var review admissionv1.AdmissionReview
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReview)).Decode(&review); err != nil {
-		http.Error(w, "reading the AdmissionReview: "+err.Error(), http.StatusBadRequest)
+	review, request, err := h.receive(w, r)
+	if refusal := (*refusal)(nil); errors.As(err, &refusal) {
+		http.Error(w, refusal.Error(), refusal.code)
 		return
+	}
+	answer := admissionv1.AdmissionReview{TypeMeta: review.TypeMeta}
+	if err != nil {
+		answer.Response = &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()}}
+	} else {
+		answer.Response = h.answer(r.Context(), review.Request, request)
+	}
+	answer.Response.UID = review.Request.UID
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // if this fails, the API server has gone
+}
+
+// refusal is why a review is not answered.
+type refusal struct {
+	code int
+	error
+}
+
+// receive reads a review, and what the gate has to know of it, while there is memory for that.
+func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (review admissionv1.AdmissionReview, request Request, err error) {
+	size := r.ContentLength
+	switch {
+	case size > maxReview:
+		return review, request, &refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("an AdmissionReview has at most %d bytes", maxReview)}
+	case size < 0:
+		size = maxReview
+	}
+	if err := h.reading.Acquire(r.Context(), size); err != nil {
+		return review, request, &refusal{http.StatusServiceUnavailable, fmt.Errorf("waiting to read the AdmissionReview: %w", err)}
+	}
+	defer h.reading.Release(size)
+	if err := h.decode(w, r, &review); err != nil {
+		return review, request, &refusal{http.StatusBadRequest, fmt.Errorf("reading the AdmissionReview: %w", err)}
 	}
 	if review.Request == nil {
-		http.Error(w, "the AdmissionReview has no request", http.StatusBadRequest)
-		return
+		return review, request, &refusal{http.StatusBadRequest, errors.New("the AdmissionReview has no request")}
 	}
-	review.Response = h.answer(r.Context(), review.Request)
-	review.Response.UID = review.Request.UID
-	review.Request = nil
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // if this fails, the API server has gone
+	request, err = read(review.Request)
+	review.Request.Object.Raw, review.Request.OldObject.Raw = nil, nil // they may be large, and the request be held
+	return review, request, err
+}
+
+// decode reads a review that comes in time. The deadline ends with the body: the server lifts it.
+func (h *Handler) decode(w http.ResponseWriter, r *http.Request, review *admissionv1.AdmissionReview) error {
+	err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.patience))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReview)).Decode(review)
 }
 
 // answer answers one admission request.
-func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-	request, err := read(review)
-	if err != nil {
-		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()}}
-	}
-	review.Object.Raw, review.OldObject.Raw = nil, nil // they may be large, and the request be held
-	message := h.Gate.Admit(ctx, request)
+func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest, request Request) *admissionv1.AdmissionResponse {
+	message := h.gate.Admit(ctx, request)
 	if message == "" {
 		return &admissionv1.AdmissionResponse{Allowed: true}
 	}

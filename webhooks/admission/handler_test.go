@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	goruntime "runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
@@ -41,12 +43,12 @@ func TestHandler(t *testing.T) {
 		},
 		"no request": {request: `null`, status: http.StatusBadRequest},
 		"no JSON":    {request: `{`, status: http.StatusBadRequest},
-		"too long":   {request: `"` + strings.Repeat("x", maxReview) + `"`, status: http.StatusBadRequest},
+		"too long":   {request: `"` + strings.Repeat("x", maxReview) + `"`, status: http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": ` + tc.request + `}`
 			answer := httptest.NewRecorder()
-			(&Handler{Gate: roomy()}).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/admit", strings.NewReader(body)))
+			NewHandler(roomy()).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/admit", strings.NewReader(body)))
 			if answer.Code != tc.status {
 				t.Fatalf("got %d, %s, want %d", answer.Code, answer.Body, tc.status)
 			}
@@ -71,7 +73,7 @@ func TestHeldMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "10")
 		ctx, giveUp := context.WithCancel(t.Context())
-		before := heap()
+		handler, before := NewHandler(s.gate), heap()
 		for i := range objects {
 			body := io.MultiReader(
 				strings.NewReader(`{"request": {"uid": "1", "namespace": "team", "resource": {"version": "v1", "resource": "pods"}, "operation": "CREATE", "object": `+
@@ -80,7 +82,7 @@ func TestHeldMemory(t *testing.T) {
 				strings.NewReader(`"}}, "spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}}}`),
 			)
 			request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/admit", body)
-			go (&Handler{Gate: s.gate}).ServeHTTP(httptest.NewRecorder(), request)
+			go handler.ServeHTTP(httptest.NewRecorder(), request)
 		}
 		synctest.Wait()
 		if held := s.waiting(); held != objects {
@@ -91,6 +93,72 @@ func TestHeldMemory(t *testing.T) {
 		}
 		giveUp()
 	})
+}
+
+// TestFlood has more reviews begin than there is memory for, all of unknown length, and none go on: they are given up, and an API server's
+// review is answered.
+func TestFlood(t *testing.T) {
+	handler := NewHandler(roomy())
+	handler.patience = 50 * time.Millisecond
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	stall, end := io.Pipe()
+	defer end.Close() //nolint:errcheck // nothing was written
+	var given sync.WaitGroup
+	for range 3 * readable / maxReview {
+		given.Go(func() {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, io.MultiReader(strings.NewReader(`{"request": {`), stall))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			response, err := server.Client().Do(request)
+			if err != nil {
+				return // the server has closed the connection
+			}
+			defer response.Body.Close() //nolint:errcheck // it is not read
+			if response.StatusCode != http.StatusBadRequest {
+				t.Errorf("got %s", response.Status)
+			}
+		})
+	}
+	body := `{"request": {"uid": "1", "namespace": "team", "resource": {"version": "v1", "resource": "pods"}, "operation": "CREATE", "object": {}}}`
+	caller := &http.Client{Timeout: time.Minute}
+	for range 3 {
+		response, err := caller.Post(server.URL, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+			t.Errorf("got %s, %v", response.Status, err)
+		}
+	}
+	end.Close() //nolint:errcheck // nothing was written
+	given.Wait()
+}
+
+// TestHeldBeyondThePatience holds a request for longer than it may take to come.
+func TestHeldBeyondThePatience(t *testing.T) {
+	handler := NewHandler(roomy())
+	handler.patience = 50 * time.Millisecond
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := handler.decode(w, r, &admissionv1.AdmissionReview{}); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-r.Context().Done():
+			t.Error("the request is given up")
+		case <-time.After(5 * handler.patience):
+		}
+	}))
+	defer server.Close()
+	response, err := server.Client().Post(server.URL, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // heap returns how many bytes are in use.

@@ -102,7 +102,7 @@ func (s *scene) update(t *testing.T, of metav1.GroupVersionResource, part string
 	answers := make(chan *admissionv1.AdmissionResponse, 1)
 	go func() {
 		recorder, review := httptest.NewRecorder(), admissionv1.AdmissionReview{}
-		(&Handler{Gate: s.gate}).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", bytes.NewReader(body)))
+		NewHandler(s.gate).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/admit", bytes.NewReader(body)))
 		if err := json.Unmarshal(recorder.Body.Bytes(), &review); err != nil {
 			t.Error(err)
 		}
