@@ -31,8 +31,9 @@ func newAviary(t *testing.T) *aviary {
 func newAviaryIn(t *testing.T, namespace string) *aviary {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	// The agent's account has a canary in its own namespace alone, and each test one of its own.
 	return &aviary{
-		Canary: canary.NewCanary(as(t, agent), clk, namespace), t: t, clock: clk,
+		Canary: canary.NewCanary(as(t, admin), clk, namespace), t: t, clock: clk,
 		key: client.ObjectKey{Namespace: namespace, Name: "fedquota-canary"},
 	}
 }

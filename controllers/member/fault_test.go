@@ -76,7 +76,7 @@ func TestRestarts(t *testing.T) {
 
 func TestWaitsForTheFirstVerdict(t *testing.T) {
 	w := newWorld(t)
-	w.agent.Canary = canary.NewCanary(as(t, agent), w.clock, w.canary.key.Namespace)
+	w.agent.Canary = canary.NewCanary(as(t, admin), w.clock, w.canary.key.Namespace)
 	w.share(1, "pods", "10")
 	w.reconcile()
 	if err := w.hub.Get(t.Context(), w.key, &corev1.ResourceQuota{}); !apierrors.IsNotFound(err) {

@@ -62,7 +62,7 @@ func fenceRows() map[string]row {
 			metav1.SetMetaDataLabel(&q.ObjectMeta, managedLabel, "true")
 		}), refused: throughStatus},
 		"the agent promotes through the status": {
-			was: unmanaged(), by: agent, do: statusPatch(`{"metadata":{"labels":{"quota.fedquota.io/managed":"true"}}}`), refused: throughStatus,
+			was: released("1"), by: agent, do: statusPatch(`{"metadata":{"labels":{"quota.fedquota.io/managed":"true"}}}`), refused: throughStatus,
 		},
 		"a tenant labels one that is not managed through the status": {was: unmanaged(), by: tenant, do: updateStatus(func(q *corev1.ResourceQuota) {
 			metav1.SetMetaDataLabel(&q.ObjectMeta, "team", "a")

@@ -59,7 +59,7 @@ func shareRows() map[string]shareRow {
 		"a backup of another field manager is restored":  {as: "velero-server", do: putShare(raiseShare), refused: fromHub},
 		"the agent takes the finalizer off":              {by: agent, do: patchShare(`{"metadata":{"finalizers":null}}`)},
 		"the agent reports":                              {by: agent, do: reportShare},
-		"the agent edits":                                {by: agent, do: patchShare(`{"spec":{"revision":6,"hard":{"pods":"99"}}}`), refused: fromHub},
+		"the agent edits":                                {by: agent, do: patchShare(`{"spec":{"revision":6,"hard":{"pods":"99"}}}`), refused: "QuotaShare"},
 	}
 	for what, do := range map[string]shareRequest{
 		"creates":           createShare,

@@ -24,6 +24,7 @@ const (
 	charged        = "exceeded quota: the limit is being lowered"
 	reopened       = "stale write: the limit in force may not be raised above spec.hard"
 	outOfForce     = "a limit of spec.hard that is in force may not be taken out of force"
+	notItsOwn      = "the agent writes ResourceQuotas that it manages, and no other"
 	throughStatus  = "labels and annotations of a managed ResourceQuota do not change through its status"
 )
 

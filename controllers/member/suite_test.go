@@ -95,7 +95,7 @@ func install(ctx context.Context) error {
 	}
 	for _, path := range []string{
 		"rbac/agent/role.yaml", "rbac/agent/service_account.yaml", "rbac/agent/leader_election_role.yaml", "rbac/agent/bindings.yaml",
-		"member/policy/guard.yaml", "member/policy/fence.yaml", "member/policy/share.yaml",
+		"member/policy/guard.yaml", "member/policy/fence.yaml", "member/policy/share.yaml", "member/policy/agent.yaml",
 	} {
 		if err := apply(ctx, c, "../../config/"+path); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -110,13 +110,19 @@ func install(ctx context.Context) error {
 	if err := errors.Join(c.Create(ctx, canary), c.Create(ctx, share)); err != nil {
 		return err
 	}
+	bounded, err := clientOf(agent)
+	if err != nil {
+		return err
+	}
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		dry := client.NewDryRunClient(c)
 		label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"quota.fedquota.io/managed":"true"}}}`))
 		guard, fence := dry.Patch(ctx, canary.DeepCopy(), label), dry.Status().Patch(ctx, canary.DeepCopy(), label)
 		moved := share.DeepCopy()
 		moved.Annotations["quota.fedquota.io/cluster"] = "another"
-		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(dry.Update(ctx, moved)), nil
+		bounds := client.NewDryRunClient(bounded).Create(ctx, unmanaged().in(metav1.NamespaceDefault).Obj())
+		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(dry.Update(ctx, moved)) &&
+			apierrors.IsForbidden(bounds), nil
 	})
 	return errors.Join(err, c.Delete(ctx, share))
 }

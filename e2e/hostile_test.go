@@ -1,0 +1,425 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+// TestHostileMember has somebody in east stop the agent, take its token, and report lies, while east goes on using what it has. The hub
+// believes what it cannot check, so east may have more than its part; all others together never have more than the budget, nothing of
+// theirs is touched, what they are guaranteed they get, and all is well once the lies end.
+func TestHostileMember(t *testing.T) {
+	w := startWorld(t, "hostile", system.Options{Fleet: fleet.Options{Members: threeMembers()}})
+	s := newScenario(t, w, "team-a", budget("30", "60"))
+	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Distribution.Rules[1].Min = corev1.ResourceList{cpu: resource.MustParse("6")}
+	})
+	s.rest("no demand yet")
+	s.witness(1)
+	s.fill(east, "kept", 8, "1")
+	s.settle()
+	s.observer.Stop()
+	hub := s.HubManager.PID()
+
+	l := s.liarIn(east)
+	l.tries()
+	honest := s.honest(west, north)
+	for _, lie := range lies() {
+		l.Log(lie.name)
+		l.tells(lie.tell)
+		lie.seen(l)
+		s.untouched()
+	}
+	l.ends()
+	s.settle()
+	for _, finding := range honest.Stop().Violations() {
+		s.Errorf("among the others: %s", finding)
+	}
+	if pid := s.HubManager.PID(); pid != hub {
+		s.Errorf("the hub manager has been process %d, and is %d", hub, pid)
+	}
+	s.observeAnew(budget("30", "60"))
+	s.follows(north, 10)
+	s.finish()
+}
+
+// honest observes members without the one that lies.
+func (s *scenario) honest(members ...string) *observer.Observer {
+	s.Helper()
+	watchers := map[string]*rest.Config{}
+	for _, member := range members {
+		watchers[member] = s.watchers[member]
+	}
+	o, err := observer.Watch(context.WithoutCancel(s.Context()), observer.Options{
+		Members: watchers, Namespace: s.key.Namespace, Name: s.key.Name, Budget: budget("30", "60"),
+	})
+	s.must(err)
+	return o
+}
+
+// liar reports for a member, by the token of its agent, whatever it is told to.
+type liar struct {
+	*scenario
+
+	name   string
+	client client.WithWatch
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mutex sync.Mutex
+	tell  telling
+}
+
+// telling makes the status of a share a lie.
+type telling func(share *quotav1alpha1.QuotaShare)
+
+// liarIn ends the agent of a member for a liar.
+func (s *scenario) liarIn(member string) *liar {
+	s.Helper()
+	s.must(s.Agents[member].Kill())
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(s.Member(member).Dir, system.Agent(member)+".kubeconfig"))
+	s.must(err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
+	l := &liar{scenario: s, name: member, client: clientOf(s.T, config), cancel: cancel, tell: func(*quotav1alpha1.QuotaShare) {}}
+	l.done.Go(func() {
+		for ctx.Err() == nil {
+			if err := l.report(ctx); err != nil && ctx.Err() == nil {
+				l.Logf("reporting: %v", err)
+			}
+			pause(ctx, pollInterval)
+		}
+	})
+	s.Cleanup(cancel)
+	return l
+}
+
+// report tells the present lie about the present share.
+func (l *liar) report(ctx context.Context) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	share := &quotav1alpha1.QuotaShare{}
+	if err := l.client.Get(ctx, l.key, share); err != nil {
+		return err
+	}
+	stored := share.DeepCopy()
+	share.Status.ObservedGeneration = share.Generation
+	l.tell(share)
+	return l.client.Status().Patch(ctx, share, client.MergeFrom(stored))
+}
+
+func (l *liar) tells(tell telling) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.tell = tell
+}
+
+// ends has the agent report again.
+func (l *liar) ends() {
+	l.Helper()
+	l.cancel()
+	l.done.Wait()
+	l.must(l.Agents[l.name].Restart(l.Context()))
+}
+
+// tries has the token do what the agent does not do.
+func (l *liar) tries() {
+	l.Helper()
+	own := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: "own"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{pods: resource.MustParse("0")}},
+	}
+	l.must(l.member(l.name).Create(l.Context(), own))
+	share, managed := &quotav1alpha1.QuotaShare{}, &corev1.ResourceQuota{}
+	l.must(l.client.Get(l.Context(), l.key, share))
+	l.must(l.client.Get(l.Context(), l.key, managed))
+	set := l.deployment("bait", 0, "1")
+	l.must(l.member(l.name).Create(l.Context(), set))
+	patch := func(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
+	ahead := fmt.Sprintf(`{"spec":{"revision":%d,"hard":{"pods":"999"}}}`, share.Spec.Revision+1)
+	for what, do := range map[string]func(ctx context.Context, c client.Client) error{
+		"limit the pods of others": func(ctx context.Context, c client.Client) error {
+			return c.Create(ctx, named(own, "another"))
+		},
+		"lift a limit that others set": func(ctx context.Context, c client.Client) error {
+			return c.Delete(ctx, own)
+		},
+		"raise the managed limit": func(ctx context.Context, c client.Client) error {
+			return c.Patch(ctx, managed, patch(`{"spec":{"hard":{"pods":"999"}}}`))
+		},
+		"raise the limit in force": func(ctx context.Context, c client.Client) error {
+			return c.Status().Patch(ctx, managed, patch(`{"status":{"hard":{"pods":"999"}}}`))
+		},
+		"write a share as if it were the hub": func(ctx context.Context, c client.Client) error {
+			return client.WithFieldOwner(c, quotav1alpha1.HubFieldManager).Patch(ctx, share, patch(ahead))
+		},
+		"say that a workload runs": func(ctx context.Context, c client.Client) error {
+			return c.Status().Patch(ctx, set, patch(`{"status":{"replicas":9}}`))
+		},
+		"scale a workload": func(ctx context.Context, c client.Client) error {
+			return c.Patch(ctx, set, patch(`{"spec":{"replicas":9}}`))
+		},
+		"create a pod": func(ctx context.Context, c client.Client) error {
+			return c.Create(ctx, newPod(l.key.Namespace, "mine", "1"))
+		},
+		"read a Secret of a team": func(ctx context.Context, c client.Client) error {
+			return c.Get(ctx, l.key, &corev1.Secret{})
+		},
+		"list the Secrets of its namespace": func(ctx context.Context, c client.Client) error {
+			return c.List(ctx, &corev1.SecretList{}, client.InNamespace("fedquota-system"))
+		},
+		"list namespaces": func(ctx context.Context, c client.Client) error {
+			return c.List(ctx, &corev1.NamespaceList{})
+		},
+	} {
+		if err := do(l.Context(), client.NewDryRunClient(l.client)); !apierrors.IsForbidden(err) {
+			l.Errorf("the agent's token is good to %s: %v", what, err)
+		}
+	}
+	l.must(l.member(l.name).Delete(l.Context(), own))
+	l.must(l.member(l.name).Delete(l.Context(), set))
+}
+
+func named(quota *corev1.ResourceQuota, name string) *corev1.ResourceQuota {
+	return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: quota.Namespace, Name: name}, Spec: quota.Spec}
+}
+
+// lie is one that a member tells, and what is seen of it elsewhere.
+type lie struct {
+	name string
+	tell telling
+	seen func(l *liar)
+}
+
+func lies() []lie {
+	return []lie{
+		{
+			name: "it uses nothing, and gives all back that it is told to",
+			tell: obeys(func(share *quotav1alpha1.QuotaShare) { share.Status.Used = corev1.ResourceList{cpu: zero, pods: zero} }),
+			seen: func(l *liar) {
+				l.deploy(west, "greedy", 25, "1")
+				l.runs(west, "greedy", 25)
+				l.undeploy(west, "greedy")
+			},
+		}, {
+			name: "it needs more than there is",
+			tell: obeys(func(share *quotav1alpha1.QuotaShare) {
+				share.Status.Used = share.Spec.Hard
+				share.Status.Demand = budget("1000000", "1000000")
+			}),
+			seen: func(l *liar) {
+				l.eventually("the lie to count", l.targeted(func(target int64) bool { return target >= 20 }))
+				l.deploy(west, "guaranteed", 5, "1")
+				l.runs(west, "guaranteed", 5)
+				l.undeploy(west, "guaranteed")
+			},
+		}, {
+			name: "it enforces what is next",
+			tell: func(share *quotav1alpha1.QuotaShare) { share.Status.Revision = share.Spec.Revision + 1 },
+			seen: func(l *liar) {
+				l.condition(quotav1alpha1.ConditionRebuilding)
+			},
+		}, {
+			name: "it enforces a revision that nobody gave",
+			tell: func(share *quotav1alpha1.QuotaShare) { share.Status.Revision = math.MaxInt64 },
+			seen: func(l *liar) {
+				l.condition(quotav1alpha1.ConditionMemberNotReady, l.name, "the hub has not written revision")
+			},
+		}, {
+			name: "it uses and enforces more than exists",
+			tell: obeys(func(share *quotav1alpha1.QuotaShare) {
+				share.Status.Used, share.Status.Hard = budget("9E", "9E"), budget("9E", "9E")
+			}),
+			seen: func(l *liar) {
+				l.condition(quotav1alpha1.ConditionDebt)
+			},
+		}, {
+			name: "it is another cluster",
+			tell: func(*quotav1alpha1.QuotaShare) {},
+			seen: func(l *liar) {
+				l.is(west)
+				l.condition(quotav1alpha1.ConditionMemberNotReady, "lead to the same API server")
+				l.is(l.name)
+			},
+		},
+	}
+}
+
+var zero = resource.MustParse("0")
+
+// obeys makes a lie one of a member that says that it does as it is told.
+func obeys(tell telling) telling {
+	return func(share *quotav1alpha1.QuotaShare) {
+		share.Status.Revision, share.Status.Hard, share.Status.Demand = share.Spec.Revision, share.Spec.Hard, nil
+		tell(share)
+	}
+}
+
+// targeted says whether the target of the liar is as it should be.
+func (l *liar) targeted(want func(target int64) bool) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		share := &quotav1alpha1.QuotaShare{}
+		if err := l.client.Get(ctx, l.key, share); err != nil {
+			return err
+		}
+		target := share.Spec.Hard[cpu]
+		if !want(target.Value()) {
+			return fmt.Errorf("its target is %s", target.String())
+		}
+		return nil
+	}
+}
+
+// is writes for which Cluster the share in the member is, as its administrator can.
+func (l *liar) is(cluster string) {
+	l.Helper()
+	object := &clusterv1.Cluster{}
+	l.must(l.hub.Get(l.Context(), client.ObjectKey{Namespace: corev1.NamespaceDefault, Name: cluster}, object))
+	share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: l.key.Namespace, Name: l.key.Name}}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, quotav1alpha1.ClusterAnnotation, object.UID)
+	as := client.WithFieldOwner(l.member(l.name), quotav1alpha1.HubFieldManager)
+	l.must(as.Patch(l.Context(), share, client.RawPatch(types.MergePatchType, patch)))
+}
+
+// TestFlood has somebody in east send to the webhook's port what no API server sends, as much as goes: the agent keeps within the memory
+// that its Deployment has, and requests of the API server are admitted meanwhile.
+func TestFlood(t *testing.T) {
+	w := startWorld(t, "flood", system.Options{Fleet: fleet.Options{Members: threeMembers()[:1]}})
+	s := newScenario(t, w, "team-a", budget("30", "60"))
+	s.create(budget("30", "60"), following)
+	s.settle()
+	agent := s.Agents[east].PID()
+	end := s.flood(s.webhookURL(east))
+	s.fill(east, "meanwhile", 20, "1")
+	counts := end()
+	s.Logf("answers: %v; the agent took at most %d MiB", counts, peak(t, agent)>>20)
+	for _, code := range []int{http.StatusRequestEntityTooLarge, http.StatusBadRequest, http.StatusOK} {
+		if counts[code] == 0 {
+			s.Errorf("no answer %d", code)
+		}
+	}
+	if most := int64(512 << 20); peak(t, agent) > most {
+		s.Errorf("the agent took %d MiB", peak(t, agent)>>20)
+	}
+	if pid := s.Agents[east].PID(); pid != agent {
+		s.Errorf("the agent has been process %d, and is %d", agent, pid)
+	}
+	s.drain(east, "meanwhile")
+	s.finish()
+}
+
+// webhookURL is where API servers reach the webhook of a member's agent.
+func (s *scenario) webhookURL(member string) (url string) {
+	s.Helper()
+	s.eventually("the rules of the webhook", func(ctx context.Context) error {
+		rules := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		if err := s.member(member).Get(ctx, client.ObjectKey{Name: "fedquota-agent"}, rules); err != nil {
+			return err
+		}
+		if len(rules.Webhooks) == 0 {
+			return errors.New("there is none")
+		}
+		url = *rules.Webhooks[0].ClientConfig.URL
+		return nil
+	})
+	return url
+}
+
+// flood sends bodies that are too long or are no review, of a stated length and not, and reviews of pods that do not fit, each of another
+// owner, until the returned function is called, which returns how often each answer came.
+func (s *scenario) flood(url string) (end func() map[int]int) {
+	ctx, cancel := context.WithCancel(s.Context())
+	caller := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // whoever floods
+	long := strings.Repeat("x", 10<<20)
+	var number atomic.Int64
+	bodies := []func() io.Reader{
+		func() io.Reader { return strings.NewReader(long) },
+		func() io.Reader { return io.MultiReader(strings.NewReader(`"`), strings.NewReader(long)) },
+		func() io.Reader {
+			return strings.NewReader(`{"request": {"object": {"spec": "` + long[:6<<20] + `"}}}`)
+		},
+		func() io.Reader {
+			return strings.NewReader(fmt.Sprintf(`{"request": {"uid": "1", "namespace": %q, "resource": {"version": "v1", "resource": "pods"},
+				"operation": "CREATE", "object": {"metadata": {"name": "flood-%d"},
+				"spec": {"containers": [{"resources": {"requests": {"cpu": "29"}}}]}}}}`, s.key.Namespace, number.Add(1)))
+		},
+	}
+	counts, mutex := map[int]int{}, sync.Mutex{}
+	var running sync.WaitGroup
+	for i := range 40 {
+		running.Go(func() {
+			for ctx.Err() == nil {
+				request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bodies[i%len(bodies)]())
+				if err != nil {
+					s.Error(err)
+					return
+				}
+				response, err := caller.Do(request)
+				if err != nil {
+					continue // the server has closed the connection, or it is over
+				}
+				_ = response.Body.Close()
+				mutex.Lock()
+				counts[response.StatusCode]++
+				mutex.Unlock()
+			}
+		})
+	}
+	return func() map[int]int {
+		s.eventually("all kinds of answers", func(context.Context) error {
+			mutex.Lock()
+			defer mutex.Unlock()
+			if counts[http.StatusOK] < 100 || counts[http.StatusRequestEntityTooLarge] < 100 || counts[http.StatusBadRequest] < 100 {
+				return fmt.Errorf("so far %v", counts)
+			}
+			return nil
+		})
+		cancel()
+		running.Wait()
+		return counts
+	}
+}
+
+// peak returns the most memory that a process has had, in bytes.
+func peak(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kibibytes int64
+	if _, after, found := strings.Cut(string(status), "VmHWM:"); !found {
+		t.Fatal("no VmHWM")
+	} else if _, err := fmt.Sscan(after, &kibibytes); err != nil {
+		t.Fatal(err)
+	}
+	return kibibytes << 10
+}
