@@ -266,7 +266,7 @@ func lies() []lie {
 			tell: func(*quotav1alpha1.QuotaShare) {},
 			seen: func(l *liar) {
 				l.is(west)
-				l.condition(quotav1alpha1.ConditionMemberNotReady, "lead to the same API server")
+				l.condition(quotav1alpha1.ConditionUnreachable, "lead to the same API server")
 				l.is(l.name)
 			},
 		},
@@ -314,7 +314,7 @@ func (l *liar) is(cluster string) {
 func TestFlood(t *testing.T) {
 	w := startWorld(t, "flood", system.Options{Fleet: fleet.Options{Members: threeMembers()[:1]}})
 	s := newScenario(t, w, "team-a", budget("30", "60"))
-	s.create(budget("30", "60"), following)
+	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Distribution.Rules = nil })
 	s.settle()
 	agent := s.Agents[east].PID()
 	end := s.flood(s.webhookURL(east))

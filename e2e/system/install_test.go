@@ -11,7 +11,6 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -24,7 +23,6 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
-	"github.com/fedquota/fedquota/internal/bundle"
 )
 
 // installed is a member in which the hub manager installs the agent.
@@ -54,24 +52,11 @@ func (i *installed) eventually(what string, condition func(ctx context.Context) 
 func TestHubInstallsAgents(t *testing.T) {
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true})
 	i := &installed{T: t, system: s}
-	var err error
-	if i.hub, err = system.Client(s.Hub); err != nil {
-		t.Fatal(err)
-	}
-	if i.member, err = system.Client(s.Members[0]); err != nil {
-		t.Fatal(err)
-	}
-	if s.HubManager, err = s.StartHubManager(t.Context(), system.HubManager); err != nil {
-		t.Fatal(err)
-	}
+	i.connects()
+	i.begins()
 	i.budget()
-	i.eventually("the Deployment of the agent", func(ctx context.Context) error {
-		return i.member.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.DeploymentName}, &appsv1.Deployment{})
-	})
-	// The cluster has no nodes: the agent runs beside it, as the account that was installed.
-	if s.Agents["east"], err = s.StartAgent(t.Context(), s.Members[0], system.Agent("east")); err != nil {
-		t.Fatal(err)
-	}
+	i.eventually("the Deployment of the agent", i.deployed)
+	i.runsAgent()
 	i.eventually("the budget to be enforced", i.ready)
 	i.eventually("the rules of the webhook", i.called)
 	i.healsTheWebhook()
