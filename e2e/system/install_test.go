@@ -11,6 +11,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -23,6 +24,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/bundle"
 )
 
 // installed is a member in which the hub manager installs the agent.
@@ -46,6 +48,61 @@ func (i *installed) eventually(what string, condition func(ctx context.Context) 
 		i.Fatalf("waiting for %s: %v: %v", what, err, last)
 	}
 	return time.Since(began)
+}
+
+// connects makes administrators' clients.
+func (i *installed) connects() {
+	i.Helper()
+	var err error
+	if i.hub, err = system.Client(i.system.Hub); err != nil {
+		i.Fatal(err)
+	}
+	if i.member, err = system.Client(i.system.Members[0]); err != nil {
+		i.Fatal(err)
+	}
+}
+
+// begins starts the hub manager.
+func (i *installed) begins() {
+	i.Helper()
+	var err error
+	if i.system.HubManager, err = i.system.StartHubManager(i.Context(), system.HubManager); err != nil {
+		i.Fatal(err)
+	}
+}
+
+// runsAgent runs the agent beside its cluster, which has no nodes, as the account that is installed now.
+func (i *installed) runsAgent() {
+	i.Helper()
+	i.eventually("the account of the agent", func(ctx context.Context) error {
+		return i.member.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: "fedquota-agent"}, &corev1.ServiceAccount{})
+	})
+	if i.system.Agents["east"] != nil {
+		i.runsAgentAgain()
+		return
+	}
+	var err error
+	if i.system.Agents["east"], err = i.system.StartAgent(i.Context(), i.system.Members[0], system.Agent("east")); err != nil {
+		i.Fatal(err)
+	}
+}
+
+// runsAgentAgain starts the agent again, as the account that is there now.
+func (i *installed) runsAgentAgain() {
+	i.Helper()
+	east := i.system.Members[0]
+	kubeconfig := filepath.Join(east.Dir, system.Agent("east")+".kubeconfig")
+	if err := east.ServiceAccountKubeconfig(i.Context(), bundle.Namespace, "fedquota-agent", kubeconfig); err != nil {
+		i.Fatal(err)
+	}
+	if err := i.system.Agents["east"].Restart(i.Context()); err != nil {
+		i.Fatal(err)
+	}
+}
+
+// deployed says whether the agent is installed.
+func (i *installed) deployed(ctx context.Context) error {
+	return i.member.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.DeploymentName}, &appsv1.Deployment{})
 }
 
 // TestHubInstallsAgents has a hub manager find a member with nothing in it, and keep it as its manifests say.

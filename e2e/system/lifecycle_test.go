@@ -1,3 +1,5 @@
+//go:build e2e
+
 package system_test
 
 import (
@@ -11,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -43,49 +44,6 @@ func TestLifecycle(t *testing.T) {
 	i.losesTheNamespaceOfTheAgent(quota)
 	i.losesTheNamespaceOnTheHub()
 	i.losesTheHub()
-}
-
-// connects makes administrators' clients.
-func (i *installed) connects() {
-	i.Helper()
-	var err error
-	if i.hub, err = system.Client(i.system.Hub); err != nil {
-		i.Fatal(err)
-	}
-	if i.member, err = system.Client(i.system.Members[0]); err != nil {
-		i.Fatal(err)
-	}
-}
-
-// begins starts the hub manager.
-func (i *installed) begins() {
-	i.Helper()
-	var err error
-	if i.system.HubManager, err = i.system.StartHubManager(i.Context(), system.HubManager); err != nil {
-		i.Fatal(err)
-	}
-}
-
-// runsAgent runs the agent beside its cluster, which has no nodes, as the account that is installed now.
-func (i *installed) runsAgent() {
-	i.Helper()
-	if agent := i.system.Agents["east"]; agent != nil {
-		if err := agent.Kill(); err != nil {
-			i.Fatal(err)
-		}
-	}
-	i.eventually("the account of the agent", func(ctx context.Context) error {
-		return i.member.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: "fedquota-agent"}, &corev1.ServiceAccount{})
-	})
-	var err error
-	if i.system.Agents["east"], err = i.system.StartAgent(i.Context(), i.system.Members[0], system.Agent("east")); err != nil {
-		i.Fatal(err)
-	}
-}
-
-// deployed says whether the agent is installed.
-func (i *installed) deployed(ctx context.Context) error {
-	return i.member.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.DeploymentName}, &appsv1.Deployment{})
 }
 
 // fills creates pods in the member.

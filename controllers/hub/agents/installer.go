@@ -155,9 +155,14 @@ func (i *Installer) selected(ctx context.Context, cluster string) (selected, sus
 	return selected, suspected, nil
 }
 
-// suspicious says whether a cluster may lack something that the installer brings.
+// suspicious says whether a cluster may lack something that the installer brings: the API of shares, a policy, the agent.
 func suspicious(c quotav1alpha1.ClusterStatus) bool {
-	return c.State == quotav1alpha1.ClusterUnread || c.Reason == quotav1alpha1.ReasonPolicyNotInForce || c.Reason == quotav1alpha1.ReasonAgentAbsent
+	switch c.State {
+	case quotav1alpha1.ClusterUnread, quotav1alpha1.ClusterUnreachable, quotav1alpha1.ClusterNotReady:
+		return true
+	default:
+		return false
+	}
 }
 
 // of returns what is known of a Cluster. Of one that was replaced nothing is.
