@@ -10,6 +10,14 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
+// CAFile is the path of the certificate of the authority that signs for the control plane.
+func (c *ControlPlane) CAFile() string { return c.credentials.path(caFile) }
+
+// UserKubeconfig writes the kubeconfig of a user in some groups, known by a certificate, and returns its path.
+func (c *ControlPlane) UserKubeconfig(user string, groups ...string) (string, error) {
+	return c.credentials.writeUser(user, c.url(c.port), groups...)
+}
+
 // tokenSeconds is how long tokens live: longer than any test or demo.
 const tokenSeconds = int64(24 * 60 * 60)
 
@@ -27,5 +35,5 @@ func (c *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace, 
 		return fmt.Errorf("get a token for service account %s/%s: %w", namespace, name, err)
 	}
 	user := &clientcmdapi.AuthInfo{Token: request.Status.Token}
-	return writeKubeconfig(path, c.Name, localURL(c.port), c.credentials.ca.KeyPair.Cert, user)
+	return writeKubeconfig(path, c.Name, c.url(c.port), c.credentials.ca.KeyPair.Cert, user)
 }

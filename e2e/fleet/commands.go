@@ -25,6 +25,9 @@ const (
 	KWOK              = "kwok"
 )
 
+// ServiceRange is the range of the addresses of Services. The first one is that of the Service kubernetes.
+const ServiceRange = "10.0.0.0/24"
+
 const (
 	// etcd listens on sockets in its data folder's parent and needs no ports. It wants each name to have a port.
 	etcdSocket     = "etcd.sock:0"
@@ -53,7 +56,7 @@ func (c *ControlPlane) etcd() command {
 	}
 }
 
-// apiServer is the command of an API server. It publishes no endpoints, for a loopback address is none.
+// apiServer is the command of an API server. At a loopback address it publishes no endpoints, since that is none.
 func (c *ControlPlane) apiServer(name string, port int, admin *rest.Config) (command, error) {
 	ready, err := respondsOK(admin, "/readyz")
 	return command{
@@ -62,10 +65,10 @@ func (c *ControlPlane) apiServer(name string, port int, admin *rest.Config) (com
 		dir:  c.Dir,
 		args: append([]string{
 			"--etcd-servers=unix://" + etcdSocket,
-			"--bind-address=" + loopback,
+			"--bind-address=" + c.address,
 			"--secure-port=" + strconv.Itoa(port),
-			"--endpoint-reconciler-type=none",
-			"--service-cluster-ip-range=10.0.0.0/24",
+			"--endpoint-reconciler-type=" + c.endpoints(),
+			"--service-cluster-ip-range=" + ServiceRange,
 			"--authorization-mode=RBAC",
 			"--anonymous-auth=false",
 			"--client-ca-file=" + c.credentials.path(caFile),
@@ -79,6 +82,14 @@ func (c *ControlPlane) apiServer(name string, port int, admin *rest.Config) (com
 		env:   []string{"GOGC=400"}, // many API servers share a machine: they take memory rather than time
 		ready: ready,
 	}, err
+}
+
+// endpoints says how API servers publish their address.
+func (c *ControlPlane) endpoints() string {
+	if net.ParseIP(c.address).IsLoopback() {
+		return "none"
+	}
+	return "lease"
 }
 
 // controllerManager is the command of kube-controller-manager, with an account for each controller as in a cluster.
@@ -117,7 +128,7 @@ func (c *ControlPlane) serving(port int, kubeconfig string) []string {
 		"--kubeconfig=" + kubeconfig,
 		"--authentication-kubeconfig=" + kubeconfig,
 		"--authorization-kubeconfig=" + kubeconfig,
-		"--bind-address=" + loopback,
+		"--bind-address=" + c.address,
 		"--secure-port=" + strconv.Itoa(port),
 		"--tls-cert-file=" + c.credentials.path(serverCertFile),
 		"--tls-private-key-file=" + c.credentials.path(serverKeyFile),
@@ -136,7 +147,7 @@ func (c *ControlPlane) quotaSync() []string {
 
 // anonymous leads to another server of the control plane, as nobody in particular.
 func (c *ControlPlane) anonymous(port int) *rest.Config {
-	return &rest.Config{Host: localURL(port), TLSClientConfig: rest.TLSClientConfig{CAData: c.credentials.ca.KeyPair.Cert}}
+	return &rest.Config{Host: c.url(port), TLSClientConfig: rest.TLSClientConfig{CAData: c.credentials.ca.KeyPair.Cert}}
 }
 
 // controllersReady checks that kube-controller-manager is healthy and has made the first service account, without

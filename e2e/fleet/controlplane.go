@@ -33,6 +33,7 @@ type ControlPlane struct {
 
 	options     ControlPlaneOptions
 	assets      string
+	address     string
 	detach      bool
 	port        int
 	credentials *credentials
@@ -65,12 +66,15 @@ func (c *ControlPlane) start(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if c.credentials, err = newCredentials(c.Name, c.Dir); err != nil {
+	if c.credentials, err = newCredentials(c.Name, c.Dir, c.address); err != nil {
 		return err
 	}
 	steps := []func(context.Context) error{c.startEtcd, c.startAPIServers, c.startControllerManager}
+	if c.options.Scheduler || c.options.Nodes != nil {
+		steps = append(steps, c.startScheduler)
+	}
 	if c.options.Nodes != nil {
-		steps = append(steps, c.startScheduler, c.startNodes)
+		steps = append(steps, c.startNodes)
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -113,7 +117,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context, name, kubeconfig stri
 
 // writeAdmin writes an administrator's kubeconfig for the API server at a port.
 func (c *ControlPlane) writeAdmin(path string, port int) (*rest.Config, error) {
-	admin, err := c.credentials.admin(localURL(port))
+	admin, err := c.credentials.admin(c.url(port))
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +129,7 @@ func (c *ControlPlane) writeAdmin(path string, port int) (*rest.Config, error) {
 
 // startControllerManager starts kube-controller-manager.
 func (c *ControlPlane) startControllerManager(ctx context.Context) error {
-	kubeconfig, err := c.credentials.writeUser("system:"+ControllerManager, localURL(c.port))
+	kubeconfig, err := c.credentials.writeUser("system:"+ControllerManager, c.url(c.port))
 	if err != nil {
 		return err
 	}
@@ -135,7 +139,7 @@ func (c *ControlPlane) startControllerManager(ctx context.Context) error {
 
 // startScheduler starts kube-scheduler.
 func (c *ControlPlane) startScheduler(ctx context.Context) error {
-	kubeconfig, err := c.credentials.writeUser("system:"+Scheduler, localURL(c.port))
+	kubeconfig, err := c.credentials.writeUser("system:"+Scheduler, c.url(c.port))
 	if err != nil {
 		return err
 	}

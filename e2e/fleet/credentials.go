@@ -37,8 +37,14 @@ type credentials struct {
 	caKey   crypto.Signer
 }
 
-// newCredentials makes a certificate authority, a serving certificate and the key pair of service account tokens.
-func newCredentials(cluster, folder string) (*credentials, error) {
+// kubernetesService is the address of the Service kubernetes, and kubernetesName its name within the cluster.
+const (
+	kubernetesService = "10.0.0.1"
+	kubernetesName    = "kubernetes.default.svc"
+)
+
+// newCredentials makes a certificate authority, a certificate for what serves at an address, and the key pair of service account tokens.
+func newCredentials(cluster, folder, address string) (*credentials, error) {
 	c := &credentials{
 		cluster: cluster,
 		folder:  filepath.Join(folder, certsFolder),
@@ -60,8 +66,11 @@ func newCredentials(cluster, folder string) (*credentials, error) {
 	}
 	server, err := c.sign(&certs.Config{
 		CommonName: "kube-apiserver",
-		AltNames:   certs.AltNames{DNSNames: []string{"localhost"}, IPs: []net.IP{net.ParseIP(loopback)}},
-		Usages:     []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		AltNames: certs.AltNames{
+			DNSNames: []string{"localhost", kubernetesName},
+			IPs:      []net.IP{net.ParseIP(address), net.ParseIP(kubernetesService)},
+		},
+		Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 	if err != nil {
 		return nil, err
@@ -124,9 +133,9 @@ func (c *credentials) admin(server string) (*clientcmdapi.Config, error) {
 	return kubeconfig.New(c.cluster, server, c.caCert, c.caKey, kubeconfig.KeyEncryptionAlgorithm(algorithm))
 }
 
-// writeUser writes the kubeconfig of a user, known by a certificate, and returns its path.
-func (c *credentials) writeUser(user, server string) (string, error) {
-	pair, err := c.sign(&certs.Config{CommonName: user, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+// writeUser writes the kubeconfig of a user in some groups, known by a certificate, and returns its path.
+func (c *credentials) writeUser(user, server string, groups ...string) (string, error) {
+	pair, err := c.sign(&certs.Config{CommonName: user, Organization: groups, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
 		return "", err
 	}

@@ -72,6 +72,7 @@ func (f *Fleet) newControlPlane(options ControlPlaneOptions) *ControlPlane {
 		Dir:     filepath.Join(f.Dir, options.Name),
 		options: options,
 		assets:  f.options.Assets,
+		address: f.options.Address,
 		detach:  f.options.Detach,
 	}
 }

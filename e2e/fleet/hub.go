@@ -48,12 +48,16 @@ func (f *Fleet) register(ctx context.Context) error {
 	if err := hub.Create(ctx, namespace); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	for _, member := range f.Members {
+	members := f.Members
+	if f.options.HubIsMember {
+		members = append([]*ControlPlane{f.Hub}, members...)
+	}
+	for _, member := range members {
 		if err := member.register(ctx, hub, f.options.ClusterNamespace); err != nil {
 			return fmt.Errorf("tell the hub of member %s: %w", member.Name, err)
 		}
 	}
-	f.progress("%s: knows %d members", HubName, len(f.Members))
+	f.progress("%s: knows %d members", HubName, len(members))
 	return nil
 }
 
@@ -62,7 +66,7 @@ func (c *ControlPlane) register(ctx context.Context, hub client.Client, namespac
 	cluster := &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: c.Name, Labels: c.options.Labels},
 		Spec: clusterv1.ClusterSpec{
-			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: loopback, Port: int32(c.port)},
+			ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: c.address, Port: int32(c.port)},
 		},
 	}
 	if err := hub.Create(ctx, cluster); err != nil {

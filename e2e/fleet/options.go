@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -28,7 +29,7 @@ type Options struct {
 	// Assets is the folder with the programs etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
 	// Defaults to the environment variable KUBEBUILDER_ASSETS.
 	Assets string
-	// Hub says how the hub runs. Its name and labels are ignored.
+	// Hub says how the hub runs. Its name is ignored, and so are its labels unless it is a member of itself.
 	Hub ControlPlaneOptions
 	// Members says how each member runs.
 	Members []ControlPlaneOptions
@@ -37,6 +38,11 @@ type Options struct {
 	CRDPaths []string
 	// ClusterNamespace is the hub's namespace of the members' Cluster objects. Defaults to "default".
 	ClusterNamespace string
+	// Address is what all control planes listen on, and where the hub finds members. One that is not a loopback address is
+	// the endpoint of the Service kubernetes, too, so that pods reach their API server. Defaults to 127.0.0.1.
+	Address string
+	// HubIsMember has the hub know itself as a member, by its own name.
+	HubIsMember bool
 	// Detach lets the fleet outlive the process that starts it, until Down ends it.
 	Detach bool
 	// Progress is told each step, by one goroutine at a time. Optional.
@@ -60,6 +66,8 @@ type ControlPlaneOptions struct {
 	ResourceQuotaSyncPeriod time.Duration
 	// ControllerManagerArgs are added to the arguments of kube-controller-manager.
 	ControllerManagerArgs []string
+	// Scheduler runs kube-scheduler, for nodes that somebody else brings.
+	Scheduler bool
 	// Nodes, if set, runs kube-scheduler and nodes without machines on which pods run as far as the API can tell.
 	Nodes *Nodes
 }
@@ -116,6 +124,9 @@ func (o Options) complete() (Options, error) {
 	if o.ClusterNamespace == "" {
 		o.ClusterNamespace = metav1.NamespaceDefault
 	}
+	if o.Address == "" {
+		o.Address = loopback
+	}
 	if o.Hub.Controllers == nil {
 		o.Hub.Controllers = HubControllers()
 	}
@@ -125,6 +136,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Assets == "" {
 		errs = append(errs, fmt.Errorf("no folder with the control plane's programs given (Options.Assets or %s)", AssetsVariable))
+	}
+	if net.ParseIP(o.Address) == nil {
+		errs = append(errs, fmt.Errorf("no address of this machine: %q (Options.Address)", o.Address))
 	}
 	return o, errors.Join(append(errs, checkNames(o.Members))...)
 }

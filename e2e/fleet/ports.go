@@ -60,5 +60,7 @@ func (c *ControlPlane) startOnFreePort(ctx context.Context, build func(port int)
 	}
 }
 
-// localURL is the address of a server at a port.
-func localURL(port int) string { return "https://" + net.JoinHostPort(loopback, strconv.Itoa(port)) }
+// url is the address of a server of the control plane at a port.
+func (c *ControlPlane) url(port int) string {
+	return "https://" + net.JoinHostPort(c.address, strconv.Itoa(port))
+}

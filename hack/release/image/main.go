@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -21,11 +22,10 @@ import (
 	"github.com/fedquota/fedquota/hack/release/internal/sbom"
 )
 
-// platforms are those that the image runs on.
-var platforms = []v1.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "linux", Architecture: "arm64"}}
-
 type options struct {
 	source, to    string
+	program       string
+	platforms     string
 	name, version string
 	commit        string
 	created       int64
@@ -35,6 +35,8 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.source, "source", ".", "Folder of the project.")
+	flag.StringVar(&o.program, "package", "./cmd/manager", "Package of the program in the image.")
+	flag.StringVar(&o.platforms, "platforms", "linux/amd64,linux/arm64", "Platforms that the image runs on, separated by commas.")
 	flag.StringVar(&o.to, "to", "", "Folder to write into.")
 	flag.StringVar(&o.name, "name", "fedquota/manager", "Name of the image, with its registry and without a tag.")
 	flag.StringVar(&o.version, "version", "latest", "Version, which is the tag as well.")
@@ -80,17 +82,21 @@ func (o options) time() time.Time { return time.Unix(o.created, 0).UTC() }
 // compile compiles the manager for all platforms, and writes a bill of materials beside each program.
 func compile(ctx context.Context, o options) ([]oci.Program, error) {
 	var programs []oci.Program
-	for _, platform := range platforms {
+	for name := range strings.SplitSeq(o.platforms, ",") {
+		platform, err := v1.ParsePlatform(name)
+		if err != nil {
+			return nil, fmt.Errorf("-platforms=%s: %w", o.platforms, err)
+		}
 		path := filepath.Join(o.to, platform.OS+"_"+platform.Architecture, "manager")
-		source := build.Options{Dir: o.source, Package: "./cmd/manager", Version: o.version, Commit: o.commit, Image: o.name + ":" + o.version}
-		if err := build.Program(ctx, source, platform, path); err != nil {
+		source := build.Options{Dir: o.source, Package: o.program, Version: o.version, Commit: o.commit, Image: o.name + ":" + o.version}
+		if err := build.Program(ctx, source, *platform, path); err != nil {
 			return nil, err
 		}
-		err := archive.Write(path+".cdx.json", func(w io.Writer) error { return sbom.Write(w, path, o.version, o.time()) })
+		err = archive.Write(path+".cdx.json", func(w io.Writer) error { return sbom.Write(w, path, o.version, o.time()) })
 		if err != nil {
 			return nil, fmt.Errorf("bill of materials for %s: %w", platform, err)
 		}
-		programs = append(programs, oci.Program{Platform: platform, Path: path})
+		programs = append(programs, oci.Program{Platform: *platform, Path: path})
 	}
 	return programs, nil
 }
