@@ -1,0 +1,120 @@
+//go:build node
+
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+const cpu = corev1.ResourceRequestsCPU
+
+var budgetKey = types.NamespacedName{Namespace: "team-a", Name: "compute"}
+
+// TestNode installs the product as users do, from images, and sees it work in pods on a real node.
+func TestNode(t *testing.T) {
+	w := startWorld(t)
+	w.installHub("v0.1.0")
+	w.createBudget()
+	w.runWestAgent()
+	w.rolledOut("fedquota-agent", repository+":v0.1.0")
+	w.settled()
+	w.heldAndRaised()
+}
+
+// createBudget creates a budget of which the hub, as a member, gets a small part as long as it does not ask for more.
+func (w *world) createBudget() {
+	w.Helper()
+	w.must(w.hub.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: budgetKey.Namespace}}))
+	rule := func(cluster quotav1alpha1.ClusterName, weight int32) quotav1alpha1.DistributionRule {
+		return quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{cluster}, Weight: &weight}
+	}
+	w.must(w.hub.Create(w.Context(), &quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: budgetKey.Namespace, Name: budgetKey.Name},
+		Spec: quotav1alpha1.FederatedQuotaSpec{
+			Hard:         corev1.ResourceList{cpu: resource.MustParse("200")},
+			Placement:    quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}}, CreateNamespace: new(true)},
+			Distribution: quotav1alpha1.Distribution{Weights: quotav1alpha1.WeightsStatic, Rules: []quotav1alpha1.DistributionRule{rule("hub", 1), rule(west, 999)}},
+			Rebalance:    quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceAuto},
+			Admission:    quotav1alpha1.Admission{WaitMilliseconds: new(int32(5000))},
+		},
+	}))
+}
+
+// settled waits until the budget is enforced everywhere.
+func (w *world) settled() {
+	w.Helper()
+	w.eventually("the budget to be enforced", func(ctx context.Context) error {
+		fq := &quotav1alpha1.FederatedQuota{}
+		if err := w.hub.Get(ctx, budgetKey, fq); err != nil {
+			return err
+		}
+		if !apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady) {
+			return fmt.Errorf("it is not ready: %+v", fq.Status)
+		}
+		return nil
+	})
+}
+
+// limit returns the limit in force of the hub as a member.
+func (w *world) limit() resource.Quantity {
+	w.Helper()
+	quota := &corev1.ResourceQuota{}
+	w.must(w.hub.Get(w.Context(), budgetKey, quota))
+	return quota.Status.Hard[cpu]
+}
+
+// heldAndRaised has a Deployment ask for more than the limit: nothing of it is refused, the limit is raised, and its pods run.
+func (w *world) heldAndRaised() {
+	w.Helper()
+	const replicas, each = 6, "100m"
+	before := w.limit()
+	if need := resource.MustParse("600m"); before.Cmp(need) >= 0 {
+		w.Fatalf("the limit is %s already", before.String())
+	}
+	w.must(w.hub.Create(w.Context(), deployment("web", replicas, each)))
+	w.eventually("pods of the Deployment to run", func(ctx context.Context) error {
+		d := &appsv1.Deployment{}
+		if err := w.hub.Get(ctx, client.ObjectKey{Namespace: budgetKey.Namespace, Name: "web"}, d); err != nil {
+			return err
+		}
+		if d.Status.AvailableReplicas != replicas {
+			return fmt.Errorf("%d of %d pods are available", d.Status.AvailableReplicas, replicas)
+		}
+		return nil
+	})
+	after := w.limit()
+	w.Logf("the limit of the hub was %s and is %s", before.String(), after.String())
+}
+
+// deployment returns a Deployment of pods that ask for cpu and do nothing.
+func deployment(name string, replicas int32, cpus string) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: budgetKey.Namespace, Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podSpec(cpus)},
+		},
+	}
+}
+
+// podSpec is what a pod is that asks for cpu and does nothing.
+func podSpec(cpus string) corev1.PodSpec {
+	return corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "pause", Image: pauseImage,
+		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpus)}},
+	}}}
+}
