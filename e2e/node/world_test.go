@@ -66,7 +66,7 @@ func startWorld(t *testing.T) *world {
 			Labels:        labels,
 			Scheduler:     true,
 			Controllers:   append(fleet.MemberControllers(), "endpointslice-controller", "disruption-controller"),
-			APIServerArgs: []string{"--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction"},
+			APIServerArgs: []string{"--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction"},
 		},
 		Members:  []fleet.ControlPlaneOptions{{Name: west, Labels: labels}},
 		Progress: func(step string) { t.Log(step) },
