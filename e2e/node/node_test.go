@@ -31,6 +31,43 @@ func TestNode(t *testing.T) {
 	w.rolledOut("fedquota-agent", repository+":v0.1.0")
 	w.settled()
 	w.heldAndRaised()
+	w.replicasCrash()
+	w.upgrade("v0.2.0")
+}
+
+// replicasCrash kills each replica of the agent while requests come. None fails that fits.
+func (w *world) replicasCrash() {
+	w.Helper()
+	l := w.startLoad()
+	leader, follower := w.agentsByRole()
+	w.crash(follower)
+	w.progress(l)
+	w.Logf("the replica that does not lead was killed. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
+	w.crash(leader)
+	w.progress(l)
+	l.end()
+	w.Logf("the other one was killed, too. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
+	for _, failure := range l.waiting.failures {
+		w.Logf("what waits: %s", failure)
+	}
+	for _, failure := range l.fitting.failures {
+		w.Errorf("a request that fits failed: %s", failure)
+	}
+}
+
+// upgrade brings another image to the hub, which brings it to the agents, while requests come. None fails, whether it fits or not.
+func (w *world) upgrade(tag string) {
+	w.Helper()
+	l := w.startLoad()
+	w.installHub(tag)
+	w.Logf("the hub manager is upgraded. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
+	w.rolledOut("fedquota-agent", repository+":"+tag)
+	w.progress(l)
+	l.end()
+	w.Logf("the agent is upgraded. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
+	for _, failure := range append(l.fitting.failures, l.waiting.failures...) {
+		w.Errorf("a request failed: %s", failure)
+	}
 }
 
 // createBudget creates a budget of which the hub, as a member, gets a small part as long as it does not ask for more.
