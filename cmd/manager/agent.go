@@ -38,10 +38,11 @@ func newAgentCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := setUpAgent(command.Context(), mgr, options.namespace, &webhook); err != nil {
+			ctx := webhook.drained(command.Context())
+			if err := setUpAgent(ctx, mgr, options.namespace, &webhook); err != nil {
 				return err
 			}
-			return mgr.Start(command.Context())
+			return mgr.Start(ctx)
 		},
 	}
 	options.bind(command)

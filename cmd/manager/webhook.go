@@ -14,6 +14,7 @@ import (
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
 	"github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
+	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/webhooks/admission"
 )
 
@@ -24,6 +25,7 @@ type webhookOptions struct {
 	url  string
 
 	certificate webhookconfig.Certificate
+	drain       drain
 }
 
 // bind registers the flags.
@@ -44,6 +46,19 @@ func (o *webhookOptions) server() webhook.Server {
 		Port:    o.port,
 		TLSOpts: []func(*tls.Config){http1, func(c *tls.Config) { c.GetCertificate = o.certificate.Serving }},
 	})
+}
+
+// drained returns the context of a process that ends once nobody relies on its webhook. Whoever calls it by a URL knows no other
+// replica: it ends as soon as all requests are answered.
+func (o *webhookOptions) drained(ctx context.Context) context.Context {
+	if o.port == 0 {
+		return ctx
+	}
+	o.drain.clock = clock.RealClock{}
+	if o.url == "" {
+		o.drain.least = pace.Drain
+	}
+	return o.drain.after(ctx)
 }
 
 // hosts returns what the certificate has to be good for.
@@ -86,6 +101,7 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}
-	mgr.GetWebhookServer().Register(webhookconfig.Path, admission.NewHandler(gate))
+	o.drain.Handler = admission.NewHandler(gate)
+	mgr.GetWebhookServer().Register(webhookconfig.Path, &o.drain)
 	return nil
 }

@@ -53,7 +53,7 @@ func (w *world) crash(pod corev1.Pod) {
 	})
 }
 
-// process returns the id of the process of a pod, by its name and its cgroup. All processes that can be seen are the sandbox's.
+// process returns the id of the agent in a pod, by its command line and its cgroup. All processes that can be seen are the sandbox's.
 func (w *world) process(pod corev1.Pod) int {
 	w.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
@@ -64,13 +64,13 @@ func (w *world) process(pod corev1.Pod) int {
 			continue // of another pod, or ended
 		}
 		folder := filepath.Dir(file)
-		name, err := os.ReadFile(filepath.Join(folder, "comm"))
-		if err == nil && strings.TrimSpace(string(name)) == "manager" {
+		command, err := os.ReadFile(filepath.Join(folder, "cmdline"))
+		if err == nil && strings.HasPrefix(string(command), "/manager\x00agent\x00") { // the pause image's program has the name, too
 			pid, err := strconv.Atoi(filepath.Base(folder))
 			w.must(err)
 			return pid
 		}
 	}
-	w.Fatalf("pod %s has no process manager", pod.Name)
+	w.Fatalf("pod %s runs no agent", pod.Name)
 	return 0
 }

@@ -70,9 +70,9 @@ func (w *world) startLoad() *load {
 	l := &load{cancel: cancel}
 	w.Cleanup(l.end)
 	for range writers {
-		l.running.Go(func() { w.repeat(ctx, &l.fitting, func(context.Context) (resource.Quantity, error) { return resource.MustParse("1m"), nil }) })
+		l.running.Go(func() { w.fit(ctx, &l.fitting) })
 	}
-	l.running.Go(func() { w.repeat(ctx, &l.waiting, w.aboveLimit) })
+	l.running.Go(func() { w.exceed(ctx, &l.waiting) })
 	w.progress(l)
 	return l
 }
@@ -99,34 +99,50 @@ func (l *load) end() {
 // aboveLimit is a little more than what is left of the limit in force.
 func (w *world) aboveLimit(ctx context.Context) (resource.Quantity, error) {
 	quota := &corev1.ResourceQuota{}
-	err := w.hub.Get(ctx, budgetKey, quota)
+	err := w.hub.Get(ctx, tight, quota)
 	asked := quota.Status.Hard[cpu]
 	asked.Sub(quota.Status.Used[cpu])
 	asked.Add(resource.MustParse("20m"))
 	return asked, err
 }
 
-// repeat creates pods and deletes them, one after the other. What it has begun it ends.
-func (w *world) repeat(ctx context.Context, t *tally, asks func(context.Context) (resource.Quantity, error)) {
+// fit creates pods that fit, one after the other. They stay: who deletes makes the quota controller write the same object as the API
+// servers, which then refuse a request now and then for that conflict alone, with fedquota or without.
+func (w *world) fit(ctx context.Context, t *tally) {
+	for ctx.Err() == nil {
+		start := time.Now()
+		err := w.hub.Create(context.WithoutCancel(ctx), loadPod(ample.Namespace, "1m"))
+		t.count(err, time.Since(start))
+	}
+}
+
+// exceed creates pods that have to wait for a raise, and deletes them, one after the other. What it has begun it ends.
+func (w *world) exceed(ctx context.Context, t *tally) {
 	going := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		asked, err := asks(going)
+		asked, err := w.aboveLimit(going)
 		if err != nil {
 			t.count(fmt.Errorf("reading the limit: %w", err), 0)
 			continue
 		}
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: budgetKey.Namespace, Name: fmt.Sprintf("load-%d", rand.Int64())},
-			Spec:       podSpec(asked.String()),
-		}
-		pod.Spec.SchedulerName = nobody
-		start := time.Now()
+		pod, start := loadPod(tight.Namespace, asked.String()), time.Now()
 		err = w.hub.Create(going, pod)
 		t.count(err, time.Since(start))
-		if err == nil {
-			if err := w.hub.Delete(going, pod, client.GracePeriodSeconds(0)); err != nil {
-				t.count(fmt.Errorf("deleting: %w", err), 0)
-			}
+		if err != nil {
+			continue
+		}
+		if err := w.hub.Delete(going, pod, client.GracePeriodSeconds(0)); err != nil {
+			t.count(fmt.Errorf("deleting: %w", err), 0)
 		}
 	}
+}
+
+// loadPod returns a pod that nobody schedules.
+func loadPod(namespace, cpus string) *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("load-%d", rand.Int64())},
+		Spec:       podSpec(cpus),
+	}
+	pod.Spec.SchedulerName = nobody
+	return pod
 }

@@ -20,16 +20,23 @@ import (
 
 const cpu = corev1.ResourceRequestsCPU
 
-var budgetKey = types.NamespacedName{Namespace: "team-a", Name: "compute"}
+var (
+	// tight is the budget of which the hub, as a member, gets a small part as long as it does not ask for more.
+	tight = types.NamespacedName{Namespace: "team-a", Name: "compute"}
+	// ample is one of which it has more than it uses, and whose limits stay.
+	ample = types.NamespacedName{Namespace: "team-b", Name: "compute"}
+)
 
 // TestNode installs the product as users do, from images, and sees it work in pods on a real node.
 func TestNode(t *testing.T) {
 	w := startWorld(t)
 	w.installHub("v0.1.0")
-	w.createBudget()
+	w.createBudget(ample, "100", 1, quotav1alpha1.RebalanceStatic)
 	w.runWestAgent()
 	w.rolledOut("fedquota-agent", repository+":v0.1.0")
-	w.settled()
+	w.settled(ample)
+	w.createBudget(tight, "200", 999, quotav1alpha1.RebalanceAuto)
+	w.settled(tight)
 	w.heldAndRaised()
 	w.replicasCrash()
 	w.upgrade("v0.2.0")
@@ -70,31 +77,31 @@ func (w *world) upgrade(tag string) {
 	}
 }
 
-// createBudget creates a budget of which the hub, as a member, gets a small part as long as it does not ask for more.
-func (w *world) createBudget() {
+// createBudget creates a budget of which west has so many parts, and the hub, as a member, one.
+func (w *world) createBudget(key types.NamespacedName, cpus string, parts int32, mode quotav1alpha1.RebalanceMode) {
 	w.Helper()
-	w.must(w.hub.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: budgetKey.Namespace}}))
+	w.must(w.hub.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}))
 	rule := func(cluster quotav1alpha1.ClusterName, weight int32) quotav1alpha1.DistributionRule {
 		return quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{cluster}, Weight: &weight}
 	}
 	w.must(w.hub.Create(w.Context(), &quotav1alpha1.FederatedQuota{
-		ObjectMeta: metav1.ObjectMeta{Namespace: budgetKey.Namespace, Name: budgetKey.Name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
 		Spec: quotav1alpha1.FederatedQuotaSpec{
-			Hard:         corev1.ResourceList{cpu: resource.MustParse("200")},
+			Hard:         corev1.ResourceList{cpu: resource.MustParse(cpus)},
 			Placement:    quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}}, CreateNamespace: new(true)},
-			Distribution: quotav1alpha1.Distribution{Weights: quotav1alpha1.WeightsStatic, Rules: []quotav1alpha1.DistributionRule{rule("hub", 1), rule(west, 999)}},
-			Rebalance:    quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceAuto},
+			Distribution: quotav1alpha1.Distribution{Weights: quotav1alpha1.WeightsStatic, Rules: []quotav1alpha1.DistributionRule{rule("hub", 1), rule(west, parts)}},
+			Rebalance:    quotav1alpha1.Rebalance{Mode: mode},
 			Admission:    quotav1alpha1.Admission{WaitMilliseconds: new(int32(5000))},
 		},
 	}))
 }
 
 // settled waits until the budget is enforced everywhere.
-func (w *world) settled() {
+func (w *world) settled(key types.NamespacedName) {
 	w.Helper()
 	w.eventually("the budget to be enforced", func(ctx context.Context) error {
 		fq := &quotav1alpha1.FederatedQuota{}
-		if err := w.hub.Get(ctx, budgetKey, fq); err != nil {
+		if err := w.hub.Get(ctx, key, fq); err != nil {
 			return err
 		}
 		if !apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady) {
@@ -108,7 +115,7 @@ func (w *world) settled() {
 func (w *world) limit() resource.Quantity {
 	w.Helper()
 	quota := &corev1.ResourceQuota{}
-	w.must(w.hub.Get(w.Context(), budgetKey, quota))
+	w.must(w.hub.Get(w.Context(), tight, quota))
 	return quota.Status.Hard[cpu]
 }
 
@@ -123,7 +130,7 @@ func (w *world) heldAndRaised() {
 	w.must(w.hub.Create(w.Context(), deployment("web", replicas, each)))
 	w.eventually("pods of the Deployment to run", func(ctx context.Context) error {
 		d := &appsv1.Deployment{}
-		if err := w.hub.Get(ctx, client.ObjectKey{Namespace: budgetKey.Namespace, Name: "web"}, d); err != nil {
+		if err := w.hub.Get(ctx, client.ObjectKey{Namespace: tight.Namespace, Name: "web"}, d); err != nil {
 			return err
 		}
 		if d.Status.AvailableReplicas != replicas {
@@ -139,7 +146,7 @@ func (w *world) heldAndRaised() {
 func deployment(name string, replicas int32, cpus string) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: budgetKey.Namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: tight.Namespace, Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
