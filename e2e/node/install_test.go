@@ -29,7 +29,7 @@ func (w *world) installHub(tag string) {
 	}
 	commands = strings.NewReplacer("REGISTRY/fedquota", repository, "v0.1.0", tag).Replace("mkdir -p overlay" + commands)
 	w.run(folder, "sh", "-ec", commands)
-	w.Log(w.kubectl("apply", "-k", filepath.Join(folder, "overlay")))
+	w.kubectl("apply", "-k", filepath.Join(folder, "overlay"))
 	w.rolledOut("fedquota-hub", repository+":"+tag)
 }
 

@@ -6,18 +6,24 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
-	// writers is how many create pods that fit, at once.
+	// writers is how many create pods that fit, at once. One more creates pods that have to wait: what several ask for is not known to
+	// fit until it is there.
 	writers = 3
+	// wait is how long requests are held, and reviewTimeout how long API servers then wait for the webhook.
+	wait          = 5 * time.Second
+	reviewTimeout = wait + 2*time.Second
 	// nobody is a scheduler that does not exist: pods of the load are charged and reviewed like all others, and burden no node.
 	nobody = "nobody"
 )
@@ -31,36 +37,46 @@ type load struct {
 
 // tally is how requests were answered.
 type tally struct {
-	mutex    sync.Mutex
-	created  int
-	failures []string
-	longest  time.Duration
+	mutex   sync.Mutex
+	created int
+	// refused by the webhook, in the words of native quota: no raise came while it held them, or it would not have come.
+	refused int
+	// bypassed are those that native quota refused without the webhook having held them, and failed those with any other error.
+	bypassed, failed []string
+	longest          time.Duration
 }
 
-// count counts an answer.
+// count counts an answer. A review that the API server gives up, because the machine is slow, bypasses nothing.
 func (t *tally) count(err error, took time.Duration) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.longest = max(t.longest, took)
-	if err == nil {
+	line := fmt.Sprintf("%s after %s: %v", time.Now().Format(time.TimeOnly), took.Round(time.Millisecond), err)
+	switch {
+	case err == nil:
 		t.created++
-		return
+	case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota"):
+		t.failed = append(t.failed, line)
+	case strings.Contains(err.Error(), "admission webhook"), took >= reviewTimeout:
+		t.refused++
+	default:
+		t.bypassed = append(t.bypassed, line)
 	}
-	t.failures = append(t.failures, fmt.Sprintf("%s after %s: %v", time.Now().Format(time.TimeOnly), took.Round(time.Millisecond), err))
 }
 
 // done is how many requests were answered so far.
 func (t *tally) done() int {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	return t.created + len(t.failures)
+	return t.created + t.refused + len(t.bypassed) + len(t.failed)
 }
 
 // String is the count in one line.
 func (t *tally) String() string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	return fmt.Sprintf("%d created, %d failed, %s at the longest", t.created, len(t.failures), t.longest.Round(time.Millisecond))
+	return fmt.Sprintf("%d created, %d refused, %d of them not held, %d failed, %s at the longest",
+		t.created, t.refused+len(t.bypassed), len(t.bypassed), len(t.failed), t.longest.Round(time.Millisecond))
 }
 
 // startLoad starts a load, and returns once all its kinds of requests are being answered.
@@ -70,9 +86,9 @@ func (w *world) startLoad() *load {
 	l := &load{cancel: cancel}
 	w.Cleanup(l.end)
 	for range writers {
-		l.running.Go(func() { w.fit(ctx, &l.fitting) })
+		l.running.Go(func() { w.create(ctx, &l.fitting, ample.Namespace, little) })
 	}
-	l.running.Go(func() { w.exceed(ctx, &l.waiting) })
+	l.running.Go(func() { w.create(ctx, &l.waiting, tight.Namespace, w.aboveLimit) })
 	w.progress(l)
 	return l
 }
@@ -81,7 +97,7 @@ func (w *world) startLoad() *load {
 func (w *world) progress(l *load) {
 	w.Helper()
 	const more = 5
-	fitting, waiting := l.fitting.done()+more*writers, l.waiting.done()+more
+	fitting, waiting := l.fitting.done()+more, l.waiting.done()+more
 	w.eventually("the load to be answered", func(context.Context) error {
 		if l.fitting.done() < fitting || l.waiting.done() < waiting {
 			return fmt.Errorf("that fits: %s; that waits: %s", &l.fitting, &l.waiting)
@@ -90,11 +106,34 @@ func (w *world) progress(l *load) {
 	})
 }
 
+// judge says what must not be: no request that fits is refused, and none fails. Of those that wait so many may be refused without having
+// been held.
+func (w *world) judge(what string, l *load, bypassed int) {
+	w.Helper()
+	l.end()
+	w.Logf("%s. What fits: %s. What waits: %s", what, &l.fitting, &l.waiting)
+	fits, waits := &l.fitting, &l.waiting
+	if fits.refused > 0 {
+		w.Errorf("%s: requests that fit were refused", what)
+	}
+	for _, line := range slices.Concat(fits.bypassed, fits.failed, waits.failed) {
+		w.Errorf("%s: a request failed: %s", what, line)
+	}
+	for _, line := range waits.bypassed {
+		if w.Logf("%s: a request was not held: %s", what, line); len(waits.bypassed) > bypassed {
+			w.Fail()
+		}
+	}
+}
+
 // end ends the load once what it has asked for is answered.
 func (l *load) end() {
 	l.cancel()
 	l.running.Wait()
 }
+
+// little is what always fits.
+func little(context.Context) (resource.Quantity, error) { return resource.MustParse("1m"), nil }
 
 // aboveLimit is a little more than what is left of the limit in force.
 func (w *world) aboveLimit(ctx context.Context) (resource.Quantity, error) {
@@ -106,42 +145,27 @@ func (w *world) aboveLimit(ctx context.Context) (resource.Quantity, error) {
 	return asked, err
 }
 
-// fit creates pods that fit, one after the other. They stay: who deletes makes the quota controller write the same object as the API
-// servers, which then refuse a request now and then for that conflict alone, with fedquota or without.
-func (w *world) fit(ctx context.Context, t *tally) {
-	for ctx.Err() == nil {
-		start := time.Now()
-		err := w.hub.Create(context.WithoutCancel(ctx), loadPod(ample.Namespace, "1m"))
-		t.count(err, time.Since(start))
-	}
-}
-
-// exceed creates pods that have to wait for a raise, and deletes them, one after the other. What it has begun it ends.
-func (w *world) exceed(ctx context.Context, t *tally) {
+// create creates pods that ask for something, one after the other. They stay: who deletes makes the quota controller write the same
+// object as the API server, which then refuses a request now and then for that conflict alone, with fedquota or without.
+func (w *world) create(ctx context.Context, t *tally, namespace string, asks func(context.Context) (resource.Quantity, error)) {
 	going := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		asked, err := w.aboveLimit(going)
+		asked, err := asks(going)
 		if err != nil {
 			t.count(fmt.Errorf("reading the limit: %w", err), 0)
 			continue
 		}
-		pod, start := loadPod(tight.Namespace, asked.String()), time.Now()
-		err = w.hub.Create(going, pod)
+		start := time.Now()
+		err = w.hub.Create(going, loadPod(namespace, asked))
 		t.count(err, time.Since(start))
-		if err != nil {
-			continue
-		}
-		if err := w.hub.Delete(going, pod, client.GracePeriodSeconds(0)); err != nil {
-			t.count(fmt.Errorf("deleting: %w", err), 0)
-		}
 	}
 }
 
 // loadPod returns a pod that nobody schedules.
-func loadPod(namespace, cpus string) *corev1.Pod {
+func loadPod(namespace string, cpus resource.Quantity) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("load-%d", rand.Int64())},
-		Spec:       podSpec(cpus),
+		Spec:       podSpec(cpus.String()),
 	}
 	pod.Spec.SchedulerName = nobody
 	return pod

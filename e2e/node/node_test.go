@@ -39,42 +39,42 @@ func TestNode(t *testing.T) {
 	w.settled(tight)
 	w.heldAndRaised()
 	w.replicasCrash()
+	w.replicasRestart()
 	w.upgrade("v0.2.0")
 }
 
-// replicasCrash kills each replica of the agent while requests come. None fails that fits.
+// replicasCrash kills each replica of the agent while requests come. What it holds at that moment goes to native quota.
 func (w *world) replicasCrash() {
 	w.Helper()
-	l := w.startLoad()
 	leader, follower := w.agentsByRole()
+	l := w.startLoad()
 	w.crash(follower)
 	w.progress(l)
-	w.Logf("the replica that does not lead was killed. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
+	w.judge("the replica that does not lead was killed", l, 1)
+	l = w.startLoad()
 	w.crash(leader)
 	w.progress(l)
-	l.end()
-	w.Logf("the other one was killed, too. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
-	for _, failure := range l.waiting.failures {
-		w.Logf("what waits: %s", failure)
-	}
-	for _, failure := range l.fitting.failures {
-		w.Errorf("a request that fits failed: %s", failure)
-	}
+	w.judge("the replica that leads was killed", l, 1)
 }
 
-// upgrade brings another image to the hub, which brings it to the agents, while requests come. None fails, whether it fits or not.
+// replicasRestart replaces all replicas of the agent while requests come.
+func (w *world) replicasRestart() {
+	w.Helper()
+	l := w.startLoad()
+	w.kubectl("-n", systemNamespace, "rollout", "restart", "deployment/fedquota-agent")
+	w.rolledOut("fedquota-agent", repository+":v0.1.0")
+	w.progress(l)
+	w.judge("the agent was restarted", l, 0)
+}
+
+// upgrade brings another image to the hub, which brings it to the agents, while requests come.
 func (w *world) upgrade(tag string) {
 	w.Helper()
 	l := w.startLoad()
 	w.installHub(tag)
-	w.Logf("the hub manager is upgraded. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
 	w.rolledOut("fedquota-agent", repository+":"+tag)
 	w.progress(l)
-	l.end()
-	w.Logf("the agent is upgraded. What fits: %s; what waits: %s", &l.fitting, &l.waiting)
-	for _, failure := range append(l.fitting.failures, l.waiting.failures...) {
-		w.Errorf("a request failed: %s", failure)
-	}
+	w.judge("hub manager and agent were upgraded", l, 0)
 }
 
 // createBudget creates a budget of which west has so many parts, and the hub, as a member, one.
@@ -91,7 +91,7 @@ func (w *world) createBudget(key types.NamespacedName, cpus string, parts int32,
 			Placement:    quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}}, CreateNamespace: new(true)},
 			Distribution: quotav1alpha1.Distribution{Weights: quotav1alpha1.WeightsStatic, Rules: []quotav1alpha1.DistributionRule{rule("hub", 1), rule(west, parts)}},
 			Rebalance:    quotav1alpha1.Rebalance{Mode: mode},
-			Admission:    quotav1alpha1.Admission{WaitMilliseconds: new(int32(5000))},
+			Admission:    quotav1alpha1.Admission{WaitMilliseconds: new(int32(wait.Milliseconds()))},
 		},
 	}))
 }
