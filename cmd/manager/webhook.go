@@ -101,6 +101,9 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}
+	if err := mgr.AddReadyzCheck("gate", gate.Ready); err != nil {
+		return err
+	}
 	o.drain.Handler = admission.NewHandler(gate)
 	mgr.GetWebhookServer().Register(webhookconfig.Path, &o.drain)
 	return nil

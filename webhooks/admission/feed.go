@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"errors"
+	"net/http"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,22 +19,38 @@ import (
 
 // Feed lets the gate see the shares and ResourceQuotas of the cluster, and the Lease of the hub: no other may be cached.
 func (g *Gate) Feed(ctx context.Context, informers cache.Informers) error {
-	if err := follow(ctx, informers, &quotav1alpha1.QuotaShare{}, g.SetShare, g.DeleteShare); err != nil {
-		return err
-	}
-	if err := follow(ctx, informers, &coordinationv1.Lease{}, g.SetLease, g.DeleteLease); err != nil {
-		return err
-	}
-	return follow(ctx, informers, &corev1.ResourceQuota{}, g.SetQuota, g.DeleteQuota)
-}
-
-// follow calls set for every object as it is and when it changes, and unset when it is gone.
-func follow[T client.Object](ctx context.Context, informers cache.Informers, kind T, set func(T), unset func(types.NamespacedName)) error {
-	informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	shares, err := follow(ctx, informers, &quotav1alpha1.QuotaShare{}, g.SetShare, g.DeleteShare)
 	if err != nil {
 		return err
 	}
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+	leases, err := follow(ctx, informers, &coordinationv1.Lease{}, g.SetLease, g.DeleteLease)
+	if err != nil {
+		return err
+	}
+	quotas, err := follow(ctx, informers, &corev1.ResourceQuota{}, g.SetQuota, g.DeleteQuota)
+	g.feeds = []toolscache.ResourceEventHandlerRegistration{shares, leases, quotas}
+	return err
+}
+
+// Ready says whether the gate knows all that there was when it was fed first: before, it lets requests go that it would hold.
+func (g *Gate) Ready(*http.Request) error {
+	for _, feed := range g.feeds {
+		if !feed.HasSynced() {
+			return errors.New("shares, ResourceQuotas and the Lease of the hub are not read yet")
+		}
+	}
+	return nil
+}
+
+// follow calls set for every object as it is and when it changes, and unset when it is gone.
+func follow[T client.Object](
+	ctx context.Context, informers cache.Informers, kind T, set func(T), unset func(types.NamespacedName),
+) (toolscache.ResourceEventHandlerRegistration, error) {
+	informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, err
+	}
+	return informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { set(object.(T)) },
 		UpdateFunc: func(_, object any) { set(object.(T)) },
 		DeleteFunc: func(object any) {
@@ -44,5 +62,4 @@ func follow[T client.Object](ctx context.Context, informers cache.Informers, kin
 			}
 		},
 	})
-	return err
 }

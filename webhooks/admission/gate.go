@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,6 +49,7 @@ type Gate struct {
 	Stuck func() bool
 
 	hub   heartbeat
+	feeds []toolscache.ResourceEventHandlerRegistration
 	feed  sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
 	mutex sync.RWMutex
 	lanes map[string][]*lane // by namespace, sorted by name
