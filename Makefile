@@ -26,6 +26,7 @@ include hack/make/controlplane.mk
 include hack/make/generate.mk
 include hack/make/conformance.mk
 include hack/make/release.mk
+include hack/make/node.mk
 
 ##@ General
 

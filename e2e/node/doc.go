@@ -6,6 +6,6 @@ All of it lives in a sandbox: namespaces of Linux for network, mounts and proces
 what containerd, kubelet and CNI write in /run, /var/lib and /var/log. The kernel removes these with the program that made them,
 however that one ends. Only cgroups have names outside: Sandbox removes those of its own run, and those that a killed one left.
 
-The package needs Linux, root, and the programs that Missing looks for.
+The package needs Linux, root, and the programs that needs.sh looks for.
 */
 package node

@@ -113,6 +113,9 @@ func (w *world) judge(what string, l *load, bypassed int) {
 	l.end()
 	w.Logf("%s. What fits: %s. What waits: %s", what, &l.fitting, &l.waiting)
 	fits, waits := &l.fitting, &l.waiting
+	if waits.created == 0 {
+		w.Errorf("%s: no limit was raised for a request that was held", what)
+	}
 	if fits.refused > 0 {
 		w.Errorf("%s: requests that fit were refused", what)
 	}

@@ -27,6 +27,8 @@ const (
 )
 
 const (
+	// pluginsFolder is where Debian's containernetworking-plugins are.
+	pluginsFolder = "/usr/lib/cni"
 	// Address is the node's address in the sandbox. API servers listen on it, too.
 	Address = "10.89.0.1"
 	// Name is the node's name.

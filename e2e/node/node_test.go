@@ -5,6 +5,8 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -13,12 +15,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/observer"
 )
 
-const cpu = corev1.ResourceRequestsCPU
+const (
+	cpu = corev1.ResourceRequestsCPU
+	// tightBudget is more than the load ever asks for.
+	tightBudget = "200"
+)
 
 var (
 	// tight is the budget of which the hub, as a member, gets a small part as long as it does not ask for more.
@@ -35,12 +44,48 @@ func TestNode(t *testing.T) {
 	w.runWestAgent()
 	w.rolledOut("fedquota-agent", repository+":v0.1.0")
 	w.settled(ample)
-	w.createBudget(tight, "200", 999, quotav1alpha1.RebalanceAuto)
+	w.createBudget(tight, tightBudget, 999, quotav1alpha1.RebalanceAuto)
 	w.settled(tight)
+	o := w.observe()
 	w.heldAndRaised()
 	w.replicasCrash()
 	w.replicasRestart()
 	w.upgrade("v0.2.0")
+	w.finish(o)
+}
+
+// observe has an observer watch the budget whose limits move.
+func (w *world) observe() *observer.Observer {
+	w.Helper()
+	o, err := observer.Watch(context.WithoutCancel(w.Context()), observer.Options{
+		Members:   map[string]*rest.Config{fleet.HubName: w.Hub.Config, west: w.Member(west).Config},
+		Namespace: tight.Namespace, Name: tight.Name, Budget: corev1.ResourceList{cpu: resource.MustParse(tightBudget)},
+		OnExcess: func(e observer.Excess) { w.Logf("EXCESS: %+v", e) },
+	})
+	w.must(err)
+	return o
+}
+
+// finish sees that the observer found nothing, and that no pod of the system that is there has ever failed.
+func (w *world) finish(o *observer.Observer) {
+	w.Helper()
+	recount, err := o.Recount(w.Context())
+	w.must(err)
+	if over := recount.Over(); len(over) > 0 {
+		w.Errorf("more pods exist than the budget allows, by %v: %+v", over, recount.Resources)
+	}
+	report := o.Stop()
+	var table strings.Builder
+	w.must(report.WriteTable(&table))
+	w.Log(table.String())
+	for _, line := range report.Violations() {
+		w.Errorf("the observer: %s", line)
+	}
+	for _, pod := range slices.Concat(w.pods("hub"), w.pods("agent")) {
+		if s := pod.Status.ContainerStatuses[0]; s.RestartCount > 0 {
+			w.Errorf("pod %s was restarted: %+v", pod.Name, s.LastTerminationState)
+		}
+	}
 }
 
 // replicasCrash kills each replica of the agent while requests come. What it holds at that moment goes to native quota.
@@ -89,7 +134,7 @@ func (w *world) createBudget(key types.NamespacedName, cpus string, parts int32,
 		Spec: quotav1alpha1.FederatedQuotaSpec{
 			Hard:         corev1.ResourceList{cpu: resource.MustParse(cpus)},
 			Placement:    quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}}, CreateNamespace: new(true)},
-			Distribution: quotav1alpha1.Distribution{Weights: quotav1alpha1.WeightsStatic, Rules: []quotav1alpha1.DistributionRule{rule("hub", 1), rule(west, parts)}},
+			Distribution: quotav1alpha1.Distribution{Weights: quotav1alpha1.WeightsStatic, Rules: []quotav1alpha1.DistributionRule{rule(fleet.HubName, 1), rule(west, parts)}},
 			Rebalance:    quotav1alpha1.Rebalance{Mode: mode},
 			Admission:    quotav1alpha1.Admission{WaitMilliseconds: new(int32(wait.Milliseconds()))},
 		},
