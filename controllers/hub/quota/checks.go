@@ -145,23 +145,36 @@ func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Clus
 // conflictOf returns which older FederatedQuota of the namespace covers the same scope in one of the selected clusters.
 func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
 	for i := range siblings {
-		other := &siblings[i]
-		if other.Name == fq.Name || !older(other, fq) || !sameScope(&other.Spec, &fq.Spec) {
-			continue
-		}
-		theirs, _ := placed(other, clusters)
-		var shared []string
-		for _, name := range slices.Sorted(maps.Keys(selected)) {
-			if theirs[name] != nil {
-				shared = append(shared, name)
+		if other := &siblings[i]; other.Name != fq.Name && older(other, fq) {
+			if conflict := overlap(other, fq, selected, clusters); conflict != "" {
+				return conflict
 			}
-		}
-		if len(shared) > 0 {
-			return fmt.Sprintf("FederatedQuota %s/%s is older and covers the same scope in clusters %s: merge spec.hard into it, or make placement or scopes of the two disjoint",
-				other.Namespace, other.Name, round.Abbreviated(shared))
 		}
 	}
 	return ""
+}
+
+// overlap says in which of the selected clusters another FederatedQuota covers the same scope; nothing if in none.
+func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster) string {
+	if !sameScope(&other.Spec, &fq.Spec) {
+		return ""
+	}
+	theirs, _ := placed(other, clusters)
+	var shared []string
+	for _, name := range slices.Sorted(maps.Keys(selected)) {
+		if theirs[name] != nil {
+			shared = append(shared, name)
+		}
+	}
+	if len(shared) == 0 {
+		return ""
+	}
+	age := "younger"
+	if older(other, fq) {
+		age = "older"
+	}
+	return fmt.Sprintf("FederatedQuota %s/%s is %s and covers the same scope in clusters %s: merge spec.hard into it, or make placement or scopes of the two disjoint",
+		other.Namespace, other.Name, age, round.Abbreviated(shared))
 }
 
 func older(a, b *quotav1alpha1.FederatedQuota) bool {

@@ -1,0 +1,126 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/quota"
+)
+
+// Validator refuses a FederatedQuota that the hub manager would not act upon, in the words that its condition would have.
+type Validator struct {
+	// Reader reads FederatedQuotas and Clusters.
+	Reader client.Reader
+	// ClusterNamespace is where the Clusters are, AgentNamespace where the agents are in members.
+	ClusterNamespace, AgentNamespace string
+}
+
+// Path is where the webhook is served, as its marker says.
+const Path = "/validate-federatedquota"
+
+// SetupWithManager has the manager serve the webhook.
+func (v *Validator) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewWebhookManagedBy(mgr, &quotav1alpha1.FederatedQuota{}).WithValidator(v).WithValidatorCustomPath(Path).Complete()
+}
+
+// ValidateCreate refuses what cannot be acted on.
+func (v *Validator) ValidateCreate(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
+	around, err := v.lookAround(ctx, fq.Namespace)
+	if err != nil {
+		return around.blind(err), nil
+	}
+	return nil, refusal(fq, v.problems(fq, around))
+}
+
+// ValidateUpdate refuses what cannot be acted on, unless that was so before: who repairs a spec does it in the order he likes. An update
+// that leaves the spec as it is, or of an object that goes, is never refused.
+func (v *Validator) ValidateUpdate(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
+	if !fq.DeletionTimestamp.IsZero() || equality.Semantic.DeepEqual(before.Spec, fq.Spec) {
+		return nil, nil
+	}
+	around, err := v.lookAround(ctx, fq.Namespace)
+	if err != nil {
+		return around.blind(err), nil
+	}
+	added, kept := split(v.problems(before, around), v.problems(fq, around))
+	var warnings admission.Warnings
+	for _, problem := range kept {
+		warnings = append(warnings, "not acted upon, as before: "+problem.Error())
+	}
+	return warnings, refusal(fq, added)
+}
+
+// ValidateDelete refuses nothing.
+func (v *Validator) ValidateDelete(context.Context, *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
+	return nil, nil
+}
+
+// surroundings are what a FederatedQuota is judged among.
+type surroundings struct {
+	clusters []clusterv1.Cluster
+	siblings []quotav1alpha1.FederatedQuota
+}
+
+// lookAround reads what a FederatedQuota of a namespace is judged among.
+func (v *Validator) lookAround(ctx context.Context, namespace string) (*surroundings, error) {
+	var clusters clusterv1.ClusterList
+	if err := v.Reader.List(ctx, &clusters, client.InNamespace(v.ClusterNamespace)); err != nil {
+		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", v.ClusterNamespace, err)
+	}
+	var siblings quotav1alpha1.FederatedQuotaList
+	if err := v.Reader.List(ctx, &siblings, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", namespace, err)
+	}
+	return &surroundings{clusters: clusters.Items, siblings: siblings.Items}, nil
+}
+
+// blind says that nothing was checked. The hub manager checks everything again.
+func (*surroundings) blind(err error) admission.Warnings {
+	return admission.Warnings{"not checked, see the condition Ready of the object: " + err.Error()}
+}
+
+// problems returns what keeps the hub manager from acting upon a FederatedQuota.
+func (v *Validator) problems(fq *quotav1alpha1.FederatedQuota, around *surroundings) field.ErrorList {
+	problems := quota.Problems(fq, around.clusters, v.AgentNamespace)
+	if len(problems) > 0 {
+		return problems
+	}
+	if overlap := quota.Overlap(fq, around.clusters, around.siblings); overlap != "" {
+		return field.ErrorList{field.Forbidden(field.NewPath("spec", "placement"), overlap)}
+	}
+	return nil
+}
+
+// split parts the problems of a spec into those that the one before it did not have, and those that it had.
+func split(before, now field.ErrorList) (added, kept field.ErrorList) {
+	known := sets.New[string]()
+	for _, problem := range before {
+		known.Insert(problem.Error())
+	}
+	for _, problem := range now {
+		if known.Has(problem.Error()) {
+			kept = append(kept, problem)
+		} else {
+			added = append(added, problem)
+		}
+	}
+	return added, kept
+}
+
+// refusal returns what the API server answers about problems, as it does about those that it finds itself; nil without any.
+func refusal(fq *quotav1alpha1.FederatedQuota, problems field.ErrorList) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(quotav1alpha1.GroupVersion.WithKind("FederatedQuota").GroupKind(), fq.Name, problems)
+}
