@@ -104,7 +104,8 @@ func (s *scenario) exercise() {
 	s.electedHub(1)
 	s.pairIn(north)
 	s.pokes(east)
-	s.losesCertificate(west)
+	s.losesCertificate(s.member(west), "fedquota-webhook-cert", s.Agents[west])
+	s.losesCertificate(s.hub, "fedquota-hub-webhook-cert", s.HubManager)
 	fq := newQuota(s.key, nil)
 	s.must(s.hub.Delete(s.Context(), fq))
 	s.eventually("the budget to be removed", func(ctx context.Context) error {
@@ -157,20 +158,20 @@ func (s *scenario) pokes(member string) {
 	}
 }
 
-// losesCertificate spoils the certificate of the webhook in a member: the agent makes another one.
-func (s *scenario) losesCertificate(member string) {
+// losesCertificate spoils the certificate of the webhook of a manager, which then makes another one.
+func (s *scenario) losesCertificate(c client.Client, name string, manager *fleet.Process) {
 	s.Helper()
 	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: "fedquota-system", Name: "fedquota-webhook-cert"}
-	s.must(s.member(member).Get(s.Context(), key, secret))
+	key := client.ObjectKey{Namespace: "fedquota-system", Name: name}
+	s.must(c.Get(s.Context(), key, secret))
 	for name := range secret.Data {
 		secret.Data[name] = []byte("spoilt")
 	}
-	s.must(s.member(member).Update(s.Context(), secret))
-	s.must(s.Agents[member].Kill())
-	s.must(s.Agents[member].Restart(s.Context()))
+	s.must(c.Update(s.Context(), secret))
+	s.must(manager.Kill())
+	s.must(manager.Restart(s.Context()))
 	s.eventually("another certificate", func(ctx context.Context) error {
-		err := s.member(member).Get(ctx, key, secret)
+		err := c.Get(ctx, key, secret)
 		if err == nil && string(secret.Data[corev1.TLSCertKey]) == "spoilt" {
 			err = errors.New("it is the spoilt one")
 		}

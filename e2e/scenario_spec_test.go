@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -166,15 +167,40 @@ func (s *scenario) calm(quotas int) {
 func (s *scenario) badUpdate() {
 	s.Helper()
 	before := s.revisions()
-	s.change(func(fq *quotav1alpha1.FederatedQuota) {
+	bad := func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Distribution.Rules[0].Min, fq.Spec.Distribution.Rules[0].Max = budget("9", "9"), budget("3", "3")
-	})
+	}
+	fq, err := s.federatedQuota(s.Context())
+	s.must(err)
+	bad(fq)
+	if err := s.hub.Update(s.Context(), fq); !apierrors.IsInvalid(err) {
+		s.Errorf("a bad spec is not refused: %v", err)
+	}
+	s.withoutWebhook()
+	s.change(bad)
 	s.condition(quotav1alpha1.ConditionStalled, "spec.distribution.rules[0]")
 	if after := s.revisions(); after != before {
 		s.Errorf("a bad spec moved limits: %s, was %s", after, before)
 	}
 	s.turn(0)
 	s.split(sample)
+}
+
+// withoutWebhook has the hub's API server ask nobody about FederatedQuotas, until the scenario ends.
+func (s *scenario) withoutWebhook() {
+	s.Helper()
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "fedquota-hub"}}
+	s.must(s.hub.Delete(s.Context(), configuration))
+	s.Cleanup(func() {
+		configuration.ResourceVersion = ""
+		if err := s.hub.Create(context.Background(), configuration); err != nil {
+			s.Error(err)
+		}
+	})
+	probe := newQuota(types.NamespacedName{Namespace: s.key.Namespace, Name: "probe"}, corev1.ResourceList{"foo": resource.MustParse("1")})
+	s.eventually("the webhook to be out of the way", func(ctx context.Context) error {
+		return s.hub.Create(ctx, probe.DeepCopy(), client.DryRunAll)
+	})
 }
 
 // revisions are those in force in all members.
@@ -228,6 +254,10 @@ func testConflict(t *testing.T, w *world) {
 	s.witness(1)
 	second := newQuota(types.NamespacedName{Namespace: s.key.Namespace, Name: "second"}, budget("6", "6"))
 	second.Spec.Removal.Policy = quotav1alpha1.RemovalDelete
+	if err := s.hub.Create(s.Context(), second.DeepCopy()); !apierrors.IsInvalid(err) || !containsAll(err.Error(), []string{s.key.String(), "merge spec.hard"}) {
+		s.Errorf("a second budget of the same scope is not refused: %v", err)
+	}
+	s.withoutWebhook()
 	// The creation time of an object has a resolution of a second; the older one is to be the first by time, not by name.
 	s.must(s.hub.Create(s.Context(), second))
 	secondIs := func(kind string, parts ...string) func(context.Context) error {

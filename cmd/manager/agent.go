@@ -78,7 +78,7 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	if err := follower.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the reports of a follower: %w", err)
 	}
-	return webhook.setUp(ctx, mgr, namespace, needs, func() bool { return quotaCanary.Verdict().Stuck })
+	return webhook.setUpAgent(ctx, mgr, namespace, needs, func() bool { return quotaCanary.Verdict().Stuck })
 }
 
 // setUpNamespaces adds what learns of pods and workloads to the manager.

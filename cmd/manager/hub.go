@@ -6,8 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -27,9 +29,11 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
+	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/webhooks/hub"
 )
 
 // hubOptions are the flags of the hub manager.
@@ -54,17 +58,18 @@ func (o *hubOptions) bind(flags *pflag.FlagSet) {
 // newHubCommand returns the command that runs the hub manager.
 func newHubCommand() *cobra.Command {
 	var options managerOptions
-	var hub hubOptions
+	var settings hubOptions
+	var webhook webhookOptions
 	command := &cobra.Command{
 		Use:   "hub",
 		Short: "Run the hub manager in a Cluster API management cluster",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			manifests, err := hub.agent()
+			manifests, err := settings.agent()
 			if err != nil {
 				return err
 			}
-			mgr, err := options.newManager("fedquota-hub", hubObjects(hub.clusterNamespace), nil)
+			mgr, err := options.newManager("fedquota-hub", hubObjects(settings.clusterNamespace), webhook.server())
 			if err != nil {
 				return err
 			}
@@ -76,19 +81,28 @@ func newHubCommand() *cobra.Command {
 				SecretClient: mgr.GetClient(),
 				Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
 				Cache:        clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields()},
-			}, controller.Options{MaxConcurrentReconciles: hub.connections})
+			}, controller.Options{MaxConcurrentReconciles: settings.connections})
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			if err := hub.setUp(mgr, members, manifests); err != nil {
+			if err := settings.setUp(mgr, members, manifests); err != nil {
+				return err
+			}
+			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr)); err != nil {
 				return err
 			}
 			return mgr.Start(ctx)
 		},
 	}
 	options.bind(command)
-	hub.bind(command.Flags())
+	settings.bind(command.Flags())
+	webhook.bind(command.Flags())
 	return command
+}
+
+// validator returns what checks FederatedQuotas before they are stored.
+func (o *hubOptions) validator(mgr ctrl.Manager) *hub.Validator {
+	return &hub.Validator{Reader: mgr.GetClient(), ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace}
 }
 
 // agent returns the manifests of the agent, none if the hub manager does not install it.
@@ -159,6 +173,7 @@ func hubObjects(clusterNamespace string) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)},
 		&clusterv1.Cluster{}: {Namespaces: map[string]cache.Config{clusterNamespace: {}}},
 		&corev1.Secret{}: {Namespaces: map[string]cache.Config{clusterNamespace: {
 			LabelSelector: labels.NewSelector().Add(*ofCluster),

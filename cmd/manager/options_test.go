@@ -77,7 +77,7 @@ func TestReadyOnceTheWebhookServes(t *testing.T) {
 	answers("/readyz", http.StatusInternalServerError)
 	objects := fake.NewClientBuilder().WithScheme(newScheme()).Build()
 	webhook.certificate.Client, webhook.certificate.Live, webhook.certificate.Clock = objects, objects, clock.RealClock{}
-	webhook.certificate.Namespace, webhook.certificate.Hosts = systemNamespace, []string{"127.0.0.1"}
+	webhook.certificate.Namespace, webhook.certificate.Secret, webhook.certificate.Hosts = systemNamespace, "cert", []string{"127.0.0.1"}
 	must(webhook.certificate.Ensure(ctx))
 	answers("/readyz", http.StatusOK)
 }

@@ -12,20 +12,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
+	hubmanifests "github.com/fedquota/fedquota/config/webhook"
+	hubwebhookconfig "github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
+	"github.com/fedquota/fedquota/controllers/serving"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/webhooks/admission"
+	"github.com/fedquota/fedquota/webhooks/hub"
 )
 
-// webhookOptions are the flags of the agent's admission webhook.
+// webhookOptions are the flags of a manager's admission webhook.
 type webhookOptions struct {
 	port int
 	host string
 	url  string
 
-	certificate webhookconfig.Certificate
-	drain       drain
+	certificate serving.Certificate
+	// drain is that of the agent's webhook alone: what the hub's would have refused, the hub manager refuses later.
+	drain drain
 }
 
 // bind registers the flags.
@@ -33,7 +38,7 @@ func (o *webhookOptions) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&o.port, "webhook-port", 0, "Port that the admission webhook is served on; 0 for none.")
 	flags.StringVar(&o.host, "webhook-host", "", "Address that the admission webhook is served on; all if empty.")
 	flags.StringVar(&o.url, "webhook-url", "",
-		"Where API servers reach the webhook of this process, such as https://127.0.0.1:9443; by the agent's Service if empty. For agents that run outside their cluster.")
+		"Where API servers reach the webhook of this process, such as https://127.0.0.1:9443; by the manager's Service if empty. For managers that run outside their cluster.")
 }
 
 // server returns the server of the webhook, or nil if there is none.
@@ -62,9 +67,9 @@ func (o *webhookOptions) drained(ctx context.Context) context.Context {
 }
 
 // hosts returns what the certificate has to be good for.
-func (o *webhookOptions) hosts(namespace string) ([]string, error) {
+func (o *webhookOptions) hosts(service, namespace string) ([]string, error) {
 	if o.url == "" {
-		service := "fedquota-agent." + namespace + ".svc"
+		service := service + "." + namespace + ".svc"
 		return []string{service, service + ".cluster.local"}, nil
 	}
 	parsed, err := url.Parse(o.url)
@@ -74,21 +79,26 @@ func (o *webhookOptions) hosts(namespace string) ([]string, error) {
 	return []string{parsed.Hostname()}, nil
 }
 
-// setUp adds the webhook to the manager.
-func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace string, needs *demand.Demand, stuck func() bool) error {
-	if o.port == 0 {
-		return nil
-	}
-	hosts, err := o.hosts(namespace)
+// keepCertificate has the manager keep the certificate of the webhook behind a Service, in a Secret of its namespace.
+func (o *webhookOptions) keepCertificate(mgr ctrl.Manager, namespace, service, secret string) error {
+	hosts, err := o.hosts(service, namespace)
 	if err != nil {
 		return err
 	}
 	o.certificate.Client, o.certificate.Live, o.certificate.Clock = mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}
-	o.certificate.Namespace, o.certificate.Hosts = namespace, hosts
-	if err := mgr.Add(&o.certificate); err != nil {
+	o.certificate.Namespace, o.certificate.Secret, o.certificate.Hosts = namespace, secret, hosts
+	return mgr.Add(&o.certificate)
+}
+
+// setUpAgent adds the webhook of the agent to the manager.
+func (o *webhookOptions) setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, needs *demand.Demand, stuck func() bool) error {
+	if o.port == 0 {
+		return nil
+	}
+	if err := o.keepCertificate(mgr, namespace, "fedquota-agent", webhookconfig.SecretName); err != nil {
 		return err
 	}
-	template, err := webhookconfig.NewTemplate(manifests.Manifests, namespace)
+	template, err := serving.NewTemplate(manifests.Manifests, namespace)
 	if err != nil {
 		return err
 	}
@@ -107,4 +117,25 @@ func (o *webhookOptions) setUp(ctx context.Context, mgr ctrl.Manager, namespace 
 	o.drain.Handler = admission.NewHandler(gate)
 	mgr.GetWebhookServer().Register(webhookconfig.Path, &o.drain)
 	return nil
+}
+
+// setUpHub adds the webhook of the hub manager to the manager.
+func (o *webhookOptions) setUpHub(mgr ctrl.Manager, namespace string, validator *hub.Validator) error {
+	if o.port == 0 {
+		return nil
+	}
+	if err := o.keepCertificate(mgr, namespace, "fedquota-hub", hubwebhookconfig.SecretName); err != nil {
+		return err
+	}
+	template, err := serving.NewTemplate(hubmanifests.Manifests, namespace)
+	if err != nil {
+		return err
+	}
+	configuration := &hubwebhookconfig.Reconciler{
+		Client: mgr.GetClient(), Template: template, Path: hub.Path, Certificate: &o.certificate, URL: o.url,
+	}
+	if err := configuration.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the configuration of the webhook: %w", err)
+	}
+	return validator.SetupWithManager(mgr)
 }

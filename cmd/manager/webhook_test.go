@@ -32,7 +32,7 @@ func TestWebhookWithoutCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := webhookOptions{port: 9443}
-	if err := options.setUp(t.Context(), mgr, systemNamespace, &memberdemand.Demand{Book: demand.NewBook()}, func() bool { return false }); err != nil {
+	if err := options.setUpAgent(t.Context(), mgr, systemNamespace, &memberdemand.Demand{Book: demand.NewBook()}, func() bool { return false }); err != nil {
 		t.Error(err)
 	}
 }

@@ -121,6 +121,56 @@ func TestHubInstallsAgents(t *testing.T) {
 	i.takes("config/default", s.Hub)
 	i.takes("config/member", s.Members[0])
 	i.refusesSystemNamespaces()
+	i.refusesAtTheDoor()
+}
+
+// refusesAtTheDoor tries a budget that cannot be acted on. The hub manager tells the API server where to ask, and is the one that answers;
+// while it is away, the budget is stored, and can be deleted.
+func (i *installed) refusesAtTheDoor() {
+	typo := func() *quotav1alpha1.FederatedQuota {
+		return &quotav1alpha1.FederatedQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "typo"},
+			Spec: quotav1alpha1.FederatedQuotaSpec{
+				Hard:      corev1.ResourceList{"count/deploymnets": resource.MustParse("1")},
+				Placement: quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{"east"}},
+			},
+		}
+	}
+	i.eventually("a refusal", func(ctx context.Context) error {
+		err := i.hub.Create(ctx, typo(), client.DryRunAll)
+		if want := "spec.hard[count/deploymnets]: Invalid value"; !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
+			return fmt.Errorf("got %w, want a 422 with %q", err, want)
+		}
+		return nil
+	})
+	if err := i.system.HubManager.Kill(); err != nil {
+		i.Fatal(err)
+	}
+	fq := typo()
+	if err := i.hub.Create(i.Context(), fq); err != nil {
+		i.Fatalf("while the webhook is away: %v", err)
+	}
+	if err := i.system.HubManager.Restart(i.Context()); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the condition", func(ctx context.Context) error {
+		if err := i.hub.Get(ctx, client.ObjectKeyFromObject(fq), fq); err != nil {
+			return err
+		}
+		if c := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionReady); c == nil || c.Reason != quotav1alpha1.ReasonInvalidSpec {
+			return fmt.Errorf("got %+v", c)
+		}
+		return nil
+	})
+	if err := i.hub.Delete(i.Context(), fq); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the bad budget to be gone", func(ctx context.Context) error {
+		if err := i.hub.Get(ctx, client.ObjectKeyFromObject(fq), fq); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
 }
 
 // refusesSystemNamespaces tries a budget for what keeps clusters alive, first without and then with an administrator's leave.

@@ -176,9 +176,24 @@ func (s *System) run(ctx context.Context) error {
 	return nil
 }
 
-// StartHubManager starts a hub manager under the given name, without leader election: several may run at once.
+// StartHubManager starts a hub manager under the given name, without leader election: several may run at once. The one that is named
+// HubManager serves the webhook of the hub, and so does a stand-in: the API server knows one address.
 func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", s.agents())
+	args := []string{s.agents()}
+	if name == HubManager || len(s.env) > 0 {
+		served, err := serveWebhook(ctx)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, served...)
+	}
+	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", args...)
+}
+
+// serveWebhook returns the arguments of a manager that serves a webhook on a port of this machine.
+func serveWebhook(ctx context.Context) ([]string, error) {
+	port, err := fleet.FreePort(ctx)
+	return []string{"--webhook-host=127.0.0.1", fmt.Sprintf("--webhook-port=%d", port), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port)}, err
 }
 
 // agents is the argument that says whether a hub manager installs agents. No node runs the image.
@@ -200,12 +215,11 @@ func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name str
 	if name != Agent(m.Name) && len(s.env) == 0 {
 		return s.start(ctx, m, name, "agent", "fedquota-agent")
 	}
-	port, err := fleet.FreePort(ctx)
+	served, err := serveWebhook(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.start(ctx, m, name, "agent", "fedquota-agent", "--webhook-host=127.0.0.1",
-		fmt.Sprintf("--webhook-port=%d", port), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port))
+	return s.start(ctx, m, name, "agent", "fedquota-agent", served...)
 }
 
 // StartElectedAgent starts an agent of a member that acts only while it is elected. It serves the member's webhook on a port,

@@ -14,9 +14,10 @@ QUANTITY := ^(\\+|-)?([0-9]{1,40}(\\.[0-9]{0,40})?|\\.[0-9]{1,40})([KMGTPE]i|[nu
 manifests: $(CONTROLLER_GEN) $(CONTROLPLANE)/kubectl ## Generate the CRDs, the roles, the rules of the webhook, and the agent's manifests in one file.
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
 	sed -i -E 's/( pattern: ).*numkMGTPE.*/\1$(QUANTITY)/' config/crd/bases/*.yaml
-	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... output:rbac:dir=config/rbac/hub
+	$(CONTROLLER_GEN) rbac:roleName=fedquota-hub paths=./controllers/hub/... paths=./webhooks/hub/... output:rbac:dir=config/rbac/hub
 	$(CONTROLLER_GEN) rbac:roleName=fedquota-agent paths=./controllers/member/... paths=./webhooks/admission/... output:rbac:dir=config/rbac/agent
 	$(CONTROLLER_GEN) webhook paths=./webhooks/admission/... output:webhook:dir=config/member/webhook
+	$(CONTROLLER_GEN) webhook paths=./webhooks/hub/... output:webhook:dir=config/webhook
 	$(CONTROLPLANE)/kubectl kustomize config/member > internal/bundle/agent.yaml
 
 .PHONY: docs

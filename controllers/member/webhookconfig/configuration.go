@@ -1,11 +1,9 @@
-// Package webhookconfig keeps the certificate of the agent's admission webhook, and the configuration by which API servers call it.
+// Package webhookconfig keeps the configuration by which API servers call the agent's admission webhook.
 package webhookconfig
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,11 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
-	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/predicates"
+	"github.com/fedquota/fedquota/controllers/serving"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -37,6 +34,8 @@ import (
 const (
 	// ConfigurationName is the name of the ValidatingWebhookConfiguration that the agent keeps.
 	ConfigurationName = "fedquota-agent"
+	// SecretName is the name of the Secret with the certificate that the webhook is served with.
+	SecretName = "fedquota-webhook-cert"
 	// Path is where the webhook is served, as the markers of package admission say.
 	Path = "/admit"
 
@@ -52,11 +51,13 @@ type Reconciler struct {
 	// Template is the webhook that the markers of this package describe.
 	Template admissionregistrationv1.ValidatingWebhook
 	// Certificate is what API servers shall trust.
-	Certificate *Certificate
+	Certificate *serving.Certificate
 	// URL is where API servers reach this process; the Service of the agent if empty.
 	URL string
 }
 
+// +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,verbs=create
+// +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,resourceNames=fedquota-webhook-cert,verbs=get;update
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=fedquota-agent,verbs=list;watch;patch
 
 // SetupWithManager registers the reconciler.
@@ -92,16 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Writing the rules of the webhook", "webhooks", len(wanted))
-	patch := &admissionregistrationv1.ValidatingWebhookConfiguration{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
-		ObjectMeta: metav1.ObjectMeta{Name: ConfigurationName},
-		Webhooks:   wanted,
-	}
-	data, err := applyPatch(patch)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{}, r.Patch(ctx, stored, data, client.ForceOwnership, client.FieldOwner(fieldOwner))
+	return ctrl.Result{}, serving.Apply(ctx, r.Client, stored, wanted, fieldOwner)
 }
 
 // webhooks returns one webhook per resource that some share counts, for the namespaces of those shares.
@@ -160,11 +152,7 @@ func (r *Reconciler) webhook(resource schema.GroupResource, namespaces []string,
 	webhook.ObjectSelector = &metav1.LabelSelector{}
 	webhook.TimeoutSeconds = timeout(longest)
 	webhook.Rules = rulesFor(r.Template.Rules, resource)
-	webhook.ClientConfig.CABundle = r.Certificate.Authority()
-	if r.URL != "" {
-		url := strings.TrimSuffix(r.URL, "/") + Path
-		webhook.ClientConfig.Service, webhook.ClientConfig.URL = nil, &url
-	}
+	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL, Path)
 	return webhook
 }
 
@@ -190,33 +178,4 @@ func rulesFor(template []admissionregistrationv1.RuleWithOperations, resource sc
 		rules[i].Scope = &scope
 	}
 	return rules
-}
-
-// NewTemplate returns the webhook that controller-gen made of the markers: one, with the rules of all, behind the Service in
-// the agent's namespace.
-func NewTemplate(manifest []byte, namespace string) (admissionregistrationv1.ValidatingWebhook, error) {
-	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := yaml.UnmarshalStrict(manifest, configuration); err != nil {
-		return admissionregistrationv1.ValidatingWebhook{}, fmt.Errorf("reading the rules of the webhook: %w", err)
-	}
-	var template admissionregistrationv1.ValidatingWebhook
-	for i, webhook := range configuration.Webhooks {
-		if i > 0 {
-			webhook.Rules = append(template.Rules, webhook.Rules...)
-		}
-		template = webhook
-	}
-	if service := template.ClientConfig.Service; service != nil {
-		service.Namespace, service.Port = namespace, new(int32(443))
-	}
-	return template, nil
-}
-
-// applyPatch returns the server-side apply patch of an object.
-func applyPatch(object client.Object) (client.Patch, error) {
-	data, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("encoding an object: %w", err)
-	}
-	return client.RawPatch(types.ApplyPatchType, data), nil
 }

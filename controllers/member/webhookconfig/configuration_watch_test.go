@@ -26,6 +26,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
+	"github.com/fedquota/fedquota/controllers/serving"
 )
 
 func watchedScheme() *runtime.Scheme {
@@ -36,7 +37,7 @@ func watchedScheme() *runtime.Scheme {
 }
 
 // watching runs the reconciler of the rules: shares are the events that it sees, looks tells how often it has looked since.
-func watching(t *testing.T, certificate *Certificate) (shares *controllertest.FakeInformer, looks func() int) {
+func watching(t *testing.T, certificate *serving.Certificate) (shares *controllertest.FakeInformer, looks func() int) {
 	t.Helper()
 	scheme := watchedScheme()
 	informers := &informertest.FakeInformers{Scheme: scheme}
@@ -88,7 +89,7 @@ func watching(t *testing.T, certificate *Certificate) (shares *controllertest.Fa
 // TestWatchedShares looks at the rules when a share comes, goes, or is another one, and not at its reports of usage.
 func TestWatchedShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shares, looks := watching(t, &Certificate{})
+		shares, looks := watching(t, &serving.Certificate{})
 		looks()
 		before := shareOf("a", "pods")
 		reported, changed := before.DeepCopy(), shareOf("a", "pods", "services")
@@ -113,7 +114,7 @@ func TestWatchedShares(t *testing.T) {
 
 // TestRulesWithoutCertificate leaves the rules as they are while this process has no certificate, and writes them once it has.
 func TestRulesWithoutCertificate(t *testing.T) {
-	template, err := NewTemplate(manifests.Manifests, "quota-system")
+	template, err := serving.NewTemplate(manifests.Manifests, "quota-system")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func TestRulesWithoutCertificate(t *testing.T) {
 	}}}
 	share := shareOf("a", "pods")
 	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(trusting, &share).Build()
-	certificate := &Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Hosts: []string{"agent.system.svc"}}
+	certificate := &serving.Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Secret: SecretName, Hosts: []string{"agent.system.svc"}}
 	r := &Reconciler{Client: store, Template: template, Certificate: certificate}
 	bundle := func() string {
 		t.Helper()
@@ -154,7 +155,7 @@ func TestRulesWithoutCertificate(t *testing.T) {
 func TestWatchedCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := fake.NewClientBuilder().WithScheme(watchedScheme()).Build()
-		certificate := &Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Hosts: []string{"agent.system.svc"}}
+		certificate := &serving.Certificate{Client: store, Live: store, Clock: clock.RealClock{}, Namespace: "system", Secret: SecretName, Hosts: []string{"agent.system.svc"}}
 		_, looks := watching(t, certificate)
 		looks()
 		if err := certificate.Ensure(t.Context()); err != nil {

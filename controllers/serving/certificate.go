@@ -1,4 +1,6 @@
-package webhookconfig
+// Package serving holds what the managers serve admission webhooks with: the certificate, and what API servers are told of where the
+// webhooks are.
+package serving
 
 import (
 	"bytes"
@@ -23,9 +25,6 @@ import (
 )
 
 const (
-	// SecretName is the name of the Secret with the certificate that the webhook is served with.
-	SecretName = "fedquota-webhook-cert"
-
 	authorityKey = "ca.crt"
 	// renewBefore is how long before its end a certificate is replaced.
 	renewBefore   = 60 * 24 * time.Hour
@@ -37,16 +36,16 @@ const (
 	rolloutTime = 3 * checkInterval
 )
 
-// Certificate is the certificate that the webhook is served with: made by the first agent that needs one, kept in a
-// Secret for all replicas, renewed in time, and served once API servers trust it.
+// Certificate is the certificate that a webhook is served with: made by the first replica that needs one, kept in a
+// Secret for all of them, renewed in time, and served once API servers trust it.
 type Certificate struct {
 	// Client writes the Secret, Live reads it.
 	Client client.Writer
 	Live   client.Reader
 	// Clock tells when to renew.
 	Clock clock.Clock
-	// Namespace is the agent's own.
-	Namespace string
+	// Namespace is the manager's own, Secret the name of the Secret there.
+	Namespace, Secret string
 	// Hosts are the names and addresses that API servers call.
 	Hosts []string
 	// Lifetime is how long a new certificate lives, a year if zero.
@@ -60,14 +59,11 @@ type Certificate struct {
 	changes   chan event.GenericEvent
 }
 
-// +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,verbs=create
-// +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,resourceNames=fedquota-webhook-cert,verbs=get;update
-
 // NeedLeaderElection lets every replica serve.
 func (c *Certificate) NeedLeaderElection() bool { return false }
 
-// Start looks at the Secret at once and then now and then, until the context ends. What it cannot read or write ends no agent: limits are
-// enforced without a webhook, too.
+// Start looks at the Secret at once and then now and then, until the context ends. What it cannot read or write ends no manager: limits
+// are enforced without a webhook, too.
 func (c *Certificate) Start(ctx context.Context) error {
 	for {
 		wait := checkInterval
@@ -124,7 +120,7 @@ func (c *Certificate) trust(authority []byte) {
 	}
 	c.authority = authority
 	select {
-	case c.changed() <- event.GenericEvent{Object: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: SecretName}}}:
+	case c.changed() <- event.GenericEvent{Object: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Secret}}}:
 	default:
 	}
 }
@@ -132,16 +128,16 @@ func (c *Certificate) trust(authority []byte) {
 // Ensure takes the certificate from the Secret, and makes one if there is none that is good for the hosts.
 func (c *Certificate) Ensure(ctx context.Context) error {
 	secret := &corev1.Secret{}
-	err := c.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: SecretName}, secret)
+	err := c.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Secret}, secret)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
-		return fmt.Errorf("reading Secret %s: %w", SecretName, err)
+		return fmt.Errorf("reading Secret %s: %w", c.Secret, err)
 	}
 	if !missing && c.use(secret) == nil {
 		return nil
 	}
 	if missing {
-		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: SecretName}, Type: corev1.SecretTypeTLS}
+		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Secret}, Type: corev1.SecretTypeTLS}
 	}
 	if err := c.renew(secret); err != nil {
 		return err
@@ -155,7 +151,7 @@ func (c *Certificate) Ensure(ctx context.Context) error {
 		return c.Ensure(ctx) // another replica was faster
 	}
 	if err != nil {
-		return fmt.Errorf("writing Secret %s: %w", SecretName, err)
+		return fmt.Errorf("writing Secret %s: %w", c.Secret, err)
 	}
 	return c.use(secret)
 }
