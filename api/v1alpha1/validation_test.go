@@ -143,6 +143,16 @@ removal: {policy: Delete, destroyed: [b]}
 		"a name with a space":  {spec: hard + "placement: {clusters: ['east ']}", want: `spec.placement.clusters[0]: Invalid value: "east ": spec.placement.clusters[0] in body should match '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$'`},
 		"too long a name":      {spec: hard + "placement: {clusters: [" + long(254) + "]}", want: "spec.placement.clusters[0]: Too long: may not be more than 253 bytes"},
 
+		"a negative number":                      {spec: "hard: {pods: 1, services: -1}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: services: -1 is negative: must be 0 or more"},
+		"a negative quantity":                    {spec: "hard: {requests.cpu: -5m}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: requests.cpu: -5m is negative: must be 0 or more"},
+		"a negative reserve":                     {spec: valid + "reserve: {pods: '-1'}", want: "spec.reserve: Invalid value: pods: -1 is negative: must be 0 or more"},
+		"a part of a pod":                        {spec: "hard: {pods: '1.5'}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: counts of objects, such as pods and services, must be whole numbers"},
+		"thousandths, which the webhook adds up": {spec: "hard: {pods: 500m, secrets: 1}\nplacement: {clusters: [a]}"},
+		"a whole number in thousands":            {spec: "hard: {pods: 1.5k, secrets: 2000m}\nplacement: {clusters: [a]}"},
+		"a part of a core":                       {spec: "hard: {requests.cpu: '1.5'}\nplacement: {clusters: [a]}"},
+		"scopes that nothing has both of":        {spec: valid + "scopes: [Terminating, NotTerminating]", want: "spec.scopes: Invalid value: nothing matches both Terminating and NotTerminating: use one of them"},
+		"other such scopes":                      {spec: valid + "scopes: [NotBestEffort, BestEffort]", want: "spec.scopes: Invalid value: nothing matches both BestEffort and NotBestEffort: use one of them"},
+
 		"empty distribution":    {spec: valid + "distribution: {}", want: "spec.distribution: Invalid value: 0: spec.distribution in body should have at least 1 properties"},
 		"equal weights":         {spec: valid + "distribution: {weights: Equal}"},
 		"unknown weights":       {spec: valid + "distribution: {weights: Random}", want: `spec.distribution.weights: Unsupported value: "Random": supported values: "Equal", "Static"`},
@@ -234,4 +244,61 @@ func TestQuotaShareRevision(t *testing.T) {
 		"scopeSelector removed":           {from: "revision: 3\nhard: {pods: 5}\n" + selector, to: "revision: 4\nhard: {pods: 5}\n", want: "spec: Invalid value: scopeSelector is immutable"},
 		"scopes and scopeSelector remain": {from: "revision: 3\nhard: {pods: 5}\n" + scopes + selector, to: "revision: 4\nhard: {pods: 7}\n" + scopes + selector},
 	})
+}
+
+// TestStoredBefore has objects that were stored before a rule refuse their spec: everything else of them can be written, they can be
+// repaired, and deleted.
+func TestStoredBefore(t *testing.T) {
+	c := newClient(t)
+	negative := newObject(t, "FederatedQuota", "hard: {pods: -1}\nplacement: {clusters: [a]}\nscopes: [Terminating, NotTerminating]")
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	key := client.ObjectKey{Name: "federatedquotas.quota.fedquota.io"}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(want bool) {
+		t.Helper()
+		for {
+			err := c.Create(t.Context(), negative.DeepCopy(), client.DryRunAll)
+			if (err != nil) == want {
+				return
+			}
+			must(t.Context().Err())
+		}
+	}
+	must(c.Get(t.Context(), key, crd))
+	spec := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+	rules, without := spec.DeepCopy(), spec.DeepCopy()
+	for _, name := range []string{"hard", "scopes"} {
+		property := without.Properties[name]
+		property.XValidations = nil
+		without.Properties[name] = property
+	}
+	set := func(spec *apiextensionsv1.JSONSchemaProps) {
+		t.Helper()
+		must(c.Get(t.Context(), key, crd))
+		crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"] = *spec
+		must(c.Update(t.Context(), crd))
+	}
+	set(without)
+	refused(false)
+	negative.SetFinalizers([]string{"example.com/before"})
+	must(c.Create(t.Context(), negative))
+	set(rules)
+	refused(true)
+
+	negative.SetLabels(map[string]string{"a": "b"})
+	must(c.Update(t.Context(), negative))
+	negative.Object["status"] = map[string]any{"settled": "0/1"}
+	must(c.Status().Update(t.Context(), negative))
+	must(c.Delete(t.Context(), negative))
+	must(c.Get(t.Context(), client.ObjectKeyFromObject(negative), negative))
+	repaired := negative.DeepCopy()
+	setSpec(t, repaired, "hard: {pods: 1}\nplacement: {clusters: [a]}\nscopes: [Terminating, NotTerminating]")
+	must(c.Update(t.Context(), repaired, client.DryRunAll))
+	negative.SetFinalizers(nil)
+	must(c.Update(t.Context(), negative))
 }
