@@ -78,6 +78,8 @@ const (
 	ReasonTooManyClusters = "TooManyClusters"
 	// ReasonLimitsMoved is that of an event, which says what moved, from, to and why.
 	ReasonLimitsMoved = "LimitsMoved"
+	// ReasonReleased is that of an event on a ResourceQuota that the agent has let go, with a limit of what is used.
+	ReasonReleased = "Released"
 	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which member,
 	// and the entries in status.clusters why.
 	ReasonReported = "Reported"

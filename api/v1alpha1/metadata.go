@@ -17,6 +17,9 @@ const (
 	// enforced then.
 	ReleasedAnnotation = "quota.fedquota.io/released"
 
+	// NoteAnnotation is set on a ResourceQuota that the agent let go: it says in words why its limit is what it is, and how to lift it.
+	NoteAnnotation = "quota.fedquota.io/note"
+
 	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the revision of
 	// a ledger at that time, written anew before one is 2^20 above it. A Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"

@@ -88,7 +88,7 @@ func newHubCommand() *cobra.Command {
 			if err := settings.setUp(mgr, members, manifests); err != nil {
 				return err
 			}
-			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr)); err != nil {
+			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr, members)); err != nil {
 				return err
 			}
 			return mgr.Start(ctx)
@@ -101,8 +101,11 @@ func newHubCommand() *cobra.Command {
 }
 
 // validator returns what checks FederatedQuotas before they are stored.
-func (o *hubOptions) validator(mgr ctrl.Manager) *hub.Validator {
-	return &hub.Validator{Reader: mgr.GetClient(), ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace}
+func (o *hubOptions) validator(mgr ctrl.Manager, members clustercache.ClusterCache) *hub.Validator {
+	return &hub.Validator{
+		Reader: mgr.GetClient(), ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
+		Serves: hub.ServesOf(members, o.clusterNamespace),
+	}
 }
 
 // agent returns the manifests of the agent, none if the hub manager does not install it.

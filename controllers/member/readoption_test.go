@@ -38,7 +38,8 @@ func TestReadoption(t *testing.T) {
 			w.reconcile()
 			w.wantsQuota("8", "pods", tc.want)
 			q = w.quota()
-			if _, released := q.Annotations["quota.fedquota.io/released"]; released || q.Labels[managedLabel] != "true" || q.UID != uid {
+			_, noted := q.Annotations["quota.fedquota.io/note"]
+			if _, released := q.Annotations["quota.fedquota.io/released"]; released || noted || q.Labels[managedLabel] != "true" || q.UID != uid {
 				t.Errorf("labels %v, annotations %v: want it taken over in place", q.Labels, q.Annotations)
 			}
 			w.wantsReport(8, l{"pods", tc.want}, l{"pods", tc.used})

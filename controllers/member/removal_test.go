@@ -3,6 +3,7 @@ package member_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,13 @@ func TestRemovalRetain(t *testing.T) {
 	if _, managed := q.Labels[managedLabel]; managed || q.Annotations["quota.fedquota.io/released"] != "1" {
 		t.Errorf("labels %v, annotations %v: want it released", q.Labels, q.Annotations)
 	}
+	note := "fedquota has let go of this ResourceQuota: FederatedQuota NS/compute was deleted, or does not select this cluster any more. " +
+		"Its limit is what was used then, so nothing more can be created. To lift it: kubectl delete resourcequota -n NS compute"
+	note = strings.ReplaceAll(note, "NS", q.Namespace)
+	if got := q.Annotations["quota.fedquota.io/note"]; got != note {
+		t.Errorf("the note is %q, want %q", got, note)
+	}
+	w.wantsEvent("Warning Released " + note)
 }
 
 // TestRemovalAboveTheLimit releases a ResourceQuota that uses more than its limit: pods that end can be replaced.

@@ -15,11 +15,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -113,8 +115,18 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Validator{Reader: mgr.GetClient(), ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace}
+	v := &Validator{Reader: mgr.GetClient(), ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace, Serves: widgetsInWest}
 	return mgr, v.SetupWithManager(mgr)
+}
+
+// widgetsInWest supposes that clusters serve what Kubernetes does, and those named west widgets, too.
+func widgetsInWest(_ context.Context, cluster string, resource schema.GroupResource) (bool, error) {
+	return resource.Group != "example.com" || resource.Resource == "widgets" && strings.HasSuffix(cluster, "west"), nil
+}
+
+// webhookConfiguration is the one by which the API server calls the webhook.
+func webhookConfiguration() *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "fedquota-hub"}}
 }
 
 // answers waits until the webhook is served.
@@ -164,7 +176,7 @@ func (d *door) warned() string {
 	defer d.mutex.Unlock()
 	warnings := d.warnings
 	d.warnings = nil
-	return strings.Join(warnings, "\n")
+	return strings.ReplaceAll(strings.Join(warnings, "\n"), d.namespace, "OWN")
 }
 
 func newDoor(t *testing.T) *door {

@@ -23,6 +23,8 @@ type Validator struct {
 	Reader client.Reader
 	// ClusterNamespace is where the Clusters are, AgentNamespace where the agents are in members.
 	ClusterNamespace, AgentNamespace string
+	// Serves says whether a Cluster serves a resource, as far as this process can know. Without it nobody is warned of that.
+	Serves Serves
 }
 
 // Path is where the webhook is served, as its marker says.
@@ -39,7 +41,10 @@ func (v *Validator) ValidateCreate(ctx context.Context, fq *quotav1alpha1.Federa
 	if err != nil {
 		return around.blind(err), nil
 	}
-	return nil, refusal(fq, v.problems(fq, around))
+	if err := refusal(fq, v.problems(fq, around)); err != nil {
+		return nil, err
+	}
+	return v.warnings(ctx, nil, fq, around), nil
 }
 
 // ValidateUpdate refuses what cannot be acted on, unless that was so before: who repairs a spec does it in the order he likes. An update
@@ -57,12 +62,15 @@ func (v *Validator) ValidateUpdate(ctx context.Context, before, fq *quotav1alpha
 	for _, problem := range kept {
 		warnings = append(warnings, "not acted upon, as before: "+problem.Error())
 	}
-	return warnings, refusal(fq, added)
+	if err := refusal(fq, added); err != nil {
+		return warnings, err
+	}
+	return append(warnings, v.warnings(ctx, before, fq, around)...), nil
 }
 
-// ValidateDelete refuses nothing.
-func (v *Validator) ValidateDelete(context.Context, *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
-	return nil, nil
+// ValidateDelete refuses nothing, and says what stays.
+func (v *Validator) ValidateDelete(_ context.Context, fq *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
+	return leftovers(fq), nil
 }
 
 // surroundings are what a FederatedQuota is judged among.

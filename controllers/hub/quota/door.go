@@ -1,12 +1,15 @@
 package quota
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // Problems returns what makes a FederatedQuota one that cannot be acted on among these Clusters: what its condition InvalidSpec would
@@ -39,4 +42,32 @@ func undoubted(clusters []clusterv1.Cluster) []clusterv1.Cluster {
 		}
 	}
 	return standing
+}
+
+// View is what a FederatedQuota means among some Clusters.
+type View struct {
+	// Selected are the Clusters that share the budget.
+	Selected []string
+	// Strangers are the places where the spec names Clusters that do not exist.
+	Strangers []string
+	// Budget is what may be distributed, Guaranteed what the min of all selected Clusters keep of it, but for what they lend.
+	Budget, Guaranteed amount.List
+}
+
+// ViewOf returns what a FederatedQuota means among these Clusters.
+func ViewOf(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) *View {
+	selected, missing := placed(fq, clusters)
+	view := &View{
+		Selected: slices.Sorted(maps.Keys(selected)), Strangers: strangers(&fq.Spec, clusters, missing),
+		Budget: wanted(&fq.Spec), Guaranteed: amount.List{},
+	}
+	for _, cluster := range selected {
+		t := terms(&fq.Spec.Distribution, cluster)
+		kept := t.Min
+		if fq.Spec.Rebalance.Mode != quotav1alpha1.RebalanceStatic {
+			kept = amount.Sub(t.Min, t.Lendable)
+		}
+		view.Guaranteed = amount.Sum(view.Guaranteed, kept)
+	}
+	return view
 }

@@ -1,6 +1,7 @@
 package share
 
 import (
+	"fmt"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,7 +44,7 @@ func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 		"metadata": map[string]any{
 			"resourceVersion": quota.ResourceVersion,
 			"labels":          map[string]any{quotav1alpha1.ManagedLabel: "true"},
-			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil},
+			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil, quotav1alpha1.NoteAnnotation: nil},
 		},
 		"spec": map[string]any{"hard": patches.Replacing(quota.Spec.Hard, hard)},
 	})
@@ -65,6 +66,12 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	return whileManaged(quota, patches.Operation{Op: "add", Path: patches.Pointer("status", "hard"), Value: hard})
 }
 
+// releaseNote says what a ResourceQuota that is let go means to who finds it.
+func releaseNote(quota *corev1.ResourceQuota) string {
+	return fmt.Sprintf("fedquota has let go of this ResourceQuota: FederatedQuota %[1]s/%[2]s was deleted, or does not select this cluster any more. "+
+		"Its limit is what was used then, so nothing more can be created. To lift it: kubectl delete resourcequota -n %[1]s %[2]s", quota.Namespace, quota.Name)
+}
+
 // releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it: the ledger
 // forgets the cluster, and a share may still be on its way. reported is the usage that the hub was told of last.
 func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (client.Patch, error) {
@@ -77,6 +84,7 @@ func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (cl
 		change = append(change, patches.Operation{Op: "test", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text})
 	}
 	delete(annotations, quotav1alpha1.RevisionAnnotation)
+	annotations[quotav1alpha1.NoteAnnotation] = releaseNote(quota)
 	annotations[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))
 	return whileManaged(quota, append(change,
 		patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},

@@ -68,6 +68,9 @@ func (r *Reconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShar
 		if apierrors.IsForbidden(err) {
 			return r.unlessChanged(ctx, quota, err)
 		}
+		if err == nil {
+			r.Recorder.Eventf(quota, share, corev1.EventTypeWarning, quotav1alpha1.ReasonReleased, "Release", "%s", releaseNote(quota))
+		}
 		return err
 	default:
 		return nil
