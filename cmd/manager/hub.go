@@ -175,8 +175,10 @@ func hubWatchdog(mgr ctrl.Manager) *rollback.Watchdog {
 func hubObjects(clusterNamespace string) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
+	ours := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)}
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
-		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: ours,
+		&admissionregistrationv1.MutatingWebhookConfiguration{}:   ours,
 		&clusterv1.Cluster{}: {Namespaces: map[string]cache.Config{clusterNamespace: {}}},
 		&corev1.Secret{}: {Namespaces: map[string]cache.Config{clusterNamespace: {
 			LabelSelector: labels.NewSelector().Add(*ofCluster),

@@ -127,15 +127,14 @@ func (o *webhookOptions) setUpHub(mgr ctrl.Manager, namespace string, validator 
 	if err := o.keepCertificate(mgr, namespace, "fedquota-hub", hubwebhookconfig.SecretName); err != nil {
 		return err
 	}
-	template, err := serving.NewTemplate(hubmanifests.Manifests, namespace)
+	templates, err := hubwebhookconfig.NewTemplates(hubmanifests.Manifests, namespace)
 	if err != nil {
 		return err
 	}
-	configuration := &hubwebhookconfig.Reconciler{
-		Client: mgr.GetClient(), Template: template, Path: hub.Path, Certificate: &o.certificate, URL: o.url,
-	}
+	configuration := &hubwebhookconfig.Reconciler{Client: mgr.GetClient(), Templates: templates, Certificate: &o.certificate, URL: o.url}
 	if err := configuration.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the configuration of the webhook: %w", err)
 	}
+	hub.Quoter{}.SetupWithManager(mgr)
 	return validator.SetupWithManager(mgr)
 }

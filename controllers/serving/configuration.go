@@ -33,12 +33,11 @@ func NewTemplate(manifest []byte, namespace string) (admissionregistrationv1.Val
 	return template, nil
 }
 
-// Locate tells API servers whom to trust, and where the webhook is: at a path below a URL, or behind the Service of the template
-// without one.
-func Locate(to *admissionregistrationv1.WebhookClientConfig, certificate *Certificate, url, path string) {
+// Locate tells API servers whom to trust, and where the webhook is: behind the Service of the template, or at the same path below a URL.
+func Locate(to *admissionregistrationv1.WebhookClientConfig, certificate *Certificate, url string) {
 	to.CABundle = certificate.Authority()
 	if url != "" {
-		at := strings.TrimSuffix(url, "/") + path
+		at := strings.TrimSuffix(url, "/") + *to.Service.Path
 		to.Service, to.URL = nil, &at
 	}
 }
@@ -47,11 +46,30 @@ func Locate(to *admissionregistrationv1.WebhookClientConfig, certificate *Certif
 func Apply(ctx context.Context, c client.Client, stored *admissionregistrationv1.ValidatingWebhookConfiguration,
 	webhooks []admissionregistrationv1.ValidatingWebhook, owner client.FieldOwner,
 ) error {
-	data, err := json.Marshal(&admissionregistrationv1.ValidatingWebhookConfiguration{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
+	return apply(ctx, c, stored, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   typeMeta("ValidatingWebhookConfiguration"),
 		ObjectMeta: metav1.ObjectMeta{Name: stored.Name},
 		Webhooks:   webhooks,
-	})
+	}, owner)
+}
+
+// ApplyMutating writes the webhooks of a stored configuration of webhooks that change objects.
+func ApplyMutating(ctx context.Context, c client.Client, stored *admissionregistrationv1.MutatingWebhookConfiguration,
+	webhooks []admissionregistrationv1.MutatingWebhook, owner client.FieldOwner,
+) error {
+	return apply(ctx, c, stored, &admissionregistrationv1.MutatingWebhookConfiguration{
+		TypeMeta:   typeMeta("MutatingWebhookConfiguration"),
+		ObjectMeta: metav1.ObjectMeta{Name: stored.Name},
+		Webhooks:   webhooks,
+	}, owner)
+}
+
+func typeMeta(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+func apply(ctx context.Context, c client.Client, stored, wanted client.Object, owner client.FieldOwner) error {
+	data, err := json.Marshal(wanted)
 	if err != nil {
 		return fmt.Errorf("encoding the rules of the webhook: %w", err)
 	}

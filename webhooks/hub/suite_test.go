@@ -116,6 +116,7 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 		return nil, err
 	}
 	v := &Validator{Reader: mgr.GetClient(), ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace, Serves: widgetsInWest}
+	Quoter{}.SetupWithManager(mgr)
 	return mgr, v.SetupWithManager(mgr)
 }
 

@@ -1,11 +1,15 @@
-// Package webhookconfig keeps the configuration by which the API server of the hub calls the admission webhook of FederatedQuotas.
+// Package webhookconfig keeps the configurations by which the API server of the hub calls the admission webhooks of FederatedQuotas.
 package webhookconfig
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -17,29 +21,55 @@ import (
 )
 
 const (
-	// ConfigurationName is the name of the ValidatingWebhookConfiguration that the hub manager keeps.
+	// ConfigurationName is the name of the two configurations of webhooks that the hub manager keeps.
 	ConfigurationName = "fedquota-hub"
-	// SecretName is the name of the Secret with the certificate that the webhook is served with.
+	// SecretName is the name of the Secret with the certificate that the webhooks are served with.
 	SecretName = "fedquota-hub-webhook-cert"
 
 	fieldOwner = "fedquota-hub"
 )
 
-// Reconciler keeps whom the API server trusts when it calls the webhook, and where that is.
+// Reconciler keeps whom the API server trusts when it calls the webhooks of the hub manager, and where these are.
 type Reconciler struct {
 	client.Client
-	// Template is the webhook that the markers of package webhooks/hub describe, Path where it is served.
-	Template admissionregistrationv1.ValidatingWebhook
-	Path     string
+	// Templates are the webhooks that the markers of package webhooks/hub describe.
+	Templates Templates
 	// Certificate is what the API server shall trust.
 	Certificate *serving.Certificate
 	// URL is where the API server reaches this process; the Service of the hub manager if empty.
 	URL string
 }
 
+// Templates are the webhooks of the hub manager.
+type Templates struct {
+	Validating admissionregistrationv1.ValidatingWebhook
+	Mutating   admissionregistrationv1.MutatingWebhook
+}
+
+// NewTemplates returns the webhooks that controller-gen made of the markers, one of each kind, behind the Service in the hub manager's
+// namespace.
+func NewTemplates(manifests []byte, namespace string) (Templates, error) {
+	var validating admissionregistrationv1.ValidatingWebhookConfiguration
+	var mutating admissionregistrationv1.MutatingWebhookConfiguration
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
+	for _, configuration := range []any{&mutating, &validating} {
+		if err := decoder.Decode(configuration); err != nil {
+			return Templates{}, fmt.Errorf("reading the webhooks of the hub: %w", err)
+		}
+	}
+	if len(validating.Webhooks) != 1 || len(mutating.Webhooks) != 1 {
+		return Templates{}, fmt.Errorf("%d and %d webhooks of the hub, want one that validates and one that changes", len(validating.Webhooks), len(mutating.Webhooks))
+	}
+	templates := Templates{Validating: validating.Webhooks[0], Mutating: mutating.Webhooks[0]}
+	for _, config := range []*admissionregistrationv1.WebhookClientConfig{&templates.Validating.ClientConfig, &templates.Mutating.ClientConfig} {
+		config.Service.Namespace, config.Service.Port = namespace, new(int32(443))
+	}
+	return templates, nil
+}
+
 // +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,verbs=create
 // +kubebuilder:rbac:groups="",namespace=fedquota-system,resources=secrets,resourceNames=fedquota-hub-webhook-cert,verbs=get;update
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=fedquota-hub,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations,resourceNames=fedquota-hub,verbs=list;watch;patch
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
@@ -49,26 +79,46 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("webhook-configuration").
 		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
+		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, configuration).
 		WatchesRawSource(source.Channel(r.Certificate.Changes(), configuration)).
 		WithOptions(controller.Options{RateLimiter: backoff.RateLimiter()}).
 		Complete(r)
 }
 
-// Reconcile writes the configuration if it is another one. It is installed with the hub manager, which may not create it.
+// Reconcile writes the configurations if they are other ones. They are installed with the hub manager, which may not create them.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	stored := &admissionregistrationv1.ValidatingWebhookConfiguration{}
-	if err := r.Get(ctx, req.NamespacedName, stored); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
 	if len(r.Certificate.Authority()) == 0 {
 		return ctrl.Result{}, nil // the certificate tells when there is one
 	}
-	webhook := *r.Template.DeepCopy()
-	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL, r.Path)
+	return ctrl.Result{}, errors.Join(r.validating(ctx, req.NamespacedName), r.mutating(ctx, req.NamespacedName))
+}
+
+func (r *Reconciler) validating(ctx context.Context, key client.ObjectKey) error {
+	stored := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	if err := r.Get(ctx, key, stored); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	webhook := *r.Templates.Validating.DeepCopy()
+	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL)
 	wanted := []admissionregistrationv1.ValidatingWebhook{webhook}
 	if equality.Semantic.DeepEqual(stored.Webhooks, wanted) {
-		return ctrl.Result{}, nil
+		return nil
 	}
-	ctrl.LoggerFrom(ctx).Info("Writing where the webhook of FederatedQuotas is")
-	return ctrl.Result{}, serving.Apply(ctx, r.Client, stored, wanted, fieldOwner)
+	ctrl.LoggerFrom(ctx).Info("Writing where the webhook is that validates FederatedQuotas")
+	return serving.Apply(ctx, r.Client, stored, wanted, fieldOwner)
+}
+
+func (r *Reconciler) mutating(ctx context.Context, key client.ObjectKey) error {
+	stored := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := r.Get(ctx, key, stored); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	webhook := *r.Templates.Mutating.DeepCopy()
+	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL)
+	wanted := []admissionregistrationv1.MutatingWebhook{webhook}
+	if equality.Semantic.DeepEqual(stored.Webhooks, wanted) {
+		return nil
+	}
+	ctrl.LoggerFrom(ctx).Info("Writing where the webhook is that quotes quantities of FederatedQuotas")
+	return serving.ApplyMutating(ctx, r.Client, stored, wanted, fieldOwner)
 }

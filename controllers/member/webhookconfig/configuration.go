@@ -152,7 +152,7 @@ func (r *Reconciler) webhook(resource schema.GroupResource, namespaces []string,
 	webhook.ObjectSelector = &metav1.LabelSelector{}
 	webhook.TimeoutSeconds = timeout(longest)
 	webhook.Rules = rulesFor(r.Template.Rules, resource)
-	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL, Path)
+	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL)
 	return webhook
 }
 
