@@ -43,7 +43,7 @@ type FederatedQuotaSpec struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
-	// +kubebuilder:validation:XValidation:rule="['pods', 'services', 'services.nodeports', 'services.loadbalancers', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'].all(name, !(name in self) || type(self[name]) == int || ['m', 'u', 'n'].exists(part, self[name].endsWith(part)) || !isQuantity(self[name]) || quantity(self[name]).isInteger())",message="counts of objects, such as pods and services, must be whole numbers"
+	// +kubebuilder:validation:XValidation:rule="['pods', 'services', 'services.nodeports', 'services.loadbalancers', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'].all(name, !(name in self) || type(self[name]) == int || !self[name].matches('[.]0*[1-9]+$'))",message="counts of objects, such as pods and services, must be whole numbers"
 	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
 
 	// scopes restrict what is counted, as in a ResourceQuota.

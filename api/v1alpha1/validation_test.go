@@ -149,6 +149,7 @@ removal: {policy: Delete, destroyed: [b]}
 		"a part of a pod":                        {spec: "hard: {pods: '1.5'}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: counts of objects, such as pods and services, must be whole numbers"},
 		"thousandths, which the webhook adds up": {spec: "hard: {pods: 500m, secrets: 1}\nplacement: {clusters: [a]}"},
 		"a whole number in thousands":            {spec: "hard: {pods: 1.5k, secrets: 2000m}\nplacement: {clusters: [a]}"},
+		"a whole number with a point":            {spec: "hard: {pods: '2.0', services: 1.5Gi}\nplacement: {clusters: [a]}"},
 		"a part of a core":                       {spec: "hard: {requests.cpu: '1.5'}\nplacement: {clusters: [a]}"},
 		"scopes that nothing has both of":        {spec: valid + "scopes: [Terminating, NotTerminating]", want: "spec.scopes: Invalid value: nothing matches both Terminating and NotTerminating: use one of them"},
 		"other such scopes":                      {spec: valid + "scopes: [NotBestEffort, BestEffort]", want: "spec.scopes: Invalid value: nothing matches both BestEffort and NotBestEffort: use one of them"},

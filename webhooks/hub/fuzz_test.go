@@ -1,0 +1,57 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// FuzzReview answers reviews of whatever objects, before and after, without a panic: the API server lets a webhook see what the schema
+// has let through, and anybody else who reaches the port may send anything.
+func FuzzReview(f *testing.F) {
+	for _, seed := range []string{
+		`{"spec":{"hard":{"pods":"10","requests.cpu":0.5},"placement":{"clusterSelector":{"matchLabels":{"a":"b"}}}}}`,
+		`{"metadata":{"namespace":"a","name":"b","deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"hard":{"pods":-1,"count/x":1e30}}}`,
+		`{"spec":{"hard":{"pods":9223372036854775807},"distribution":{"rules":[{"min":{"pods":9223372036854775807},"lendable":{"pods":1},"max":{"pods":"-9e99"}},{}]}}}`,
+		`{"spec":{"scopes":["Terminating","NotTerminating"],"scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass","operator":"In"}]}}}`,
+		`{"spec":{"removal":{"destroyed":["east"],"policy":"Delete"}},"status":{"used":{"pods":"5"},"clusters":[{"name":"east","revision":1,"state":"Settled","used":{"pods":"5"}}]}}`,
+		`{"spec":{"hard":null,"distribution":{"rules":null}}}`, `[]`, `{"spec":[]}`, ``, `{"spec":{"hard":{"":{}}}}`,
+	} {
+		f.Add([]byte(seed), []byte(seed))
+		f.Add([]byte(seed), []byte(`{}`))
+	}
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: clusterNamespace, Name: "east", Labels: map[string]string{"a": "b"}}}
+	sibling := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "other"}}
+	sibling.Spec.Placement.Clusters = []quotav1alpha1.ClusterName{"east"}
+	handlers := handlersOf(fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(cluster, sibling).Build())
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		for _, operation := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete} {
+			review := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: operation, Namespace: "a", Object: runtime.RawExtension{Raw: after}, OldObject: runtime.RawExtension{Raw: before},
+			}}
+			for _, handler := range handlers {
+				response := handler.Handle(context.Background(), review)
+				if _, err := json.Marshal(response); err != nil {
+					t.Errorf("an answer cannot be sent: %v", err)
+				}
+			}
+		}
+	})
+}
+
+// handlersOf returns what answers reviews, without what recovers from a panic.
+func handlersOf(reader client.Reader) []admission.Handler {
+	v := &Validator{Reader: reader, ClusterNamespace: clusterNamespace, Serves: func(context.Context, string, schema.GroupResource) (bool, error) { return false, nil }}
+	return []admission.Handler{admission.WithValidator(newScheme(), v).Handler, Quoter{}}
+}
