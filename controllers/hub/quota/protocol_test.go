@@ -54,6 +54,7 @@ func (w *world) wantConditions(want ...string) {
 	if diff := cmp.Diff(want, w.conditions()); diff != "" {
 		w.t.Errorf("conditions (-want +got):\n%s", diff)
 	}
+	w.readAsGitOpsDoes()
 }
 
 func (w *world) wantWritten(want ...string) {
