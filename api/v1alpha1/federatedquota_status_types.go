@@ -25,7 +25,7 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	Settled string `json:"settled,omitempty"`
 
-	// tightest is the resource with the least room, as "name: used/budget".
+	// tightest are the two resources with the least room, as "name: used/budget", the tightest one first.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Tightest string `json:"tightest,omitempty"`

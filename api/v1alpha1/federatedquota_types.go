@@ -14,9 +14,10 @@ import (
 // +kubebuilder:resource:shortName=fq,categories=fedquota
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether every selected cluster enforces its target"
 // +kubebuilder:printcolumn:name="Settled",type=string,JSONPath=`.status.settled`,description="Clusters that enforce their target / clusters selected"
-// +kubebuilder:printcolumn:name="Tightest",type=string,JSONPath=`.status.tightest`,description="The resource with the least room: used/budget"
+// +kubebuilder:printcolumn:name="Tightest",type=string,JSONPath=`.status.tightest`,description="The resources with the least room: used/budget"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.status!="True")].message`,description="Why it is not ready"
 type FederatedQuota struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object metadata.

@@ -1,8 +1,11 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -112,16 +115,24 @@ func (s *scope) fleetOf(fleet *round.Fleet) quotav1alpha1.Fleet {
 	return f
 }
 
-// tightest returns the resource of which the largest part of the budget is used.
+// mostTight is how many resources a column of kubectl has room for.
+const mostTight = 2
+
+// tightest returns the resources of which the largest part of the budget is used, that one first.
 func tightest(budget, used amount.List, formats corev1.ResourceList) string {
-	result, most := "", -1.0
-	for _, name := range budget.Names() {
-		ratio := float64(used[name]) / float64(max(1, budget[name]))
-		if ratio <= most {
-			continue
-		}
+	ratio := func(name corev1.ResourceName) float64 { return float64(used[name]) / float64(max(1, budget[name])) }
+	names := budget.Names()
+	slices.SortStableFunc(names, func(a, b corev1.ResourceName) int { return cmp.Compare(ratio(b), ratio(a)) })
+	var parts []string
+	for _, name := range names[:min(len(names), mostTight)] {
 		u, b := amount.ToQuantity(name, used[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
-		most, result = ratio, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String())
+		parts = append(parts, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String()))
 	}
-	return result
+	if all := strings.Join(parts, ", "); len(all) <= tightestLimit {
+		return all
+	}
+	return parts[0]
 }
+
+// tightestLimit is the most bytes that the schema lets be there. One name and its amounts are always less.
+const tightestLimit = 512
