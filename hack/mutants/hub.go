@@ -126,13 +126,13 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger counts on above the revision of a limit whose share is gone",
-		in:         "orphan", old: "return &ledger.Share{InForce: revision}, nil",
-		new: "return &ledger.Share{}, nil",
+		in:         "Orphan", old: "return &ledger.Share{InForce: revision}",
+		new: "return &ledger.Share{}",
 		pkg: hubTests, test: "TestOrphan/managed",
 	},
 	{
 		protection: "a limit whose share is gone and that counts something else is none of this budget",
-		in:         "orphan", old: "!sameScope(counts, &s.fq.Spec)",
+		in:         "Orphan", old: "!SameScope(counts, &fq.Spec)",
 		new: "counts == nil",
 		pkg: hubTests, test: "TestOrphan/of_other_scopes",
 	},

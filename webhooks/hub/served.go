@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -46,7 +46,7 @@ func ServesOf(members clustercache.ClusterCache, namespace string) Serves {
 }
 
 // unserved warns of names that come into the budget and under which no selected Cluster can count anything.
-func (v *Validator) unserved(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, view *quota.View) admission.Warnings {
+func (v *Validator) unserved(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warnings {
 	if v.Serves == nil || len(view.Selected) == 0 || len(view.Selected) > mostAsked {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 )
 
 // Validator refuses a FederatedQuota that the hub manager would not act upon, in the words that its condition would have.
@@ -99,11 +99,11 @@ func (*surroundings) blind(err error) admission.Warnings {
 
 // problems returns what keeps the hub manager from acting upon a FederatedQuota.
 func (v *Validator) problems(fq *quotav1alpha1.FederatedQuota, around *surroundings) field.ErrorList {
-	problems := quota.Problems(fq, around.clusters, v.AgentNamespace)
+	problems := input.Problems(fq, around.clusters, v.AgentNamespace)
 	if len(problems) > 0 {
 		return problems
 	}
-	if overlap := quota.Overlap(fq, around.clusters, around.siblings); overlap != "" {
+	if overlap := input.Overlap(fq, around.clusters, around.siblings); overlap != "" {
 		return field.ErrorList{field.Forbidden(field.NewPath("spec", "placement"), overlap)}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -28,10 +28,10 @@ const nearPercent = 90
 // warnings says what a user may not expect of a spec that is acted upon. Before is the one that it replaces, nil at creation: what was so
 // before is not told again.
 func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, around *surroundings) admission.Warnings {
-	view := quota.ViewOf(fq, around.clusters)
+	view := input.ViewOf(fq, around.clusters)
 	told := sets.New[string]()
 	if before != nil {
-		old := quota.ViewOf(before, around.clusters)
+		old := input.ViewOf(before, around.clusters)
 		told.Insert(slices.Concat(unknown(old), guaranteed(before, old))...)
 	}
 	return slices.DeleteFunc(slices.Concat(
@@ -41,7 +41,7 @@ func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.Fede
 }
 
 // placement warns of a budget that nobody shares.
-func (v *Validator) placement(fq *quotav1alpha1.FederatedQuota, view *quota.View) admission.Warnings {
+func (v *Validator) placement(fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warnings {
 	if len(view.Selected) > 0 || len(fq.Spec.Placement.Clusters) > 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (v *Validator) placement(fq *quotav1alpha1.FederatedQuota, view *quota.View
 }
 
 // unknown warns of names of Clusters that do not exist.
-func unknown(view *quota.View) admission.Warnings {
+func unknown(view *input.View) admission.Warnings {
 	var warnings admission.Warnings
 	for _, stranger := range view.Strangers {
 		warnings = append(warnings, stranger+": there is no such Cluster now")
@@ -75,7 +75,7 @@ func unstated(before, fq *quotav1alpha1.FederatedQuota) admission.Warnings {
 }
 
 // belowUsage warns of limits that come below what is used, and where that is.
-func belowUsage(before, fq *quotav1alpha1.FederatedQuota, view *quota.View) admission.Warnings {
+func belowUsage(before, fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warnings {
 	var warnings admission.Warnings
 	used := amount.Saturate(fq.Status.Used, amount.Up)
 	for _, name := range used.Names() {
@@ -107,7 +107,7 @@ func usedWhere(fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) strin
 }
 
 // guaranteed warns of guarantees that leave little to move.
-func guaranteed(fq *quotav1alpha1.FederatedQuota, view *quota.View) admission.Warnings {
+func guaranteed(fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warnings {
 	var warnings admission.Warnings
 	if len(view.Selected) < 2 {
 		return nil

@@ -16,6 +16,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -46,7 +47,7 @@ func (t *told) begin(fq *quotav1alpha1.FederatedQuota) {
 		t.ready = ready.Reason
 	}
 	for i := range fq.Status.Clusters {
-		t.limits[string(fq.Status.Clusters[i].Name)] = entryOf(&fq.Status.Clusters[i]).Target
+		t.limits[string(fq.Status.Clusters[i].Name)] = input.Entry(&fq.Status.Clusters[i]).Target
 	}
 }
 

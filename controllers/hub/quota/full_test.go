@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -36,7 +37,7 @@ func TestTooManyNames(t *testing.T) {
 	if diff := cmp.Diff(want, w.message("Stalled")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if granted := w.quota().Status.Clusters[0].Granted; len(granted) != mostNames {
+	if granted := w.quota().Status.Clusters[0].Granted; len(granted) != input.MostNames {
 		t.Errorf("%d names are granted", len(granted))
 	}
 	w.agents["east"].down = false

@@ -12,6 +12,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -22,9 +23,9 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{fq: fq, now: r.Clock.Now(), in: inputOf(fq, around)}
+	s := &scope{fq: fq, now: r.Clock.Now(), in: input.Of(fq, around)}
 	s.round = round.New(s.in)
-	s.members = membersOf(s.round, around.clusters)
+	s.members = membersOf(s.round, around.Clusters)
 	_ = members.ForEach(s.members, func(m *member) error {
 		r.read(ctx, s, m)
 		r.recall(s, m)
@@ -34,7 +35,7 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 }
 
 // lookAround reads what a round has to know beside the FederatedQuota and the members.
-func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*surroundings, error) {
+func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*input.Surroundings, error) {
 	var clusters clusterv1.ClusterList
 	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace)); err != nil {
 		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", r.ClusterNamespace, err)
@@ -46,9 +47,9 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 	standing, destroyed := r.sift(ctx, clusters.Items)
 	// Before any member is read: what comes to be known meanwhile is no part of this round.
 	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), standing)
-	return &surroundings{
-		clusters: standing, destroyed: destroyed, siblings: siblings.Items, holders: found.Holders, expected: found.Expected,
-		agents: r.AgentNamespace, epoch: ledger.Epoch(r.Clock.Now()),
+	return &input.Surroundings{
+		Clusters: standing, Destroyed: destroyed, Siblings: siblings.Items, Holders: found.Holders, Expected: found.Expected,
+		Agents: r.AgentNamespace, Epoch: ledger.Epoch(r.Clock.Now()),
 	}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -73,7 +74,7 @@ func reported(condition, reason, message string) metav1.Condition {
 func (w *world) scope() *scope {
 	w.t.Helper()
 	fq := w.quota()
-	s := &scope{fq: fq, now: w.clock.Now(), in: inputOf(fq, &surroundings{})}
+	s := &scope{fq: fq, now: w.clock.Now(), in: input.Of(fq, &input.Surroundings{})}
 	s.round = round.New(s.in)
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
@@ -183,7 +184,7 @@ func (r *Reconciler) recall(s *scope, m *member) {
 	h := r.historyOf(s, m)
 	m.Past = round.Past{
 		Gave:         h.gaveOf(s.now),
-		DampedFor:    remaining(dampingOf(&s.fq.Spec), h.moved, s.now),
+		DampedFor:    remaining(input.Damping(&s.fq.Spec), h.moved, s.now),
 		ToldFor:      remaining(pace.RetellInterval, h.told, s.now),
 		ConfirmedFor: remaining(pace.ConfirmInterval, h.confirmed, s.now),
 		StalledFor:   remaining(pace.StallInterval, h.stalled, s.now),

@@ -15,8 +15,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -69,7 +69,7 @@ func (r *Reconciler) readShare(parent context.Context, s *scope, m *member, key 
 	}
 	switch {
 	case err == nil:
-		m.share, m.Reading.Share = share, shareOf(share, s.fq)
+		m.share, m.Reading.Share = share, input.Share(share, s.fq)
 		return nil
 	case !apierrors.IsNotFound(err) || members.IsAbsentKind(err):
 		return err
@@ -91,22 +91,13 @@ func (r *Reconciler) readWithout(parent, ctx context.Context, reader client.Read
 	return r.confirmMissing(parent, s, m)
 }
 
-// orphan returns what the ResourceQuota tells that enforced a share of the FederatedQuota, which is gone, or nil if there is none: an
-// agent that lets a share go as it was told releases its ResourceQuota before.
+// orphan returns what is in force in a member although its share is gone, or nil if nothing is.
 func orphan(ctx context.Context, reader client.Reader, s *scope) (*ledger.Share, error) {
 	quota := &corev1.ResourceQuota{}
 	if err := reader.Get(ctx, client.ObjectKeyFromObject(s.fq), quota); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
-	if !nativequota.IsManaged(quota) || !quota.DeletionTimestamp.IsZero() || !sameScope(counts, &s.fq.Spec) {
-		return nil, nil
-	}
-	revision := nativequota.Revision(quota)
-	if s.round.Forged(revision) {
-		revision = 0
-	}
-	return &ledger.Share{InForce: revision}, nil
+	return input.Orphan(quota, s.fq, s.round.Forged), nil
 }
 
 // confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may have written

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 )
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func TestTightest(t *testing.T) {
 	tests := map[string]struct {
@@ -133,7 +136,7 @@ func TestLint(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			fq := quotaOf(`{}`)
+			fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
 			fq.Status = quotav1alpha1.FederatedQuotaStatus{ObservedGeneration: 3, Conditions: tc.conditions}
 			if diff := cmp.Diff(tc.want, lint(fq)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

@@ -1,4 +1,4 @@
-package quota
+package input
 
 import (
 	"maps"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/yaml"
@@ -190,7 +192,7 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(tc.spec)
-			fq.Status.Hard = list("pods", "4")
+			fq.Status.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("4")}
 			clusters := clustersOf("p1", "p2", "t1")
 			selected, _ := placed(fq, clusters)
 			var lines []string
@@ -200,7 +202,7 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 			if diff := cmp.Diff(tc.want, strings.Join(lines, "\n")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			in := inputOf(fq, &surroundings{clusters: clusters, agents: tc.agents})
+			in := Of(fq, &Surroundings{Clusters: clusters, Agents: tc.agents})
 			if halted := in.Halted.Reason == "InvalidSpec"; halted != (tc.want != "") {
 				t.Errorf("halted by %+v", in.Halted)
 			}

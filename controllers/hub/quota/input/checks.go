@@ -1,4 +1,4 @@
-package quota
+package input
 
 import (
 	"fmt"
@@ -17,11 +17,11 @@ import (
 )
 
 // haltedBy returns why the spec of a FederatedQuota cannot be acted on; it is empty if it can.
-func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *surroundings) round.Obstacle {
-	if problems := problemsOf(fq, selected, around.agents); len(problems) > 0 {
+func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *Surroundings) round.Obstacle {
+	if problems := problemsOf(fq, selected, around.Agents); len(problems) > 0 {
 		return round.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: problems.ToAggregate().Error()}
 	}
-	if conflict := conflictOf(fq, selected, around.clusters, around.siblings); conflict != "" {
+	if conflict := conflictOf(fq, selected, around.Clusters, around.Siblings); conflict != "" {
 		return round.Obstacle{Reason: quotav1alpha1.ReasonConflict, Message: conflict}
 	}
 	return round.Obstacle{}
@@ -54,7 +54,7 @@ func destroyed(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.
 	var problems field.ErrorList
 	replaced := func(cluster *clusterv1.Cluster) bool {
 		return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool {
-			return string(c.Name) == cluster.Name && entryOf(&c).ReplacedBy(string(cluster.UID))
+			return string(c.Name) == cluster.Name && Entry(&c).ReplacedBy(string(cluster.UID))
 		})
 	}
 	for i, name := range fq.Spec.Removal.Destroyed {
@@ -94,9 +94,9 @@ func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*clu
 // mostProblems is how many clusters are told to have a min above their max.
 const mostProblems = 5
 
-// mostNames is how many resource names the schema of the status has room for in what is granted to a cluster: those of a
+// MostNames is how many resource names the schema of the status has room for in what is granted to a cluster: those of a
 // budget, and those of the one before.
-const mostNames = 64
+const MostNames = 64
 
 // tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted still.
 func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
@@ -106,10 +106,10 @@ func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
 		for name := range c.Granted {
 			names[name] = 0
 		}
-		if len(names) > mostNames {
+		if len(names) > MostNames {
 			return field.ErrorList{field.Invalid(field.NewPath("spec", "hard"), len(budget), fmt.Sprintf(
 				"cluster %s may still enforce names of earlier budgets: with these it would have %d names, and at most %d have room in status: keep to those of status.hard until it has confirmed",
-				c.Name, len(names), mostNames))}
+				c.Name, len(names), MostNames))}
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1
 
 // overlap says in which of the selected clusters another FederatedQuota covers the same scope; nothing if in none.
 func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster) string {
-	if !sameScope(&other.Spec, &fq.Spec) {
+	if !SameScope(&other.Spec, &fq.Spec) {
 		return ""
 	}
 	theirs, _ := placed(other, clusters)
@@ -184,8 +184,8 @@ func older(a, b *quotav1alpha1.FederatedQuota) bool {
 	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
-// sameScope says whether two specs count the same objects, however they are written.
-func sameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
+// SameScope says whether two specs count the same objects, however they are written.
+func SameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
 	return requirements(a).Equal(requirements(b))
 }
 

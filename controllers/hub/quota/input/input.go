@@ -1,10 +1,13 @@
-package quota
+// Package input turns the objects of a budget into the plain values that a round is decided on. The hub manager decides on them, and
+// kubectl fedquota plan says beforehand what the hub manager would decide.
+package input
 
 import (
 	"maps"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -14,28 +17,29 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// surroundings are what a round knows beside the FederatedQuota itself.
-type surroundings struct {
-	clusters []clusterv1.Cluster
-	// destroyed names further Clusters: those that are said to be destroyed.
-	destroyed sets.Set[string]
-	// siblings are the FederatedQuotas of the namespace.
-	siblings []quotav1alpha1.FederatedQuota
-	// holders are the clusters in which a look has found a share, and expected those that are about to say what they hold.
-	holders, expected sets.Set[string]
-	// agents is the namespace of the agents in members.
-	agents string
-	// epoch is that of the round.
-	epoch int64
+// Surroundings are what a round knows beside the FederatedQuota itself.
+type Surroundings struct {
+	Clusters []clusterv1.Cluster
+	// Destroyed names further Clusters: those that are said to be destroyed.
+	Destroyed sets.Set[string]
+	// Siblings are the FederatedQuotas of the namespace.
+	Siblings []quotav1alpha1.FederatedQuota
+	// Holders are the clusters in which a look has found a share, and Expected those that are about to say what they hold.
+	Holders, Expected sets.Set[string]
+	// Agents is the namespace of the agents in members.
+	Agents string
+	// Epoch is that of the round.
+	Epoch int64
 }
 
-// inputOf returns what a round over a FederatedQuota knows before it reads any member.
-func inputOf(fq *quotav1alpha1.FederatedQuota, around *surroundings) *round.Input {
-	selected, missing := placed(fq, around.clusters)
+// Of returns what a round over a FederatedQuota knows before it reads any member.
+func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *round.Input {
+	selected, missing := placed(fq, around.Clusters)
 	if !fq.DeletionTimestamp.IsZero() {
 		selected = nil
 	}
@@ -44,13 +48,13 @@ func inputOf(fq *quotav1alpha1.FederatedQuota, around *surroundings) *round.Inpu
 	in := &round.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
 		Budget: budgetOf(fq, halted), Formats: spec.Hard,
-		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.epoch,
+		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch,
 		Ready:  wasReady(fq),
 		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
 		Split:     splitOf(spec),
 		Admission: spec.Admission,
-		Strangers: strangers(spec, around.clusters, missing),
-		Expected:  sets.List(around.expected),
+		Strangers: strangers(spec, around.Clusters, missing),
+		Expected:  sets.List(around.Expected),
 	}
 	for _, c := range childrenOf(fq, selected, around) {
 		in.Children = append(in.Children, *c)
@@ -101,8 +105,8 @@ func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) round.Split {
 	return split
 }
 
-// dampingOf returns the least time between two moves of a limit for headroom alone.
-func dampingOf(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
+// Damping returns the least time between two moves of a limit for headroom alone.
+func Damping(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
 	if seconds := spec.Rebalance.DampingSeconds; seconds != nil {
 		return time.Duration(*seconds) * time.Second
 	}
@@ -110,19 +114,19 @@ func dampingOf(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
 }
 
 // childrenOf returns all Clusters, and all that have an entry, by name.
-func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *surroundings) []*round.Child {
-	byName := make(map[string]*round.Child, len(around.clusters))
-	for i := range around.clusters {
-		cluster := &around.clusters[i]
+func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *Surroundings) []*round.Child {
+	byName := make(map[string]*round.Child, len(around.Clusters))
+	for i := range around.Clusters {
+		cluster := &around.Clusters[i]
 		byName[cluster.Name] = &round.Child{
-			Name: cluster.Name, UID: string(cluster.UID), Marker: members.MarkerOf(cluster), Holds: around.holders.Has(cluster.Name),
+			Name: cluster.Name, UID: string(cluster.UID), Marker: members.MarkerOf(cluster), Holds: around.Holders.Has(cluster.Name),
 		}
 	}
 	for name, cluster := range selected {
 		byName[name].Selected, byName[name].Terms = true, terms(&fq.Spec.Distribution, cluster)
 	}
 	for i := range fq.Status.Clusters {
-		entry := entryOf(&fq.Status.Clusters[i])
+		entry := Entry(&fq.Status.Clusters[i])
 		name := string(fq.Status.Clusters[i].Name)
 		if byName[name] == nil {
 			byName[name] = &round.Child{Name: name}
@@ -134,7 +138,7 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1
 			c.Destroyed = true
 		}
 	}
-	for name := range around.destroyed {
+	for name := range around.Destroyed {
 		if c := byName[name]; c != nil {
 			c.Destroyed = true
 		}
@@ -146,23 +150,23 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1
 	return children
 }
 
-// entryOf returns what was stored of a cluster.
-func entryOf(c *quotav1alpha1.ClusterStatus) *round.Entry {
+// Entry returns what was stored of a cluster.
+func Entry(c *quotav1alpha1.ClusterStatus) *round.Entry {
 	return &round.Entry{
 		Entry: ledger.EntryOf(c), UID: c.UID, State: c.State, Reason: c.Reason, Removal: c.Removal,
 		Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
 	}
 }
 
-// shareOf returns what a share says. A share that was told something of removal that no agent understands was told nothing.
-func shareOf(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *round.Share {
+// Share returns what a share says. A share that was told something of removal that no agent understands was told nothing.
+func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *round.Share {
 	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	removal := share.Annotations[quotav1alpha1.RemovalAnnotation]
 	s := &round.Share{
 		Owner:    share.Annotations[quotav1alpha1.ClusterAnnotation],
 		Revision: share.Spec.Revision, Hard: amount.Saturate(share.Spec.Hard, amount.Up),
 		Admission: share.Spec.Admission, Fleet: fleetOf(&share.Spec.Fleet),
-		OtherScope: !sameScope(counts, &fq.Spec),
+		OtherScope: !SameScope(counts, &fq.Spec),
 		Deleting:   !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "",
 		Report:  ledger.ReportOf(share.Status),
 		Behind:  share.Status.ObservedGeneration != share.Generation,
@@ -185,4 +189,18 @@ func fleetOf(fleet *quotav1alpha1.Fleet) round.Fleet {
 		f.Waiting = append(f.Waiting, string(name))
 	}
 	return f
+}
+
+// Orphan returns what the ResourceQuota tells that enforced a share of a FederatedQuota, which is gone, or nil if it enforces none: an
+// agent that lets a share go as it was told releases its ResourceQuota before.
+func Orphan(quota *corev1.ResourceQuota, fq *quotav1alpha1.FederatedQuota, forged func(revision int64) bool) *ledger.Share {
+	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
+	if !nativequota.IsManaged(quota) || !quota.DeletionTimestamp.IsZero() || !SameScope(counts, &fq.Spec) {
+		return nil
+	}
+	revision := nativequota.Revision(quota)
+	if forged(revision) {
+		revision = 0
+	}
+	return &ledger.Share{InForce: revision}
 }
