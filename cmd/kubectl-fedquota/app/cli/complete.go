@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// completionTimeout is how long a shell waits for names.
+const completionTimeout = 3 * time.Second
+
+// CompleteNames completes the first argument with names of budgets.
+func (e *Env) CompleteNames(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
+		objects, err := e.all(ctx, c)
+		var names []string
+		for _, object := range objects {
+			names = append(names, object.GetName())
+		}
+		return names, err
+	})
+}
+
+// CompleteClusters completes a flag with names of the clusters of the budgets.
+func (e *Env) CompleteClusters(command *cobra.Command, flag string) {
+	e.completeFlag(command, flag, func(object client.Object, names sets.Set[string]) {
+		if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok {
+			for _, c := range fq.Status.Clusters {
+				names.Insert(string(c.Name))
+			}
+		}
+	})
+}
+
+// CompleteResources completes a flag with the resource names of the budgets.
+func (e *Env) CompleteResources(command *cobra.Command, flag string) {
+	e.completeFlag(command, flag, func(object client.Object, names sets.Set[string]) {
+		hard := corev1.ResourceList{}
+		switch object := object.(type) {
+		case *quotav1alpha1.FederatedQuota:
+			hard = object.Spec.Hard
+		case *quotav1alpha1.QuotaShare:
+			hard = object.Spec.Hard
+		}
+		for name := range hard {
+			names.Insert(string(name))
+		}
+	})
+}
+
+// completeFlag completes a flag with the names that collect finds in the budgets of the namespace.
+func (e *Env) completeFlag(command *cobra.Command, flag string, collect func(client.Object, sets.Set[string])) {
+	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
+			objects, err := e.all(ctx, c)
+			names := sets.New[string]()
+			for _, object := range objects {
+				collect(object, names)
+			}
+			return sets.List(names), err
+		})
+	}))
+}
+
+// all returns the budgets, or the shares, of the namespace.
+func (e *Env) all(ctx context.Context, c client.Client) ([]client.Object, error) {
+	namespace, err := e.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	held, err := FindAll(ctx, c, namespace, AnyKind)
+	return held.Objects(), err
+}
+
+func (e *Env) completeNamespaces(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
+		var list corev1.NamespaceList
+		err := c.List(ctx, &list)
+		var names []string
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		return names, err
+	})
+}
+
+// complete returns the names that read gives and that begin with the prefix. A shell has no use for errors.
+func (e *Env) complete(command *cobra.Command, prefix string, read func(context.Context, client.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
+	defer cancel()
+	c, err := e.Client()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, err := read(ctx, c)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var matching []string
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) {
+			matching = append(matching, name)
+		}
+	}
+	return matching, cobra.ShellCompDirectiveNoFileComp
+}

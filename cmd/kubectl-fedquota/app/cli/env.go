@@ -1,0 +1,87 @@
+// Package cli holds what the commands share: the way to the API server, names of budgets, errors and exit codes.
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+)
+
+// Env is what commands run in.
+type Env struct {
+	genericiooptions.IOStreams
+
+	// Config are the flags of kubectl: kubeconfig, context, namespace and the like.
+	Config *genericclioptions.ConfigFlags
+	// Clock says what time it is.
+	Clock clock.PassiveClock
+	// Connect returns a client of an API server.
+	Connect func(*rest.Config) (client.WithWatch, error)
+	// Color says whether output is coloured.
+	Color bool
+}
+
+// NewEnv returns the environment of a person at a terminal, or of a script.
+func NewEnv(streams genericiooptions.IOStreams) *Env {
+	return &Env{
+		IOStreams: streams,
+		Config:    genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag(),
+		Clock:     clock.RealClock{},
+		Connect: func(config *rest.Config) (client.WithWatch, error) {
+			return client.NewWithWatch(config, client.Options{Scheme: Scheme()})
+		},
+		Color: text.IsTerminal(streams.Out),
+	}
+}
+
+// AddFlags adds the flags of all commands.
+func (e *Env) AddFlags(root *cobra.Command) {
+	e.Config.AddFlags(root.PersistentFlags())
+	utilruntime.Must(root.RegisterFlagCompletionFunc("namespace", e.completeNamespaces))
+}
+
+// Client returns a client of the API server that the flags name.
+func (e *Env) Client() (client.WithWatch, error) {
+	config, err := e.Config.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	return e.Connect(tuned(config))
+}
+
+// tuned leaves it to the API server who has to wait.
+func tuned(config *rest.Config) *rest.Config {
+	config = rest.AddUserAgent(config, "kubectl-fedquota")
+	config.QPS = -1
+	return config
+}
+
+// Namespace returns the namespace that the flags name, or that of the context.
+func (e *Env) Namespace() (string, error) {
+	namespace, _, err := e.Config.ToRawKubeConfigLoader().Namespace()
+	return namespace, err
+}
+
+// Page returns where a command prints to.
+func (e *Env) Page(out io.Writer) *text.Page { return &text.Page{Out: out, Color: e.Color} }
+
+// Scheme returns the kinds that commands read and write.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(clusterv1.AddToScheme(scheme))
+	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
+	return scheme
+}

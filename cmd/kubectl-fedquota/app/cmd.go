@@ -1,0 +1,63 @@
+// Package app holds the commands of kubectl fedquota, each in its own package.
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/describe"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/list"
+)
+
+const long = `See, explain and plan budgets that span clusters.
+
+On the hub these commands read FederatedQuotas, in a member QuotaShares. They need
+no more rights than you have, and name the right that is missing.
+
+They end with
+  0  the answer is yes, or there is nothing to answer
+  1  something failed
+  2  the answer is no: see the command
+  3  you lack a right`
+
+// Run runs the program with these arguments, and returns its exit code.
+func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
+	return Execute(ctx, cli.NewEnv(streams), args)
+}
+
+// Execute runs the program in an environment, and returns its exit code. What went wrong is on the error stream then.
+func Execute(ctx context.Context, env *cli.Env, args []string) int {
+	root := NewCommand(env)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if text := cli.Explain(err); text != "" {
+		_, _ = fmt.Fprintln(env.ErrOut, "error: "+text)
+	}
+	return cli.CodeOf(err)
+}
+
+// NewCommand returns the root command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:               "kubectl-fedquota",
+		Short:             "See, explain and plan budgets that span clusters",
+		Long:              long,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl fedquota"},
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+	}
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.ErrOut)
+	env.AddFlags(root)
+	root.AddCommand(
+		describe.NewCommand(env),
+		list.NewCommand(env),
+	)
+	return root
+}

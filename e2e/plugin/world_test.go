@@ -1,0 +1,297 @@
+//go:build e2e
+
+package plugin_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/recorded"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+const (
+	hub, east, west = "hub", "east", "west"
+	team            = "team-a"
+	patience        = 2 * time.Minute
+)
+
+var record = flag.String("record", "", "The folder to record states in, for the tests of cmd/kubectl-fedquota.")
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// world is fedquota on a hub and two members.
+type world struct {
+	*testing.T
+	*system.System
+
+	clients map[string]client.Client
+	root    string
+}
+
+func startWorld(t *testing.T) *world {
+	t.Helper()
+	if os.Getenv(fleet.AssetsVariable) == "" {
+		t.Skipf("%s is not set: run make e2e, which builds the control planes", fleet.AssetsVariable)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := system.Options{Root: root, Fleet: fleet.Options{Dir: t.TempDir(), Progress: func(step string) { t.Log(step) }}}
+	for _, name := range []string{east, west} {
+		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}})
+	}
+	s, err := system.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{T: t, System: s, clients: map[string]client.Client{}, root: root}
+	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
+		if w.clients[c.Name], err = system.Client(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (w *world) plane(name string) *fleet.ControlPlane {
+	if name == hub {
+		return w.Hub
+	}
+	return w.Member(name)
+}
+
+// must fails the test on an error.
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// eventually waits for a condition.
+func (w *world) eventually(what string, condition func(ctx context.Context) (bool, error)) {
+	w.Helper()
+	if err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, condition); err != nil {
+		w.Fatalf("waiting for %s: %v\n%s", what, err, w.out(hub, "describe"))
+	}
+}
+
+// run runs a command against an API server, and returns its exit code and what it printed.
+func (w *world) run(server string, args ...string) (code int, out, errOut string) {
+	w.Helper()
+	var o, e bytes.Buffer
+	all := append(args, "--kubeconfig", w.plane(server).Kubeconfig, "-n", team)
+	code = app.Run(w.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e}, all)
+	for line := range strings.Lines(o.String()) {
+		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 120 && !strings.Contains(strings.Join(args, " "), "-o ") {
+			w.Errorf("%v prints a line of %d columns: %s", args, width, line)
+		}
+	}
+	return code, o.String(), e.String()
+}
+
+// out runs a command that has to succeed, and returns what it printed.
+func (w *world) out(server string, args ...string) string {
+	w.Helper()
+	code, out, errOut := w.run(server, args...)
+	if code != 0 {
+		w.Fatalf("kubectl fedquota %v in %s ended with %d: %s%s", args, server, code, out, errOut)
+	}
+	return out
+}
+
+// shows demands that a command succeeds, and prints these pieces in this order.
+func (w *world) shows(server, command string, pieces ...string) {
+	w.Helper()
+	out := w.out(server, strings.Fields(command)...)
+	w.has(command, out, pieces...)
+}
+
+// answers demands an exit code, and pieces in what a command prints, in this order.
+func (w *world) answers(server, command string, want int, pieces ...string) {
+	w.Helper()
+	code, out, errOut := w.run(server, strings.Fields(command)...)
+	if code != want {
+		w.Errorf("kubectl fedquota %s in %s ended with %d, want %d", command, server, code, want)
+	}
+	w.has(command, out+errOut, pieces...)
+}
+
+// has demands pieces of an output in this order, whatever space is between their words.
+func (w *world) has(command, out string, pieces ...string) {
+	w.Helper()
+	rest := strings.Join(strings.Fields(out), " ")
+	for _, piece := range pieces {
+		_, after, found := strings.Cut(rest, piece)
+		if !found {
+			w.Errorf("kubectl fedquota %s does not print %q in its place:\n%s", command, piece, out)
+			return
+		}
+		rest = after
+	}
+}
+
+// state records what the API servers hold now, if that is asked for.
+func (w *world) state(name string) {
+	w.Helper()
+	w.Logf("state %s\n%s", name, w.out(hub, "describe", "--show-events=false"))
+	if *record == "" {
+		return
+	}
+	servers := map[string]*recorded.Server{}
+	for server, c := range w.clients {
+		held := &recorded.Server{At: time.Now().UTC().Truncate(time.Second)}
+		lists := []client.ObjectList{&quotav1alpha1.QuotaShareList{}, &corev1.ResourceQuotaList{}, &appsv1.DeploymentList{}, &appsv1.ReplicaSetList{},
+			&corev1.PodList{}, &corev1.LimitRangeList{}, &corev1.EventList{}}
+		if server == hub {
+			lists = []client.ObjectList{&quotav1alpha1.FederatedQuotaList{}, &corev1.EventList{}, &clusterv1.ClusterList{}}
+			held.Lacks = []string{"QuotaShare.quota.fedquota.io"}
+		} else {
+			held.Lacks = []string{"FederatedQuota.quota.fedquota.io"}
+		}
+		for _, list := range lists {
+			options := []client.ListOption{client.InNamespace(team)}
+			if _, clusters := list.(*clusterv1.ClusterList); clusters {
+				options = nil
+			}
+			if err := c.List(w.Context(), list, options...); err != nil {
+				held = nil // a cluster that is cut off holds what nobody can read
+				break
+			}
+			w.must(apimeta.EachListItem(list, func(object runtime.Object) error { return held.Add(c.Scheme(), object.(client.Object)) }))
+		}
+		if held != nil {
+			servers[server] = held
+		}
+	}
+	w.must(recorded.Write(filepath.Join(*record, name), servers))
+}
+
+// budget returns the FederatedQuota.
+func (w *world) budget(ctx context.Context) (*quotav1alpha1.FederatedQuota, error) {
+	fq := &quotav1alpha1.FederatedQuota{}
+	return fq, w.clients[hub].Get(ctx, client.ObjectKey{Namespace: team, Name: "compute"}, fq)
+}
+
+// change changes the FederatedQuota.
+func (w *world) change(mutate func(*quotav1alpha1.FederatedQuota)) {
+	w.Helper()
+	w.must(wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		fq, err := w.budget(ctx)
+		if err != nil {
+			return false, err
+		}
+		mutate(fq)
+		return w.clients[hub].Update(ctx, fq) == nil, nil
+	}))
+}
+
+// becomes waits until the FederatedQuota is so.
+func (w *world) becomes(what string, condition func(*quotav1alpha1.FederatedQuota) bool) {
+	w.Helper()
+	w.eventually(what, func(ctx context.Context) (bool, error) {
+		fq, err := w.budget(ctx)
+		return err == nil && fq.Status.ObservedGeneration == fq.Generation && condition(fq), err
+	})
+}
+
+// inState says whether a cluster is in a state.
+func inState(name string, state quotav1alpha1.ClusterState) func(*quotav1alpha1.FederatedQuota) bool {
+	return func(fq *quotav1alpha1.FederatedQuota) bool {
+		for _, c := range fq.Status.Clusters {
+			if string(c.Name) == name {
+				return c.State == state
+			}
+		}
+		return false
+	}
+}
+
+func settled(fq *quotav1alpha1.FederatedQuota) bool {
+	return apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady) && fq.Status.Settled == "2/2"
+}
+
+// deployment asks for pods of 1 CPU each.
+func deployment(name string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "none", Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")},
+			}}}},
+		}},
+	}
+}
+
+// scale scales a Deployment.
+func (w *world) scale(server, name string, replicas int32) {
+	w.Helper()
+	patch := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":`+resource.NewQuantity(int64(replicas), resource.DecimalSI).String()+`}}`))
+	w.must(w.clients[server].Patch(w.Context(), deployment(name, 0), patch))
+}
+
+// uses waits until a cluster is known to use so many CPUs.
+func (w *world) uses(name, cpus string) {
+	w.Helper()
+	w.becomes(name+" to use "+cpus, func(fq *quotav1alpha1.FederatedQuota) bool {
+		for _, c := range fq.Status.Clusters {
+			if used := c.Used[corev1.ResourceRequestsCPU]; string(c.Name) == name {
+				return used.Cmp(resource.MustParse(cpus)) == 0
+			}
+		}
+		return false
+	})
+}
+
+// kubectl runs the built plugin as kubectl does.
+func (w *world) kubectl(args ...string) string {
+	w.Helper()
+	kubectl := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
+	command := exec.CommandContext(w.Context(), kubectl, append([]string{"fedquota"}, args...)...)
+	command.Env = append(os.Environ(), "PATH="+filepath.Join(w.root, "bin")+":"+os.Getenv("PATH"), "KUBECONFIG="+w.Hub.Kubeconfig)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		w.Errorf("kubectl fedquota %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func newCluster(name string) *clusterv1.Cluster {
+	return &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
+}
