@@ -82,7 +82,7 @@ func (w *world) draining() {
 			apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionDraining)
 	})
 	w.state("draining")
-	w.shows(hub, "describe compute", "debt 4", "Draining", "Draining since", "→", "Debt since", "More is granted")
+	w.shows(hub, "describe compute", "debt 4", "Draining", "Debt since", "More is granted", "→", "Draining since", "→")
 	w.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("12") })
 	w.scale(west, "batch", 3)
 	w.becomes("the budget to be enforced again", settled)
@@ -145,6 +145,8 @@ func (w *world) notReady() {
 	w.shows(hub, "list --not-ready", "compute False 1/2")
 	w.must(w.clients[west].Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}))
 	w.becomes("west to be back", settled)
+	w.must(w.clients[west].Create(w.Context(), deployment("batch", 2)))
+	w.uses(west, "2")
 }
 
 // cutOff stops the API server of west.
