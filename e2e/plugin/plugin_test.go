@@ -21,6 +21,7 @@ func TestPlugin(t *testing.T) {
 	w.fresh()
 	w.settled()
 	w.full()
+	w.plans()
 	w.draining()
 	w.breakGlass()
 	w.leaving()
@@ -72,6 +73,24 @@ func (w *world) full() {
 	w.state("full")
 	w.shows(hub, "describe compute", "requests.cpu 12 5 12 12 0", "100% used", "west")
 	w.shows(hub, "list", "100% requests.cpu 12/12 pods=5, requests.cpu=5")
+}
+
+// plans has limits come to rest where the plan says, in a fleet that wants more than the budget has.
+func (w *world) plans() {
+	w.answers(hub, "plan -f ../../cmd/kubectl-fedquota/app/testdata/files/cut.yaml --exit-code", 2, "requests.cpu: 12 → 8", "east requests.cpu 9 - 9 → 4")
+	cpu := func(value string) func(*quotav1alpha1.FederatedQuota) {
+		return func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse(value) }
+	}
+	w.predicts("static", func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceStatic
+		fq.Spec.Distribution.Rules = []quotav1alpha1.DistributionRule{{Clusters: []quotav1alpha1.ClusterName{west}, Weight: new(int32(3))}}
+	})
+	w.predicts("auto again", func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Rebalance = quotav1alpha1.Rebalance{}
+		fq.Spec.Distribution = quotav1alpha1.Distribution{}
+	})
+	w.predicts("less", cpu("8"))
+	w.predicts("as before", cpu("12"))
 }
 
 // draining cuts the budget below what is used.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,9 +27,11 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/recorded"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
@@ -294,4 +297,53 @@ func (w *world) kubectl(args ...string) string {
 
 func newCluster(name string) *clusterv1.Cluster {
 	return &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
+}
+
+// predicts asks what a change would do, makes it, and demands that limits come to rest where that says.
+func (w *world) predicts(what string, mutate func(*quotav1alpha1.FederatedQuota)) {
+	w.Helper()
+	fq, err := w.budget(w.Context())
+	w.must(err)
+	mutate(fq)
+	content, err := yaml.Marshal(&quotav1alpha1.FederatedQuota{
+		TypeMeta:   metav1.TypeMeta{APIVersion: quotav1alpha1.GroupVersion.String(), Kind: "FederatedQuota"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"}, Spec: fq.Spec,
+	})
+	w.must(err)
+	file := filepath.Join(w.TempDir(), "wanted.yaml")
+	w.must(os.WriteFile(file, content, 0o600))
+	var planned plan.Document
+	w.must(yaml.Unmarshal([]byte(w.out(hub, "plan", "-f", file, "-o", "json")), &planned))
+	w.change(mutate)
+	differs := ""
+	err = wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		fq, err := w.budget(ctx)
+		if err != nil || fq.Status.ObservedGeneration != fq.Generation {
+			return false, err
+		}
+		differs = difference(fq, &planned)
+		return differs == "", nil
+	})
+	if err != nil {
+		w.Errorf("%s: the plan is wrong: %s\n%s\n%s", what, differs, w.out(hub, "plan", "-f", file, "--all"), w.out(hub, "describe"))
+	}
+}
+
+// difference says where the ledger is another one than was planned.
+func difference(fq *quotav1alpha1.FederatedQuota, planned *plan.Document) string {
+	for _, limit := range planned.Limits {
+		target := resource.Quantity{}
+		for _, c := range fq.Status.Clusters {
+			if string(c.Name) == limit.Cluster {
+				target = c.Granted[limit.Resource]
+				if c.Target != nil {
+					target = c.Target[limit.Resource]
+				}
+			}
+		}
+		if target.Cmp(limit.Planned) != 0 {
+			return fmt.Sprintf("%s %s is %s, planned was %s", limit.Cluster, limit.Resource, target.String(), limit.Planned.String())
+		}
+	}
+	return ""
 }

@@ -14,6 +14,15 @@ import (
 // Decide takes what the children say into the ledger, and takes the decisions of the round: it charges all that was learned first,
 // and steers last.
 func (r *Round) Decide() *Decision {
+	r.hear()
+	if !r.in.halted() {
+		r.steer()
+	}
+	return r.decision()
+}
+
+// hear takes what the children say into the ledger.
+func (r *Round) hear() {
 	for _, c := range r.children {
 		r.identify(c)
 	}
@@ -32,10 +41,6 @@ func (r *Round) Decide() *Decision {
 		_, known := r.entry(c)
 		return !known && !c.Selected
 	})
-	if !r.in.halted() {
-		r.steer()
-	}
-	return r.decision()
 }
 
 // steer ends the entries of children that are gone, and moves limits.

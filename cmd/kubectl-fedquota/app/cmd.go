@@ -11,6 +11,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/describe"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/list"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
 )
 
 const long = `See, explain and plan budgets that span clusters.
@@ -58,6 +59,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	root.AddCommand(
 		describe.NewCommand(env),
 		list.NewCommand(env),
+		plan.NewCommand(env),
 	)
 	return root
 }

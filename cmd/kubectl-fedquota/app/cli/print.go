@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -9,6 +11,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 )
 
 // PrintFlags returns the flags of a command that lists: -o json, yaml, name and the like, and wide.
@@ -20,7 +23,30 @@ func PrintFlags() *genericclioptions.PrintFlags {
 func CompleteOutput(command *cobra.Command) {
 	flag := command.Flags().Lookup("output")
 	flag.Usage = "Output format: wide, json, yaml, name, go-template, jsonpath and the like."
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"wide", "json", "yaml", "name"}, cobra.ShellCompDirectiveNoFileComp)))
+	CompleteWords(command, "output", "wide", "json", "yaml", "name")
+}
+
+// CompleteWords completes a flag with fixed words.
+func CompleteWords(command *cobra.Command, flag string, words ...string) {
+	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// Encode prints a value as JSON or YAML.
+func Encode(out io.Writer, format string, value any) error {
+	switch format {
+	case "json":
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "    ")
+		return encoder.Encode(value)
+	case "yaml":
+		content, err := yaml.Marshal(value)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(append([]byte("---\n"), content...))
+		return err
+	}
+	return errors.New("must be json or yaml")
 }
 
 // IsTable says whether people are to read the output.

@@ -48,7 +48,9 @@ func (t *Table) Row(cells ...string) {
 func (t *Table) Cells(cells ...Cell) { t.rows = append(t.rows, row{cells: cells}) }
 
 // Note adds words below the last line.
-func (t *Table) Note(style Style, words string) { t.rows = append(t.rows, row{note: words, style: style}) }
+func (t *Table) Note(style Style, words string) {
+	t.rows = append(t.rows, row{note: words, style: style})
+}
 
 // Len returns how many lines there are.
 func (t *Table) Len() int { return len(t.rows) }

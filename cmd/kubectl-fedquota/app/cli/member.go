@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/cluster-api/util/secret"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// MemberTimeout is how long a member may take to be read.
+const MemberTimeout = 5 * time.Second
+
+// Member returns a client of a member, by the kubeconfig that the hub has of its Cluster.
+func (e *Env) Member(ctx context.Context, hub client.Client, cluster client.ObjectKey) (client.WithWatch, error) {
+	way := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
+	if err := hub.Get(ctx, key, way); err != nil {
+		return nil, fmt.Errorf("reading the way to cluster %s: %w", cluster.Name, err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(way.Data[secret.KubeconfigDataName])
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", key, err)
+	}
+	config.Timeout = MemberTimeout
+	return e.Connect(tuned(config))
+}

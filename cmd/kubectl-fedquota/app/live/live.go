@@ -1,0 +1,153 @@
+// Package live reads what a round of the hub manager is decided on, with the rights of who asks.
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// Options say where things are.
+type Options struct {
+	// ClusterNamespace is where the Clusters are, and AgentNamespace where agents run in members.
+	ClusterNamespace, AgentNamespace string
+}
+
+// Bind adds the flags.
+func (o *Options) Bind(flags *pflag.FlagSet) {
+	flags.StringVar(&o.ClusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets, on the hub.")
+	flags.StringVar(&o.AgentNamespace, "agent-namespace", "fedquota-system", "Namespace of the agents in members.")
+}
+
+// Fleet is a budget with all that a round over it knows.
+type Fleet struct {
+	// Stored is the budget as the hub has it, nil if it has none yet.
+	Stored *quotav1alpha1.FederatedQuota
+	// Clusters are those of the hub, and Members what was read in each, by name.
+	Clusters []clusterv1.Cluster
+	Members  map[string]*Member
+	// Hints say what could not be read, and what is taken instead.
+	Hints []string
+
+	options  Options
+	siblings []quotav1alpha1.FederatedQuota
+}
+
+// Member is what was read in a member.
+type Member struct {
+	// Share is nil if there is none, and Quota the ResourceQuota of the name, if there is one.
+	Share *quotav1alpha1.QuotaShare
+	Quota *corev1.ResourceQuota
+	// Err says why it could not be read.
+	Err error
+	// Client reads the member, nil if there is no way to it.
+	Client client.WithWatch
+}
+
+// Read reads the hub and all members that may matter to a budget. stored is nil for a budget that does not exist yet.
+func Read(ctx context.Context, env *cli.Env, hub client.Client, key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options) (*Fleet, error) {
+	f := &Fleet{Stored: stored, Members: map[string]*Member{}, options: options}
+	var clusters clusterv1.ClusterList
+	if err := hub.List(ctx, &clusters, client.InNamespace(options.ClusterNamespace)); err != nil {
+		return nil, fmt.Errorf("listing the Clusters in namespace %s: %w", options.ClusterNamespace, err)
+	}
+	var siblings quotav1alpha1.FederatedQuotaList
+	if err := hub.List(ctx, &siblings, client.InNamespace(key.Namespace)); err != nil {
+		return nil, fmt.Errorf("listing the FederatedQuotas in namespace %s: %w", key.Namespace, err)
+	}
+	f.Clusters, f.siblings = clusters.Items, siblings.Items
+	f.readMembers(ctx, env, hub, key)
+	return f, nil
+}
+
+// readMembers reads all Clusters at once.
+func (f *Fleet) readMembers(ctx context.Context, env *cli.Env, hub client.Client, key client.ObjectKey) {
+	for i := range f.Clusters {
+		f.Members[f.Clusters[i].Name] = &Member{}
+	}
+	_ = members.ForEach(f.Clusters, func(cluster clusterv1.Cluster) error {
+		m := f.Members[cluster.Name]
+		m.Client, m.Err = env.Member(ctx, hub, client.ObjectKeyFromObject(&cluster))
+		if m.Err == nil {
+			m.Err = m.read(ctx, key)
+		}
+		return nil
+	})
+	forbidden := slices.ContainsFunc(f.Clusters, func(c clusterv1.Cluster) bool { return apierrors.IsForbidden(f.Members[c.Name].Err) })
+	if forbidden {
+		f.Hints = append(f.Hints, fmt.Sprintf("Members were not asked, which needs the right to get secrets in namespace %s. "+
+			"This goes by what the hub has stored of them last.", f.options.ClusterNamespace))
+	}
+}
+
+// read reads the share, and the ResourceQuota of its name.
+func (m *Member) read(ctx context.Context, key client.ObjectKey) error {
+	ctx, cancel := context.WithTimeout(ctx, cli.MemberTimeout)
+	defer cancel()
+	share, quota := &quotav1alpha1.QuotaShare{}, &corev1.ResourceQuota{}
+	err := m.Client.Get(ctx, key, share)
+	switch {
+	case err == nil:
+		m.Share = share
+	case !apierrors.IsNotFound(err) && !members.IsAbsentKind(err):
+		return err
+	}
+	if err := m.Client.Get(ctx, key, quota); err == nil {
+		m.Quota = quota
+	} else if !apierrors.IsNotFound(err) && m.Share == nil {
+		return err
+	}
+	return nil
+}
+
+// Input returns what a round over a budget knows, its members read. The budget is the stored one, or one that is to take its place.
+func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *round.Input {
+	standing, destroyed := f.sift()
+	in := input.Of(fq, &input.Surroundings{
+		Clusters: standing, Destroyed: destroyed, Siblings: f.siblings, Holders: f.holders(), Expected: sets.New[string](),
+		Agents: f.options.AgentNamespace, Newborn: fq.Status.Revision == 0,
+	})
+	for i := range in.Children {
+		c := &in.Children[i]
+		c.Reading = f.reading(fq, c)
+	}
+	return in
+}
+
+// sift returns the Clusters without those that are said to be destroyed, which only counts of those that nobody reaches.
+func (f *Fleet) sift() (standing []clusterv1.Cluster, destroyed sets.Set[string]) {
+	destroyed = sets.New[string]()
+	for _, c := range f.Clusters {
+		if strings.TrimSpace(c.Annotations[quotav1alpha1.DestroyedAnnotation]) != "" && f.Members[c.Name].Err != nil {
+			destroyed.Insert(c.Name)
+			continue
+		}
+		standing = append(standing, c)
+	}
+	return standing, destroyed
+}
+
+// holders are the clusters that have a share of the budget.
+func (f *Fleet) holders() sets.Set[string] {
+	holders := sets.New[string]()
+	for name, m := range f.Members {
+		if m.Share != nil {
+			holders.Insert(name)
+		}
+	}
+	return holders
+}

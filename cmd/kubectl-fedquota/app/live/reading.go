@@ -1,0 +1,90 @@
+package live
+
+import (
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// reading returns what reading a child gives.
+func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *round.Child) round.Reading {
+	m := f.Members[c.Name]
+	switch {
+	case m == nil:
+		return round.Reading{Failure: "there is no such Cluster"}
+	case apierrors.IsForbidden(m.Err):
+		return stored(c, statusOf(fq, c.Name))
+	case m.Err != nil:
+		return round.Reading{Failure: m.Err.Error()}
+	}
+	reading := round.Reading{HeldBack: heldBack(statusOf(fq, c.Name))}
+	switch {
+	case m.Share != nil:
+		reading.Share = input.Share(m.Share, fq)
+	case m.Quota != nil:
+		reading.Orphan = input.Orphan(m.Quota, fq, func(revision int64) bool { return revision > max(ledger.MostRevision, fq.Status.Revision) })
+	}
+	return reading
+}
+
+// statusOf returns what is stored of a cluster, nil if nothing is.
+func statusOf(fq *quotav1alpha1.FederatedQuota, name string) *quotav1alpha1.ClusterStatus {
+	for i := range fq.Status.Clusters {
+		if string(fq.Status.Clusters[i].Name) == name {
+			return &fq.Status.Clusters[i]
+		}
+	}
+	return nil
+}
+
+// outcomes are the reasons for which the hub manager itself has found that a cluster could not take its share.
+var outcomes = map[string]bool{
+	quotav1alpha1.ReasonNamespaceMissing: true, quotav1alpha1.ReasonNamespaceTerminating: true, quotav1alpha1.ReasonRefused: true,
+	quotav1alpha1.ReasonNotAnswered: true, quotav1alpha1.ReasonDeliveryFailed: true,
+}
+
+// heldBack returns why a cluster could not take its share when the hub manager tried last.
+func heldBack(c *quotav1alpha1.ClusterStatus) round.Obstacle {
+	if c == nil || !outcomes[c.Reason] {
+		return round.Obstacle{}
+	}
+	return round.Obstacle{Reason: c.Reason, Message: c.Message}
+}
+
+// ofStates are the conditions that put a cluster into a state.
+var ofStates = map[quotav1alpha1.ClusterState]string{
+	quotav1alpha1.ClusterStuck:      quotav1alpha1.ConditionStuckQuotaController,
+	quotav1alpha1.ClusterBreakGlass: quotav1alpha1.ConditionBreakGlass,
+}
+
+// stored returns what reading a child would have given when the ledger was stored, as far as that tells.
+func stored(c *round.Child, status *quotav1alpha1.ClusterStatus) round.Reading {
+	switch {
+	case c.Entry == nil:
+		return round.Reading{}
+	case c.Entry.Revision == 0, c.Entry.State == quotav1alpha1.ClusterUnreachable:
+		return round.Reading{Failure: status.Message}
+	}
+	share := &round.Share{
+		Owner: c.Entry.UID, Revision: c.Entry.Revision, Hard: c.Entry.Target, Removal: c.Entry.Removal,
+		Report: ledger.Report{Revision: c.Entry.Revision, Hard: c.Entry.Granted, Used: c.Entry.Used},
+		Demand: c.Entry.Demand,
+	}
+	if condition, ok := ofStates[c.Entry.State]; ok {
+		share.Conditions = []metav1.Condition{{Type: condition, Status: metav1.ConditionTrue, Message: status.Message}}
+	}
+	switch {
+	case status.State != quotav1alpha1.ClusterNotReady, outcomes[status.Reason]:
+	case status.Reason == quotav1alpha1.ReasonAgentAbsent:
+		share.Behind = true
+	default:
+		share.Conditions = []metav1.Condition{{
+			Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: status.Reason, Message: status.Message,
+		}}
+	}
+	return round.Reading{Share: share, HeldBack: heldBack(status)}
+}

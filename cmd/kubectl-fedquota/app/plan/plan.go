@@ -1,0 +1,171 @@
+// Package plan says what applying a FederatedQuota would change, before anybody applies it.
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/forecast"
+)
+
+const (
+	long = `Say what applying a FederatedQuota would change: whose limit goes up or down, what is
+kept from going down by what is in use, and what debt stays. Run it on the hub.
+
+It reads the ledger and asks every cluster, and has the hub manager's own code decide on
+that. It shows where limits come to rest if usage and demand stay as they are. Nothing is
+written: the API server is asked with a dry run whether it would take the object.
+
+With --exit-code it ends with 2 if a limit would change, and with 0 if none would.`
+
+	example = `  # What a new version of a budget would do
+  kubectl fedquota plan -f budget.yaml
+
+  # In CI: fail if limits would move
+  kubectl fedquota plan -f budget.yaml --exit-code`
+)
+
+// Options says what to plan.
+type Options struct {
+	env      *cli.Env
+	live     live.Options
+	file     string
+	output   string
+	exitCode bool
+	all      bool
+}
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	o := &Options{env: env}
+	command := &cobra.Command{
+		Use:     "plan -f FILE",
+		Short:   "Say what applying a FederatedQuota would change",
+		Long:    long,
+		Example: example,
+		Args:    cobra.NoArgs,
+		RunE:    func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
+	}
+	flags := command.Flags()
+	flags.StringVarP(&o.file, "filename", "f", "", "File with FederatedQuotas, or - for standard input.")
+	flags.BoolVar(&o.exitCode, "exit-code", false, "End with 2 if a limit would change.")
+	flags.BoolVar(&o.all, "all", false, "Show the limits that stay, too.")
+	flags.StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
+	cli.CompleteWords(command, "output", "json", "yaml")
+	o.live.Bind(flags)
+	_ = command.MarkFlagRequired("filename")
+	return command
+}
+
+func (o *Options) run(ctx context.Context) error {
+	wanted, err := o.env.ReadQuotas(o.file)
+	if err != nil {
+		return err
+	}
+	hub, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	changes := false
+	page := o.env.Page(o.env.Out)
+	for i := range wanted {
+		if i > 0 && o.output == "" {
+			page.Printf("\n")
+		}
+		p, err := o.plan(ctx, hub, &wanted[i])
+		if err != nil {
+			return fmt.Errorf("FederatedQuota %s/%s: %w", wanted[i].Namespace, wanted[i].Name, err)
+		}
+		if o.output == "" {
+			p.print(page, o.all)
+		} else if err := o.encode(p); err != nil {
+			return err
+		}
+		changes = changes || p.changes()
+	}
+	if err := page.Err(); err != nil {
+		return err
+	}
+	if changes && o.exitCode {
+		return cli.No
+	}
+	return nil
+}
+
+// plan says what becomes of one budget.
+func (o *Options) plan(ctx context.Context, hub client.Client, wanted *quotav1alpha1.FederatedQuota) (*plan, error) {
+	key := client.ObjectKeyFromObject(wanted)
+	stored := &quotav1alpha1.FederatedQuota{}
+	if err := hub.Get(ctx, key, stored); apierrors.IsNotFound(err) {
+		stored = nil
+	} else if err != nil {
+		return nil, cli.Served(err)
+	}
+	hint, err := dryRun(ctx, hub, wanted, stored)
+	if err != nil {
+		return nil, err
+	}
+	fleet, err := live.Read(ctx, o.env, hub, key, stored, o.live)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{stored: stored, wanted: merged(wanted, stored), hints: fleet.Hints}
+	if hint != "" {
+		p.hints = append(p.hints, hint)
+	}
+	in := fleet.Input(p.wanted)
+	p.used = used(fleet, p)
+	p.halted = in.Halted
+	outcome, err := forecast.Play(*in, p.used)
+	p.decision, p.drained = outcome.Rest, outcome.Drained
+	return p, err
+}
+
+// merged is the stored object with the wanted spec.
+func merged(wanted, stored *quotav1alpha1.FederatedQuota) *quotav1alpha1.FederatedQuota {
+	if stored == nil {
+		return wanted
+	}
+	fq := stored.DeepCopy()
+	fq.Spec = wanted.Spec
+	fq.Generation++ // another spec, of which nothing was decided yet
+	return fq
+}
+
+// dryRun asks the API server whether it would take the object. Who may not write it gets a hint instead.
+func dryRun(ctx context.Context, hub client.Client, wanted, stored *quotav1alpha1.FederatedQuota) (hint string, err error) {
+	if stored == nil {
+		err = hub.Create(ctx, wanted.DeepCopy(), client.DryRunAll)
+	} else {
+		object := stored.DeepCopy()
+		object.Spec = wanted.Spec
+		err = hub.Update(ctx, object, client.DryRunAll)
+	}
+	if apierrors.IsForbidden(err) && cli.MissingRight(err) != "" {
+		return "The API server was not asked whether it would take this object: you lack the right to " + cli.MissingRight(err), nil
+	}
+	return "", err
+}
+
+// used returns what clusters use that have no share yet and a ResourceQuota that counts, by name.
+func used(fleet *live.Fleet, p *plan) map[string]amount.List {
+	byName := map[string]amount.List{}
+	for name, m := range fleet.Members {
+		switch {
+		case m.Share != nil || m.Err != nil:
+		case m.Quota != nil:
+			byName[name] = amount.Saturate(m.Quota.Status.Used, amount.Up)
+		default:
+			p.uncounted = append(p.uncounted, name)
+		}
+	}
+	return byName
+}

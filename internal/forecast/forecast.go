@@ -1,0 +1,230 @@
+// Package forecast says what becomes of a budget: it plays rounds until nothing moves any more. What decides is internal/round, as
+// the hub manager runs it. What is supposed is the rest: that members which can act do so at once, and that usage and demand stay as
+// they are.
+package forecast
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// mostRounds is more than any budget needs to come to rest: a raise takes three, and what moves moves together.
+const mostRounds = 200
+
+// ErrRestless is that limits do not come to rest.
+var ErrRestless = errors.New("limits do not come to rest")
+
+// Outcome is what becomes of a budget.
+type Outcome struct {
+	// Rest is the last decision, of which nothing moves any more while usage stays as it is.
+	Rest *round.Decision
+	// Drained is the last decision once usage above a target has ended; it is Rest if there is none.
+	Drained *round.Decision
+}
+
+// player plays the rounds of one budget.
+type player struct {
+	in       round.Input
+	readings map[string]round.Reading
+	// used is what children use that have no share yet.
+	used map[string]amount.List
+}
+
+// Play plays rounds over a budget of which every child was read. A child without a share uses what used says of it.
+func Play(in round.Input, used map[string]amount.List) (Outcome, error) {
+	p := &player{in: in, readings: make(map[string]round.Reading, len(in.Children)), used: used}
+	p.in.Children = slices.Clone(in.Children)
+	for _, c := range in.Children {
+		p.readings[c.Name] = c.Reading
+	}
+	rest, err := p.rest()
+	if err != nil {
+		return Outcome{}, err
+	}
+	outcome := Outcome{Rest: rest, Drained: rest}
+	for p.drain(outcome.Drained) && err == nil {
+		outcome.Drained, err = p.rest()
+	}
+	return outcome, err
+}
+
+// rest plays until nothing moves.
+func (p *player) rest() (*round.Decision, error) {
+	patient := true
+	for range mostRounds {
+		r := round.New(&p.in)
+		for _, c := range r.Children() {
+			c.Reading = p.readings[c.Name]
+		}
+		d := r.Decide()
+		if atRest(d) {
+			if !patient {
+				return d, nil
+			}
+			patient = false
+			giveUp(&p.in)
+		}
+		store(&p.in, d)
+		for i := range d.Verdicts {
+			v := &d.Verdicts[i]
+			p.readings[v.Name] = obeyed(p.readings[v.Name], d, v, p.used[v.Name], p.in.Formats)
+		}
+	}
+	return nil, ErrRestless
+}
+
+// drain ends what is used above targets in children that follow, and says whether there was any.
+func (p *player) drain(d *round.Decision) bool {
+	drained := false
+	for _, v := range d.Verdicts {
+		entry, _ := d.Ledger.Entry(v.Name)
+		reading := p.readings[v.Name]
+		if reading.Failure != "" || reading.Share == nil || !able(reading.Share) || entry.Unknown() {
+			continue
+		}
+		share := *reading.Share
+		share.Report.Used = maps.Clone(share.Report.Used)
+		for name, used := range share.Report.Used {
+			if target, budgeted := entry.Target[name]; budgeted && used > target {
+				share.Report.Used[name], drained = target, true
+			}
+		}
+		share.Report = enforced(&share)
+		reading.Share = &share
+		p.readings[v.Name] = reading
+	}
+	return drained
+}
+
+// atRest says whether a round has nothing to write.
+func atRest(d *round.Decision) bool {
+	for _, v := range d.Verdicts {
+		switch v.Order {
+		case round.OrderNone, round.OrderWait, round.OrderKeep:
+		default:
+			return false
+		}
+		if v.Decided && !v.Confirms {
+			return false
+		}
+	}
+	return true
+}
+
+// giveUp ends that raises wait for what members use which do not say it: the hub manager does so after some seconds.
+func giveUp(in *round.Input) {
+	for i := range in.Children {
+		past := &in.Children[i].Past
+		past.UnheardFor = map[corev1.ResourceName]time.Duration{}
+		for name := range in.Budget {
+			past.UnheardFor[name] = time.Hour
+		}
+	}
+}
+
+// store makes the decision of a round what the next one finds.
+func store(in *round.Input, d *round.Decision) {
+	in.Revision, in.SpecRevision, in.Newborn = d.Ledger.Revision(), d.SpecRevision, false
+	in.Ready = apimeta.IsStatusConditionTrue(d.Conditions(), quotav1alpha1.ConditionReady)
+	verdicts := make(map[string]*round.Verdict, len(d.Verdicts))
+	for i := range d.Verdicts {
+		verdicts[d.Verdicts[i].Name] = &d.Verdicts[i]
+	}
+	for i := range in.Children {
+		c := &in.Children[i]
+		v := verdicts[c.Name]
+		entry, known := d.Ledger.Entry(c.Name)
+		if v == nil || !known {
+			c.Entry = nil
+			continue
+		}
+		c.Entry = &round.Entry{Entry: entry, UID: v.UID, State: v.State, Reason: v.Why.Reason, Removal: v.Removal}
+		if v.Confirms {
+			c.Past.ConfirmedFor = time.Hour // it has been asked: nothing there changes by being asked again
+		}
+	}
+}
+
+// obeyed returns what is read of a child that has done as it was told, if it can.
+func obeyed(reading round.Reading, d *round.Decision, v *round.Verdict, used amount.List, formats corev1.ResourceList) round.Reading {
+	if reading.Failure != "" || reading.HeldBack != (round.Obstacle{}) {
+		return reading
+	}
+	switch v.Order {
+	case round.OrderCreate:
+		reading.Share = &round.Share{Report: ledger.Report{Used: used}}
+		tell(reading.Share, d, v, formats)
+	case round.OrderUpdate:
+		share := *reading.Share
+		tell(&share, d, v, formats)
+		reading.Share = &share
+	case round.OrderTellRemoval:
+		share := *reading.Share
+		share.Removal, share.ToldRemoval = quotav1alpha1.RemovalRetain, true
+		reading.Share = &share
+	case round.OrderRemove:
+		if able(reading.Share) {
+			reading.Share, reading.Orphan = nil, nil
+		}
+	}
+	return reading
+}
+
+// tell writes a share, which the agent enforces if it can.
+func tell(share *round.Share, d *round.Decision, v *round.Verdict, formats corev1.ResourceList) {
+	revision, hard := d.Ledger.Share(v.Name, formats)
+	share.Owner, share.Revision, share.Hard = v.UID, revision, amount.Saturate(hard, amount.Up)
+	share.Admission, share.Fleet, share.Pinging, share.ToldRemoval, share.Removal = v.Admission, d.Fleet, false, false, ""
+	if able(share) && v.Why.Reason != quotav1alpha1.ReasonAgentAbsent {
+		share.Report, share.Behind = enforced(share), false
+	}
+}
+
+// enforced returns the report of an agent that enforces a share: a limit follows usage down, and usage above the limit raises none.
+func enforced(share *round.Share) ledger.Report {
+	report := ledger.Report{Revision: share.Revision, Hard: amount.List{}, Used: maps.Clone(share.Report.Used)}
+	if report.Used == nil {
+		report.Used = amount.List{}
+	}
+	for name, limit := range share.Hard {
+		used := report.Used[name]
+		if present, limited := share.Report.Hard[name]; limited {
+			used = min(used, present)
+		} else {
+			used = 0
+		}
+		report.Hard[name] = max(limit, used)
+		report.Used[name] += 0 // a name that came is counted
+	}
+	for name := range report.Used {
+		if _, limited := report.Hard[name]; !limited {
+			delete(report.Used, name)
+		}
+	}
+	return report
+}
+
+// inTheWay are the conditions under which an agent changes nothing.
+var inTheWay = []string{quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ConditionUnguarded}
+
+// able says whether an agent can do as it is told, as far as it says.
+func able(share *round.Share) bool {
+	for _, condition := range inTheWay {
+		if apimeta.IsStatusConditionTrue(share.Conditions, condition) {
+			return false
+		}
+	}
+	enforced := apimeta.FindStatusCondition(share.Conditions, quotav1alpha1.ConditionEnforced)
+	return enforced == nil || enforced.Status == metav1.ConditionTrue || enforced.Reason == quotav1alpha1.ReasonPending
+}
