@@ -79,7 +79,9 @@ func (w *world) full() {
 func (w *world) plans() {
 	w.answers(hub, "plan -f ../../cmd/kubectl-fedquota/app/testdata/files/cut.yaml --exit-code", 2, "requests.cpu: 12 → 8", "east requests.cpu 9 - 9 → 4")
 	cpu := func(value string) func(*quotav1alpha1.FederatedQuota) {
-		return func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse(value) }
+		return func(fq *quotav1alpha1.FederatedQuota) {
+			fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse(value)
+		}
 	}
 	w.predicts("static", func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceStatic
@@ -95,14 +97,18 @@ func (w *world) plans() {
 
 // draining cuts the budget below what is used.
 func (w *world) draining() {
-	w.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("8") })
+	w.change(func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("8")
+	})
 	w.becomes("debt", func(fq *quotav1alpha1.FederatedQuota) bool {
 		return apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionDebt) &&
 			apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionDraining)
 	})
 	w.state("draining")
 	w.shows(hub, "describe compute", "debt 4", "Draining", "Debt since", "More is granted", "→", "Draining since", "→")
-	w.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("12") })
+	w.change(func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("12")
+	})
 	w.scale(west, "batch", 3)
 	w.becomes("the budget to be enforced again", settled)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/describe"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/explain"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/list"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
 )
@@ -58,6 +59,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	env.AddFlags(root)
 	root.AddCommand(
 		describe.NewCommand(env),
+		explain.NewCommand(env),
 		list.NewCommand(env),
 		plan.NewCommand(env),
 	)

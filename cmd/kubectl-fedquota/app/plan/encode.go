@@ -45,7 +45,9 @@ func (o *Options) encode(p *plan) error {
 		Conditions: p.decision.Conditions(), Limits: []Limit{}, Hints: p.hints,
 	}
 	for _, l := range p.lines() {
-		quantity := func(value int64) resource.Quantity { return amount.ToQuantity(l.name, value, p.wanted.Spec.Hard[l.name].Format) }
+		quantity := func(value int64) resource.Quantity {
+			return amount.ToQuantity(l.name, value, p.wanted.Spec.Hard[l.name].Format)
+		}
 		document.Limits = append(document.Limits, Limit{
 			Cluster: l.cluster, Resource: l.name, Used: quantity(l.used), Demand: quantity(l.demand),
 			Before: quantity(l.before), Planned: quantity(l.after), Finally: quantity(l.finally), Note: l.note,

@@ -1,0 +1,123 @@
+// Package explain says why each limit of a budget is what it is.
+package explain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+const (
+	long = `Say why each limit of a budget is what it is: what the cluster needs, what it lends or
+borrows, and what the next change waits for. Run it on the hub.
+
+It reads the ledger and asks every cluster, and has the hub manager's own code say why. It
+asks members by their kubeconfig Secrets; who may not read these gets an answer by what
+the hub has stored last.`
+
+	example = `  # Why all limits are what they are
+  kubectl fedquota explain compute -n team-a
+
+  # Why one cluster has no more CPUs
+  kubectl fedquota explain compute -n team-a --cluster west --resource requests.cpu`
+)
+
+// Options says what to explain.
+type Options struct {
+	env      *cli.Env
+	live     live.Options
+	cluster  string
+	resource string
+}
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	o := &Options{env: env}
+	command := &cobra.Command{
+		Use:               "explain NAME",
+		Short:             "Say why each limit is what it is",
+		Long:              long,
+		Example:           example,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: env.CompleteNames,
+		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
+	}
+	flags := command.Flags()
+	flags.StringVar(&o.cluster, "cluster", "", "Explain the limits of this cluster alone.")
+	flags.StringVar(&o.resource, "resource", "", "Explain the limits of this resource name alone, such as requests.cpu.")
+	o.live.Bind(flags)
+	env.CompleteClusters(command, "cluster")
+	env.CompleteResources(command, "resource")
+	return command
+}
+
+func (o *Options) run(ctx context.Context, arg string) error {
+	hub, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	namespace, err := o.env.Namespace()
+	if err != nil {
+		return err
+	}
+	fq, err := find(ctx, hub, namespace, arg)
+	if err != nil {
+		return err
+	}
+	if err := o.check(fq); err != nil {
+		return err
+	}
+	fleet, err := live.Read(ctx, o.env, hub, client.ObjectKeyFromObject(fq), fq, o.live)
+	if err != nil {
+		return err
+	}
+	in := fleet.Input(fq)
+	r := round.New(in)
+	readings := map[string]round.Reading{}
+	for _, c := range in.Children {
+		readings[c.Name] = c.Reading
+	}
+	for _, c := range r.Children() {
+		c.Reading = readings[c.Name]
+	}
+	s := &sentences{
+		Page: o.env.Page(o.env.Out), fq: fq, account: r.Explain(), static: in.Split.Static,
+		cluster: o.cluster, resource: corev1.ResourceName(o.resource),
+	}
+	s.print(fleet.Hints)
+	return s.Err()
+}
+
+// find returns a FederatedQuota: only the hub knows why.
+func find(ctx context.Context, c client.Client, namespace, arg string) (*quotav1alpha1.FederatedQuota, error) {
+	object, err := cli.Find(ctx, c, namespace, arg)
+	if err != nil {
+		return nil, err
+	}
+	fq, ok := object.(*quotav1alpha1.FederatedQuota)
+	if !ok {
+		return nil, fmt.Errorf("QuotaShare %s: a member knows its limit, and not why: ask on the hub, or see kubectl fedquota why", arg)
+	}
+	return fq, nil
+}
+
+// check says whether there is what the flags ask for.
+func (o *Options) check(fq *quotav1alpha1.FederatedQuota) error {
+	known := slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == o.cluster })
+	if o.cluster != "" && !known {
+		return fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.cluster, fq.Name, cli.ClustersOf(fq))
+	}
+	if _, known := fq.Spec.Hard[corev1.ResourceName(o.resource)]; o.resource != "" && !known {
+		return fmt.Errorf("--resource %s: must be a name in spec.hard of FederatedQuota %s", o.resource, fq.Name)
+	}
+	return nil
+}

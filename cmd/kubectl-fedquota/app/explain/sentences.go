@@ -1,0 +1,257 @@
+package explain
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
+)
+
+// sentences say why limits are what they are.
+type sentences struct {
+	*text.Page
+
+	fq       *quotav1alpha1.FederatedQuota
+	account  *round.Account
+	static   bool
+	cluster  string
+	resource corev1.ResourceName
+}
+
+func (s *sentences) print(hints []string) {
+	s.Printf("FederatedQuota %s/%s\n", s.fq.Namespace, s.fq.Name)
+	for _, hint := range hints {
+		s.Paragraph(0, text.Yellow, hint)
+	}
+	if halted := s.account.Halted; halted != (round.Obstacle{}) {
+		s.Paragraph(0, text.Red, fmt.Sprintf("All limits stay as they are: the spec cannot be acted on (%s): %s", halted.Reason, halted.Message))
+	}
+	if s.fq.Status.Revision == 0 {
+		s.Paragraph(0, text.Yellow, "No hub manager has acted on this budget yet. See whether one runs: kubectl get pods -n fedquota-system")
+		return
+	}
+	for _, name := range s.account.Budget.Names() {
+		if s.resource == "" || s.resource == name {
+			s.budget(name)
+		}
+	}
+}
+
+func (s *sentences) quantity(name corev1.ResourceName, value int64) string {
+	if value == ledger.Unknown {
+		return "anything"
+	}
+	q := amount.ToQuantity(name, value, s.fq.Spec.Hard[name].Format)
+	return q.String()
+}
+
+// budget explains one resource name.
+func (s *sentences) budget(name corev1.ResourceName) {
+	var used, demand int64
+	for _, c := range s.account.Children {
+		used, demand = amount.Add(used, c.Claims[name].Used), amount.Add(demand, c.Claims[name].Demand)
+	}
+	line := fmt.Sprintf("%s of %s used", s.quantity(name, used), s.quantity(name, s.account.Budget[name]))
+	if demand > 0 {
+		line += fmt.Sprintf(", %s more asked for", s.quantity(name, demand))
+	}
+	switch debt := s.account.Debt[name]; {
+	case debt == ledger.Unknown:
+		line += ", and a cluster that was not read may hold anything"
+	case debt > 0:
+		line += fmt.Sprintf(", %s of debt: no limit goes up", s.quantity(name, debt))
+	default:
+		line += fmt.Sprintf(", %s free", s.quantity(name, s.account.Free[name]))
+	}
+	s.Printf("\n%s: %s\n", s.Paint(text.Bold, string(name)), line)
+	for i := range s.account.Children {
+		c := &s.account.Children[i]
+		if s.cluster == "" || s.cluster == c.Name {
+			s.child(c, name)
+		}
+	}
+}
+
+// child explains the limit of one cluster.
+func (s *sentences) child(c *round.ChildAccount, name corev1.ResourceName) {
+	claim := c.Claims[name]
+	head := fmt.Sprintf("limit %s, uses %s", s.quantity(name, claim.Target), s.quantity(name, claim.Used))
+	if claim.Demand > 0 {
+		head += fmt.Sprintf(", asks for %s more", s.quantity(name, claim.Demand))
+	}
+	s.Printf("\n  %s  %s\n", s.Paint(cli.StateStyle(c.State), text.Elide(c.Name, 40)), head)
+	for _, sentence := range []string{s.reason(c, name), s.holding(c, name), s.relation(c, name), s.waits(c, name)} {
+		if sentence != "" {
+			s.Paragraph(4, text.Plain, sentence)
+		}
+	}
+}
+
+// reason says why the limit is what it is, as the allocation found.
+func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) string {
+	claim := c.Claims[name]
+	switch {
+	case !c.Selected:
+		return "The placement does not select it any more: it gives back what it was granted as its usage falls."
+	case c.Pinned:
+		return "The limit does not move now: " + s.pinned(c, name)
+	}
+	target := claim.Verdict.Target
+	switch claim.Verdict.Reason {
+	case allocate.Kept:
+		return "It has what it needs, and nobody needs what it has beyond that, so nothing moves."
+	case allocate.Surplus:
+		return fmt.Sprintf("It has more than it needs, and somebody else needs that or the budget was cut: its limit goes down to %s.", s.quantity(name, target))
+	case allocate.Short:
+		return fmt.Sprintf("The budget does not hold all that clusters ask for. Its fair part is %s.", s.quantity(name, claim.Verdict.Fair))
+	case allocate.Capped:
+		return fmt.Sprintf("It is at its max of %s.", s.quantity(name, claim.Max))
+	case allocate.Coupled:
+		return "Its pods could not use more of this, because they lack " + s.lacking(c, name) + "."
+	}
+	return raised[claim.Verdict.Reason](s, name, &claim)
+}
+
+// raised are the sentences of limits that shall go up, and those of a split by weight.
+var raised = map[allocate.Reason]func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string{
+	allocate.Usage: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
+		return fmt.Sprintf("Its limit goes up to the %s that are in use.", s.quantity(name, claim.Verdict.Target))
+	},
+	allocate.Guaranteed: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
+		return fmt.Sprintf("It is guaranteed %s.", s.quantity(name, claim.Min))
+	},
+	allocate.Reclaim: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
+		return fmt.Sprintf("It is guaranteed %s, has lent some of that, and asks for it now.", s.quantity(name, claim.Min))
+	},
+	allocate.Respite: func(s *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
+		return "It gave room away a moment ago, and keeps a little more than it uses for a while."
+	},
+	allocate.Demand: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
+		return fmt.Sprintf("Its limit goes up to %s: what it uses and asks for.", s.quantity(name, claim.Verdict.Target))
+	},
+	allocate.Headroom: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
+		return fmt.Sprintf("Its limit goes up to %s, to have room for what it may need next.", s.quantity(name, claim.Verdict.Target))
+	},
+	allocate.Weight: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
+		if s.static {
+			return fmt.Sprintf("%s is its part by weight.", s.quantity(name, claim.Verdict.Target))
+		}
+		return fmt.Sprintf("Its limit goes up to %s: its part, by weight, of what nobody needs.", s.quantity(name, claim.Verdict.Target))
+	},
+	allocate.Pinned: func(s *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
+		return "The limit does not move now."
+	},
+}
+
+// pinned says why a limit does not move.
+func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) string {
+	why := fmt.Sprintf("the cluster is %s", c.State)
+	if c.Why.Message != "" {
+		why += " (" + c.Why.Message + ")"
+	}
+	return fmt.Sprintf("%s. It keeps the %s that it was granted.", why, s.quantity(name, c.Claims[name].Granted))
+}
+
+// lacking names the resources of which a cluster asks for more than its limit.
+func (s *sentences) lacking(c *round.ChildAccount, but corev1.ResourceName) string {
+	var names []string
+	for _, name := range s.account.Budget.Names() {
+		claim := c.Claims[name]
+		if name != but && claim.Demand > 0 && amount.Add(claim.Used, claim.Demand) > claim.Verdict.Target {
+			names = append(names, string(name))
+		}
+	}
+	if len(names) == 0 {
+		return "another resource"
+	}
+	return strings.Join(names, ", ")
+}
+
+// holding says what a cluster holds above its target.
+func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) string {
+	claim := c.Claims[name]
+	switch {
+	case c.Pinned || claim.Granted <= claim.Target:
+		return ""
+	case claim.Granted == ledger.Unknown:
+		return "It may hold anything, until it says what it holds: no limit goes up before."
+	case claim.Used > claim.Target:
+		return fmt.Sprintf("It uses %s above its limit of %s. Nothing that runs is touched: the limit in force follows usage down.",
+			s.quantity(name, claim.Used-claim.Target), s.quantity(name, claim.Target))
+	}
+	return fmt.Sprintf("It was granted %s, which counts until it reports the lower limit in force.", s.quantity(name, claim.Granted))
+}
+
+// relation says whom a cluster lends to, or borrows from, compared with a split by weight.
+func (s *sentences) relation(c *round.ChildAccount, name corev1.ResourceName) string {
+	claim := c.Claims[name]
+	if s.static || !c.Selected {
+		return ""
+	}
+	switch {
+	case claim.Target > claim.Part:
+		lenders := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Part - o.Target })
+		if lenders != "" {
+			return fmt.Sprintf("It has %s more than its part by weight, which is %s: lent by %s.",
+				s.quantity(name, claim.Target-claim.Part), s.quantity(name, claim.Part), lenders)
+		}
+	case claim.Target < claim.Part:
+		borrowers := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Target - o.Part })
+		if borrowers != "" {
+			if amount.Add(claim.Used, claim.Demand) > claim.Target {
+				return fmt.Sprintf("Others have %s of its part by weight, which is %s, until their usage ends: %s.%s",
+					s.quantity(name, claim.Part-claim.Target), s.quantity(name, claim.Part), borrowers, s.guarantee(name, &claim))
+			}
+			return fmt.Sprintf("It lends %s of its part by weight, which is %s, to %s.%s",
+				s.quantity(name, claim.Part-claim.Target), s.quantity(name, claim.Part), borrowers, s.guarantee(name, &claim))
+		}
+	}
+	return ""
+}
+
+// guarantee says what comes back of a min that is lent.
+func (s *sentences) guarantee(name corev1.ResourceName, claim *round.ClaimAccount) string {
+	if claim.Min <= claim.Target {
+		return ""
+	}
+	return fmt.Sprintf(" Its min of %s comes back as it asks for it, and as usage ends elsewhere.", s.quantity(name, claim.Min))
+}
+
+// others names the other clusters of which more gives something above zero, with that.
+func (s *sentences) others(c *round.ChildAccount, name corev1.ResourceName, more func(round.ClaimAccount) int64) string {
+	var names []string
+	for i := range s.account.Children {
+		o := &s.account.Children[i]
+		if value := more(o.Claims[name]); o.Name != c.Name && value > 0 && value < math.MaxInt64 {
+			names = append(names, fmt.Sprintf("%s (%s)", o.Name, s.quantity(name, value)))
+		}
+	}
+	return round.Abbreviated(names)
+}
+
+// waits says what the next change waits for.
+func (s *sentences) waits(c *round.ChildAccount, name corev1.ResourceName) string {
+	claim := c.Claims[name]
+	wanted := claim.Verdict.Target
+	if c.Pinned || !c.Selected || wanted <= claim.Target || claim.Next >= wanted {
+		return ""
+	}
+	missing := s.quantity(name, wanted-max(claim.Next, claim.Target))
+	if len(s.account.Expected) > 0 {
+		return "It waits until the hub manager has heard " + round.Abbreviated(s.account.Expected) + "."
+	}
+	holders := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Granted - o.Verdict.Target })
+	if holders == "" {
+		return fmt.Sprintf("It waits for %s that are not free.", missing)
+	}
+	return fmt.Sprintf("It waits for %s that others have to give back first: %s.", missing, holders)
+}
