@@ -54,7 +54,7 @@ func (w *world) settled() {
 	w.shows(hub, "describe compute", "Ready: True", "Every cluster enforces a share", "east Settled", "west Settled")
 	w.shows(hub, "list -A", "team-a compute True 2/2 0%")
 	w.shows(hub, "list -o name", "federatedquota.quota.fedquota.io/compute")
-	w.shows(east, "describe compute", "Part of: FederatedQuota team-a/compute on the hub", "Enforced: True", "requests.cpu 0 6 6")
+	w.shows(east, "describe compute", "Part of: FederatedQuota team-a/compute on the hub", "Enforced: True", "requests.cpu 0 4500m 4500m")
 	w.shows(east, "list", "compute True 0%")
 	w.has("plugin", w.kubectl("describe", "compute", "-n", team), "Ready: True")
 	w.answers(hub, "describe none", 1, `"none" not found`)

@@ -41,6 +41,8 @@ const (
 	hub, east, west = "hub", "east", "west"
 	team            = "team-a"
 	patience        = 2 * time.Minute
+	// still is for how long limits must not move to be at rest.
+	still = 2 * time.Second
 )
 
 var record = flag.String("record", "", "The folder to record states in, for the tests of cmd/kubectl-fedquota.")
@@ -315,14 +317,17 @@ func (w *world) predicts(what string, mutate func(*quotav1alpha1.FederatedQuota)
 	var planned plan.Document
 	w.must(yaml.Unmarshal([]byte(w.out(hub, "plan", "-f", file, "-o", "json")), &planned))
 	w.change(mutate)
-	differs := ""
+	differs, revision, moved := "", int64(0), time.Now()
 	err = wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		fq, err := w.budget(ctx)
 		if err != nil || fq.Status.ObservedGeneration != fq.Generation {
 			return false, err
 		}
+		if fq.Status.Revision != revision {
+			revision, moved = fq.Status.Revision, time.Now()
+		}
 		differs = difference(fq, &planned)
-		return differs == "", nil
+		return differs == "" && time.Since(moved) > still, nil
 	})
 	if err != nil {
 		w.Errorf("%s: the plan is wrong: %s\n%s\n%s", what, differs, w.out(hub, "plan", "-f", file, "--all"), w.out(hub, "describe"))

@@ -4,6 +4,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -11,8 +12,11 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/describe"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/explain"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/fits"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/list"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/why"
 )
 
 const long = `See, explain and plan budgets that span clusters.
@@ -36,8 +40,10 @@ func Execute(ctx context.Context, env *cli.Env, args []string) int {
 	root := NewCommand(env)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if text := cli.Explain(err); text != "" {
-		_, _ = fmt.Fprintln(env.ErrOut, "error: "+text)
+	if told := cli.Explain(err); told != "" {
+		for line := range strings.Lines("error: " + told) {
+			_, _ = fmt.Fprintln(env.ErrOut, strings.Join(text.Wrap(line, text.Width), "\n"))
+		}
 	}
 	return cli.CodeOf(err)
 }
@@ -60,8 +66,10 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	root.AddCommand(
 		describe.NewCommand(env),
 		explain.NewCommand(env),
+		fits.NewCommand(env),
 		list.NewCommand(env),
 		plan.NewCommand(env),
+		why.NewCommand(env),
 	)
 	return root
 }

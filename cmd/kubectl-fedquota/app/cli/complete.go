@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -114,4 +118,28 @@ func (e *Env) complete(command *cobra.Command, prefix string, read func(context.
 		}
 	}
 	return matching, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteWorkloads completes the first argument with names of Deployments, StatefulSets and Jobs.
+func (e *Env) CompleteWorkloads(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
+		namespace, err := e.Namespace()
+		if err != nil {
+			return nil, err
+		}
+		var names []string
+		for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &batchv1.JobList{}} {
+			if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+				return names, nil
+			}
+			_ = apimeta.EachListItem(list, func(object runtime.Object) error {
+				names = append(names, object.(client.Object).GetName())
+				return nil
+			})
+		}
+		return names, nil
+	})
 }

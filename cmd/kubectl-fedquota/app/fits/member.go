@@ -1,0 +1,61 @@
+package fits
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// inMember returns how many pods fit into this cluster, by its shares and what the hub told last.
+func (o *Options) inMember(
+	ctx context.Context, c client.Client, namespace string, template *corev1.PodTemplateSpec, shares []quotav1alpha1.QuotaShare,
+) ([]place, error) {
+	if o.cluster != "" {
+		return nil, fmt.Errorf("--cluster %s: this is a member, which knows no other cluster: ask on the hub", o.cluster)
+	}
+	var ranges corev1.LimitRangeList
+	if err := c.List(ctx, &ranges, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	pod := charge.PodOf(namespace, template, ranges.Items)
+	p, counted := place{name: "this one", now: math.MaxInt64, raised: math.MaxInt64}, false
+	for i := range shares {
+		share := &shares[i]
+		spec := &corev1.ResourceQuotaSpec{Hard: share.Spec.Hard, Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
+		if !charge.Counts(pod, spec) {
+			continue
+		}
+		counted = true
+		p.take(share, spec, pod)
+	}
+	if !counted {
+		return nil, nil
+	}
+	return []place{p}, nil
+}
+
+// take takes the least of what several shares let in.
+func (p *place) take(share *quotav1alpha1.QuotaShare, spec *corev1.ResourceQuotaSpec, pod *corev1.Pod) {
+	if unset := charge.Unset(pod, spec); len(unset) > 0 {
+		p.now, p.raised, p.why = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
+		return
+	}
+	cost := charge.Of(pod, spec)
+	used, hard := amount.Saturate(share.Status.Used, amount.Up), amount.Saturate(share.Status.Hard, amount.Down)
+	now := charge.Room(cost, used, hard)
+	raised := now
+	if fleet := &share.Spec.Fleet; len(fleet.Budget) > 0 {
+		raised = max(now, charge.Room(cost, amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down)))
+	}
+	if raised < p.raised {
+		p.why = fmt.Sprintf("share %s, as the hub told last", share.Name)
+	}
+	p.now, p.raised = min(p.now, now), min(p.raised, raised)
+}

@@ -1,0 +1,76 @@
+// Package why says, in a member, why a pod or a workload was refused or waits.
+package why
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+)
+
+const (
+	long = `Say why a pod, or a workload that makes pods, was refused or waits: the share of this
+cluster, another quota, a LimitRange, a webhook, or no node. Say since when, whether it
+would fit now, what all clusters have left, and what to do. Run it in the member.
+
+A name without a kind is that of a Deployment, StatefulSet, Job, ReplicaSet or Pod. An
+event leads to what it is about. The role view of the namespace is enough.
+
+It ends with 0 if nothing is refused or waits, and with 2 if something is.`
+
+	example = `  # Why a Deployment does not get its pods
+  kubectl fedquota why web -n team-a
+
+  # Why a pod does not start, and what an event is about
+  kubectl fedquota why pod/web-6d4cf56db6-2xkqf -n team-a
+  kubectl fedquota why event/web-6d4cf56db6.18a2f -n team-a`
+)
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	return &cobra.Command{
+		Use:               "why [KIND/]NAME",
+		Short:             "Say why a pod or a workload was refused or waits",
+		Long:              long,
+		Example:           example,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: env.CompleteWorkloads,
+		RunE:              func(command *cobra.Command, args []string) error { return run(command.Context(), env, args[0]) },
+	}
+}
+
+func run(ctx context.Context, env *cli.Env, arg string) error {
+	c, err := env.Client()
+	if err != nil {
+		return err
+	}
+	namespace, err := env.Namespace()
+	if err != nil {
+		return err
+	}
+	s, err := find(ctx, c, namespace, arg)
+	if err != nil {
+		return err
+	}
+	around, err := look(ctx, c, s)
+	if err != nil {
+		return err
+	}
+	a := &answer{Page: env.Page(env.Out), now: env.Clock.Now(), subject: s, around: around}
+	waits := a.print()
+	if err := a.Err(); err != nil || !waits {
+		return err
+	}
+	return cli.No
+}
+
+// notFound is that nothing of the name is there.
+func notFound(namespace, name string) error {
+	return fmt.Errorf("there is no Deployment, StatefulSet, Job, ReplicaSet or Pod %q in namespace %s; see --context: it is read in the member", name, namespace)
+}
+
+// inNamespace are the options to list what is in the namespace of a subject.
+func inNamespace(s *subject) client.ListOption { return client.InNamespace(s.object.GetNamespace()) }
