@@ -9,11 +9,18 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 )
+
+// version, commit and image, that of the agents of the same release, are set by the linker, as in -X main.version=v0.1.0. A plain
+// build leaves them empty.
+var version, commit, image string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := app.Run(ctx, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}, os.Args[1:])
+	env := cli.NewEnv(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+	env.Build = cli.Build{Version: version, Commit: commit, Image: image}
+	code := app.Execute(ctx, env, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

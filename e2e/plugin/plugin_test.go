@@ -4,13 +4,14 @@ package plugin_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -58,6 +59,14 @@ func (w *world) settled() {
 	w.shows(east, "list", "compute True 0%")
 	w.has("plugin", w.kubectl("describe", "compute", "-n", team), "Ready: True")
 	w.answers(hub, "describe none", 1, `"none" not found`)
+	w.shows(hub, "top -A", "team-a compute pods True", "0% 0 40")
+	w.shows(hub, "version", "kubectl-fedquota", "hub manager hub unknown there is no Deployment", "agent east unknown")
+	w.shows(hub, "bundle --agent-image=fedquota/manager:e2e", "kind: CustomResourceDefinition", "image: fedquota/manager:e2e")
+	w.shows(hub, "history compute", "requests.cpu 0 → 4500m Weight: its part by weight")
+	w.shows(hub, "explain compute", "It has what it needs, and nobody needs what it has beyond that")
+	w.shows(hub, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml --replicas 12", "east 4 12 after a raise")
+	w.shows(east, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml", "this one 1 or more 1 or more at once")
+	w.redraws()
 }
 
 // full has both clusters want more than the budget has.
@@ -73,6 +82,43 @@ func (w *world) full() {
 	w.state("full")
 	w.shows(hub, "describe compute", "requests.cpu 12 5 12 12 0", "100% used", "west")
 	w.shows(hub, "list", "100% requests.cpu 12/12 pods=5, requests.cpu=5")
+	w.shows(hub, "explain compute --cluster west --resource requests.cpu", "The budget does not hold all that clusters ask for. Its fair part is 3.",
+		"Others have 3 of its part by weight, which is 6, until their usage ends: east (3).")
+	w.answers(hub, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml", 2, "requests.cpu: 0 left there")
+	why := []string{"5 of 8 pods are missing", "Refused since", "the share of FederatedQuota team-a/compute in this cluster is used up",
+		"requests.cpu 1 3 3 no", "All clusters together have no room for it either"}
+	w.answers(west, "why batch", 2, why...)
+	w.rights(why)
+}
+
+// redraws has the live table drawn until it is interrupted.
+func (w *world) redraws() {
+	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Second)
+	defer cancel()
+	code, out, errOut := w.runBy(ctx, w.Hub.Kubeconfig, "top", "-w", "--interval", "100ms")
+	if code != 0 || strings.Count(out, "RAISES/MIN") < 2 {
+		w.Errorf("top -w ended with %d and printed %s%s", code, out, errOut)
+	}
+}
+
+// rights has somebody who may view the namespace in a member ask, and somebody who may do nothing.
+func (w *world) rights(why []string) {
+	viewer, stranger := w.account(west, "viewer", "view"), w.account(west, "stranger", "")
+	code, out, errOut := w.runBy(w.Context(), viewer, "why", "batch")
+	if code != 2 {
+		w.Errorf("why ended with %d", code)
+	}
+	w.has("why batch", out+errOut, why...)
+	code, out, errOut = w.runBy(w.Context(), viewer, "describe", "compute")
+	if code != 0 {
+		w.Errorf("describe ended with %d", code)
+	}
+	w.has("describe compute", out+errOut, "requests.cpu 3 3 3 5", "Waiting: west")
+	code, out, errOut = w.runBy(w.Context(), stranger, "describe", "compute")
+	if code != 3 {
+		w.Errorf("describe ended with %d", code)
+	}
+	w.has("describe compute", out+errOut, "you lack the right to get quotashares.quota.fedquota.io in namespace team-a: ", "fedquota-quotashare-viewer in a member")
 }
 
 // plans has limits come to rest where the plan says, in a fleet that wants more than the budget has.
@@ -113,18 +159,16 @@ func (w *world) draining() {
 	w.becomes("the budget to be enforced again", settled)
 }
 
-// quota returns the ResourceQuota of a member.
-func (w *world) quota() *corev1.ResourceQuota {
-	return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"}}
-}
-
 func (w *world) breakGlass() {
-	annotate := func(value string) {
-		w.must(w.clients[east].Patch(w.Context(), w.quota(), client.RawPatch("application/merge-patch+json",
-			[]byte(`{"metadata":{"annotations":{"quota.fedquota.io/break-glass":`+value+`}}}`))))
+	w.answers(hub, "break-glass compute --reason x", 1, "not found")
+	w.must(w.clients[east].Create(w.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "ours"}}))
+	w.answers(east, "break-glass ours --reason x", 1, "is not managed by fedquota")
+	w.must(w.clients[east].Delete(w.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "ours"}}))
+	code, out, errOut := w.run(east, "break-glass", "compute", "--reason", "incident 4711: release must go out", "--hard", "requests.cpu=11")
+	if code != 0 {
+		w.Fatalf("break-glass ended with %d: %s%s", code, out, errOut)
 	}
-	annotate(`"incident 4711: release must go out"`)
-	w.must(w.clients[east].Patch(w.Context(), w.quota(), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"hard":{"requests.cpu":"11"}}}`))))
+	w.has("break-glass", out, "the glass is broken", "limits set: requests.cpu=11")
 	w.scale(east, "web", 11)
 	w.becomes("broken glass with debt", func(fq *quotav1alpha1.FederatedQuota) bool {
 		used := fq.Status.Used[corev1.ResourceRequestsCPU]
@@ -134,28 +178,18 @@ func (w *world) breakGlass() {
 	w.shows(hub, "describe compute", "BreakGlass", "incident 4711", "kubectl fedquota mend compute")
 	w.shows(east, "describe compute", "BreakGlass since")
 	w.scale(east, "web", 6)
-	annotate("null")
+	w.shows(east, "mend compute", `it was broken for "incident 4711: release must go out"`, "in force:")
 	w.becomes("mended glass", settled)
 }
 
 // leaving deselects west while it uses something.
 func (w *world) leaving() {
-	w.label(west, "")
+	w.shows(hub, "leave west --timeout 0", "cluster/west: labelled tier-")
 	w.becomes("west to leave", inState(west, quotav1alpha1.ClusterLeaving))
 	w.state("leaving")
 	w.shows(hub, "describe compute", "west Leaving", "it has not given back")
-	w.label(west, "prod")
+	w.shows(hub, "join west --budget compute", "cluster/west: labelled tier=prod", "team-a/compute: west is Settled")
 	w.becomes("west to be back", settled)
-}
-
-func (w *world) label(cluster, tier string) {
-	w.Helper()
-	value := `"` + tier + `"`
-	if tier == "" {
-		value = "null"
-	}
-	object := newCluster(cluster)
-	w.must(w.clients[hub].Patch(w.Context(), object, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"tier":`+value+`}}}`))))
 }
 
 // notReady deletes the namespace of the budget in west.
@@ -184,4 +218,7 @@ func (w *world) cutOff() {
 	delete(w.clients, west)
 	w.state("cut-off")
 	w.shows(hub, "describe compute", "west Unreachable", "What the cluster was granted stays granted")
+	w.shows(hub, "explain compute --cluster west", "the cluster is Unreachable")
+	w.answers(hub, "leave east --destroyed gone", 1, "cluster east answers, so it is not destroyed")
+	w.answers(hub, "leave west --destroyed gone --timeout 1m", 0, "cluster/west: stated as destroyed", "team-a/compute: west holds nothing")
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +33,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/recorded"
 	"github.com/fedquota/fedquota/e2e/fleet"
@@ -118,9 +121,15 @@ func (w *world) eventually(what string, condition func(ctx context.Context) (boo
 // run runs a command against an API server, and returns its exit code and what it printed.
 func (w *world) run(server string, args ...string) (code int, out, errOut string) {
 	w.Helper()
+	return w.runBy(w.Context(), w.plane(server).Kubeconfig, args...)
+}
+
+// runBy runs a command with a kubeconfig.
+func (w *world) runBy(ctx context.Context, kubeconfig string, args ...string) (code int, out, errOut string) {
+	w.Helper()
 	var o, e bytes.Buffer
-	all := append(args, "--kubeconfig", w.plane(server).Kubeconfig, "-n", team)
-	code = app.Run(w.Context(), genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e}, all)
+	all := append(slices.Clone(args), "--kubeconfig", kubeconfig, "-n", team)
+	code = app.Execute(ctx, cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e}), all)
 	for line := range strings.Lines(o.String()) {
 		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 120 && !strings.Contains(strings.Join(args, " "), "-o ") {
 			w.Errorf("%v prints a line of %d columns: %s", args, width, line)
@@ -186,7 +195,7 @@ func (w *world) state(name string) {
 			lists = []client.ObjectList{&quotav1alpha1.FederatedQuotaList{}, &corev1.EventList{}, &clusterv1.ClusterList{}}
 			held.Lacks = []string{"QuotaShare.quota.fedquota.io"}
 		} else {
-			held.Lacks = []string{"FederatedQuota.quota.fedquota.io"}
+			held.Lacks = []string{"FederatedQuota.quota.fedquota.io", "Cluster.cluster.x-k8s.io"}
 		}
 		for _, list := range lists {
 			options := []client.ListOption{client.InNamespace(team)}
@@ -297,10 +306,6 @@ func (w *world) kubectl(args ...string) string {
 	return string(out)
 }
 
-func newCluster(name string) *clusterv1.Cluster {
-	return &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}}
-}
-
 // predicts asks what a change would do, makes it, and demands that limits come to rest where that says.
 func (w *world) predicts(what string, mutate func(*quotav1alpha1.FederatedQuota)) {
 	w.Helper()
@@ -351,4 +356,22 @@ func difference(fq *quotav1alpha1.FederatedQuota, planned *plan.Document) string
 		}
 	}
 	return ""
+}
+
+// account returns a kubeconfig of somebody in a member who has a role there, or none.
+func (w *world) account(server, name, role string) string {
+	w.Helper()
+	c := w.clients[server]
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
+	w.must(c.Create(w.Context(), account))
+	if role != "" {
+		w.must(c.Create(w.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: team, Name: name}},
+		}))
+	}
+	kubeconfig := filepath.Join(w.TempDir(), name)
+	w.must(w.plane(server).ServiceAccountKubeconfig(w.Context(), team, name, kubeconfig))
+	return kubeconfig
 }

@@ -150,7 +150,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a selector that cannot be read deselects nobody",
-		in:         "placed", old: "if _, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector); err != nil {",
+		in:         "Placed", old: "if _, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector); err != nil {",
 		new: "if false {",
 		pkg: hubTests, test: "TestInvalidSpecKeepsTheLedger/a_selector_that_cannot_be_read",
 	},

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 const (
@@ -62,6 +63,24 @@ func Objects(options Options) ([]*unstructured.Unstructured, error) {
 		}
 	}
 	return objects, nil
+}
+
+// Write writes the manifests of the agent as YAML documents, in the order in which they are applied.
+func Write(out io.Writer, options Options) error {
+	objects, err := Objects(options)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		text, err := sigsyaml.Marshal(object.Object)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "---\n%s", text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func setImage(deployment *unstructured.Unstructured, image string) error {

@@ -7,15 +7,20 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/breakglass"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/bundle"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/describe"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/explain"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/fits"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/history"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/list"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/member"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/top"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/version"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/why"
 )
 
@@ -29,11 +34,6 @@ They end with
   1  something failed
   2  the answer is no: see the command
   3  you lack a right`
-
-// Run runs the program with these arguments, and returns its exit code.
-func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string) int {
-	return Execute(ctx, cli.NewEnv(streams), args)
-}
 
 // Execute runs the program in an environment, and returns its exit code. What went wrong is on the error stream then.
 func Execute(ctx context.Context, env *cli.Env, args []string) int {
@@ -64,11 +64,19 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	root.SetErr(env.ErrOut)
 	env.AddFlags(root)
 	root.AddCommand(
+		breakglass.NewCommand(env),
+		breakglass.NewMendCommand(env),
+		bundle.NewCommand(env),
 		describe.NewCommand(env),
 		explain.NewCommand(env),
 		fits.NewCommand(env),
+		history.NewCommand(env),
+		member.NewJoinCommand(env),
+		member.NewLeaveCommand(env),
 		list.NewCommand(env),
 		plan.NewCommand(env),
+		top.NewCommand(env),
+		version.NewCommand(env),
 		why.NewCommand(env),
 	)
 	return root

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -53,10 +54,7 @@ type recording struct {
 // open opens what was recorded in a state.
 func open(t *testing.T, state string) *recording {
 	t.Helper()
-	recordedServers, err := recorded.Read(filepath.Join("testdata", "recorded", state))
-	if err != nil {
-		t.Fatal(err)
-	}
+	recordedServers := read(t, state)
 	r := &recording{t: t, servers: map[string]client.WithWatch{}}
 	config := clientcmdapi.NewConfig()
 	for name, server := range recordedServers {
@@ -75,14 +73,47 @@ func open(t *testing.T, state string) *recording {
 	return r
 }
 
+// states are the recordings that were read, and their objects.
+var states, contents sync.Map
+
+// read reads what was recorded in a state, once.
+func read(t *testing.T, state string) map[string]*recorded.Server {
+	t.Helper()
+	if known, ok := states.Load(state); ok {
+		return known.(map[string]*recorded.Server)
+	}
+	servers, err := recorded.Read(filepath.Join("testdata", "recorded", state))
+	if err != nil {
+		t.Fatal(err)
+	}
+	states.Store(state, servers)
+	return servers
+}
+
+// objectsOf returns copies of what a server held.
+func objectsOf(t *testing.T, server *recorded.Server, scheme *runtime.Scheme) []client.Object {
+	t.Helper()
+	known, ok := contents.Load(server)
+	if !ok {
+		objects, err := server.Decoded(scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known = objects
+		contents.Store(server, objects)
+	}
+	var copies []client.Object
+	for _, object := range known.([]client.Object) {
+		copies = append(copies, object.DeepCopyObject().(client.Object))
+	}
+	return copies
+}
+
 // serve returns a client of an API server that holds what was recorded, and on the hub the ways to the members.
 func (r *recording) serve(server *recorded.Server) client.WithWatch {
 	r.t.Helper()
 	scheme := cli.Scheme()
-	objects, err := server.Decoded(scheme)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	objects := objectsOf(r.t, server, scheme)
 	for _, object := range slices.Clone(objects) {
 		if gvk, err := apiutil.GVKForObject(object, scheme); err == nil && gvk.Kind == "Cluster" {
 			objects = append(objects, wayTo(object.GetNamespace(), object.GetName()))
@@ -146,6 +177,7 @@ func (r *recording) run(server string, args ...string) string {
 	r.t.Helper()
 	var out bytes.Buffer
 	env := cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	env.Build = cli.Build{Version: "v0.1.0", Commit: "1111", Platform: "go1.26 linux/amd64"}
 	env.Clock = clocktesting.NewFakePassiveClock(r.at)
 	env.Connect = func(config *rest.Config) (client.WithWatch, error) {
 		c, known := r.servers[config.Host]

@@ -29,8 +29,19 @@ type Env struct {
 	Clock clock.PassiveClock
 	// Connect returns a client of an API server.
 	Connect func(*rest.Config) (client.WithWatch, error)
+	// Build says what the program was built from.
+	Build Build
 	// Color says whether output is coloured.
 	Color bool
+}
+
+// Build says what the program was built from, as the linker set it; what it left empty is not known.
+type Build struct {
+	Version, Commit string
+	// Image is that of the agents of the same release.
+	Image string
+	// Platform is what it was built for, and by which Go.
+	Platform string
 }
 
 // NewEnv returns the environment of a person at a terminal, or of a script.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 )
 
 // Exit codes, for scripts.
@@ -81,4 +82,10 @@ func MissingRight(err error) string {
 		text += ": " + by
 	}
 	return text
+}
+
+// Answered says whether an error is what an API server has answered, rather than that none did.
+func Answered(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) || apimeta.IsNoMatchError(err)
 }

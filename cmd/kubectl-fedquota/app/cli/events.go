@@ -14,13 +14,19 @@ const mostEvents = 10
 
 // EventsOf returns the latest events of an object, the last one last.
 func EventsOf(ctx context.Context, c client.Client, object client.Object) ([]corev1.Event, error) {
+	events, err := AllEventsOf(ctx, c, object)
+	return events[max(0, len(events)-mostEvents):], err
+}
+
+// AllEventsOf returns the events of an object, the last one last.
+func AllEventsOf(ctx context.Context, c client.Client, object client.Object) ([]corev1.Event, error) {
 	var list corev1.EventList
 	err := c.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(object.GetUID())})
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return LastSeen(&a).Compare(LastSeen(&b).Time) })
-	return list.Items[max(0, len(list.Items)-mostEvents):], nil
+	return list.Items, nil
 }
 
 // LastSeen returns when an event happened last.

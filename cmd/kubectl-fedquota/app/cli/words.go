@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -63,4 +64,12 @@ func ClustersOf(fq *quotav1alpha1.FederatedQuota) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
+}
+
+// Summary returns the status of the condition that sums an object up, Unknown if there is none.
+func Summary(conditions []metav1.Condition, summary string) string {
+	if c := apimeta.FindStatusCondition(conditions, summary); c != nil {
+		return string(c.Status)
+	}
+	return string(metav1.ConditionUnknown)
 }

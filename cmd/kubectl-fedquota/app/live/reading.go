@@ -17,11 +17,11 @@ func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *round.Child) round.
 	case m == nil:
 		return round.Reading{Failure: "there is no such Cluster"}
 	case apierrors.IsForbidden(m.Err):
-		return stored(c, statusOf(fq, c.Name))
+		return stored(c, ledgerOf(fq, c.Name))
 	case m.Err != nil:
 		return round.Reading{Failure: m.Err.Error()}
 	}
-	reading := round.Reading{HeldBack: heldBack(statusOf(fq, c.Name))}
+	reading := round.Reading{HeldBack: heldBack(ledgerOf(fq, c.Name))}
 	switch {
 	case m.Share != nil:
 		reading.Share = input.Share(m.Share, fq)
@@ -31,8 +31,8 @@ func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *round.Child) round.
 	return reading
 }
 
-// statusOf returns what is stored of a cluster, nil if nothing is.
-func statusOf(fq *quotav1alpha1.FederatedQuota, name string) *quotav1alpha1.ClusterStatus {
+// ledgerOf returns what is stored of a cluster, nil if nothing is.
+func ledgerOf(fq *quotav1alpha1.FederatedQuota, name string) *quotav1alpha1.ClusterStatus {
 	for i := range fq.Status.Clusters {
 		if string(fq.Status.Clusters[i].Name) == name {
 			return &fq.Status.Clusters[i]

@@ -159,7 +159,7 @@ func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*clust
 	if !SameScope(&other.Spec, &fq.Spec) {
 		return ""
 	}
-	theirs, _ := placed(other, clusters)
+	theirs, _ := Placed(other, clusters)
 	var shared []string
 	for _, name := range slices.Sorted(maps.Keys(selected)) {
 		if theirs[name] != nil {

@@ -15,14 +15,14 @@ import (
 // Problems returns what makes a FederatedQuota one that cannot be acted on among these Clusters: what its condition InvalidSpec would
 // say. Agents is the namespace of the agents in members.
 func Problems(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, agents string) field.ErrorList {
-	selected, _ := placed(fq, undoubted(clusters))
+	selected, _ := Placed(fq, undoubted(clusters))
 	return problemsOf(fq, selected, agents)
 }
 
 // Overlap returns which other FederatedQuota of the namespace covers the same scope in a cluster that this one selects; nothing if
 // none does. The hub manager acts upon the older of the two alone.
 func Overlap(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
-	selected, _ := placed(fq, clusters)
+	selected, _ := Placed(fq, clusters)
 	for i := range siblings {
 		if other := &siblings[i]; other.Name != fq.Name && other.DeletionTimestamp.IsZero() {
 			if problem := overlap(other, fq, selected, clusters); problem != "" {
@@ -56,7 +56,7 @@ type View struct {
 
 // ViewOf returns what a FederatedQuota means among these Clusters.
 func ViewOf(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) *View {
-	selected, missing := placed(fq, clusters)
+	selected, missing := Placed(fq, clusters)
 	view := &View{
 		Selected: slices.Sorted(maps.Keys(selected)), Strangers: strangers(&fq.Spec, clusters, missing),
 		Budget: wanted(&fq.Spec), Guaranteed: amount.List{},

@@ -39,7 +39,7 @@ type Surroundings struct {
 
 // Of returns what a round over a FederatedQuota knows before it reads any member.
 func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *round.Input {
-	selected, missing := placed(fq, around.Clusters)
+	selected, missing := Placed(fq, around.Clusters)
 	if !fq.DeletionTimestamp.IsZero() {
 		selected = nil
 	}

@@ -61,7 +61,7 @@ func TestPlaced(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			fq := quotaOf(`placement: ` + tc.placement)
-			selected, missing := placed(fq, clustersOf("p1", "p2", "t1"))
+			selected, missing := Placed(fq, clustersOf("p1", "p2", "t1"))
 			if diff := cmp.Diff(tc.selected, slices.Sorted(maps.Keys(selected))); diff != "" {
 				t.Errorf("selected (-want +got):\n%s", diff)
 			}
@@ -77,7 +77,7 @@ func TestStrangers(t *testing.T) {
 placement: {clusters: [p1, a, b, c, d, e, f]}
 distribution: {rules: [{clusters: [p1], weight: 1}, {clusters: [t1, g], weight: 2}]}`)
 	clusters := clustersOf("p1", "t1")
-	_, missing := placed(fq, clusters)
+	_, missing := Placed(fq, clusters)
 	want := []string{"spec.placement.clusters: a, b, c, d, e and 1 more", "spec.distribution.rules[1].clusters: g"}
 	if diff := cmp.Diff(want, strangers(&fq.Spec, clusters, missing)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -143,7 +143,7 @@ func TestConflictOf(t *testing.T) {
 				other.Name = tc.name
 			}
 			other.CreationTimestamp = metav1.NewTime(epoch.Add(-tc.age))
-			selected, _ := placed(fq, clusters)
+			selected, _ := Placed(fq, clusters)
 			if diff := cmp.Diff(tc.want, conflictOf(fq, selected, clusters, []quotav1alpha1.FederatedQuota{*other})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -194,7 +194,7 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 			fq := quotaOf(tc.spec)
 			fq.Status.Hard = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("4")}
 			clusters := clustersOf("p1", "p2", "t1")
-			selected, _ := placed(fq, clusters)
+			selected, _ := Placed(fq, clusters)
 			var lines []string
 			for _, problem := range problemsOf(fq, selected, tc.agents) {
 				lines = append(lines, problem.Error())

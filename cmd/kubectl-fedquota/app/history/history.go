@@ -1,0 +1,189 @@
+// Package history says what moved in a budget, when and why.
+package history
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+)
+
+const (
+	long = `Say what moved in a budget: when, in which cluster, from what limit to what, and why; and
+when conditions came. In a member, what happened to the share.
+
+It goes by the events that the hub manager writes: one for each move once it has come to
+rest. API servers keep events for an hour, unless they are told otherwise.`
+
+	example = `  # What moved in the last ten minutes
+  kubectl fedquota history compute -n team-a --since 10m
+
+  # All that is known, for a script
+  kubectl fedquota history compute -n team-a -o json`
+)
+
+// Options says what to show.
+type Options struct {
+	env      *cli.Env
+	since    time.Duration
+	cluster  string
+	resource string
+	output   string
+}
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	o := &Options{env: env}
+	command := &cobra.Command{
+		Use:               "history NAME",
+		Short:             "Say what moved in a budget, when and why",
+		Long:              long,
+		Example:           example,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: env.CompleteNames,
+		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
+	}
+	flags := command.Flags()
+	flags.DurationVar(&o.since, "since", time.Hour, "Show what is younger than this.")
+	flags.StringVar(&o.cluster, "cluster", "", "Show the moves of this cluster alone.")
+	flags.StringVar(&o.resource, "resource", "", "Show the moves of this resource name alone, such as requests.cpu.")
+	flags.StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
+	cli.CompleteWords(command, "output", "json", "yaml")
+	env.CompleteClusters(command, "cluster")
+	env.CompleteResources(command, "resource")
+	return command
+}
+
+// Entry is something that happened.
+type Entry struct {
+	Time metav1.Time `json:"time"`
+	// Reason is that of the event.
+	Reason string `json:"reason"`
+	// Resource, Cluster, From, To and Why are those of a move.
+	Resource corev1.ResourceName `json:"resource,omitempty"`
+	Cluster  string              `json:"cluster,omitempty"`
+	From     string              `json:"from,omitempty"`
+	To       string              `json:"to,omitempty"`
+	Why      string              `json:"why,omitempty"`
+	// Message is that of an event which tells of no move.
+	Message string `json:"message,omitempty"`
+}
+
+func (o *Options) run(ctx context.Context, arg string) error {
+	c, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	namespace, err := o.env.Namespace()
+	if err != nil {
+		return err
+	}
+	object, err := cli.Find(ctx, c, namespace, arg)
+	if err != nil {
+		return err
+	}
+	entries, err := o.entries(ctx, c, object)
+	if err != nil {
+		return err
+	}
+	if o.output != "" {
+		return cli.Encode(o.env.Out, o.output, entries)
+	}
+	return o.print(entries)
+}
+
+// entries returns what happened, the first one first.
+func (o *Options) entries(ctx context.Context, c client.Client, object client.Object) ([]Entry, error) {
+	events, err := cli.AllEventsOf(ctx, c, object)
+	if err != nil {
+		return nil, err
+	}
+	entries := []Entry{}
+	for i := range events {
+		e := &events[i]
+		at := cli.LastSeen(e)
+		if o.env.Clock.Since(at.Time) > o.since {
+			continue
+		}
+		for _, entry := range entriesOf(e) {
+			if (o.cluster == "" || entry.Cluster == o.cluster) && (o.resource == "" || string(entry.Resource) == o.resource) {
+				entry.Time, entry.Reason = at, e.Reason
+				entries = append(entries, entry)
+			}
+		}
+	}
+	return entries, nil
+}
+
+// move is how the hub manager tells of one: "east 5 → 9 (Demand)".
+var move = regexp.MustCompile(`^(\S+) (\S+) → (\S+)(?: \((\w+)\))?$`)
+
+// entriesOf returns what an event tells of, a move each: "requests.cpu: east 5 → 9 (Demand), west 10 → 6 (Surplus); pods: …".
+func entriesOf(e *corev1.Event) []Entry {
+	if e.Reason != quotav1alpha1.ReasonLimitsMoved {
+		return []Entry{{Message: e.Message}}
+	}
+	var entries []Entry
+	for part := range strings.SplitSeq(e.Message, "; ") {
+		name, moves, ok := strings.Cut(part, ": ")
+		if !ok {
+			return []Entry{{Message: e.Message}}
+		}
+		for text := range strings.SplitSeq(moves, ", ") {
+			found := move.FindStringSubmatch(text)
+			if found == nil { // the last one may end in "and 3 more", or be cut off
+				entries = append(entries, Entry{Resource: corev1.ResourceName(name), Message: text})
+				continue
+			}
+			entries = append(entries, Entry{Resource: corev1.ResourceName(name), Cluster: found[1], From: found[2], To: found[3], Why: found[4]})
+		}
+	}
+	return entries
+}
+
+// print prints what happened.
+func (o *Options) print(entries []Entry) error {
+	page := o.env.Page(o.env.Out)
+	if len(entries) == 0 {
+		_, err := fmt.Fprintf(o.env.ErrOut, "Nothing happened in the last %s that events tell of.\n", o.since)
+		return err
+	}
+	t := &text.Table{Header: []string{"AGO", "CLUSTER", "RESOURCE", "FROM", "", "TO", "WHY"}}
+	for _, e := range entries {
+		ago := text.Since(o.env.Clock.Now(), e.Time)
+		if e.Cluster != "" {
+			t.Row(ago, e.Cluster, string(e.Resource), e.From, "→", e.To, why(e.Why))
+			continue
+		}
+		t.Cells(text.Cell{Text: ago}, text.Cell{Text: "-"}, text.Cell{Text: "-"}, text.Cell{}, text.Cell{}, text.Cell{},
+			text.Cell{Text: e.Reason, Style: text.Yellow})
+		t.Note(text.Dim, strings.TrimSpace(string(e.Resource)+" "+e.Message))
+	}
+	page.Print(t)
+	return page.Err()
+}
+
+// whys are the reasons of the allocation in words.
+var whys = map[string]string{
+	"Surplus": "it had more than it needs", "Short": "its fair part of too little", "Capped": "its max", "Usage": "what is in use",
+	"Coupled": "it lacks another resource", "Guaranteed": "its min", "Reclaim": "its min, which it had lent", "Respite": "it gave room away",
+	"Demand": "it asks for more", "Headroom": "room for what it may need next", "Weight": "its part by weight",
+}
+
+// why returns a reason with its words.
+func why(reason string) string {
+	if words := whys[reason]; words != "" {
+		return reason + ": " + words
+	}
+	return reason
+}

@@ -1,0 +1,68 @@
+package top
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+)
+
+// rates counts the limits that went up from one look to the next.
+type rates struct {
+	clock  clock.PassiveClock
+	began  time.Time
+	limits map[limit]int64
+	raises map[limit]int
+}
+
+// limit names a limit, or with no cluster all those of a resource of a budget.
+type limit struct {
+	namespace, name, cluster string
+	resource                 corev1.ResourceName
+}
+
+func newRates(clock clock.PassiveClock) *rates {
+	return &rates{clock: clock, began: clock.Now(), limits: map[limit]int64{}, raises: map[limit]int{}}
+}
+
+// see takes another look.
+func (r *rates) see(held *cli.Held) {
+	for _, object := range held.Objects() {
+		switch o := object.(type) {
+		case *quotav1alpha1.FederatedQuota:
+			for _, c := range o.Status.Clusters {
+				targets := c.Target
+				if targets == nil {
+					targets = c.Granted
+				}
+				r.take(limit{o.Namespace, o.Name, string(c.Name), ""}, targets)
+			}
+		case *quotav1alpha1.QuotaShare:
+			r.take(limit{o.Namespace, o.Name, "this one", ""}, o.Spec.Hard)
+		}
+	}
+}
+
+func (r *rates) take(of limit, targets corev1.ResourceList) {
+	for name, quantity := range targets {
+		of.resource = name
+		value := quantity.MilliValue()
+		if before, known := r.limits[of]; known && value > before {
+			r.raises[limit{of.namespace, of.name, "", name}]++
+		}
+		r.limits[of] = value
+	}
+}
+
+// of returns how many limits went up per minute.
+func (r *rates) of(l *line) string {
+	minutes := r.clock.Since(r.began).Minutes()
+	if minutes <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", float64(r.raises[limit{l.namespace, l.name, "", l.resource}])/max(minutes, 1.0/60))
+}
