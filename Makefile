@@ -46,8 +46,15 @@ clean: demo-down ## Stop the demo and remove all that was built, control plane a
 ##@ Build
 
 .PHONY: build
-build: ## Build the manager, of the hub and of members, into bin/.
+build: manager plugin ## Build the manager, of the hub and of members, and the kubectl plugin into bin/.
+
+.PHONY: manager
+manager:
 	@hack/build.sh $(BIN)/manager . ./cmd/manager -trimpath -ldflags '-s -w'
+
+.PHONY: plugin
+plugin:
+	@hack/build.sh $(BIN)/kubectl-fedquota . ./cmd/kubectl-fedquota -trimpath -ldflags '-s -w'
 
 ##@ Check
 

@@ -7,7 +7,7 @@ DEMO_CONTROLPLANE := $(addprefix $(CONTROLPLANE)/,etcd kube-apiserver kube-contr
 
 .PHONY: demo
 demo: export BUILD_PROGRAMS := $(notdir $(call missing,$(DEMO_CONTROLPLANE))) manager demo
-demo: demo-intro $(DEMO_CONTROLPLANE) build demo-program ## Start a hub and members on this machine, and show a budget follow what the clusters ask for.
+demo: demo-intro $(DEMO_CONTROLPLANE) manager demo-program ## Start a hub and members on this machine, and show a budget follow what the clusters ask for.
 	@echo
 	@KUBEBUILDER_ASSETS=$(CONTROLPLANE) exec $(DEMO) up
 

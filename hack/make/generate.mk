@@ -21,9 +21,10 @@ manifests: $(CONTROLLER_GEN) $(CONTROLPLANE)/kubectl ## Generate the CRDs, the r
 	$(CONTROLPLANE)/kubectl kustomize config/member > internal/bundle/agent.yaml
 
 .PHONY: docs
-docs: $(CRD_REF_DOCS) ## Generate the API reference.
+docs: $(CRD_REF_DOCS) ## Generate the reference of the API and of the kubectl plugin.
 	mkdir -p docs/reference
 	$(CRD_REF_DOCS) --source-path=api --config=hack/docs/config.yaml --log-level=ERROR --renderer=markdown --output-path=docs/reference/api.md
+	$(GO) run ./hack/docs/plugin > docs/reference/kubectl-fedquota.md
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code.

@@ -15,14 +15,23 @@ image: ## Make the image for amd64 and arm64 as an OCI archive, dist/image/manag
 	$(RELEASE) ./image -source $(CURDIR) -to $(CURDIR)/dist/image -name $(IMAGE) -version $(VERSION) \
 		-commit $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct) $(if $(PUSH),-push)
 
+# Where the archives of a release are to be had.
+URL ?= https://github.com/fedquota/fedquota/releases/download/$(VERSION)
+
+.PHONY: plugins
+plugins: ## Make the archives of the kubectl plugin for Linux, macOS and Windows, dist/kubectl-fedquota_*, and its manifest for krew.
+	mkdir -p dist
+	$(RELEASE) ./plugin -source $(CURDIR) -to $(CURDIR)/dist -version $(VERSION) -image $(IMAGE):$(VERSION) -url $(URL) \
+		-commit $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct)
+
 .PHONY: release
-release: image chart ## Make all that is released in dist: manifests of hub and agents, chart, image, bills of materials, checksums.
+release: image chart plugins ## Make all that is released in dist: manifests of hub and agents, chart, image, kubectl plugin, bills of materials, checksums.
 	$(CONTROLPLANE)/kubectl kustomize config/default | sed 's#fedquota/manager:latest#$(IMAGE):$(VERSION)#' > dist/install.yaml
 	$(GO) run ./cmd/manager bundle --agent-image=$(IMAGE):$(VERSION) > dist/agent.yaml
 	$(HELM) package dist/chart/fedquota --destination dist
 	for arch in amd64 arm64; do cp dist/image/linux_$$arch/manager.cdx.json dist/manager-linux-$$arch.cdx.json; done
 	cp dist/image/manager.oci.tar dist/manager.oci.tar
-	cd dist && sha256sum install.yaml agent.yaml fedquota-*.tgz manager-*.cdx.json manager.oci.tar > checksums.txt
+	cd dist && sha256sum install.yaml agent.yaml fedquota.yaml kubectl-fedquota_* fedquota-*.tgz manager-*.cdx.json manager.oci.tar > checksums.txt
 	cat dist/checksums.txt
 
 # Helm has to make of the chart what kustomize makes of config/default.

@@ -63,6 +63,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	root.SetOut(env.Out)
 	root.SetErr(env.ErrOut)
 	env.AddFlags(root)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", text.Width)))
 	root.AddCommand(
 		breakglass.NewCommand(env),
 		breakglass.NewMendCommand(env),

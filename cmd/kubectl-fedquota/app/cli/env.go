@@ -46,9 +46,11 @@ type Build struct {
 
 // NewEnv returns the environment of a person at a terminal, or of a script.
 func NewEnv(streams genericiooptions.IOStreams) *Env {
+	config := genericclioptions.NewConfigFlags(true)
+	config.ClusterName = nil // --cluster is that of a budget here
 	return &Env{
 		IOStreams: streams,
-		Config:    genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag(),
+		Config:    config,
 		Clock:     clock.RealClock{},
 		Connect: func(config *rest.Config) (client.WithWatch, error) {
 			return client.NewWithWatch(config, client.Options{Scheme: Scheme()})
