@@ -135,7 +135,7 @@ func giveUp(in *round.Input) {
 
 // store makes the decision of a round what the next one finds.
 func store(in *round.Input, d *round.Decision) {
-	in.Revision, in.SpecRevision, in.Newborn = d.Ledger.Revision(), d.SpecRevision, false
+	in.Revision, in.SpecRevision = d.Ledger.Revision(), d.SpecRevision
 	in.Ready = apimeta.IsStatusConditionTrue(d.Conditions(), quotav1alpha1.ConditionReady)
 	verdicts := make(map[string]*round.Verdict, len(d.Verdicts))
 	for i := range d.Verdicts {

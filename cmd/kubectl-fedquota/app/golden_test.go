@@ -263,6 +263,12 @@ func TestForbidden(t *testing.T) {
 			t.Errorf("it prints no %q:\n%s", want, got)
 		}
 	}
+	r.forbidden = []string{"Secret"}
+	whole, stored := open(t, "full").run(hub, "explain", "compute"), r.run(hub, "explain", "compute")
+	hint := "Members were not asked, which needs the right to get secrets in namespace default. This goes by what the hub has stored\nof them last.\n"
+	if got := strings.Replace(stored, hint, "", 1); got != whole {
+		t.Errorf("what the hub has stored is explained in another way: %s", cmp.Diff(whole, got))
+	}
 	r.forbidden = []string{"Event"}
 	if got := r.run(hub, "describe", "compute"); !strings.Contains(got, "Events:     not shown: you lack the right to list events in namespace team-a") {
 		t.Errorf("it does not say why there are no events:\n%s", got)

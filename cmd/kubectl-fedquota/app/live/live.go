@@ -4,8 +4,8 @@ package live
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +18,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -44,6 +45,7 @@ type Fleet struct {
 	Hints []string
 
 	options  Options
+	now      time.Time
 	siblings []quotav1alpha1.FederatedQuota
 }
 
@@ -60,7 +62,7 @@ type Member struct {
 
 // Read reads the hub and all members that may matter to a budget. stored is nil for a budget that does not exist yet.
 func Read(ctx context.Context, env *cli.Env, hub client.Client, key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options) (*Fleet, error) {
-	f := &Fleet{Stored: stored, Members: map[string]*Member{}, options: options}
+	f := &Fleet{Stored: stored, Members: map[string]*Member{}, options: options, now: env.Clock.Now()}
 	var clusters clusterv1.ClusterList
 	if err := hub.List(ctx, &clusters, client.InNamespace(options.ClusterNamespace)); err != nil {
 		return nil, fmt.Errorf("listing the Clusters in namespace %s: %w", options.ClusterNamespace, err)
@@ -87,11 +89,34 @@ func (f *Fleet) readMembers(ctx context.Context, env *cli.Env, hub client.Client
 		}
 		return nil
 	})
-	forbidden := slices.ContainsFunc(f.Clusters, func(c clusterv1.Cluster) bool { return apierrors.IsForbidden(f.Members[c.Name].Err) })
+	var forbidden bool
+	var silent []string
+	for _, c := range f.Clusters {
+		m := f.Members[c.Name]
+		switch {
+		case apierrors.IsForbidden(m.Err):
+			forbidden = true
+		case m.Err != nil && f.reachable(c.Name):
+			silent = append(silent, c.Name)
+		}
+	}
 	if forbidden {
 		f.Hints = append(f.Hints, fmt.Sprintf("Members were not asked, which needs the right to get secrets in namespace %s. "+
 			"This goes by what the hub has stored of them last.", f.options.ClusterNamespace))
 	}
+	if len(silent) > 0 {
+		f.Hints = append(f.Hints, fmt.Sprintf("The hub reaches clusters that you do not: %s. This goes by what the hub has stored of them last.",
+			round.Abbreviated(silent)))
+	}
+}
+
+// reachable says whether the hub manager has reached a cluster in the last round that it stored.
+func (f *Fleet) reachable(name string) bool {
+	if f.Stored == nil {
+		return false
+	}
+	status := ledgerOf(f.Stored, name)
+	return status != nil && status.State != quotav1alpha1.ClusterUnreachable && status.State != quotav1alpha1.ClusterUnread
 }
 
 // read reads the share, and the ResourceQuota of its name.
@@ -119,7 +144,7 @@ func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *round.Input {
 	standing, destroyed := f.sift()
 	in := input.Of(fq, &input.Surroundings{
 		Clusters: standing, Destroyed: destroyed, Siblings: f.siblings, Holders: f.holders(), Expected: sets.New[string](),
-		Agents: f.options.AgentNamespace, Newborn: fq.Status.Revision == 0,
+		Agents: f.options.AgentNamespace, Epoch: ledger.Epoch(f.now),
 	})
 	for i := range in.Children {
 		c := &in.Children[i]

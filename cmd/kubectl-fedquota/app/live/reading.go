@@ -16,7 +16,7 @@ func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *round.Child) round.
 	switch {
 	case m == nil:
 		return round.Reading{Failure: "there is no such Cluster"}
-	case apierrors.IsForbidden(m.Err):
+	case apierrors.IsForbidden(m.Err), m.Err != nil && c.Entry != nil:
 		return stored(c, ledgerOf(fq, c.Name))
 	case m.Err != nil:
 		return round.Reading{Failure: m.Err.Error()}

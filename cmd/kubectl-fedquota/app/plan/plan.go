@@ -4,9 +4,11 @@ package plan
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -14,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
+	"github.com/fedquota/fedquota/internal/ledger"
 )
 
 const (
@@ -117,7 +120,7 @@ func (o *Options) plan(ctx context.Context, hub client.Client, wanted *quotav1al
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{stored: stored, wanted: merged(wanted, stored), hints: fleet.Hints}
+	p := &plan{stored: stored, wanted: merged(wanted, stored, o.env.Clock.Now()), hints: fleet.Hints}
 	if hint != "" {
 		p.hints = append(p.hints, hint)
 	}
@@ -130,9 +133,12 @@ func (o *Options) plan(ctx context.Context, hub client.Client, wanted *quotav1al
 }
 
 // merged is the stored object with the wanted spec.
-func merged(wanted, stored *quotav1alpha1.FederatedQuota) *quotav1alpha1.FederatedQuota {
+func merged(wanted, stored *quotav1alpha1.FederatedQuota, now time.Time) *quotav1alpha1.FederatedQuota {
 	if stored == nil {
-		return wanted
+		fq := wanted.DeepCopy()
+		fq.CreationTimestamp = metav1.NewTime(now) // it would be the youngest: others go before
+		fq.Status.Revision = ledger.First          // so the hub manager begins a ledger whose birth it has seen
+		return fq
 	}
 	fq := stored.DeepCopy()
 	fq.Spec = wanted.Spec
