@@ -8,6 +8,8 @@ var cases = map[string][]string{
 		"hub: list",
 	},
 	"settled": {
+		"hub: convert -f testdata/files/others.yaml --selector tier=prod",
+		"hub: convert -f testdata/files/pod.yaml",
 		"hub: describe compute",
 		"east: describe compute",
 		"hub: explain compute",

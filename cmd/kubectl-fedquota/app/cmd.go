@@ -11,6 +11,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/breakglass"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/bundle"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/convert"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/describe"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/explain"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/fits"
@@ -69,6 +70,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		breakglass.NewMendCommand(env),
 		bundle.NewCommand(env),
 		describe.NewCommand(env),
+		convert.NewCommand(env),
 		explain.NewCommand(env),
 		fits.NewCommand(env),
 		history.NewCommand(env),

@@ -1,0 +1,145 @@
+// Package convert makes FederatedQuotas out of the quotas of other systems.
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+)
+
+const (
+	long = `Make FederatedQuotas out of the quotas of other systems, as YAML:
+
+  Karmada    FederatedResourceQuota    policy.karmada.io
+  OpenShift  ClusterResourceQuota      quota.openshift.io
+  HNC        HierarchicalResourceQuota hnc.x-k8s.io
+  Capsule    Tenant, its resourceQuotas capsule.clastix.io
+
+A comment stands above each FederatedQuota for each field that has no equal. Nothing is read
+from a cluster, and nothing is written to one. Look at the placement, which those systems
+do not have: see with kubectl fedquota plan what applying the result would do.`
+
+	example = `  # Look at what comes of it
+  kubectl fedquota convert -f quotas.yaml
+
+  # What applying it would do
+  kubectl fedquota convert -f quotas.yaml --selector tier=prod | kubectl fedquota plan -f -`
+)
+
+// Options says what to convert.
+type Options struct {
+	env      *cli.Env
+	file     string
+	selector map[string]string
+}
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	o := &Options{env: env}
+	command := &cobra.Command{
+		Use:     "convert -f FILE",
+		Short:   "Make FederatedQuotas out of the quotas of other systems",
+		Long:    long,
+		Example: example,
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return o.run() },
+	}
+	command.Flags().StringVarP(&o.file, "filename", "f", "", "File with the quotas, or - for standard input.")
+	command.Flags().StringToStringVar(&o.selector, "selector", nil, "Labels of the Clusters that shall share the budgets. All Clusters without it.")
+	_ = command.MarkFlagRequired("filename")
+	return command
+}
+
+// result is a FederatedQuota, and what could not be said in it.
+type result struct {
+	from     string
+	quota    quotav1alpha1.FederatedQuota
+	comments []string
+}
+
+// lost notes a field that has no equal.
+func (r *result) lost(format string, args ...any) {
+	r.comments = append(r.comments, fmt.Sprintf(format, args...))
+}
+
+// converters are those of the kinds, by group and kind.
+var converters = map[string]func(*object) ([]result, error){
+	"policy.karmada.io/FederatedResourceQuota": karmada,
+	"quota.openshift.io/ClusterResourceQuota":  openShift,
+	"hnc.x-k8s.io/HierarchicalResourceQuota":   hierarchical,
+	"capsule.clastix.io/Tenant":                capsule,
+}
+
+func (o *Options) run() error {
+	documents, err := o.env.Documents(o.file)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	for _, document := range documents {
+		object, err := read(document)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.file, err)
+		}
+		convert, known := converters[object.group()+"/"+object.Kind]
+		if !known {
+			_, _ = fmt.Fprintf(o.env.ErrOut, "%s %s is left out: it is none of the quotas that are known\n", object.Kind, object.Name)
+			continue
+		}
+		results, err := convert(object)
+		if err != nil {
+			return fmt.Errorf("%s: %s %s: %w", o.file, object.Kind, object.Name, err)
+		}
+		for i := range results {
+			if err := o.write(&out, &results[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if out.Len() == 0 {
+		return errors.New(o.file + ": there is no quota in it that is known: see kubectl fedquota convert --help")
+	}
+	_, err = out.WriteTo(o.env.Out)
+	return err
+}
+
+// write writes a FederatedQuota with its comments.
+func (o *Options) write(out *bytes.Buffer, r *result) error {
+	r.quota.APIVersion, r.quota.Kind = quotav1alpha1.GroupVersion.String(), "FederatedQuota"
+	if len(r.quota.Spec.Placement.Clusters) == 0 {
+		r.quota.Spec.Placement.ClusterSelector = selectorOf(o.selector)
+		if len(o.selector) == 0 {
+			r.lost("spec.placement.clusterSelector: {} selects all Clusters; choose those that shall share the budget")
+		}
+	}
+	content, err := yaml.Marshal(&r.quota)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "---\n# Made of %s.\n", r.from)
+	for _, comment := range r.comments {
+		for _, line := range text.Wrap(comment, text.Width-2) {
+			fmt.Fprintf(out, "# %s\n", line)
+		}
+	}
+	for line := range strings.Lines(string(content)) {
+		if !strings.HasPrefix(line, "status:") && !strings.Contains(line, "creationTimestamp: null") {
+			out.WriteString(line)
+		}
+	}
+	return nil
+}
+
+// scopes takes over scopes that a FederatedQuota has as well.
+func (r *result) scopes(spec *corev1.ResourceQuotaSpec) {
+	r.quota.Spec.Scopes, r.quota.Spec.ScopeSelector = spec.Scopes, spec.ScopeSelector
+}
