@@ -66,6 +66,7 @@ func (w *world) settled() {
 	w.shows(hub, "explain compute", "It has what it needs, and nobody needs what it has beyond that")
 	w.shows(hub, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml --replicas 12", "east 4 12 after a raise")
 	w.shows(east, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml", "this one 1 or more 1 or more at once")
+	w.shows(hub, "audit compute --for 2s", "watched 2 clusters", "requests.cpu 12 9 0", "Never exceeded")
 	w.redraws()
 }
 
@@ -175,6 +176,7 @@ func (w *world) breakGlass() {
 		return inState(east, quotav1alpha1.ClusterBreakGlass)(fq) && used.Cmp(resource.MustParse("14")) == 0
 	})
 	w.state("break-glass")
+	w.answers(hub, "audit compute --for 2s", 2, "requests.cpu: 14 above 12", "excess of requests.cpu: 14 above 12")
 	w.shows(hub, "describe compute", "BreakGlass", "incident 4711", "kubectl fedquota mend compute")
 	w.shows(east, "describe compute", "BreakGlass since")
 	w.scale(east, "web", 6)
@@ -219,6 +221,7 @@ func (w *world) cutOff() {
 	w.state("cut-off")
 	w.shows(hub, "describe compute", "west Unreachable", "What the cluster was granted stays granted")
 	w.shows(hub, "explain compute --cluster west", "the cluster is Unreachable")
+	w.answers(hub, "audit compute --for 1s", 1, "a cluster does not answer")
 	w.answers(hub, "leave east --destroyed gone", 1, "cluster east answers, so it is not destroyed")
 	w.answers(hub, "leave west --destroyed gone --timeout 1m", 0, "cluster/west: stated as destroyed", "team-a/compute: west holds nothing")
 }

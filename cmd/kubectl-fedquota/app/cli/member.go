@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +17,16 @@ const MemberTimeout = 5 * time.Second
 
 // Member returns a client of a member, by the kubeconfig that the hub has of its Cluster.
 func (e *Env) Member(ctx context.Context, hub client.Client, cluster client.ObjectKey) (client.WithWatch, error) {
+	config, err := WayTo(ctx, hub, cluster)
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = MemberTimeout
+	return e.Connect(config)
+}
+
+// WayTo returns the way to a member, as the hub has it.
+func WayTo(ctx context.Context, hub client.Client, cluster client.ObjectKey) (*rest.Config, error) {
 	way := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: cluster.Namespace, Name: secret.Name(cluster.Name, secret.Kubeconfig)}
 	if err := hub.Get(ctx, key, way); err != nil {
@@ -25,6 +36,5 @@ func (e *Env) Member(ctx context.Context, hub client.Client, cluster client.Obje
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", key, err)
 	}
-	config.Timeout = MemberTimeout
-	return e.Connect(tuned(config))
+	return tuned(config), nil
 }

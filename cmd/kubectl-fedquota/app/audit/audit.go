@@ -1,0 +1,216 @@
+// Package audit watches the members of a budget, and proves whether they ever exceed it.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/e2e/observer"
+)
+
+const (
+	long = `Watch the ResourceQuotas of all clusters of a budget for a while, and prove whether the sum
+ever exceeds the budget. It believes neither the hub nor the agents, only what the API
+servers of the members enforce and count, and shares no code with them: it is the observer
+that judges fedquota's own tests. Run it on the hub.
+
+It needs the right to get the kubeconfig Secrets of the Clusters. A cluster that does not
+answer cannot be judged, and the command fails.
+
+It ends with 0 if nothing was exceeded, and with 2 if something was.`
+
+	example = `  # Watch for a minute
+  kubectl fedquota audit compute -n team-a
+
+  # Watch for an hour, and keep all that was seen
+  kubectl fedquota audit compute -n team-a --for 1h -o json > audit.json`
+)
+
+// errChanged is that the budget became another one.
+var errChanged = errors.New("spec changed or clusters came or went meanwhile: the verdict is void, run it again")
+
+// Options says what to watch.
+type Options struct {
+	env      *cli.Env
+	live     live.Options
+	duration time.Duration
+	output   string
+}
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	o := &Options{env: env}
+	command := &cobra.Command{
+		Use:               "audit NAME",
+		Short:             "Watch members, and prove whether a budget is ever exceeded",
+		Long:              long,
+		Example:           example,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: env.CompleteNames,
+		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
+	}
+	command.Flags().DurationVar(&o.duration, "for", time.Minute, "How long to watch. An interrupt ends it earlier.")
+	command.Flags().StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
+	cli.CompleteWords(command, "output", "json", "yaml")
+	o.live.Bind(command.Flags())
+	return command
+}
+
+func (o *Options) run(ctx context.Context, name string) error {
+	hub, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	namespace, err := o.env.Namespace()
+	if err != nil {
+		return err
+	}
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	before := &quotav1alpha1.FederatedQuota{}
+	if err := hub.Get(ctx, key, before); err != nil {
+		return cli.Served(err)
+	}
+	options, err := o.options(ctx, hub, before)
+	if err != nil {
+		return err
+	}
+	report, err := watch(ctx, options, o.duration)
+	if err != nil {
+		return err
+	}
+	// What was seen is judged, also after an interrupt.
+	after := &quotav1alpha1.FederatedQuota{}
+	if err := hub.Get(context.WithoutCancel(ctx), key, after); err != nil {
+		return err
+	}
+	if changed(before, after) {
+		return errChanged
+	}
+	return o.tell(report)
+}
+
+// options returns whom to watch, and what they may hold together.
+func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alpha1.FederatedQuota) (observer.Options, error) {
+	options := observer.Options{
+		Members: map[string]*rest.Config{}, Namespace: fq.Namespace, Name: fq.Name, Budget: fq.Status.Hard,
+		OnExcess: func(e observer.Excess) {
+			_, _ = fmt.Fprintf(o.env.ErrOut, "%s: %s above %s\n", e.Resource, e.Certain.String(), e.Allowed.String())
+		},
+	}
+	for _, c := range fq.Status.Clusters {
+		config, err := cli.WayTo(ctx, hub, client.ObjectKey{Namespace: o.live.ClusterNamespace, Name: string(c.Name)})
+		if err != nil {
+			return options, err
+		}
+		options.Members[string(c.Name)] = config
+	}
+	if len(options.Members) == 0 {
+		return options, fmt.Errorf("FederatedQuota %s/%s has no clusters yet", fq.Namespace, fq.Name)
+	}
+	return options, nil
+}
+
+// watch watches until the time is over, or the context ends. The first reads are bounded: nobody waits for a cluster that is away.
+func watch(ctx context.Context, options observer.Options, duration time.Duration) (observer.Report, error) {
+	type started struct {
+		observer *observer.Observer
+		err      error
+	}
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	begun := make(chan started, 1)
+	go func() {
+		o, err := observer.Watch(watching, options)
+		begun <- started{o, err}
+	}()
+	select {
+	case s := <-begun:
+		if s.err != nil {
+			return observer.Report{}, s.err
+		}
+		wait(ctx, duration)
+		return s.observer.Stop(), nil
+	case <-time.After(3 * cli.MemberTimeout):
+		return observer.Report{}, errors.New("a cluster does not answer, so that nobody can judge: see kubectl fedquota describe")
+	case <-ctx.Done():
+		return observer.Report{}, ctx.Err()
+	}
+}
+
+func wait(ctx context.Context, duration time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, duration)
+	defer cancel()
+	<-ctx.Done()
+}
+
+// changed says whether another budget was in force at the end than at the beginning.
+func changed(before, after *quotav1alpha1.FederatedQuota) bool {
+	if before.UID != after.UID || before.Generation != after.Generation || len(before.Status.Clusters) != len(after.Status.Clusters) {
+		return true
+	}
+	for i := range before.Status.Clusters {
+		if before.Status.Clusters[i].Name != after.Status.Clusters[i].Name {
+			return true
+		}
+	}
+	return false
+}
+
+// tell prints the verdict.
+func (o *Options) tell(report observer.Report) error {
+	violations := report.Violations()
+	if o.output != "" {
+		if err := cli.Encode(o.env.Out, o.output, report); err != nil {
+			return err
+		}
+	} else if err := o.print(report, violations); err != nil {
+		return err
+	}
+	if len(violations) > 0 {
+		return cli.No
+	}
+	return nil
+}
+
+func (o *Options) print(report observer.Report, violations []string) error {
+	page := o.env.Page(o.env.Out)
+	versions := 0
+	for _, m := range report.Members {
+		versions += m.Versions
+	}
+	page.Printf("FederatedQuota %s/%s: watched %d clusters for %s, %d versions of their ResourceQuotas\n\n", report.Namespace, report.Name,
+		len(report.Members), report.End.Sub(report.Start).Round(time.Second), versions)
+	t := &text.Table{Header: []string{"RESOURCE", "BUDGET", "LARGEST SUM", "EXCEEDED", "SUSPECTED"}}
+	for _, r := range report.Resources {
+		exceeded := text.Cell{Text: fmt.Sprint(r.Confirmed), Style: text.Green}
+		if r.Confirmed > 0 {
+			exceeded.Style = text.Red
+		}
+		t.Cells(text.Cell{Text: string(r.Name)}, text.Cell{Text: r.Budget.String()}, text.Cell{Text: r.Largest.String()}, exceeded,
+			text.Cell{Text: fmt.Sprint(r.Seen - r.Confirmed)})
+	}
+	page.Print(t)
+	page.Printf("\n")
+	for _, violation := range violations {
+		page.Paragraph(0, text.Red, violation)
+	}
+	for _, m := range report.Members {
+		if len(m.Gaps) > 0 {
+			page.Paragraph(0, text.Yellow, fmt.Sprintf("%s: the watch broke %d times, and what happened in between was not seen", m.Name, len(m.Gaps)))
+		}
+	}
+	if len(violations) == 0 {
+		page.Printf("%s\n", page.Paint(text.Green, "Never exceeded: nothing proves that the clusters held more than the budget together."))
+	}
+	return page.Err()
+}
