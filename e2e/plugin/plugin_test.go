@@ -12,6 +12,8 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -21,6 +23,7 @@ func TestPlugin(t *testing.T) {
 	w := startWorld(t)
 	w.fresh()
 	w.settled()
+	w.adopts()
 	w.full()
 	w.plans()
 	w.draining()
@@ -224,4 +227,67 @@ func (w *world) cutOff() {
 	w.answers(hub, "audit compute --for 1s", 1, "a cluster does not answer")
 	w.answers(hub, "leave east --destroyed gone", 1, "cluster east answers, so it is not destroyed")
 	w.answers(hub, "leave west --destroyed gone --timeout 1m", 0, "cluster/west: stated as destroyed", "team-a/compute: west holds nothing")
+}
+
+// adopts makes a budget out of ResourceQuotas that limit a namespace, while pods are created in it as fast as that goes: none of them is
+// without a limit at any instant, nor admits more than it did before.
+func (w *world) adopts() {
+	const other = "team-b"
+	for _, c := range w.clients {
+		w.must(c.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}))
+	}
+	limits := map[string]int64{east: 6, west: 4}
+	watches := map[string]watch.Interface{}
+	for cluster, pods := range limits {
+		c := w.clients[cluster]
+		w.must(c.Create(w.Context(), &corev1.ResourceQuota{
+			ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "compute"},
+			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(pods, resource.DecimalSI)}},
+		}))
+		stream, err := c.Watch(w.Context(), &corev1.ResourceQuotaList{}, client.InNamespace(other))
+		w.must(err)
+		watches[cluster] = stream
+		storm := deployment("storm", 20)
+		storm.Namespace = other
+		w.must(c.Create(w.Context(), storm))
+	}
+	w.answers(hub, "adopt compute -n team-b --clusters east,north", 1, "north-kubeconfig")
+	w.shows(hub, "adopt compute -n team-b --clusters east,west", "kind: FederatedQuota", `pods: "10"`)
+	w.shows(hub, "adopt compute -n team-b --clusters east,west --apply", `pods: "10"`)
+	fq := &quotav1alpha1.FederatedQuota{}
+	w.must(w.clients[hub].Get(w.Context(), client.ObjectKey{Namespace: other, Name: "compute"}, fq))
+	if !apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady) {
+		w.Errorf("the budget is not enforced: %+v", fq.Status.Conditions)
+	}
+	for cluster, stream := range watches {
+		w.unbroken(cluster, stream, limits[cluster])
+	}
+	w.must(w.clients[hub].Delete(w.Context(), fq))
+}
+
+// unbroken demands that each version of the ResourceQuota which was seen limits pods to no more than before, until the agent has it, and
+// that the agent got it.
+func (w *world) unbroken(cluster string, stream watch.Interface, most int64) {
+	w.Helper()
+	w.eventually("the last version in "+cluster, func(context.Context) (bool, error) {
+		select {
+		case event := <-stream.ResultChan():
+			quota, ok := event.Object.(*corev1.ResourceQuota)
+			if !ok || event.Type == watch.Deleted {
+				w.Fatalf("%s: %s of %T", cluster, event.Type, event.Object)
+			}
+			limit, limited := quota.Spec.Hard[corev1.ResourcePods]
+			_, managed := quota.Labels[quotav1alpha1.ManagedLabel]
+			if !limited || !managed && limit.Value() != most {
+				w.Errorf("%s: a version limits pods to %v", cluster, quota.Spec.Hard)
+			}
+			if used := quota.Status.Used[corev1.ResourcePods]; used.Value() > 10 {
+				w.Errorf("%s: %d pods are counted", cluster, used.Value())
+			}
+			return managed && limit.Value() > 0, nil
+		default:
+			return false, nil
+		}
+	})
+	stream.Stop()
 }

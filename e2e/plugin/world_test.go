@@ -60,7 +60,7 @@ type world struct {
 	*testing.T
 	*system.System
 
-	clients map[string]client.Client
+	clients map[string]client.WithWatch
 	root    string
 }
 
@@ -86,9 +86,9 @@ func startWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{T: t, System: s, clients: map[string]client.Client{}, root: root}
+	w := &world{T: t, System: s, clients: map[string]client.WithWatch{}, root: root}
 	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
-		if w.clients[c.Name], err = system.Client(c); err != nil {
+		if w.clients[c.Name], err = client.NewWithWatch(c.Config, client.Options{Scheme: system.Scheme()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,7 +128,10 @@ func (w *world) run(server string, args ...string) (code int, out, errOut string
 func (w *world) runBy(ctx context.Context, kubeconfig string, args ...string) (code int, out, errOut string) {
 	w.Helper()
 	var o, e bytes.Buffer
-	all := append(slices.Clone(args), "--kubeconfig", kubeconfig, "-n", team)
+	all := append(slices.Clone(args), "--kubeconfig", kubeconfig)
+	if !slices.Contains(args, "-n") {
+		all = append(all, "-n", team)
+	}
 	code = app.Execute(ctx, cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &o, ErrOut: &e}), all)
 	for line := range strings.Lines(o.String()) {
 		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 120 && !strings.Contains(strings.Join(args, " "), "-o ") && args[0] != "bundle" {

@@ -77,6 +77,8 @@ var cases = map[string][]string{
 		"hub: explain compute",
 	},
 	"leaving": {
+		"hub: adopt compute --clusters east",
+		"hub: adopt other --clusters east",
 		"hub: join west --budget compute --dry-run",
 		"hub: join south --budget compute",
 		"hub: leave west --dry-run --timeout 1s",

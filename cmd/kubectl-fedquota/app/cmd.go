@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/adopt"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/audit"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/breakglass"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/bundle"
@@ -67,6 +68,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	env.AddFlags(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", text.Width)))
 	root.AddCommand(
+		adopt.NewCommand(env),
 		audit.NewCommand(env),
 		breakglass.NewCommand(env),
 		breakglass.NewMendCommand(env),

@@ -17,6 +17,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 const (
@@ -83,7 +84,7 @@ func (o *Options) run(ctx context.Context) error {
 		if i > 0 && o.output == "" {
 			page.Printf("\n")
 		}
-		p, err := o.plan(ctx, hub, &wanted[i])
+		p, err := of(ctx, o.env, hub, &wanted[i], o.live)
 		if err != nil {
 			return fmt.Errorf("FederatedQuota %s/%s: %w", wanted[i].Namespace, wanted[i].Name, err)
 		}
@@ -103,8 +104,19 @@ func (o *Options) run(ctx context.Context) error {
 	return nil
 }
 
-// plan says what becomes of one budget.
-func (o *Options) plan(ctx context.Context, hub client.Client, wanted *quotav1alpha1.FederatedQuota) (*plan, error) {
+// Show prints what becomes of one budget, and says whether the hub manager would act on it.
+func Show(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options) (bool, error) {
+	p, err := of(ctx, env, hub, wanted, options)
+	if err != nil {
+		return false, err
+	}
+	page := env.Page(env.ErrOut)
+	p.print(page, true)
+	return p.halted == (round.Obstacle{}), page.Err()
+}
+
+// of says what becomes of one budget.
+func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options) (*plan, error) {
 	key := client.ObjectKeyFromObject(wanted)
 	stored := &quotav1alpha1.FederatedQuota{}
 	if err := hub.Get(ctx, key, stored); apierrors.IsNotFound(err) {
@@ -116,11 +128,11 @@ func (o *Options) plan(ctx context.Context, hub client.Client, wanted *quotav1al
 	if err != nil {
 		return nil, err
 	}
-	fleet, err := live.Read(ctx, o.env, hub, key, stored, o.live)
+	fleet, err := live.Read(ctx, env, hub, key, stored, options)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{stored: stored, wanted: merged(wanted, stored, o.env.Clock.Now()), hints: fleet.Hints}
+	p := &plan{stored: stored, wanted: merged(wanted, stored, env.Clock.Now()), hints: fleet.Hints}
 	if hint != "" {
 		p.hints = append(p.hints, hint)
 	}

@@ -1,0 +1,238 @@
+// Package adopt makes a FederatedQuota out of the ResourceQuotas that are there.
+package adopt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
+	"github.com/fedquota/fedquota/controllers/patches"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+const (
+	long = `Make a FederatedQuota out of the ResourceQuotas of one name that clusters have in the namespace.
+The budget is the sum of their limits. Each cluster is guaranteed what it has, and lends what
+it does not use. It prints the FederatedQuota, and what becomes of limits.
+
+With --apply it hands each ResourceQuota over to the agent of its cluster, and creates the
+FederatedQuota. The ResourceQuotas stay in force: the agent first lowers each to what is used,
+so that nothing new is admitted for a moment, and the hub then raises it. Run it on the hub.
+It needs the right to patch resourcequotas in the clusters, by their kubeconfigs on the hub.
+
+It ends with 2 if the budget is not enforced within --timeout.`
+
+	example = `  # Look at the FederatedQuota, and at what becomes of limits
+  kubectl fedquota adopt compute -n team-a --clusters east,west
+
+  # Do it
+  kubectl fedquota adopt compute -n team-a --clusters east,west --apply`
+)
+
+// handedOver is the revision that a ResourceQuota is handed over at: that of every share is higher.
+const handedOver = "1"
+
+// Options says what to adopt.
+type Options struct {
+	env      *cli.Env
+	live     live.Options
+	clusters []string
+	apply    bool
+	timeout  time.Duration
+}
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	o := &Options{env: env}
+	command := &cobra.Command{
+		Use:     "adopt NAME --clusters CLUSTER,...",
+		Short:   "Make a FederatedQuota out of the ResourceQuotas that are there",
+		Long:    long,
+		Example: example,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
+	}
+	flags := command.Flags()
+	flags.StringSliceVar(&o.clusters, "clusters", nil, "Clusters that shall share the budget.")
+	flags.BoolVar(&o.apply, "apply", false, "Do it. Without it nothing is written.")
+	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "How long to wait until the budget is enforced. 0 does not wait.")
+	_ = command.MarkFlagRequired("clusters")
+	o.live.Bind(flags)
+	return command
+}
+
+// held is the ResourceQuota of a cluster.
+type held struct {
+	cluster string
+	client  client.Client
+	quota   *corev1.ResourceQuota
+}
+
+func (o *Options) run(ctx context.Context, name string) error {
+	hub, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	namespace, err := o.env.Namespace()
+	if err != nil {
+		return err
+	}
+	key := client.ObjectKey{Namespace: namespace, Name: name}
+	if err := hub.Get(ctx, key, &quotav1alpha1.FederatedQuota{}); err == nil {
+		return fmt.Errorf("FederatedQuota %s is there already", key)
+	} else if !apierrors.IsNotFound(err) {
+		return cli.Served(err)
+	}
+	quotas, err := o.read(ctx, hub, key)
+	if err != nil {
+		return err
+	}
+	fq := budgetOf(key, o.clusters, quotas)
+	if err := o.write(fq); err != nil {
+		return err
+	}
+	sound, err := plan.Show(ctx, o.env, hub, fq, o.live)
+	switch {
+	case err != nil:
+		return err
+	case !sound:
+		return errors.New("the hub manager would not act on it: nothing was written")
+	case !o.apply:
+		_, err := fmt.Fprintln(o.env.ErrOut, "\nNothing was written: --apply does it.")
+		return err
+	}
+	return o.take(ctx, hub, fq, quotas)
+}
+
+// read reads the ResourceQuotas, and sees that they can be adopted.
+func (o *Options) read(ctx context.Context, hub client.Client, key client.ObjectKey) ([]held, error) {
+	var quotas []held
+	for _, cluster := range o.clusters {
+		c, err := o.env.Member(ctx, hub, client.ObjectKey{Namespace: o.live.ClusterNamespace, Name: cluster})
+		if err != nil {
+			return nil, err
+		}
+		var list corev1.ResourceQuotaList
+		if err := c.List(ctx, &list, client.InNamespace(key.Namespace)); err != nil {
+			return nil, fmt.Errorf("cluster %s: %w", cluster, err)
+		}
+		h := held{cluster: cluster, client: c}
+		var others []string
+		for i := range list.Items {
+			if list.Items[i].Name == key.Name {
+				h.quota = &list.Items[i]
+			} else {
+				others = append(others, list.Items[i].Name)
+			}
+		}
+		switch {
+		case h.quota == nil:
+			return nil, fmt.Errorf("cluster %s has no ResourceQuota %s: it can join the budget later, by kubectl fedquota join", cluster, key)
+		case nativequota.IsManaged(h.quota):
+			return nil, fmt.Errorf("cluster %s: ResourceQuota %s is managed by fedquota already", cluster, key)
+		case len(others) > 0:
+			_, _ = fmt.Fprintf(o.env.ErrOut, "Cluster %s has other ResourceQuotas in the namespace, which go on limiting it: %s\n", cluster, strings.Join(others, ", "))
+		}
+		if first := quotas; len(first) > 0 && !sameScopes(first[0].quota, h.quota) {
+			return nil, fmt.Errorf("the ResourceQuotas of %s and %s have other scopes: a budget has the same in all clusters", first[0].cluster, cluster)
+		}
+		quotas = append(quotas, h)
+	}
+	return quotas, nil
+}
+
+func sameScopes(a, b *corev1.ResourceQuota) bool {
+	return equality.Semantic.DeepEqual(a.Spec.Scopes, b.Spec.Scopes) && equality.Semantic.DeepEqual(a.Spec.ScopeSelector, b.Spec.ScopeSelector)
+}
+
+// budgetOf returns the budget that has what the clusters have, each of which is guaranteed its part and lends it.
+func budgetOf(key client.ObjectKey, clusters []string, quotas []held) *quotav1alpha1.FederatedQuota {
+	fq := &quotav1alpha1.FederatedQuota{}
+	fq.APIVersion, fq.Kind = quotav1alpha1.GroupVersion.String(), "FederatedQuota"
+	fq.Namespace, fq.Name = key.Namespace, key.Name
+	fq.Spec.Hard = corev1.ResourceList{}
+	for _, cluster := range clusters {
+		fq.Spec.Placement.Clusters = append(fq.Spec.Placement.Clusters, quotav1alpha1.ClusterName(cluster))
+	}
+	for _, h := range quotas {
+		fq.Spec.Scopes, fq.Spec.ScopeSelector = h.quota.Spec.Scopes, h.quota.Spec.ScopeSelector
+		for name, limit := range h.quota.Spec.Hard {
+			sum := fq.Spec.Hard[name]
+			sum.Add(limit)
+			fq.Spec.Hard[name] = sum
+		}
+		fq.Spec.Distribution.Rules = append(fq.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{
+			Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(h.cluster)}, Min: h.quota.Spec.Hard, Lendable: h.quota.Spec.Hard,
+		})
+	}
+	return fq
+}
+
+// write prints the FederatedQuota.
+func (o *Options) write(fq *quotav1alpha1.FederatedQuota) error {
+	content, err := yaml.Marshal(fq)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	for line := range strings.Lines(string(content)) {
+		if !strings.HasPrefix(line, "status:") {
+			out.WriteString(line)
+		}
+	}
+	_, err = out.WriteTo(o.env.Out)
+	return err
+}
+
+// take hands the ResourceQuotas over to the agents, and creates the budget.
+func (o *Options) take(ctx context.Context, hub client.Client, fq *quotav1alpha1.FederatedQuota, quotas []held) error {
+	page := o.env.Page(o.env.ErrOut)
+	page.Printf("\n")
+	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ReleasedAnnotation: handedOver}}})
+	if err != nil {
+		return err
+	}
+	for _, h := range quotas {
+		if err := h.client.Patch(ctx, h.quota.DeepCopy(), patch); err != nil {
+			return fmt.Errorf("handing over the ResourceQuota of cluster %s: %w", h.cluster, err)
+		}
+		page.Printf("%s: resourcequota/%s is handed over to the agent\n", h.cluster, fq.Name)
+	}
+	if err := hub.Create(ctx, fq); err != nil {
+		return err
+	}
+	page.Printf("federatedquota/%s created in %s\n", fq.Name, fq.Namespace)
+	if o.timeout == 0 {
+		return page.Err()
+	}
+	stored := &quotav1alpha1.FederatedQuota{}
+	err = wait.PollUntilContextTimeout(ctx, time.Second/2, o.timeout, true, func(ctx context.Context) (bool, error) {
+		err := hub.Get(ctx, client.ObjectKeyFromObject(fq), stored)
+		return err == nil && apimeta.IsStatusConditionTrue(stored.Status.Conditions, quotav1alpha1.ConditionReady), err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		page.Printf("it is not enforced everywhere yet: kubectl fedquota describe %s -n %s\n", fq.Name, fq.Namespace)
+		return cli.No
+	}
+	if err == nil {
+		page.Printf("every cluster enforces its part\n")
+		err = page.Err()
+	}
+	return err
+}
