@@ -179,7 +179,7 @@ func (w *world) breakGlass() {
 		return inState(east, quotav1alpha1.ClusterBreakGlass)(fq) && used.Cmp(resource.MustParse("14")) == 0
 	})
 	w.state("break-glass")
-	w.answers(hub, "audit compute --for 2s", 2, "requests.cpu: 14 above 12", "excess of requests.cpu: 14 above 12")
+	w.answers(hub, "audit compute --for 2s", 2, "excess of requests.cpu: 2 above 12", "requests.cpu: the clusters hold 2 more than 12")
 	w.shows(hub, "describe compute", "BreakGlass", "incident 4711", "kubectl fedquota mend compute")
 	w.shows(east, "describe compute", "BreakGlass since")
 	w.scale(east, "web", 6)
@@ -224,7 +224,7 @@ func (w *world) cutOff() {
 	w.state("cut-off")
 	w.shows(hub, "describe compute", "west Unreachable", "What the cluster was granted stays granted")
 	w.shows(hub, "explain compute --cluster west", "the cluster is Unreachable")
-	w.answers(hub, "audit compute --for 1s", 1, "a cluster does not answer")
+	w.answers(hub, "audit compute --for 1s", 1, "without all clusters nobody can judge")
 	w.answers(hub, "leave east --destroyed gone", 1, "cluster east answers, so it is not destroyed")
 	w.answers(hub, "leave west --destroyed gone --timeout 1m", 0, "cluster/west: stated as destroyed", "team-a/compute: west holds nothing")
 }

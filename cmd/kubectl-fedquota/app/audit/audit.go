@@ -104,7 +104,7 @@ func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alp
 	options := observer.Options{
 		Members: map[string]*rest.Config{}, Namespace: fq.Namespace, Name: fq.Name, Budget: fq.Status.Hard,
 		OnExcess: func(e observer.Excess) {
-			_, _ = fmt.Fprintf(o.env.ErrOut, "%s: %s above %s\n", e.Resource, e.Certain.String(), e.Allowed.String())
+			_, _ = fmt.Fprintf(o.env.ErrOut, "%s: the clusters hold %s more than %s\n", e.Resource, e.Certain.String(), e.Allowed.String())
 		},
 	}
 	for _, c := range fq.Status.Clusters {
@@ -136,12 +136,12 @@ func watch(ctx context.Context, options observer.Options, duration time.Duration
 	select {
 	case s := <-begun:
 		if s.err != nil {
-			return observer.Report{}, s.err
+			return observer.Report{}, fmt.Errorf("without all clusters nobody can judge: %w", s.err)
 		}
 		wait(ctx, duration)
 		return s.observer.Stop(), nil
 	case <-time.After(3 * cli.MemberTimeout):
-		return observer.Report{}, errors.New("a cluster does not answer, so that nobody can judge: see kubectl fedquota describe")
+		return observer.Report{}, errors.New("without all clusters nobody can judge, and one does not answer: see kubectl fedquota describe")
 	case <-ctx.Done():
 		return observer.Report{}, ctx.Err()
 	}
