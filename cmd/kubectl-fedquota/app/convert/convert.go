@@ -86,7 +86,7 @@ func (o *Options) run() error {
 	}
 	var out bytes.Buffer
 	for _, document := range documents {
-		object, err := read(document)
+		object, err := objectOf(document)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.file, err)
 		}

@@ -19,7 +19,7 @@ type object struct {
 	document []byte
 }
 
-func read(document []byte) (*object, error) {
+func objectOf(document []byte) (*object, error) {
 	o := &object{document: document}
 	return o, yaml.Unmarshal(document, o)
 }
