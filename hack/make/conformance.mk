@@ -5,7 +5,8 @@ E2E_TEST := $(CONTROLPLANE)/e2e.test
 ##@ Conformance
 
 .PHONY: conformance
-conformance: controlplane build $(E2E_TEST) ## Run Kubernetes' own tests of ResourceQuota in a member with the agent.
+conformance: controlplane build $(E2E_TEST) ## Run Kubernetes' own tests of ResourceQuota in a member with the agent, and compare what is refused.
+	FEDQUOTA_GENERATED_SPECS=5000 KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test -v -count=1 -run '^TestAgainstNative$$' ./webhooks/hub
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/conformance -suite $(E2E_TEST) -dir $(BIN)/conformance
 
 $(E2E_TEST):
