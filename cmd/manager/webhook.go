@@ -136,5 +136,6 @@ func (o *webhookOptions) setUpHub(mgr ctrl.Manager, namespace string, validator 
 		return fmt.Errorf("setting up the configuration of the webhook: %w", err)
 	}
 	hub.Quoter{}.SetupWithManager(mgr)
-	return validator.SetupWithManager(mgr)
+	validator.SetupWithManager(mgr)
+	return nil
 }

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -31,6 +32,9 @@ func FuzzReview(f *testing.F) {
 		f.Add([]byte(seed), []byte(seed))
 		f.Add([]byte(seed), []byte(`{}`))
 	}
+	for _, quantity := range enormousQuantities {
+		f.Add([]byte(`{}`), []byte(`{"spec":{"hard":{"pods":`+quantity+`}}}`))
+	}
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: clusterNamespace, Name: "east", Labels: map[string]string{"a": "b"}}}
 	sibling := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "other"}}
 	sibling.Spec.Placement.Clusters = []quotav1alpha1.ClusterName{"east"}
@@ -50,8 +54,34 @@ func FuzzReview(f *testing.F) {
 	})
 }
 
+// enormousQuantities would take minutes to read.
+var enormousQuantities = []string{
+	`"1e99999999"`, `1e99999999`, `"1\u0065-99999999"`, `".5E+99999999"`, `"` + strings.Repeat("9", 4<<20) + `"`, strings.Repeat("9", 4<<20) + "m",
+}
+
+// TestEnormous answers reviews at once that no API server sends.
+func TestEnormous(t *testing.T) {
+	for _, quantity := range enormousQuantities[:5] {
+		for _, field := range []string{`"spec":{"hard":{"pods":`, `"status":{"used":{"pods":`} {
+			review := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte(`{` + field + quantity + `}}}`)},
+			}}
+			for _, handler := range handlersOf(fake.NewClientBuilder().WithScheme(newScheme()).Build()) {
+				if !handler.Handle(t.Context(), review).Allowed {
+					t.Errorf("%.20s is refused", quantity)
+				}
+			}
+		}
+	}
+	for _, usual := range []string{`"1e99"`, `"release123"`, `"7e4123"`, `"5"`, `1e20`, `"e1000"`} {
+		if want := usual == `"7e4123"`; costly([]byte(`{"a":[`+usual+`]}`)) != want {
+			t.Errorf("%s: costly is %t", usual, !want)
+		}
+	}
+}
+
 // handlersOf returns what answers reviews, without what recovers from a panic.
 func handlersOf(reader client.Reader) []admission.Handler {
 	v := &Validator{Reader: reader, ClusterNamespace: clusterNamespace, Serves: func(context.Context, string, schema.GroupResource) (bool, error) { return false, nil }}
-	return []admission.Handler{admission.WithValidator(newScheme(), v).Handler, Quoter{}}
+	return []admission.Handler{v.handler(newScheme()), Quoter{}}
 }

@@ -117,7 +117,8 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	}
 	v := &Validator{Reader: mgr.GetClient(), ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace, Serves: widgetsInWest}
 	Quoter{}.SetupWithManager(mgr)
-	return mgr, v.SetupWithManager(mgr)
+	v.SetupWithManager(mgr)
+	return mgr, nil
 }
 
 // widgetsInWest supposes that clusters serve what Kubernetes does, and those named west widgets, too.

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -31,8 +32,13 @@ type Validator struct {
 const Path = "/validate-federatedquota"
 
 // SetupWithManager has the manager serve the webhook.
-func (v *Validator) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewWebhookManagedBy(mgr, &quotav1alpha1.FederatedQuota{}).WithValidator(v).WithValidatorCustomPath(Path).Complete()
+func (v *Validator) SetupWithManager(mgr ctrl.Manager) {
+	mgr.GetWebhookServer().Register(Path, &admission.Webhook{Handler: v.handler(mgr.GetScheme())})
+}
+
+// handler answers the reviews of API servers, by what is in them.
+func (v *Validator) handler(scheme *runtime.Scheme) admission.Handler {
+	return checked{admission.WithValidator(scheme, v).Handler}
 }
 
 // ValidateCreate refuses what cannot be acted on.
