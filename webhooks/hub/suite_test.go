@@ -214,7 +214,7 @@ func (d *door) cluster(name string) {
 	}}
 	cluster.Spec.ControlPlaneRef.APIGroup, cluster.Spec.ControlPlaneRef.Kind, cluster.Spec.ControlPlaneRef.Name = "example.com", "ControlPlane", name
 	d.must(d.Create(d.Context(), cluster))
-	d.Cleanup(func() { d.must(d.Delete(context.Background(), cluster)) }) //nolint:usetesting // the test's context has ended
+	d.Cleanup(func() { d.must(d.Delete(context.Background(), cluster)) })
 	d.seen(cluster)
 }
 

@@ -50,26 +50,26 @@ func Generated(n int, seed uint64) []NativeSpec {
 
 type generator struct{ *rand.Rand }
 
-// oneIn says yes once in n times.
-func (g generator) oneIn(n int) bool { return g.IntN(n) == 0 }
+// coin says yes every other time.
+func (g generator) coin() bool { return g.IntN(2) == 0 }
 
 func (g generator) spec(names []corev1.ResourceName) NativeSpec {
 	spec := NativeSpec{Hard: map[string]string{}}
 	// Names that go together with scopes are rare among all.
-	if g.oneIn(2) {
+	if g.coin() {
 		names = []corev1.ResourceName{"pods", "count/pods", "requests.cpu", "cpu", "limits.memory", "requests.nvidia.com/gpu", "persistentvolumeclaims", "requests.storage"}
 	}
 	for range 1 + g.IntN(3) {
 		spec.Hard[string(pick(g, names))] = pick(g, []string{"1", "20", "1Ki", pick(g, quantities)})
 	}
-	if g.oneIn(2) {
+	if g.coin() {
 		set := sets.New[corev1.ResourceQuotaScope]() // the schema takes no empty list, and native quota the same scope only once
 		for range 1 + g.IntN(2) {
 			set.Insert(pick(g, scopes))
 		}
 		spec.Scopes = sets.List(set)
 	}
-	if g.oneIn(2) {
+	if g.coin() {
 		spec.ScopeSelector = &corev1.ScopeSelector{}
 		for range 1 + g.IntN(2) {
 			spec.ScopeSelector.MatchExpressions = append(spec.ScopeSelector.MatchExpressions, g.requirement())
@@ -80,7 +80,7 @@ func (g generator) spec(names []corev1.ResourceName) NativeSpec {
 
 func (g generator) requirement() corev1.ScopedResourceSelectorRequirement {
 	r := corev1.ScopedResourceSelectorRequirement{ScopeName: pick(g, scopes[:8]), Operator: pick(g, operators[:5])}
-	if g.oneIn(2) {
+	if g.coin() {
 		r.ScopeName = corev1.ResourceQuotaScopePriorityClass
 	}
 	for i := range g.IntN(3) {
