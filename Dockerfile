@@ -10,7 +10,7 @@ COPY config config
 COPY controllers controllers
 COPY internal internal
 COPY webhooks webhooks
-ARG TARGETOS TARGETARCH VERSION=unknown COMMIT=unknown
+ARG TARGETOS TARGETARCH VERSION=unknown COMMIT=unknown IMAGE
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
     -ldflags "-s -w -buildid= -X main.version=$VERSION -X main.commit=$COMMIT" -o /manager ./cmd/manager
 
