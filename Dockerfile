@@ -12,7 +12,7 @@ COPY internal internal
 COPY webhooks webhooks
 ARG TARGETOS TARGETARCH VERSION=unknown COMMIT=unknown IMAGE
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
-    -ldflags "-s -w -buildid= -X main.version=$VERSION -X main.commit=$COMMIT" -o /manager ./cmd/manager
+    -ldflags "-s -w -buildid= -X main.version=$VERSION -X main.commit=$COMMIT -X main.image=$IMAGE" -o /manager ./cmd/manager
 
 FROM scratch
 COPY --from=build /manager /manager
