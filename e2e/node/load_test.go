@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,9 +22,10 @@ const (
 	// writers is how many create pods that fit, at once. One more creates pods that have to wait: what several ask for is not known to
 	// fit until it is there.
 	writers = 3
-	// wait is how long requests are held, and reviewTimeout how long API servers then wait for the webhook.
-	wait          = 5 * time.Second
-	reviewTimeout = wait + 2*time.Second
+	// wait is how long requests are held.
+	wait = 5 * time.Second
+	// settling is how long a request that there is room for waits for an API server that is slow to see that. Then native quota judges.
+	settling = time.Second
 	// nobody is a scheduler that does not exist: pods of the load are charged and reviewed like all others, and burden no node.
 	nobody = "nobody"
 )
@@ -31,6 +33,8 @@ const (
 // load is requests to the API server of the hub until it is ended: pods that fit, and pods that have to wait for a raise.
 type load struct {
 	fitting, waiting tally
+	// unreviewed is how many requests the API server had let go without an answer of the webhook when the load began.
+	unreviewed int
 	cancel           context.CancelFunc
 	running          sync.WaitGroup
 }
@@ -46,7 +50,7 @@ type tally struct {
 	longest          time.Duration
 }
 
-// count counts an answer. A review that the API server gives up, because the machine is slow, bypasses nothing.
+// count counts an answer. Native quota also refuses what was held, where its API server has not seen the raise in time.
 func (t *tally) count(err error, took time.Duration) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -57,7 +61,7 @@ func (t *tally) count(err error, took time.Duration) {
 		t.created++
 	case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "exceeded quota"):
 		t.failed = append(t.failed, line)
-	case strings.Contains(err.Error(), "admission webhook"), took >= reviewTimeout:
+	case strings.Contains(err.Error(), "admission webhook"), took >= settling:
 		t.refused++
 	default:
 		t.bypassed = append(t.bypassed, line)
@@ -90,7 +94,7 @@ func (t *tally) String() string {
 func (w *world) startLoad() *load {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.Context()))
-	l := &load{cancel: cancel}
+	l := &load{cancel: cancel, unreviewed: w.unreviewed()}
 	w.Cleanup(l.end)
 	for range writers {
 		l.running.Go(func() { w.create(ctx, &l.fitting, ample.Namespace, little) })
@@ -132,6 +136,28 @@ func (w *world) judge(what string, l *load, excused int) {
 	for _, line := range waits.bypassed[excused:] {
 		w.Errorf("%s: a request was not held: %s", what, line)
 	}
+}
+
+// smooth says that, while the load ran, the API server has let no request go because the webhook gave no answer.
+func (w *world) smooth(what string, l *load) {
+	w.Helper()
+	if count := w.unreviewed() - l.unreviewed; count > 0 {
+		w.Errorf("%s: the webhook gave no answer to %d requests", what, count)
+	}
+}
+
+// unreviewed is how many requests the API server of the hub has let go because the agent's webhook gave no answer.
+func (w *world) unreviewed() int {
+	w.Helper()
+	total := 0
+	for line := range strings.Lines(w.kubectl("get", "--raw", "/metrics")) {
+		if strings.HasPrefix(line, `apiserver_admission_webhook_fail_open_count{name="pods.fedquota.io"`) {
+			count, err := strconv.ParseFloat(strings.TrimSpace(line[strings.LastIndex(line, " "):]), 64)
+			w.must(err)
+			total += int(count)
+		}
+	}
+	return total
 }
 
 // end ends the load once what it has asked for is answered.

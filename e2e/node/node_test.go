@@ -105,6 +105,7 @@ func (w *world) replicaCrashes(what string, pod corev1.Pod) {
 	excused := l.waiting.notHeld()
 	w.progress(l)
 	w.judge(what, l, excused)
+	w.Logf("%s: the webhook gave no answer to %d requests", what, w.unreviewed()-l.unreviewed)
 }
 
 // replicasRestart replaces all replicas of the agent while requests come.
@@ -115,6 +116,7 @@ func (w *world) replicasRestart() {
 	w.rolledOut("fedquota-agent", repository+":v0.1.0")
 	w.progress(l)
 	w.judge("the agent was restarted", l, 0)
+	w.smooth("the agent was restarted", l)
 }
 
 // upgrade brings another image to the hub, which brings it to the agents, while requests come.
@@ -125,6 +127,7 @@ func (w *world) upgrade(tag string) {
 	w.rolledOut("fedquota-agent", repository+":"+tag)
 	w.progress(l)
 	w.judge("hub manager and agent were upgraded", l, 0)
+	w.smooth("hub manager and agent were upgraded", l)
 }
 
 // createBudget creates a budget of which west has so many parts, and the hub, as a member, one.
