@@ -99,6 +99,11 @@ $(BENCHMARKS:%=bench-%): bench-%: controlplane build
 bench-docs: ## Write what the benchmarks have printed last into docs/benchmarks.md.
 	$(GO) run ./hack/bench/paste docs/benchmarks.md $(BIN)/bench
 
+# Members are light ones in one process; the hub is real. SCALE takes the flags of the command, as "-members=1000 -budgets=20".
+.PHONY: scale
+scale: controlplane build ## Measure a hub over many light members, and write the table into bin/scale.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./e2e/scale $(SCALE)
+
 .PHONY: mutants
 mutants: controlplane ## Take out one protection at a time, demand that its test fails, and write docs/protections.md.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/mutants -write docs/protections.md

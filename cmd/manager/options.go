@@ -31,6 +31,7 @@ type managerOptions struct {
 	namespace      string
 	metricsAddress string
 	probeAddress   string
+	pprofAddress   string
 	leaderElection bool
 	logging        zap.Options
 }
@@ -41,6 +42,8 @@ func (o *managerOptions) bind(command *cobra.Command) {
 	flags.StringVar(&o.namespace, "namespace", systemNamespace, "Namespace that the manager runs in: of its lease, and of the agent's canary.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "0", "Address that metrics are served on, by HTTPS with authentication and authorization; 0 for none.")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "0", "Address that health probes are served on; 0 for none.")
+	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
+		"Address that profiles are served on, to anybody who reaches it: bind it to localhost; 0 for none.")
 	flags.BoolVar(&o.leaderElection, "leader-elect", true, "Let one of several replicas act. Safety does not rest on it.")
 	goFlags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	o.logging.BindFlags(goFlags)
@@ -64,6 +67,7 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 			BindAddress: o.metricsAddress, SecureServing: true, TLSOpts: []func(*tls.Config){http1}, FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
 		HealthProbeBindAddress:        o.probeAddress,
+		PprofBindAddress:              o.pprofAddress,
 		WebhookServer:                 webhooks,
 		LeaderElection:                o.leaderElection,
 		LeaderElectionID:              name,

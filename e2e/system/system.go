@@ -40,6 +40,8 @@ type Options struct {
 	Bare bool
 	// HubInstalls leaves members without manifests, and has the hub manager install them.
 	HubInstalls bool
+	// HubArgs are added to the arguments of hub managers.
+	HubArgs []string
 }
 
 // System is fedquota on a running fleet.
@@ -53,6 +55,7 @@ type System struct {
 	dir      string
 	assets   string
 	installs bool
+	hubArgs  []string
 	// manager is the file of the managers; env is what their environment has beyond this process's own.
 	manager string
 	env     []string
@@ -106,7 +109,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
-		installs: options.HubInstalls, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
+		installs: options.HubInstalls, hubArgs: options.HubArgs, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
 		progress = func(string) {}
@@ -179,7 +182,7 @@ func (s *System) run(ctx context.Context) error {
 // StartHubManager starts a hub manager under the given name, without leader election: several may run at once. The one that is named
 // HubManager serves the webhook of the hub, and so does a stand-in: the API server knows one address.
 func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	args := []string{s.agents()}
+	args := append([]string{s.agents()}, s.hubArgs...)
 	if name == HubManager || len(s.env) > 0 {
 		served, err := serveWebhook(ctx)
 		if err != nil {
@@ -206,7 +209,7 @@ func (s *System) agents() string {
 
 // StartElectedHubManager starts a hub manager that acts only while it is elected.
 func (s *System) StartElectedHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", s.agents(), "--leader-elect=true")
+	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", append([]string{s.agents(), "--leader-elect=true"}, s.hubArgs...)...)
 }
 
 // StartAgent starts an agent of a member under the given name, without leader election. The one that is named by Agent

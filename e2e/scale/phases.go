@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/scale/members"
+)
+
+const (
+	// restTime is how long the fleet is watched where nothing has to settle.
+	restTime = 40 * time.Second
+	// noiseInterval is how often each member changes what it uses.
+	noiseInterval = 10 * time.Second
+	// poll is how often members are looked at, which costs no request, and slowPoll how often the hub is.
+	poll     = 20 * time.Millisecond
+	slowPoll = time.Second
+)
+
+// phase is a part of the measurement.
+type phase struct {
+	name string
+	// optional ones can be left out.
+	optional bool
+	// run does what is measured, and returns when it is over.
+	run func(context.Context) error
+}
+
+func (r *rig) allPhases() []phase {
+	return []phase{
+		{"connect", false, r.connect},
+		{"create", false, r.create},
+		{"calm", true, wait(restTime)},
+		{"noise", true, r.noise},
+		{"one budget changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 12, 0, 1, nil) }},
+		{"all budgets changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 13, 0, r.budgets, nil) }},
+		{"one changed, a member slow", true, r.slow},
+		{"one changed, a member dead", true, r.dead},
+		{"the dead member back", true, r.back},
+		{"demand above the budget", true, r.want(15)},
+		{"restart", true, r.restart},
+		{"restart, all changed meanwhile", true, r.restartChanged},
+	}
+}
+
+func wait(long time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(long):
+			return nil
+		}
+	}
+}
+
+// until waits for a condition.
+func until(ctx context.Context, interval time.Duration, condition func(context.Context) bool) error {
+	for !condition(ctx) {
+		if err := wait(interval)(ctx); err != nil {
+			return fmt.Errorf("not in time: %w", err)
+		}
+	}
+	return nil
+}
+
+// connect starts the hub manager, and waits until it has asked each member for its kinds.
+func (r *rig) connect(ctx context.Context) error {
+	if err := r.startManager(ctx); err != nil {
+		return err
+	}
+	return until(ctx, poll, func(context.Context) bool {
+		for _, m := range r.members {
+			if counts, _ := m.Requests(); counts["discovery"] < 2 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// amounts returns this much for each of a number of members.
+func amounts(each int64, number int) corev1.ResourceList {
+	n := each * int64(number)
+	return corev1.ResourceList{
+		corev1.ResourceRequestsCPU: *resource.NewQuantity(n, resource.DecimalSI), corev1.ResourceLimitsCPU: *resource.NewQuantity(2*n, resource.DecimalSI),
+		corev1.ResourceRequestsMemory: *resource.NewQuantity(4*n<<30, resource.BinarySI), corev1.ResourcePods: *resource.NewQuantity(5*n, resource.DecimalSI),
+	}
+}
+
+func budgetKey(i int) types.NamespacedName {
+	return types.NamespacedName{Namespace: fmt.Sprintf("team-%04d", i), Name: "compute"}
+}
+
+// forBudgets does something for some budgets, several at once.
+func (r *rig) forBudgets(from, to int, do func(types.NamespacedName) error) error {
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for i := from; i < to; i++ {
+		group.Go(func() error { return do(budgetKey(i)) })
+	}
+	return group.Wait()
+}
+
+// create makes all budgets, and waits until they are in force.
+func (r *rig) create(ctx context.Context) error {
+	for _, m := range r.members {
+		for i := range r.budgets {
+			m.Want(budgetKey(i), amounts(5, 1))
+		}
+	}
+	err := r.forBudgets(0, r.budgets, func(key types.NamespacedName) error {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}
+		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		fq.Spec.Hard = amounts(10, r.size)
+		fq.Spec.Placement.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: tier}}
+		fq.Spec.Placement.CreateNamespace = new(true)
+		fq.Spec.Rebalance.Mode = r.mode
+		return errors.Join(r.hub.Create(ctx, namespace), r.hub.Create(ctx, fq))
+	})
+	if err != nil {
+		return err
+	}
+	return r.settled(ctx, 0)
+}
+
+// settled waits until that many budgets at most are not settled everywhere.
+func (r *rig) settled(ctx context.Context, except int) error {
+	return until(ctx, slowPoll, func(ctx context.Context) bool {
+		unsettled, err := r.unsettled(ctx)
+		return err == nil && unsettled <= except
+	})
+}
+
+// changeAndAwait gives budgets another size, and waits until that is in force in all members but one.
+func (r *rig) changeAndAwait(ctx context.Context, each int64, from, to int, but *members.Member) error {
+	if err := r.change(ctx, each, from, to); err != nil {
+		return err
+	}
+	return r.inForce(ctx, from, to, but)
+}
+
+func (r *rig) change(ctx context.Context, each int64, from, to int) error {
+	return r.forBudgets(from, to, func(key types.NamespacedName) error {
+		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		before := fq.DeepCopy()
+		fq.Spec.Hard = amounts(each, r.size)
+		return r.hub.Patch(ctx, fq, client.MergeFrom(before))
+	})
+}
+
+// inForce waits until members enforce what budgets give them: in Static an equal part each, in Auto whatever settles.
+func (r *rig) inForce(ctx context.Context, from, to int, but *members.Member) error {
+	if r.mode != quotav1alpha1.RebalanceStatic {
+		except := 0
+		if but != nil {
+			except = to - from
+		}
+		return r.settled(ctx, except)
+	}
+	for i := from; i < to; i++ {
+		fq := &quotav1alpha1.FederatedQuota{}
+		if err := r.hub.Get(ctx, budgetKey(i), fq); err != nil {
+			return err
+		}
+		total := fq.Spec.Hard[corev1.ResourceRequestsCPU]
+		part := total.Value() / int64(r.size)
+		for _, m := range r.members {
+			err := until(ctx, poll, func(context.Context) bool {
+				if m == but {
+					return true
+				}
+				share := m.Share(budgetKey(i))
+				if share == nil {
+					return false
+				}
+				hard := share.Status.Hard[corev1.ResourceRequestsCPU]
+				return hard.Value() == part
+			})
+			if err != nil {
+				return fmt.Errorf("budget %s in member %s: %w", budgetKey(i), m.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// noise has each member change what one of its namespaces uses, again and again.
+func (r *rig) noise(ctx context.Context) error {
+	steps := time.NewTicker(noiseInterval / time.Duration(r.size))
+	defer steps.Stop()
+	over := time.After(restTime)
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over:
+			return nil
+		case <-steps.C:
+			r.members[n%r.size].Want(budgetKey(rand.IntN(r.budgets)), amounts(1+rand.Int64N(8), 1))
+		}
+	}
+}
+
+func (r *rig) slow(ctx context.Context) error {
+	last := r.members[r.size-1]
+	last.Slow(time.Second)
+	defer last.Slow(0)
+	return r.changeAndAwait(ctx, 14, 0, 1, last)
+}
+
+func (r *rig) dead(ctx context.Context) error {
+	last := r.members[r.size-1]
+	if err := last.Stop(); err != nil {
+		return err
+	}
+	return r.changeAndAwait(ctx, 15, 0, 1, last)
+}
+
+func (r *rig) back(ctx context.Context) error {
+	if err := r.members[r.size-1].Start(); err != nil {
+		return err
+	}
+	return r.inForce(ctx, 0, 1, nil)
+}
+
+// want has all members want more than they have, a third of them a lot more, and waits until limits have come to rest.
+func (r *rig) want(each int64) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for n, m := range r.members {
+			for i := range r.budgets {
+				m.Want(budgetKey(i), amounts(each+int64(n+i)%3*each/2, 1))
+			}
+		}
+		return errors.Join(wait(slowPoll)(ctx), r.settled(ctx, 0))
+	}
+}
+
+// restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.
+func (r *rig) restart(ctx context.Context) error {
+	if err := r.kill(); err != nil {
+		return err
+	}
+	if err := r.HubManager.Restart(ctx); err != nil {
+		return err
+	}
+	err := until(ctx, slowPoll/2, func(ctx context.Context) bool {
+		var now reading
+		r.probe.scrape(ctx, &now)
+		return now.rounds >= float64(r.budgets)
+	})
+	return errors.Join(err, r.settled(ctx, 0))
+}
+
+// restartChanged kills the hub manager, changes all budgets, and waits until they are in force.
+func (r *rig) restartChanged(ctx context.Context) error {
+	if err := errors.Join(r.kill(), r.change(ctx, 20, 0, r.budgets)); err != nil {
+		return err
+	}
+	if err := r.HubManager.Restart(ctx); err != nil {
+		return err
+	}
+	return r.inForce(ctx, 0, r.budgets, nil)
+}
+
+func (r *rig) kill() error { return r.HubManager.Kill() }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fedquota/fedquota/e2e/fleet"
+)
+
+// probe measures the hub manager from outside.
+type probe struct {
+	rig    *rig
+	client *http.Client
+	pprof  string
+	hub    string
+}
+
+// reading is what a probe has read at an instant. Counters go on from the start of the process.
+type reading struct {
+	at                              time.Time
+	managerCPU, hubCPU, fleetCPU    float64
+	rss, peak                       uint64
+	goroutines                      float64
+	hubReads, hubWrites, memberSent float64
+	memberRequests                  map[string]int64
+	rounds                          float64
+}
+
+// newProbe returns a probe that may read the metrics of the hub manager, as a Prometheus may.
+func newProbe(ctx context.Context, r *rig, pprof int) (*probe, error) {
+	const name, namespace = "metrics-reader", "fedquota-system"
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fedquota-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+	}
+	path := filepath.Join(r.Hub.Dir, name+".kubeconfig")
+	if err := errors.Join(r.hub.Create(ctx, account), r.hub.Create(ctx, binding)); err != nil {
+		return nil, err
+	}
+	if err := r.Hub.ServiceAccountKubeconfig(ctx, namespace, name, path); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return nil, err
+	}
+	config.TLSClientConfig = rest.TLSClientConfig{Insecure: true} // managers sign the certificate for their metrics themselves
+	cl, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := url.Parse(r.Hub.Config.Host)
+	return &probe{rig: r, client: cl, pprof: fmt.Sprintf("http://127.0.0.1:%d/debug/pprof/", pprof), hub: hub.Host}, err
+}
+
+// read reads everything. What a manager does not tell, as one that is not there, is left out.
+func (p *probe) read(ctx context.Context) reading {
+	now := reading{at: time.Now(), memberRequests: map[string]int64{}}
+	now.fleetCPU = cpu(os.Getpid())
+	for _, name := range []string{fleet.Etcd, fleet.APIServer} {
+		now.hubCPU += cpu(p.rig.Hub.Process(name).PID())
+	}
+	for _, m := range p.rig.members {
+		counts, sent := m.Requests()
+		now.memberSent += float64(sent)
+		for what, count := range counts {
+			now.memberRequests[what] += count
+		}
+	}
+	pid := p.rig.HubManager.PID()
+	now.managerCPU = cpu(pid)
+	if process, err := procfs.NewProc(pid); err == nil {
+		if status, err := process.NewStatus(); err == nil {
+			now.rss, now.peak = status.VmRSS, status.VmHWM
+		}
+	}
+	p.scrape(ctx, &now)
+	return now
+}
+
+// cpu returns how many seconds of CPU a process has used.
+func cpu(pid int) float64 {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	stat, err := process.Stat()
+	if err != nil {
+		return 0
+	}
+	return stat.CPUTime()
+}
+
+// scrape reads the metrics of the hub manager.
+func (p *probe) scrape(ctx context.Context, now *reading) {
+	families, err := p.metrics(ctx)
+	if err != nil {
+		progress("metrics of the hub manager: %v", err)
+		return
+	}
+	for _, m := range families["go_goroutines"].GetMetric() {
+		now.goroutines = m.GetGauge().GetValue()
+	}
+	for _, m := range families["controller_runtime_reconcile_total"].GetMetric() {
+		if label(m, "controller") == "quota" {
+			now.rounds += m.GetCounter().GetValue()
+		}
+	}
+	for _, m := range families["rest_client_requests_total"].GetMetric() {
+		switch {
+		case label(m, "host") != p.hub:
+		case label(m, "method") == http.MethodGet:
+			now.hubReads += m.GetCounter().GetValue()
+		default:
+			now.hubWrites += m.GetCounter().GetValue()
+		}
+	}
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, pair := range m.GetLabel() {
+		if pair.GetName() == name {
+			return pair.GetValue()
+		}
+	}
+	return ""
+}
+
+func (p *probe) metrics(ctx context.Context) (map[string]*dto.MetricFamily, error) {
+	managers := p.rig.Managers(p.rig.Hub)
+	if len(managers) == 0 {
+		return nil, errors.New("none runs")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, managers[0].MetricsURL, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.New(response.Status)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(response.Body)
+}
+
+// resetPeak begins a new maximum of the memory of the hub manager.
+func (p *probe) resetPeak() {
+	path := fmt.Sprintf("/proc/%d/clear_refs", p.rig.HubManager.PID())
+	if err := os.WriteFile(path, []byte("5"), 0); err != nil {
+		progress("the maximum of memory goes on from the phase before: %v", err)
+	}
+}
+
+// profile saves a profile of the hub manager, such as "heap" or "profile?seconds=20".
+func (p *probe) profile(ctx context.Context, what, name string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.pprof+what, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	kind, _, _ := strings.Cut(what, "?")
+	file, err := os.Create(filepath.Join(p.rig.results, name+"."+kind+".pprof"))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, response.Body)
+	return errors.Join(err, file.Close())
+}
