@@ -56,4 +56,17 @@ const (
 	// member holds, both since this hub manager leads.
 	Connecting = 5 * time.Second
 	Looking    = 30 * time.Second
+	// atOnce is how many Clusters are connected in that time, and perCluster how much longer each one more may take.
+	atOnce     = 100
+	perCluster = 50 * time.Millisecond
 )
+
+// ConnectingTo returns how long raises wait for the first connections to that many Clusters.
+func ConnectingTo(clusters int) time.Duration {
+	return Connecting + max(0, time.Duration(clusters)-atOnce)*perCluster
+}
+
+// LookingAt returns how long raises wait for the first looks at that many Clusters.
+func LookingAt(clusters int) time.Duration {
+	return Looking + max(0, time.Duration(clusters)-atOnce)*perCluster
+}

@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -12,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -32,52 +31,32 @@ import (
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
-	all := handler.EnqueueRequestsFromMapFunc(r.allQuotas)
+	concerned, siblings := handler.EnqueueRequestsFromMapFunc(r.concerned), handler.EnqueueRequestsFromMapFunc(r.siblings)
 	changed := builder.WithPredicates(predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		Watches(&quotav1alpha1.FederatedQuota{}, &r.births, changed).
-		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.siblings), changed).
-		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(predicate.Or(
+		Watches(&quotav1alpha1.FederatedQuota{}, siblings, changed, builder.WithPredicates(newcomers)).
+		Watches(&clusterv1.Cluster{}, concerned, builder.WithPredicates(newcomers, predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, statedDestroyed))).
-		WatchesRawSource(r.Members.GetClusterSource("quota", r.allQuotas, clustercache.WatchForProbeFailure(pace.UnreachableAfter))).
-		WatchesRawSource(source.Channel(r.Stores.Wake, all)).
+		WatchesRawSource(r.Members.GetClusterSource("quota", r.concerned, clustercache.WatchForProbeFailure(pace.UnreachableAfter))).
+		WatchesRawSource(source.Channel(r.Stores.Wake, handler.EnqueueRequestsFromMapFunc(r.allQuotas))).
 		WithOptions(options).
-		Build(r)
+		Build(reconcile.Func(r.onceHeard))
 	if err != nil {
 		return err
 	}
 	r.watcher = c
+	r.Stores.Follow(c)
 	return nil
 }
 
-// statedDestroyed lets through a Cluster that is said to be destroyed, or is not any more.
-var statedDestroyed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetAnnotations()[quotav1alpha1.DestroyedAnnotation] != e.ObjectNew.GetAnnotations()[quotav1alpha1.DestroyedAnnotation]
-}}
-
-func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
-	return r.quotas(ctx)
-}
-
-// siblings returns the other FederatedQuotas of a namespace: a conflict with one that changes or goes may have ended.
-func (r *Reconciler) siblings(ctx context.Context, quota client.Object) []ctrl.Request {
-	return slices.DeleteFunc(r.quotas(ctx, client.InNamespace(quota.GetNamespace())), func(request ctrl.Request) bool {
-		return request.Name == quota.GetName()
-	})
-}
-
-func (r *Reconciler) quotas(ctx context.Context, options ...client.ListOption) []ctrl.Request {
-	var list quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &list, options...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list FederatedQuotas")
-		return nil
+// onceHeard makes a round, once there are no members left that are about to say what they hold: until then none would be decided on.
+func (r *Reconciler) onceHeard(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if r.Stores.Listening(ctx) {
+		return ctrl.Result{RequeueAfter: pace.FirstLookInterval}, nil
 	}
-	requests := make([]ctrl.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
+	return r.Reconcile(ctx, req)
 }
 
 // Reconcile makes one round: gather, decide, store, deliver.

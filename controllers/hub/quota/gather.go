@@ -34,14 +34,14 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 	return s, nil
 }
 
-// lookAround reads what a round has to know beside the FederatedQuota and the members.
+// lookAround reads what a round has to know beside the FederatedQuota and the members. It is not copied, and nobody changes it.
 func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*input.Surroundings, error) {
 	var clusters clusterv1.ClusterList
-	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace)); err != nil {
+	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", r.ClusterNamespace, err)
 	}
 	var siblings quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace)); err != nil {
+	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
 	standing, destroyed := r.sift(ctx, clusters.Items)

@@ -55,7 +55,9 @@ func (w *Watcher) Start(ctx context.Context) error {
 			last = w.Clock.Now()
 		}
 		age := w.known.age(w.Clock.Now())
-		w.Look(ctx, func(member string) bool { return all || age < pace.Looking && !w.known.lookedAt(member) })
+		w.Look(ctx, func(member string) bool {
+			return all || age < pace.LookingAt(w.known.size()) && !w.known.lookedAt(member)
+		})
 	}, pace.FirstLookInterval)
 	return nil
 }
@@ -102,6 +104,9 @@ func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 	if err != nil && !members.IsAbsentKind(err) {
 		return
 	}
+	if err == nil && !w.known.lookedAt(cluster.Name) {
+		w.fill(ctx, cluster)
+	}
 	shares := sets.New[types.NamespacedName]()
 	for i := range list.Items {
 		shares.Insert(client.ObjectKeyFromObject(&list.Items[i]))
@@ -128,7 +133,7 @@ func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 func (w *Watcher) unknown(ctx context.Context, member string, shares sets.Set[types.NamespacedName]) string {
 	for share := range shares {
 		fq := &quotav1alpha1.FederatedQuota{}
-		if err := w.Get(ctx, share, fq); err != nil {
+		if err := w.Get(ctx, share, fq, client.UnsafeDisableDeepCopy); err != nil {
 			continue // nobody's, or not in the cache yet: its first round sees it
 		}
 		known := func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == member }
@@ -142,7 +147,7 @@ func (w *Watcher) unknown(ctx context.Context, member string, shares sets.Set[ty
 // Survey returns what looks have found of a share, and which members is about to say so: this hub manager may lead for a moment only.
 func (w *Watcher) Survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) Survey {
 	age, found := w.known.age(w.Clock.Now()), w.known.survey(share)
-	if age >= pace.Looking {
+	if age >= pace.LookingAt(len(clusters)) {
 		return found
 	}
 	for i := range clusters {
@@ -150,11 +155,17 @@ func (w *Watcher) Survey(ctx context.Context, share types.NamespacedName, cluste
 		if found.looked.Has(key.Name) && !found.Holders.Has(key.Name) {
 			continue
 		}
-		if _, err := w.Members.GetUncachedClient(ctx, key); err == nil || age < pace.Connecting && w.connects(ctx, &clusters[i]) {
+		if w.speaksSoon(ctx, &clusters[i], age < pace.ConnectingTo(len(clusters))) {
 			found.Expected.Insert(key.Name)
 		}
 	}
 	return found
+}
+
+// speaksSoon says whether there is a connection to a Cluster, or will be.
+func (w *Watcher) speaksSoon(ctx context.Context, cluster *clusterv1.Cluster, connecting bool) bool {
+	_, err := w.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
+	return err == nil || connecting && w.connects(ctx, cluster)
 }
 
 // connects says whether the first connection to a Cluster is yet to be made: Cluster API makes none before there are machines.

@@ -41,12 +41,18 @@ type Watcher struct {
 	Wake chan event.GenericEvent
 
 	known stores
+	// controller is whom the shares of members are watched for.
+	controller clustercache.SourceWatcher[ctrl.Request]
+	listen     sync.Mutex
+	listening  listening
 }
 
 // stores is what is known of the stores of members.
 type stores struct {
 	mutex    sync.Mutex
 	byMember map[string]*store
+	// number is how many Clusters there were at the last looks.
+	number int
 	// since is when looking at the stores began.
 	since time.Time
 	// beat is when this process was last known to run, by the clock on the wall, which goes on while a machine sleeps.
@@ -93,6 +99,7 @@ func (s *stores) of(member string) *store {
 func (s *stores) keep(names sets.Set[string]) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	s.number = len(names)
 	maps.DeleteFunc(s.byMember, func(name string, _ *store) bool { return !names.Has(name) })
 }
 
@@ -136,6 +143,13 @@ func (s *stores) found(member string, shares sets.Set[types.NamespacedName]) set
 	fresh := shares.Difference(known.holds)
 	known.looked, known.holds = true, shares
 	return fresh
+}
+
+// size returns how many Clusters there are.
+func (s *stores) size() int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.number
 }
 
 // lookedAt says whether there was a look at the store of a member.

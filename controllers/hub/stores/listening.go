@@ -1,0 +1,76 @@
+package stores
+
+import (
+	"context"
+	"time"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// listening is whether this hub manager still waits for members to say what they hold, as it was found last.
+type listening struct {
+	over bool
+	// at is when it was found, and since when the looks began that it was found of.
+	at, since time.Time
+}
+
+// Listening says whether members are about to say what they hold, for which decisions would wait. It is over once all have said it, or
+// those that have not are not waited for any longer; Clusters that come later do not bring it back.
+func (w *Watcher) Listening(ctx context.Context) bool {
+	w.listen.Lock()
+	defer w.listen.Unlock()
+	now := w.Clock.Now()
+	age := w.known.age(now)
+	since := now.Add(-age)
+	last := w.listening
+	if last.since.Equal(since) && (last.over || now.Sub(last.at) < pace.FirstLookInterval) {
+		return !last.over
+	}
+	w.listening = listening{over: !w.waits(ctx, age), at: now, since: since}
+	return !w.listening.over
+}
+
+// waits says whether a member is about to say what it holds.
+func (w *Watcher) waits(ctx context.Context, age time.Duration) bool {
+	var clusters clusterv1.ClusterList
+	if err := w.List(ctx, &clusters, client.InNamespace(w.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
+		return false
+	}
+	if age >= pace.ConnectingTo(len(clusters.Items)) {
+		return false
+	}
+	for i := range clusters.Items {
+		if cluster := &clusters.Items[i]; !w.known.lookedAt(cluster.Name) && w.speaksSoon(ctx, cluster, true) {
+			return true
+		}
+	}
+	return false
+}
+
+// Follow has the shares of members watched for a controller as soon as a member is looked at first, before any round asks for them.
+func (w *Watcher) Follow(controller clustercache.SourceWatcher[ctrl.Request]) {
+	w.controller = controller
+}
+
+// fill begins to watch the shares of a member, and waits until they are cached. Where that fails rounds find out.
+func (w *Watcher) fill(ctx context.Context, cluster *clusterv1.Cluster) {
+	if w.controller == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
+	defer cancel()
+	key := client.ObjectKeyFromObject(cluster)
+	if err := w.Members.Watch(ctx, key, w.ShareWatcher(cluster.Name, w.controller)); err != nil {
+		return
+	}
+	if reader, err := w.Members.GetReader(ctx, key); err == nil {
+		_ = reader.Get(ctx, key, &quotav1alpha1.QuotaShare{}, client.UnsafeDisableDeepCopy) // it waits for the cache
+	}
+}
