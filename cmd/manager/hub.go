@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
@@ -77,18 +79,14 @@ func newHubCommand() *cobra.Command {
 				return fmt.Errorf("setting up the watch over the store: %w", err)
 			}
 			ctx := command.Context()
-			members, err := clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
-				SecretClient: mgr.GetClient(),
-				Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
-				Cache:        clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields()},
-			}, controller.Options{MaxConcurrentReconciles: settings.connections})
+			connections, err := settings.connect(ctx, mgr)
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			if err := settings.setUp(mgr, members, manifests); err != nil {
+			if err := settings.setUp(mgr, connections, manifests); err != nil {
 				return err
 			}
-			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr, members)); err != nil {
+			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr, connections)); err != nil {
 				return err
 			}
 			return mgr.Start(ctx)
@@ -100,11 +98,25 @@ func newHubCommand() *cobra.Command {
 	return command
 }
 
+// connect sets up the connections to members.
+func (o *hubOptions) connect(ctx context.Context, mgr ctrl.Manager) (clustercache.ClusterCache, error) {
+	if err := members.RegisterKinds(); err != nil {
+		return nil, err
+	}
+	return clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
+		SecretClient: members.Kubeconfigs{Reader: mgr.GetClient()},
+		Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
+		Cache: clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
+			&quotav1alpha1.QuotaShare{}: {Transform: quota.Pack},
+		}},
+	}, controller.Options{MaxConcurrentReconciles: o.connections})
+}
+
 // validator returns what checks FederatedQuotas before they are stored.
-func (o *hubOptions) validator(mgr ctrl.Manager, members clustercache.ClusterCache) *hub.Validator {
+func (o *hubOptions) validator(mgr ctrl.Manager, connections clustercache.ClusterCache) *hub.Validator {
 	return &hub.Validator{
 		Reader: mgr.GetClient(), ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
-		Serves: hub.ServesOf(members, o.clusterNamespace),
+		Serves: hub.ServesOf(connections, o.clusterNamespace),
 	}
 }
 
@@ -121,24 +133,24 @@ func (o *hubOptions) agent() ([]*unstructured.Unstructured, error) {
 }
 
 // setUp adds the controllers of the hub manager.
-func (o *hubOptions) setUp(mgr ctrl.Manager, members clustercache.ClusterCache, manifests []*unstructured.Unstructured) error {
+func (o *hubOptions) setUp(mgr ctrl.Manager, connections clustercache.ClusterCache, manifests []*unstructured.Unstructured) error {
 	identity, err := os.Hostname()
 	if err != nil {
 		return err
 	}
 	watcher := &stores.Watcher{
-		Client: mgr.GetClient(), Members: members, ClusterNamespace: o.clusterNamespace,
+		Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
 	}
 	reconciler := &quota.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: members, Stores: watcher,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: connections, Stores: watcher,
 		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
 	}
 	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: backoff.RateLimiter()}
 	if len(manifests) > 0 {
 		installer := &agents.Installer{
-			Client: mgr.GetClient(), Members: members, ClusterNamespace: o.clusterNamespace, Objects: manifests,
+			Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace, Objects: manifests,
 			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake,
 		}
 		if err := installer.SetupWithManager(mgr, options); err != nil {
@@ -153,7 +165,7 @@ func (o *hubOptions) setUp(mgr ctrl.Manager, members clustercache.ClusterCache, 
 		return fmt.Errorf("setting up the looks at stores: %w", err)
 	}
 	return mgr.Add(&heartbeat.Heartbeat{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: members,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: connections,
 		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Identity: identity,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
 	})

@@ -258,6 +258,9 @@ func (r *rig) restart(ctx context.Context) error {
 	err := until(ctx, slowPoll/2, func(ctx context.Context) bool {
 		var now reading
 		r.probe.scrape(ctx, &now)
+		if unsettled, err := r.unsettled(ctx); err == nil {
+			r.unready = max(r.unready, unsettled)
+		}
 		return now.rounds >= float64(r.budgets)
 	})
 	return errors.Join(err, r.settled(ctx, 0))

@@ -51,7 +51,7 @@ type row struct {
 	MemberMB       float64          `json:"memberMB"`
 	// Ended says that the hub manager has ended by itself meanwhile.
 	Ended bool `json:"ended,omitempty"`
-	// Unready is how many budgets were seen at most that are not Ready, while none was changed.
+	// Unready is how many budgets were seen at most that are not settled, while none was changed.
 	Unready int `json:"unready"`
 }
 
@@ -90,6 +90,7 @@ func (r *rig) measure(ctx context.Context, p phase) row {
 	}
 	result := difference(before, after)
 	result.Phase, result.Seconds, result.Load = p.name, took.Seconds(), loadAverage()
+	result.Unready, r.unready = r.unready, 0
 	if err != nil {
 		result.Failure = err.Error()
 	}
@@ -198,6 +199,9 @@ func (r *report) table() string {
 		note := ""
 		if p.Failure != "" {
 			note = "  NOT IN TIME"
+		}
+		if p.Unready > 0 {
+			note += fmt.Sprintf("  %d budgets were not settled meanwhile", p.Unready)
 		}
 		if p.Ended {
 			note += "  THE HUB MANAGER ENDED"

@@ -39,8 +39,10 @@ type rig struct {
 	hub     client.Client
 	members []*members.Member
 	probe   *probe
-	// revived is the process of the hub manager as it was started, to notice that it ended by itself.
+	// pid is the process of the hub manager as it was started, to notice that it ended by itself.
 	pid int
+	// unready is how many budgets were seen at most that are not settled, while none was changed.
+	unready int
 }
 
 // startRig starts the hub and the members, and tells the hub of them. The hub manager does not run yet.

@@ -31,8 +31,6 @@ func (r *Reconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error)
 		if m.verdict == nil || m.verdict.Order == round.OrderNone {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-		defer cancel()
 		if err := r.deliverTo(ctx, s, m); err != nil {
 			return fmt.Errorf("cluster %s: %w", m.Name, err)
 		}
@@ -44,11 +42,13 @@ func (r *Reconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error)
 	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
 }
 
-// deliverTo carries out the order for one member, once its Cluster is marked.
+// deliverTo carries out the order for one member, once its Cluster is marked: how long the hub takes for that is not the member's fault.
 func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 	if err := r.mark(ctx, s, m); err != nil {
 		return r.judge(ctx, s, m, err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
 	switch m.verdict.Order {
 	case round.OrderKeep:
 		r.remember(s, m, round.Obstacle{})

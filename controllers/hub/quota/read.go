@@ -59,8 +59,7 @@ func (r *Reconciler) readShare(parent context.Context, s *scope, m *member, key 
 	if err != nil {
 		return err
 	}
-	share := &quotav1alpha1.QuotaShare{}
-	err = reader.Get(ctx, client.ObjectKeyFromObject(s.fq), share)
+	share, err := getShare(ctx, reader, client.ObjectKeyFromObject(s.fq))
 	if m.Live {
 		r.silences.Answered(m.Name, ctx.Err() == nil, r.Clock.Now())
 	}
@@ -75,6 +74,15 @@ func (r *Reconciler) readShare(parent context.Context, s *scope, m *member, key 
 		return err
 	}
 	return r.readWithout(parent, ctx, reader, s, m)
+}
+
+// getShare reads a share, from a cache without a copy: what is cached is packed, and not changed by others.
+func getShare(ctx context.Context, reader client.Reader, key client.ObjectKey) (*quotav1alpha1.QuotaShare, error) {
+	share := &quotav1alpha1.QuotaShare{}
+	if err := reader.Get(ctx, key, share, client.UnsafeDisableDeepCopy); err != nil {
+		return share, err
+	}
+	return unpack(share)
 }
 
 // readWithout reads what is in force in a member that has no share, and whether the namespace is still missing that was.

@@ -45,6 +45,7 @@ type Reconciler struct {
 	watcher   clustercache.SourceWatcher[ctrl.Request]
 	births    births
 	silences  members.Silences
+	marks     members.Marks
 	memories  sync.Map // of *memory, by UID
 	histories sync.Map // of *history, by shareKey
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -22,16 +23,17 @@ import (
 // from it would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
 func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
 	revision := min(s.decision.Ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
-	if m.Marker > 0 && revision-m.Marker < ledger.Gap {
-		return nil
-	}
 	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
 	}})
 	if err != nil {
 		return err
 	}
-	if err := r.Patch(ctx, m.cluster.DeepCopy(), patch); err != nil {
+	err = r.marks.Leave(m.cluster, revision, func() (*clusterv1.Cluster, error) {
+		cluster := m.cluster.DeepCopy()
+		return cluster, r.Patch(ctx, cluster, patch)
+	})
+	if err != nil {
 		return fmt.Errorf("%w: %w", errNotMarked, err)
 	}
 	return nil
