@@ -9,6 +9,7 @@ import (
 )
 
 func main() {
+	limitMemory(cgroupLimit)
 	if newRootCommand().ExecuteContext(ctrl.SetupSignalHandler()) != nil {
 		os.Exit(1) // the command has said why
 	}

@@ -33,6 +33,21 @@ func (m *Memory) Behind(list *metav1.PartialObjectMetadataList) bool {
 	return behind
 }
 
+// BehindPart is Behind for a list from which objects may be missing. What is not in it is remembered on.
+func (m *Memory) BehindPart(list *metav1.PartialObjectMetadataList) bool {
+	behind := lower(list.ResourceVersion, m.store)
+	m.store = list.ResourceVersion
+	for i := range list.Items {
+		key := types.NamespacedName{Namespace: list.Items[i].Namespace, Name: list.Items[i].Name}
+		behind = behind || lower(list.Items[i].ResourceVersion, m.objects[key])
+		if m.objects == nil {
+			m.objects = map[types.NamespacedName]string{}
+		}
+		m.objects[key] = list.Items[i].ResourceVersion
+	}
+	return behind
+}
+
 // Expect takes the resourceVersion of an object that was seen elsewhere, in a cache or in the answer to a write, before the
 // next list is read: a store that has forgotten it went back.
 func (m *Memory) Expect(object types.NamespacedName, version string) {

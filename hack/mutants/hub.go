@@ -162,8 +162,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a marker is written anew before a ledger is a gap ahead of it",
-		in:         "Reconciler.mark", old: "m.Marker > 0 && revision-m.Marker < ledger.Gap",
-		new: "m.Marker > 0",
+		in:         "suffices", old: "marker > 0 && revision-marker < ledger.Gap",
+		new: "marker > 0",
 		pkg: hubTests, test: "TestLostLedgerOfAQuotaThatIsCreatedAgain",
 	},
 	{

@@ -38,8 +38,11 @@ const (
 	// another one may have led, and the hub been restored to before that.
 	Standstill = 3 * time.Second
 	// LookInterval is how often the hub looks at the store of each member, and renews its Lease there: 1,000 members make 200 reads
-	// of metadata per second.
+	// of the metadata of one share per second.
 	LookInterval = 5 * time.Second
+	// WholeLookInterval is how often it looks at all shares there although one shows nothing: 1,000 members with 200 shares each make
+	// 17 reads of 200 per second.
+	WholeLookInterval = time.Minute
 	// FirstLookInterval is how often the hub searches for stores that it has never looked at, for which raises wait.
 	FirstLookInterval = 250 * time.Millisecond
 	// LeaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one late.

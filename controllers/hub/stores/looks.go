@@ -93,14 +93,36 @@ func (w *Watcher) Look(ctx context.Context, due func(member string) bool) {
 	})
 }
 
-// look looks at the store of a member. One that does not answer says nothing.
+// look looks at the store of a member, at all of its shares now and then and whenever a glance is not as expected. One that does not
+// answer says nothing.
 func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 	c, err := w.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
 	if err != nil {
 		return
 	}
+	now := w.Clock.Now()
+	if w.known.wholeDue(cluster.Name, now) || w.glance(ctx, c, cluster.Name) {
+		w.lookAtAll(ctx, c, cluster, now)
+	}
+}
+
+// glance asks for one share, which tells the version of the store and how many shares it holds. It says whether all are to be looked at.
+func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (suspicious bool) {
+	held, seen := w.known.held(member), w.known.seenOf(member)
+	list, err := rollback.List(ctx, c, shareKind, w.Timeout, client.Limit(1))
+	if err != nil {
+		return members.IsAbsentKind(err) && held > 0
+	}
+	return len(list.Items)+int(ptr.Deref(list.RemainingItemCount, 0)) != held || list.Continue != "" && list.RemainingItemCount == nil ||
+		w.known.of(member).shows(list, seen)
+}
+
+var shareKind = quotav1alpha1.GroupVersion.WithKind("QuotaShare")
+
+// lookAtAll looks at all shares of a member.
+func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, now time.Time) {
 	seen := w.known.seenOf(cluster.Name)
-	list, err := rollback.List(ctx, c, quotav1alpha1.GroupVersion.WithKind("QuotaShare"), w.Timeout)
+	list, err := rollback.List(ctx, c, shareKind, w.Timeout)
 	if err != nil && !members.IsAbsentKind(err) {
 		return
 	}
@@ -120,6 +142,7 @@ func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 		w.known.nextEpoch(cluster.Name)
 		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", cluster.Name)
 	}
+	w.known.nextWhole(cluster.Name, now.Add(wait.Jitter(pace.WholeLookInterval, jitter)))
 	if stranger == "" && !wentBack {
 		return
 	}
@@ -128,6 +151,9 @@ func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 	case <-ctx.Done():
 	}
 }
+
+// jitter spreads the looks at all shares of a member.
+const jitter = 0.2
 
 // unknown returns a share that the ledger of its FederatedQuota does not know, if there is one among those that a member holds.
 func (w *Watcher) unknown(ctx context.Context, member string, shares sets.Set[types.NamespacedName]) string {

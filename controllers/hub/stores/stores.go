@@ -68,6 +68,10 @@ type store struct {
 	// looked says whether there was a look at it, and holds are the shares that the last one found.
 	looked bool
 	holds  sets.Set[types.NamespacedName]
+	// whole is when all of its shares are to be looked at next, unless there is a reason before, and doubted says whether the last
+	// glance has shown it to be behind.
+	whole   time.Time
+	doubted bool
 	// epoch counts how often it went back.
 	epoch int
 }
@@ -133,6 +137,30 @@ func (s *stores) seenOf(member string) map[types.NamespacedName]string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return maps.Clone(known.seen)
+}
+
+// wholeDue says whether all shares of a member are to be looked at.
+func (s *stores) wholeDue(member string, now time.Time) bool {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return !known.looked || !now.Before(known.whole)
+}
+
+// nextWhole notes when all shares of a member are to be looked at next.
+func (s *stores) nextWhole(member string, at time.Time) {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known.whole = at
+}
+
+// held returns how many shares a member is known to hold.
+func (s *stores) held(member string) int {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return len(known.holds)
 }
 
 // found notes which shares a look has found, and returns those that the look before did not find.
@@ -205,13 +233,24 @@ func (s *stores) nextEpoch(member string) {
 	known.epoch, known.seen = known.epoch+1, nil
 }
 
+// shows says whether a glance shows the store to be behind what rounds have seen of it, or what it showed itself, before. The look at all
+// that follows could no longer tell.
+func (s *store) shows(part *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string) bool {
+	for share, version := range seen {
+		s.memory.Expect(share, version)
+	}
+	s.doubted = s.memory.BehindPart(part)
+	return s.doubted
+}
+
 // behind says whether the store is behind what rounds have seen of it, or what it showed itself, before it listed all shares.
 // A share that is gone may just have been deleted; one that rounds go on to see was forgotten.
 func (s *store) behind(list *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string) bool {
 	for share, version := range seen {
 		s.memory.Expect(share, version)
 	}
-	behind := s.memory.Behind(list)
+	behind := s.memory.Behind(list) || s.doubted
+	s.doubted = false
 	for i := range list.Items {
 		delete(seen, client.ObjectKeyFromObject(&list.Items[i]))
 	}
