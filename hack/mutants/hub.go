@@ -342,7 +342,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a look that fails says nothing of what a cluster holds",
-		in:         "Watcher.look", old: "if err != nil && !members.IsAbsentKind(err) {",
+		in:         "Watcher.lookAtAll", old: "if err != nil && !members.IsAbsentKind(err) {",
 		new: "if false {",
 		pkg: hubTests, test: "TestLookThatFails",
 	},

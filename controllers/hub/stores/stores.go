@@ -239,7 +239,7 @@ func (s *store) shows(part *metav1.PartialObjectMetadataList, seen map[types.Nam
 	for share, version := range seen {
 		s.memory.Expect(share, version)
 	}
-	s.doubted = s.memory.BehindPart(part)
+	s.doubted = s.memory.BehindPart(part) || s.doubted
 	return s.doubted
 }
 

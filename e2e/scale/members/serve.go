@@ -35,7 +35,7 @@ func (m *Member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.hinder(r.Context()) {
 		panic(http.ErrAbortHandler)
 	}
-	if document, ok := m.discovery[r.URL.Path]; ok {
+	if document, ok := m.discovery.answer(r); ok {
 		m.count("discovery")
 		m.send(w, http.StatusOK, document.contentType, document.body)
 		return
