@@ -48,7 +48,7 @@ func (r *rig) allPhases() []phase {
 		{"one changed, a member slow", true, r.slow},
 		{"one changed, a member dead", true, r.dead},
 		{"the dead member back", true, r.back},
-		{"demand above the budget", true, r.want(15)},
+		{"demand above the budget", true, r.demand},
 		{"restart", true, r.restart},
 		{"restart, all changed meanwhile", true, r.restartChanged},
 	}
@@ -235,16 +235,18 @@ func (r *rig) back(ctx context.Context) error {
 	return r.inForce(ctx, 0, 1, nil)
 }
 
-// want has all members want more than they have, a third of them a lot more, and waits until limits have come to rest.
-func (r *rig) want(each int64) func(context.Context) error {
-	return func(ctx context.Context) error {
-		for n, m := range r.members {
-			for i := range r.budgets {
-				m.Want(budgetKey(i), amounts(each+int64(n+i)%3*each/2, 1))
-			}
-		}
-		return errors.Join(wait(slowPoll)(ctx), r.settled(ctx, 0))
+// demand has all members want more than they have, some of them a lot more, and waits until limits have come to rest. Where limits do not
+// follow demand there is nothing to see.
+func (r *rig) demand(ctx context.Context) error {
+	if r.mode == quotav1alpha1.RebalanceStatic {
+		return nil
 	}
+	for n, m := range r.members {
+		for i := range r.budgets {
+			m.Want(budgetKey(i), amounts(15+int64(n+i)%3*7, 1))
+		}
+	}
+	return errors.Join(wait(slowPoll)(ctx), r.settled(ctx, 0))
 }
 
 // restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.
@@ -261,7 +263,7 @@ func (r *rig) restart(ctx context.Context) error {
 		if unsettled, err := r.unsettled(ctx); err == nil {
 			r.unready = max(r.unready, unsettled)
 		}
-		return now.rounds >= float64(r.budgets)
+		return now.decided >= r.budgets
 	})
 	return errors.Join(err, r.settled(ctx, 0))
 }

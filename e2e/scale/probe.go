@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -42,6 +43,8 @@ type reading struct {
 	hubReads, hubWrites, memberSent float64
 	memberRequests                  map[string]int64
 	rounds                          float64
+	// decided is of how many budgets there was a round since the hub manager started.
+	decided int
 }
 
 // newProbe returns a probe that may read the metrics of the hub manager, as a Prometheus may.
@@ -126,6 +129,11 @@ func (p *probe) scrape(ctx context.Context, now *reading) {
 			now.rounds += m.GetCounter().GetValue()
 		}
 	}
+	decided := sets.New[string]()
+	for _, m := range families["fedquota_granted_ratio"].GetMetric() {
+		decided.Insert(label(m, "namespace"))
+	}
+	now.decided = len(decided)
 	for _, m := range families["rest_client_requests_total"].GetMetric() {
 		switch {
 		case label(m, "host") != p.hub:

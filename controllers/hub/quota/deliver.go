@@ -47,6 +47,11 @@ func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 	if err := r.mark(ctx, s, m); err != nil {
 		return r.judge(ctx, s, m, err)
 	}
+	end, err := r.turns.Take(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 	switch m.verdict.Order {

@@ -50,6 +50,13 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 
 // readShare reads the share of a member, and where there is none what may be in force without one.
 func (r *Reconciler) readShare(parent context.Context, s *scope, m *member, key client.ObjectKey) error {
+	if m.Live {
+		end, err := r.turns.Take(parent)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	ctx, cancel := context.WithTimeout(parent, r.Timeout)
 	defer cancel()
 	if err := r.Members.Watch(ctx, key, r.Stores.ShareWatcher(m.Name, r.watcher)); err != nil {

@@ -46,6 +46,7 @@ type Reconciler struct {
 	births    births
 	silences  members.Silences
 	marks     members.Marks
+	turns     members.Turns
 	memories  sync.Map // of *memory, by UID
 	histories sync.Map // of *history, by shareKey
 }
