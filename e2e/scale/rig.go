@@ -58,7 +58,7 @@ func startRig(ctx context.Context, o options) (*rig, error) {
 	s, err := system.Start(ctx, system.Options{
 		Root: root, Bare: true, HubArgs: []string{fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", pprof)},
 		Fleet: fleet.Options{
-			Dir: filepath.Join(root, "bin", "scale", "fleet"), Progress: func(step string) { progress("%s", step) },
+			Dir: filepath.Join(root, "bin", "scale", "fleet-"+o.name), Progress: func(step string) { progress("%s", step) },
 			// A hub may be a member as well: what it says of its kinds is what members say.
 			CRDPaths: []string{filepath.Join(root, "config", "crd", "bases", "quota.fedquota.io_quotashares.yaml")},
 		},
