@@ -99,10 +99,15 @@ $(BENCHMARKS:%=bench-%): bench-%: controlplane build
 bench-docs: ## Write what the benchmarks have printed last into docs/benchmarks.md.
 	$(GO) run ./hack/bench/paste docs/benchmarks.md $(BIN)/bench
 
-# Members are light ones in one process; the hub is real. SCALE takes the flags of the command, as "-members=1000 -budgets=20".
+# Members are light ones in one process; the hub is real. Nothing else should run meanwhile. A run of another size or mode is
+# `go run ./e2e/scale -members 1000 -budgets 200 -mode Auto`.
+SCALE_RUNS := hundred:-members=100,-budgets=20 auto:-members=100,-budgets=20,-mode=Auto thousand:-members=1000,-budgets=20
+comma := ,
+
 .PHONY: scale
-scale: controlplane build ## Measure a hub over many light members, and write the table into bin/scale.
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./e2e/scale $(SCALE)
+scale: controlplane build ## Measure a hub over many light members, and write what that showed into docs/scale.md.
+	$(foreach run,$(SCALE_RUNS),KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./e2e/scale -name $(subst :, ,$(subst $(comma), ,$(run)));)
+	$(GO) run ./hack/bench/paste docs/scale.md $(BIN)/scale
 
 .PHONY: mutants
 mutants: controlplane ## Take out one protection at a time, demand that its test fails, and write docs/protections.md.

@@ -23,13 +23,13 @@ import (
 // from it would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
 func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
 	revision := min(s.decision.Ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
-		"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
-	}})
-	if err != nil {
-		return err
-	}
-	err = r.marks.Leave(m.cluster, revision, func() (*clusterv1.Cluster, error) {
+	err := r.marks.Leave(m.cluster, revision, func() (*clusterv1.Cluster, error) {
+		patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+			"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
+		}})
+		if err != nil {
+			return nil, err
+		}
 		cluster := m.cluster.DeepCopy()
 		return cluster, r.Patch(ctx, cluster, patch)
 	})

@@ -21,7 +21,7 @@ func (r *Reconciler) writer(ctx context.Context, m *member) (client.Client, erro
 		return nil, err
 	}
 	now := &clusterv1.Cluster{}
-	if err := r.Get(ctx, key, now); client.IgnoreNotFound(err) != nil {
+	if err := r.Get(ctx, key, now, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
 	if now.UID != m.cluster.UID {
