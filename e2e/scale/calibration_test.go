@@ -106,11 +106,11 @@ func startBoth(t *testing.T) *both {
 	discovery, err := members.DiscoveryOf(t.Context(), s.Hub.Config)
 	b.must(err)
 	for i, plane := range s.Members {
-		real, err := system.Client(plane)
+		c, err := system.Client(plane)
 		b.must(err)
 		light, err := members.New(fmt.Sprintf("light-%d", i), discovery, agentDelay)
 		b.must(err)
-		b.real, b.members = append(b.real, real), append(b.members, light)
+		b.real, b.members = append(b.real, c), append(b.members, light)
 		b.must(b.register(t.Context(), light))
 	}
 	return b
@@ -143,15 +143,15 @@ func (b *both) agree(limit, used string) {
 	b.Helper()
 	b.eventually("all members to agree on "+limit, func(ctx context.Context) error {
 		for i, m := range b.members {
-			real := &quotav1alpha1.QuotaShare{}
-			if err := b.real[i].Get(ctx, budgetKey(0), real); err != nil {
+			genuine := &quotav1alpha1.QuotaShare{}
+			if err := b.real[i].Get(ctx, budgetKey(0), genuine); err != nil {
 				return err
 			}
 			light := m.Share(budgetKey(0))
 			if light == nil {
 				return fmt.Errorf("%s has no share", m.Name)
 			}
-			want, got := view(real), view(light)
+			want, got := view(genuine), view(light)
 			if want != got {
 				return fmt.Errorf("%s:\nreal  %s\nlight %s", m.Name, want, got)
 			}
@@ -159,7 +159,7 @@ func (b *both) agree(limit, used string) {
 			if hard.String() != limit || inUse.String() != used {
 				return fmt.Errorf("%s enforces %s and uses %s", m.Name, hard.String(), inUse.String())
 			}
-			if r, l := size(real), size(light); l < r*3/4 || l > r*5/4 {
+			if r, l := size(genuine), size(light); l < r*3/4 || l > r*5/4 {
 				return fmt.Errorf("a real share has %d bytes, and a light one %d", r, l)
 			}
 		}

@@ -43,8 +43,8 @@ func (r *rig) allPhases() []phase {
 		{"create", false, r.create},
 		{"calm", true, wait(restTime)},
 		{"noise", true, r.noise},
-		{"one budget changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 12, 0, 1, nil) }},
-		{"all budgets changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 13, 0, r.budgets, nil) }},
+		{"one budget changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 12, 1, nil) }},
+		{"all budgets changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 13, r.budgets, nil) }},
 		{"one changed, a member slow", true, r.slow},
 		{"one changed, a member dead", true, r.dead},
 		{"the dead member back", true, r.back},
@@ -103,11 +103,11 @@ func budgetKey(i int) types.NamespacedName {
 	return types.NamespacedName{Namespace: fmt.Sprintf("team-%04d", i), Name: "compute"}
 }
 
-// forBudgets does something for some budgets, several at once.
-func (r *rig) forBudgets(from, to int, do func(types.NamespacedName) error) error {
+// forBudgets does something for the first budgets, several at once.
+func (r *rig) forBudgets(number int, do func(types.NamespacedName) error) error {
 	var group errgroup.Group
 	group.SetLimit(writers)
-	for i := from; i < to; i++ {
+	for i := range number {
 		group.Go(func() error { return do(budgetKey(i)) })
 	}
 	return group.Wait()
@@ -120,7 +120,7 @@ func (r *rig) create(ctx context.Context) error {
 			m.Want(budgetKey(i), amounts(5, 1))
 		}
 	}
-	err := r.forBudgets(0, r.budgets, func(key types.NamespacedName) error {
+	err := r.forBudgets(r.budgets, func(key types.NamespacedName) error {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}
 		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		fq.Spec.Hard = amounts(10, r.size)
@@ -143,16 +143,16 @@ func (r *rig) settled(ctx context.Context, except int) error {
 	})
 }
 
-// changeAndAwait gives budgets another size, and waits until that is in force in all members but one.
-func (r *rig) changeAndAwait(ctx context.Context, each int64, from, to int, but *members.Member) error {
-	if err := r.change(ctx, each, from, to); err != nil {
+// changeAndAwait gives the first budgets another size, and waits until that is in force in all members but one.
+func (r *rig) changeAndAwait(ctx context.Context, each int64, number int, but *members.Member) error {
+	if err := r.change(ctx, each, number); err != nil {
 		return err
 	}
-	return r.inForce(ctx, from, to, but)
+	return r.inForce(ctx, number, but)
 }
 
-func (r *rig) change(ctx context.Context, each int64, from, to int) error {
-	return r.forBudgets(from, to, func(key types.NamespacedName) error {
+func (r *rig) change(ctx context.Context, each int64, number int) error {
+	return r.forBudgets(number, func(key types.NamespacedName) error {
 		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		before := fq.DeepCopy()
 		fq.Spec.Hard = amounts(each, r.size)
@@ -160,16 +160,16 @@ func (r *rig) change(ctx context.Context, each int64, from, to int) error {
 	})
 }
 
-// inForce waits until members enforce what budgets give them: in Static an equal part each, in Auto whatever settles.
-func (r *rig) inForce(ctx context.Context, from, to int, but *members.Member) error {
+// inForce waits until members enforce what the first budgets give them: in Static an equal part each, in Auto whatever settles.
+func (r *rig) inForce(ctx context.Context, number int, but *members.Member) error {
 	if r.mode != quotav1alpha1.RebalanceStatic {
 		except := 0
 		if but != nil {
-			except = to - from
+			except = number
 		}
 		return r.settled(ctx, except)
 	}
-	for i := from; i < to; i++ {
+	for i := range number {
 		fq := &quotav1alpha1.FederatedQuota{}
 		if err := r.hub.Get(ctx, budgetKey(i), fq); err != nil {
 			return err
@@ -217,7 +217,7 @@ func (r *rig) slow(ctx context.Context) error {
 	last := r.members[r.size-1]
 	last.Slow(time.Second)
 	defer last.Slow(0)
-	return r.changeAndAwait(ctx, 14, 0, 1, last)
+	return r.changeAndAwait(ctx, 14, 1, last)
 }
 
 func (r *rig) dead(ctx context.Context) error {
@@ -225,14 +225,14 @@ func (r *rig) dead(ctx context.Context) error {
 	if err := last.Stop(); err != nil {
 		return err
 	}
-	return r.changeAndAwait(ctx, 15, 0, 1, last)
+	return r.changeAndAwait(ctx, 15, 1, last)
 }
 
 func (r *rig) back(ctx context.Context) error {
 	if err := r.members[r.size-1].Start(); err != nil {
 		return err
 	}
-	return r.inForce(ctx, 0, 1, nil)
+	return r.inForce(ctx, 1, nil)
 }
 
 // demand has all members want more than they have, some of them a lot more, and waits until limits have come to rest. Where limits do not
@@ -270,13 +270,13 @@ func (r *rig) restart(ctx context.Context) error {
 
 // restartChanged kills the hub manager, changes all budgets, and waits until they are in force.
 func (r *rig) restartChanged(ctx context.Context) error {
-	if err := errors.Join(r.kill(), r.change(ctx, 20, 0, r.budgets)); err != nil {
+	if err := errors.Join(r.kill(), r.change(ctx, 20, r.budgets)); err != nil {
 		return err
 	}
 	if err := r.HubManager.Restart(ctx); err != nil {
 		return err
 	}
-	return r.inForce(ctx, 0, r.budgets, nil)
+	return r.inForce(ctx, r.budgets, nil)
 }
 
 func (r *rig) kill() error { return r.HubManager.Kill() }

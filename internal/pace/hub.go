@@ -66,10 +66,12 @@ const (
 
 // ConnectingTo returns how long raises wait for the first connections to that many Clusters.
 func ConnectingTo(clusters int) time.Duration {
-	return Connecting + max(0, time.Duration(clusters)-atOnce)*perCluster
+	return Connecting + beyond(clusters)
 }
 
 // LookingAt returns how long raises wait for the first looks at that many Clusters.
 func LookingAt(clusters int) time.Duration {
-	return Looking + max(0, time.Duration(clusters)-atOnce)*perCluster
+	return Looking + beyond(clusters)
 }
+
+func beyond(clusters int) time.Duration { return time.Duration(max(0, clusters-atOnce)) * perCluster }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -20,11 +21,11 @@ import (
 const packedMark = "\x00packed:"
 
 // Pack makes a share small for the cache of a connection, which holds hundreds of thousands of them in a large fleet: a map of
-// quantities takes more than half a kilobyte. What it says goes into one string, in a field that API servers have not filled since
-// Kubernetes 1.20. Other objects, and what cannot be packed, stay as they are. It is a transform of client-go.
+// quantities takes more than half a kilobyte. What it says goes into one string, in a field that says nothing of an object that has its
+// name. Other objects, and what cannot be packed, stay as they are. It is a transform of client-go.
 func Pack(object any) (any, error) {
 	share, ok := object.(*quotav1alpha1.QuotaShare)
-	if !ok || share.SelfLink != "" {
+	if !ok || isPacked(share) {
 		return object, nil
 	}
 	share.ManagedFields = nil
@@ -34,20 +35,24 @@ func Pack(object any) (any, error) {
 	}
 	about := metav1.ObjectMeta{
 		Namespace: share.Namespace, Name: share.Name, UID: share.UID, ResourceVersion: share.ResourceVersion, Generation: share.Generation,
-		CreationTimestamp: share.CreationTimestamp, DeletionTimestamp: share.DeletionTimestamp, SelfLink: packedMark + string(p.bytes),
+		CreationTimestamp: share.CreationTimestamp, DeletionTimestamp: share.DeletionTimestamp, GenerateName: packedMark + string(p.bytes),
 	}
 	return &quotav1alpha1.QuotaShare{ObjectMeta: about}, nil
+}
+
+func isPacked(share *quotav1alpha1.QuotaShare) bool {
+	return strings.HasPrefix(share.GenerateName, packedMark)
 }
 
 // unpack returns a share as it was before it was packed, and a copy of one that is not. It shares nothing that can be changed with what
 // is cached.
 func unpack(share *quotav1alpha1.QuotaShare) (*quotav1alpha1.QuotaShare, error) {
-	if len(share.SelfLink) < len(packedMark) || share.SelfLink[:len(packedMark)] != packedMark {
+	if !isPacked(share) {
 		return share.DeepCopy(), nil
 	}
-	u := unpacker{rest: share.SelfLink[len(packedMark):]}
+	u := unpacker{rest: share.GenerateName[len(packedMark):]}
 	whole := &quotav1alpha1.QuotaShare{TypeMeta: share.TypeMeta, ObjectMeta: *share.ObjectMeta.DeepCopy()}
-	whole.SelfLink = ""
+	whole.GenerateName = ""
 	u.share(whole)
 	if u.err != nil {
 		return nil, fmt.Errorf("unpacking share %s/%s: %w", share.Namespace, share.Name, u.err)
@@ -57,6 +62,7 @@ func unpack(share *quotav1alpha1.QuotaShare) (*quotav1alpha1.QuotaShare, error) 
 
 // remainder is what is seldom there, and packed as JSON.
 type remainder struct {
+	Prefix     string                         `json:"p,omitempty"`
 	Finalizers []string                       `json:"f,omitempty"`
 	Labels     map[string]string              `json:"l,omitempty"`
 	Owners     []metav1.OwnerReference        `json:"o,omitempty"`
@@ -80,7 +86,7 @@ func numbers(s *quotav1alpha1.QuotaShareSpec, t *quotav1alpha1.QuotaShareStatus)
 type packer struct{ bytes []byte }
 
 func (p *packer) share(share *quotav1alpha1.QuotaShare) error {
-	left := remainder{Labels: share.Labels, Owners: share.OwnerReferences, Spec: share.Spec, Status: share.Status}
+	left := remainder{Prefix: share.GenerateName, Labels: share.Labels, Owners: share.OwnerReferences, Spec: share.Spec, Status: share.Status}
 	p.flag(slices.Equal(share.Finalizers, usualFinalizers))
 	if !slices.Equal(share.Finalizers, usualFinalizers) {
 		left.Finalizers = share.Finalizers
@@ -190,7 +196,7 @@ func (u *unpacker) share(share *quotav1alpha1.QuotaShare) {
 	if u.err == nil && u.rest != "" {
 		u.err = json.Unmarshal([]byte(u.rest), &left) // it has no field that was packed before
 	}
-	share.Annotations, share.Labels, share.OwnerReferences = annotations, left.Labels, left.Owners
+	share.GenerateName, share.Annotations, share.Labels, share.OwnerReferences = left.Prefix, annotations, left.Labels, left.Owners
 	share.Finalizers, share.Spec, share.Status = left.Finalizers, left.Spec, left.Status
 	if usual {
 		share.Finalizers = slices.Clone(usualFinalizers)

@@ -41,6 +41,7 @@ func usualShare(i int) *quotav1alpha1.QuotaShare {
 func fullShare() *quotav1alpha1.QuotaShare {
 	share, some := usualShare(1), corev1.ResourceList{"pods": resource.MustParse("3"), "requests.nvidia.com/gpu": resource.MustParse("0")}
 	share.DeletionTimestamp, share.Finalizers = new(metav1.Unix(7, 0)), []string{"other", quotav1alpha1.Finalizer}
+	share.GenerateName = "comp"
 	share.Labels, share.Annotations[quotav1alpha1.RemovalAnnotation] = map[string]string{"a": "b"}, "Retain"
 	share.OwnerReferences = []metav1.OwnerReference{{Kind: "ConfigMap", Name: "owner", UID: types.UID("1")}}
 	share.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}
@@ -102,9 +103,9 @@ func TestUnpackCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := packed.(*quotav1alpha1.QuotaShare)
-	whole := share.SelfLink
+	whole := share.GenerateName
 	for length := len(packedMark); length < len(whole); length++ {
-		share.SelfLink = whole[:length]
+		share.GenerateName = whole[:length]
 		if got, err := unpack(share); err == nil && got.Spec.ScopeSelector != nil {
 			t.Fatalf("%d of %d bytes are taken for a share: %v", length, len(whole), got)
 		}

@@ -20,8 +20,8 @@ type listening struct {
 	at, since time.Time
 }
 
-// Listening says whether members are about to say what they hold, for which decisions would wait. It is over once all have said it, or
-// those that have not are not waited for any longer; Clusters that come later do not bring it back.
+// Listening says whether members are about to say what they hold, for which decisions would wait. It is over once each was asked, or could
+// not be connected to; Clusters that come later do not bring it back. A hub manager that is busy takes no member for silent by that.
 func (w *Watcher) Listening(ctx context.Context) bool {
 	w.listen.Lock()
 	defer w.listen.Unlock()
@@ -36,18 +36,18 @@ func (w *Watcher) Listening(ctx context.Context) bool {
 	return !w.listening.over
 }
 
-// waits says whether a member is about to say what it holds.
+// waits says whether a member is about to be asked what it holds.
 func (w *Watcher) waits(ctx context.Context, age time.Duration) bool {
 	var clusters clusterv1.ClusterList
 	if err := w.List(ctx, &clusters, client.InNamespace(w.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
 		return false
 	}
-	if age >= pace.ConnectingTo(len(clusters.Items)) {
+	if age >= pace.LookingAt(len(clusters.Items)) {
 		return false
 	}
 	for i := range clusters.Items {
-		if cluster := &clusters.Items[i]; !w.known.lookedAt(cluster.Name) && w.speaksSoon(ctx, cluster, true) {
+		if cluster := &clusters.Items[i]; !w.known.asked(cluster.Name) && w.speaksSoon(ctx, cluster, true) {
 			return true
 		}
 	}

@@ -100,6 +100,7 @@ func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 	if err != nil {
 		return
 	}
+	defer w.known.ask(cluster.Name)
 	now := w.Clock.Now()
 	if w.known.wholeDue(cluster.Name, now) || w.glance(ctx, c, cluster.Name) {
 		w.lookAtAll(ctx, c, cluster, now)
@@ -143,9 +144,13 @@ func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *clust
 		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", cluster.Name)
 	}
 	w.known.nextWhole(cluster.Name, now.Add(wait.Jitter(pace.WholeLookInterval, jitter)))
-	if stranger == "" && !wentBack {
-		return
+	if stranger != "" || wentBack {
+		w.wake(ctx, cluster)
 	}
+}
+
+// wake tells rounds that the store of a member shows what they have not seen.
+func (w *Watcher) wake(ctx context.Context, cluster *clusterv1.Cluster) {
 	select {
 	case w.Wake <- event.GenericEvent{Object: cluster}:
 	case <-ctx.Done():

@@ -65,9 +65,9 @@ type store struct {
 	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, and lost those of the
 	// ones that the last look did not find.
 	seen, lost map[types.NamespacedName]string
-	// looked says whether there was a look at it, and holds are the shares that the last one found.
-	looked bool
-	holds  sets.Set[types.NamespacedName]
+	// asked says whether it was asked, looked whether there was a look at it, and holds are the shares that the last one found.
+	asked, looked bool
+	holds         sets.Set[types.NamespacedName]
 	// whole is when all of its shares are to be looked at next, unless there is a reason before, and doubted says whether the last
 	// glance has shown it to be behind.
 	whole   time.Time
@@ -188,6 +188,22 @@ func (s *stores) lookedAt(member string) bool {
 	return known != nil && known.looked
 }
 
+// ask notes that a member was asked what it holds, whether it has answered or not.
+func (s *stores) ask(member string) {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known.asked = true
+}
+
+// asked says whether a member was asked.
+func (s *stores) asked(member string) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	known := s.byMember[member]
+	return known != nil && known.asked
+}
+
 // begin notes since when the stores are looked at.
 func (s *stores) begin(now time.Time) {
 	s.mutex.Lock()
@@ -210,7 +226,7 @@ func (s *stores) resume(now time.Time) {
 	}
 	s.since, s.beat = now, now.Round(0)
 	for _, known := range s.byMember {
-		known.looked = false
+		known.asked, known.looked = false, false
 	}
 }
 

@@ -15,6 +15,6 @@ var managedFields = []metav1.ManagedFieldsEntry{
 func fieldsOf(manager, sub, fields string) metav1.ManagedFieldsEntry {
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "quota.fedquota.io/v1alpha1", Time: new(metav1.Now()),
-		FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}, Subresource: sub,
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields), Subresource: sub,
 	}
 }
