@@ -132,14 +132,14 @@ func (r *rig) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.settled(ctx, 0)
+	return r.settled(ctx)
 }
 
-// settled waits until that many budgets at most are not settled everywhere.
-func (r *rig) settled(ctx context.Context, except int) error {
+// settled waits until all budgets are settled everywhere.
+func (r *rig) settled(ctx context.Context) error {
 	return until(ctx, slowPoll, func(ctx context.Context) bool {
 		unsettled, err := r.unsettled(ctx)
-		return err == nil && unsettled <= except
+		return err == nil && unsettled == 0
 	})
 }
 
@@ -163,11 +163,7 @@ func (r *rig) change(ctx context.Context, each int64, number int) error {
 // inForce waits until members enforce what the first budgets give them: in Static an equal part each, in Auto whatever settles.
 func (r *rig) inForce(ctx context.Context, number int, but *members.Member) error {
 	if r.mode != quotav1alpha1.RebalanceStatic {
-		except := 0
-		if but != nil {
-			except = number
-		}
-		return r.settled(ctx, except)
+		return r.seenAndSettled(ctx, number, but)
 	}
 	for i := range number {
 		fq := &quotav1alpha1.FederatedQuota{}
@@ -194,6 +190,20 @@ func (r *rig) inForce(ctx context.Context, number int, but *members.Member) erro
 		}
 	}
 	return nil
+}
+
+// seenAndSettled waits until the hub manager has acted on the specs of the first budgets, and all are settled, but for one member.
+func (r *rig) seenAndSettled(ctx context.Context, number int, but *members.Member) error {
+	err := r.forBudgets(number, func(key types.NamespacedName) error {
+		return until(ctx, slowPoll/4, func(ctx context.Context) bool {
+			fq := &quotav1alpha1.FederatedQuota{}
+			return r.hub.Get(ctx, key, fq) == nil && fq.Status.ObservedGeneration == fq.Generation
+		})
+	})
+	if err != nil || but != nil {
+		return err
+	}
+	return r.settled(ctx)
 }
 
 // noise has each member change what one of its namespaces uses, again and again.
@@ -246,7 +256,7 @@ func (r *rig) demand(ctx context.Context) error {
 			m.Want(budgetKey(i), amounts(15+int64(n+i)%3*7, 1))
 		}
 	}
-	return errors.Join(wait(slowPoll)(ctx), r.settled(ctx, 0))
+	return errors.Join(wait(slowPoll)(ctx), r.settled(ctx))
 }
 
 // restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.
@@ -265,7 +275,7 @@ func (r *rig) restart(ctx context.Context) error {
 		}
 		return now.decided >= r.budgets
 	})
-	return errors.Join(err, r.settled(ctx, 0))
+	return errors.Join(err, r.settled(ctx))
 }
 
 // restartChanged kills the hub manager, changes all budgets, and waits until they are in force.
