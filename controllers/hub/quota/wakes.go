@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"slices"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -11,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 )
 
 // newcomers keeps back events of objects that were there before: each FederatedQuota has a round after a start anyway.
@@ -28,21 +28,7 @@ func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Requ
 // concerned returns the FederatedQuotas to which a Cluster matters. What this leaves out is found by the round that each has anyway.
 func (r *Reconciler) concerned(ctx context.Context, object client.Object) []ctrl.Request {
 	cluster, ok := object.(*clusterv1.Cluster)
-	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || concerns(fq, cluster) })
-}
-
-// concerns says whether a FederatedQuota has an entry for a Cluster, selects or names it, or has yet to learn who holds its shares.
-func concerns(fq *quotav1alpha1.FederatedQuota, cluster *clusterv1.Cluster) bool {
-	name, learned := quotav1alpha1.ClusterName(cluster.Name), false
-	for i := range fq.Status.Clusters {
-		if fq.Status.Clusters[i].Name == name {
-			return true
-		}
-		learned = learned || fq.Status.Clusters[i].Revision > 0
-	}
-	names := func(rule quotav1alpha1.DistributionRule) bool { return slices.Contains(rule.Clusters, name) }
-	return !learned || slices.Contains(fq.Spec.Placement.Clusters, name) || slices.Contains(fq.Spec.Removal.Destroyed, name) ||
-		slices.ContainsFunc(fq.Spec.Distribution.Rules, names) || matcher(fq.Spec.Placement.ClusterSelector)(cluster)
+	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || input.Concerns(fq, cluster) })
 }
 
 // siblings returns the other FederatedQuotas of a namespace: a conflict with one that changes or goes may have ended.
