@@ -144,8 +144,8 @@ var ledgerMutants = []mutant{
 	},
 	{
 		protection: "rollback: the counter jumps above what may still be on its way",
-		in:         "Ledger.Continue", old: "l.revision = above + Gap",
-		new: "l.revision = above",
+		in:         "Ledger.Continue", old: "max(above+Gap, l.epoch)",
+		new: "above",
 		pkg: ledgerTests, test: "TestSteps/rebuild:_nobody_is_known_any_more",
 	},
 	{

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,9 +79,9 @@ func TestAMoveIsOneEvent(t *testing.T) {
 	if !moving {
 		t.Error("no limit has moved")
 	}
-	want := []string{"Normal LimitsMoved pods: east 10 → 18 (Weight), west 10 → 2 (Surplus)"}
-	if diff := cmp.Diff(want, next()); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
+	want := regexp.MustCompile(`^Normal LimitsMoved pods: east 10 → 1[78] \(Weight\), west 10 → [23] \(Surplus\)$`) // UIDs decide of the rest
+	if notes := next(); len(notes) != 1 || !want.MatchString(notes[0]) {
+		t.Errorf("events: %q", notes)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestPausedLeader(t *testing.T) {
 }
 
 // writesOfALife is how many writes the quota of TestCrashAtEveryWrite takes if nothing crashes.
-const writesOfALife = 14
+const writesOfALife = 15
 
 // TestCrashAtEveryWrite ends the hub manager at each of its writes in turn, once before the write is made and once after,
 // and starts it again without any memory. It ends in the same state, and at no time do members have more than the budget.
