@@ -35,8 +35,8 @@ type load struct {
 	fitting, waiting tally
 	// unreviewed is how many requests the API server had let go without an answer of the webhook when the load began.
 	unreviewed int
-	cancel           context.CancelFunc
-	running          sync.WaitGroup
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
 }
 
 // tally is how requests were answered.
