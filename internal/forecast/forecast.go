@@ -19,7 +19,7 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// mostRounds is more than any budget needs to come to rest: a raise takes three, and what moves moves together.
+// mostRounds is more than any budget needs to come to rest: a raise takes three, and all that moves does so together.
 const mostRounds = 200
 
 // ErrRestless is that limits do not come to rest.

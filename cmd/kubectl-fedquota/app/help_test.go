@@ -42,7 +42,7 @@ func TestMistakes(t *testing.T) {
 	for args, want := range map[string]string{
 		"describe --clutser=east": "unknown flag: --clutser",
 		"explain":                 "accepts 1 arg(s), received 0",
-		"expalin compute":         "unknown command",
+		"explian compute":         "unknown command",
 		"plan":                    `required flag(s) "filename" not set`,
 		"plan -f nowhere.yaml":    "no such file",
 		"top --interval 1ms":      "--interval 1ms: must be at least 100ms",

@@ -228,7 +228,7 @@ func (o *Options) take(ctx context.Context, hub client.Client, fq *quotav1alpha1
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		page.Printf("it is not enforced everywhere yet: kubectl fedquota describe %s -n %s\n", fq.Name, fq.Namespace)
-		return cli.No
+		return cli.ErrNo
 	}
 	if err == nil {
 		page.Printf("every cluster enforces its part\n")

@@ -177,7 +177,7 @@ func (o *Options) tell(report observer.Report) error {
 		return err
 	}
 	if len(violations) > 0 {
-		return cli.No
+		return cli.ErrNo
 	}
 	return nil
 }

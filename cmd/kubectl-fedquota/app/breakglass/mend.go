@@ -78,7 +78,7 @@ func mend(ctx context.Context, env *cli.Env, name string, timeout time.Duration)
 	})
 	if wait.Interrupted(err) {
 		page.Paragraph(2, text.Yellow, "The agent does not enforce the share yet. See: kubectl fedquota describe "+name+" -n "+quota.Namespace)
-		return cli.No
+		return cli.ErrNo
 	}
 	if err != nil {
 		return fmt.Errorf("waiting for the agent: %w", err)

@@ -134,7 +134,7 @@ func (e *Env) CompleteWorkloads(command *cobra.Command, args []string, prefix st
 		var names []string
 		for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &batchv1.JobList{}} {
 			if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
-				return names, nil
+				return names, nil //nolint:nilerr // what was found so far is of use, too
 			}
 			_ = apimeta.EachListItem(list, func(object runtime.Object) error {
 				names = append(names, object.(client.Object).GetName())

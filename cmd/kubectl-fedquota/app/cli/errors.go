@@ -17,15 +17,15 @@ const (
 	CodeForbidden = 3
 )
 
-// No is the error of a command whose answer is no. It has been told already.
-var No = errors.New("the answer is no")
+// ErrNo is the error of a command whose answer is no. It has been told already.
+var ErrNo = errors.New("the answer is no")
 
 // CodeOf returns the exit code that an error gives.
 func CodeOf(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, No):
+	case errors.Is(err, ErrNo):
 		return CodeNo
 	case isForbidden(err):
 		return CodeForbidden
@@ -54,7 +54,7 @@ var roles = map[string]string{
 // Explain returns what to tell of an error, or "" if there is nothing to tell. If a right is missing it is named first.
 func Explain(err error) string {
 	switch {
-	case err == nil, errors.Is(err, No), errors.Is(err, context.Canceled):
+	case err == nil, errors.Is(err, ErrNo), errors.Is(err, context.Canceled):
 		return ""
 	case isForbidden(err):
 		if missing := MissingRight(err); missing != "" {

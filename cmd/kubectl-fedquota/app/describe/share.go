@@ -25,10 +25,10 @@ func (v *view) share(share *quotav1alpha1.QuotaShare) {
 }
 
 func revisionOf(share *quotav1alpha1.QuotaShare) string {
-	switch {
-	case share.Status.Revision == share.Spec.Revision:
+	switch share.Status.Revision {
+	case share.Spec.Revision:
 		return fmt.Sprintf("%d, in force", share.Spec.Revision)
-	case share.Status.Revision == 0:
+	case 0:
 		return fmt.Sprintf("%d, none is in force yet", share.Spec.Revision)
 	}
 	return fmt.Sprintf("%d, and %d is in force", share.Spec.Revision, share.Status.Revision)

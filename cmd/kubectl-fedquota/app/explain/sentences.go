@@ -132,7 +132,7 @@ var raised = map[allocate.Reason]func(s *sentences, name corev1.ResourceName, cl
 	allocate.Reclaim: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
 		return fmt.Sprintf("It is guaranteed %s, has lent some of that, and asks for it now.", s.quantity(name, claim.Min))
 	},
-	allocate.Respite: func(s *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
+	allocate.Respite: func(_ *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
 		return "It gave room away a moment ago, and keeps a little more than it uses for a while."
 	},
 	allocate.Demand: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
@@ -147,7 +147,7 @@ var raised = map[allocate.Reason]func(s *sentences, name corev1.ResourceName, cl
 		}
 		return fmt.Sprintf("Its limit goes up to %s: its part, by weight, of what nobody needs.", s.quantity(name, claim.Verdict.Target))
 	},
-	allocate.Pinned: func(s *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
+	allocate.Pinned: func(_ *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
 		return "The limit does not move now."
 	},
 }

@@ -159,7 +159,7 @@ func (o *Options) print(namespace string, replicas int64, places []place) error 
 	if err := page.Err(); err != nil || fits {
 		return err
 	}
-	return cli.No
+	return cli.ErrNo
 }
 
 // number says how many fit. More than are asked for are not told apart.

@@ -63,27 +63,10 @@ func (o *options) join(ctx context.Context, name string) error {
 	set := map[string]any{}
 	var waiting []client.ObjectKey
 	for i := range w.budgets {
-		fq := &w.budgets[i]
-		waiting = append(waiting, client.ObjectKeyFromObject(fq))
-		switch selector := fq.Spec.Placement.ClusterSelector; {
-		case w.selects(fq):
-			w.Printf("federatedquota/%s in %s: selects %s already\n", fq.Name, fq.Namespace, name)
-		case selector == nil:
-			clusters := append(slices.Clone(fq.Spec.Placement.Clusters), quotav1alpha1.ClusterName(name))
-			if err := w.place(ctx, fq, clusters, fmt.Sprintf("federatedquota/%s in %s: %s is on spec.placement.clusters", fq.Name, fq.Namespace, name)); err != nil {
-				return err
-			}
-		case len(selector.MatchExpressions) > 0:
-			return fmt.Errorf("the selector of FederatedQuota %s/%s is %s: label the Cluster yourself so that it matches",
-				fq.Namespace, fq.Name, metav1.FormatLabelSelector(selector))
-		default:
-			for key, value := range selector.MatchLabels {
-				if other, taken := set[key]; taken && other != value {
-					return fmt.Errorf("label %s: these budgets ask for %s and for %s, and a Cluster has one", key, other, value)
-				}
-				set[key] = value
-			}
+		if err := w.enter(ctx, &w.budgets[i], set); err != nil {
+			return err
 		}
+		waiting = append(waiting, client.ObjectKeyFromObject(&w.budgets[i]))
 	}
 	if err := w.set(ctx, set); err != nil {
 		return err
@@ -92,6 +75,34 @@ func (o *options) join(ctx context.Context, name string) error {
 		e := w.entry(fq)
 		return e != nil && e.State == quotav1alpha1.ClusterSettled
 	})
+}
+
+// enter puts the cluster on the list of a budget, or adds the labels that its selector asks for to those to set.
+func (w *work) enter(ctx context.Context, fq *quotav1alpha1.FederatedQuota, set map[string]any) error {
+	switch selector := fq.Spec.Placement.ClusterSelector; {
+	case w.selects(fq):
+		w.Printf("federatedquota/%s in %s: selects %s already\n", fq.Name, fq.Namespace, w.name)
+	case selector == nil:
+		clusters := append(slices.Clone(fq.Spec.Placement.Clusters), quotav1alpha1.ClusterName(w.name))
+		return w.place(ctx, fq, clusters, fmt.Sprintf("federatedquota/%s in %s: %s is on spec.placement.clusters", fq.Name, fq.Namespace, w.name))
+	case len(selector.MatchExpressions) > 0:
+		return fmt.Errorf("the selector of FederatedQuota %s/%s is %s: label the Cluster yourself so that it matches",
+			fq.Namespace, fq.Name, metav1.FormatLabelSelector(selector))
+	default:
+		return ask(selector.MatchLabels, set)
+	}
+	return nil
+}
+
+// ask adds labels to those to set, of which each has one value.
+func ask(labels map[string]string, set map[string]any) error {
+	for key, value := range labels {
+		if other, taken := set[key]; taken && other != value {
+			return fmt.Errorf("label %s: these budgets ask for %s and for %s, and a Cluster has one", key, other, value)
+		}
+		set[key] = value
+	}
+	return nil
 }
 
 // set labels the Cluster, and says which other budgets select it then.
@@ -107,20 +118,27 @@ func (w *work) set(ctx context.Context, set map[string]any) error {
 		after[key] = value.(string)
 	}
 	if held, err := cli.FindAll(ctx, w.hub, "", cli.FederatedQuota); err == nil {
-		var others []string
-		for i := range held.Budgets.Items {
-			fq := &held.Budgets.Items[i]
-			about := slices.ContainsFunc(w.budgets, func(b quotav1alpha1.FederatedQuota) bool { return b.UID == fq.UID })
-			selector := fq.Spec.Placement.ClusterSelector
-			if !about && selector != nil && !matches(selector, w.cluster.Labels) && matches(selector, after) {
-				others = append(others, fq.Namespace+"/"+fq.Name)
-			}
-		}
+		others := w.others(held.Budgets.Items, func(selector *metav1.LabelSelector) bool {
+			return !matches(selector, w.cluster.Labels) && matches(selector, after)
+		})
 		if len(others) > 0 {
 			w.Paragraph(0, text.Yellow, "By these labels it comes into other budgets, too: "+strings.Join(others, ", "))
 		}
 	}
 	return w.label(ctx, set)
+}
+
+// others returns those of the budgets that the command is not about and whose selector is such.
+func (w *work) others(all []quotav1alpha1.FederatedQuota, such func(*metav1.LabelSelector) bool) []string {
+	var others []string
+	for i := range all {
+		fq := &all[i]
+		about := slices.ContainsFunc(w.budgets, func(b quotav1alpha1.FederatedQuota) bool { return b.UID == fq.UID })
+		if selector := fq.Spec.Placement.ClusterSelector; !about && selector != nil && such(selector) {
+			others = append(others, fq.Namespace+"/"+fq.Name)
+		}
+	}
+	return others
 }
 
 func labelSet(of map[string]string) labels.Labels { return labels.Set(of) }

@@ -83,35 +83,55 @@ func (o *leaveOptions) run(ctx context.Context, name string) error {
 // deselect takes the cluster out of the placements, and waits until it has given everything back.
 func (w *work) deselect(ctx context.Context, label string) error {
 	var waiting []client.ObjectKey
-	var named []*quotav1alpha1.FederatedQuota
-	keys := map[string]any{}
+	var selecting []*quotav1alpha1.FederatedQuota
 	for i := range w.budgets {
 		fq := &w.budgets[i]
 		selects := w.selects(fq)
 		if selects || w.entry(fq) != nil {
 			waiting = append(waiting, client.ObjectKeyFromObject(fq))
 		}
-		if !selects {
-			continue
+		if selects {
+			selecting = append(selecting, fq)
 		}
-		if w.named(fq) {
-			named = append(named, fq)
-		}
-		key, err := w.selectedBy(fq, label)
-		if err != nil {
-			return err
-		}
-		if key != "" {
-			keys[key] = nil
-		}
+	}
+	keys, err := w.labelsOf(selecting, label)
+	if err != nil {
+		return err
 	}
 	if len(waiting) == 0 {
 		w.Printf("No budget selects %s, and it holds nothing.\n", w.name)
 		return w.Err()
 	}
+	if err := w.unplace(ctx, selecting, keys); err != nil {
+		return err
+	}
+	return w.await(ctx, waiting, w.left)
+}
+
+// left says whether the cluster holds nothing of a budget any more.
+func (w *work) left(fq *quotav1alpha1.FederatedQuota) bool { return w.entry(fq) == nil }
+
+// labelsOf returns the labels by which budgets select the cluster, as a patch that takes them off.
+func (w *work) labelsOf(budgets []*quotav1alpha1.FederatedQuota, label string) (map[string]any, error) {
+	keys := map[string]any{}
+	for _, fq := range budgets {
+		key, err := w.selectedBy(fq, label)
+		if err != nil {
+			return nil, err
+		}
+		if key != "" {
+			keys[key] = nil
+		}
+	}
+	return keys, nil
+}
+
+// unplace takes labels off the Cluster, and its name off the lists of the budgets.
+func (w *work) unplace(ctx context.Context, budgets []*quotav1alpha1.FederatedQuota, keys map[string]any) error {
 	if err := w.othersSelect(ctx, keys); err != nil {
 		return err
 	}
+	named := slices.DeleteFunc(budgets, func(fq *quotav1alpha1.FederatedQuota) bool { return !w.named(fq) })
 	if len(keys)+len(named) == 0 {
 		w.Printf("no budget selects %s any more\n", w.name)
 	}
@@ -120,10 +140,7 @@ func (w *work) deselect(ctx context.Context, label string) error {
 			return err
 		}
 	}
-	if err := w.unname(ctx, named); err != nil {
-		return err
-	}
-	return w.await(ctx, waiting, func(fq *quotav1alpha1.FederatedQuota) bool { return w.entry(fq) == nil })
+	return w.unname(ctx, named)
 }
 
 // unname takes the cluster off the lists of budgets.
@@ -188,15 +205,9 @@ func (w *work) othersSelect(ctx context.Context, keys map[string]any) error {
 			without[key] = value
 		}
 	}
-	var others []string
-	for i := range held.Budgets.Items {
-		fq := &held.Budgets.Items[i]
-		about := slices.ContainsFunc(w.budgets, func(b quotav1alpha1.FederatedQuota) bool { return b.UID == fq.UID })
-		selector := fq.Spec.Placement.ClusterSelector
-		if !about && selector != nil && matches(selector, w.cluster.Labels) && !matches(selector, without) {
-			others = append(others, fq.Namespace+"/"+fq.Name)
-		}
-	}
+	others := w.others(held.Budgets.Items, func(selector *metav1.LabelSelector) bool {
+		return matches(selector, w.cluster.Labels) && !matches(selector, without)
+	})
 	if len(others) > 0 {
 		return fmt.Errorf("the label by which these budgets select %s is that of others, too: %s. Without --budget it leaves all",
 			w.name, strings.Join(others, ", "))
@@ -227,7 +238,7 @@ func (w *work) destroyed(ctx context.Context, reason string) error {
 	if err != nil {
 		return err
 	}
-	return w.await(ctx, waiting, func(fq *quotav1alpha1.FederatedQuota) bool { return w.entry(fq) == nil })
+	return w.await(ctx, waiting, w.left)
 }
 
 // silent demands that the cluster does not answer.
@@ -259,31 +270,38 @@ func (w *work) giveUp(ctx context.Context, waiting []client.ObjectKey) error {
 		w.Printf("There is no Cluster %s, and it holds nothing.\n", w.name)
 		return w.Err()
 	}
-	state := func(key client.ObjectKey, list any, what string) error {
-		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-		return w.write(ctx, fq, map[string]any{"spec": map[string]any{"removal": list}}, fmt.Sprintf("federatedquota/%s in %s: %s", key.Name, key.Namespace, what))
-	}
 	before := map[client.ObjectKey]quotav1alpha1.Removal{}
 	for i := range w.budgets {
 		before[client.ObjectKeyFromObject(&w.budgets[i])] = w.budgets[i].Spec.Removal
 	}
 	for _, key := range waiting {
 		all := append(slices.Clone(before[key].Destroyed), quotav1alpha1.ClusterName(w.name))
-		if err := state(key, map[string]any{"destroyed": all}, w.name+" is stated as destroyed"); err != nil {
+		if err := w.remove(ctx, key, map[string]any{"destroyed": all}, w.name+" is stated as destroyed"); err != nil {
 			return err
 		}
 	}
-	if err := w.await(ctx, waiting, func(fq *quotav1alpha1.FederatedQuota) bool { return w.entry(fq) == nil }); err != nil || w.dryRun || w.timeout == 0 {
+	if err := w.await(ctx, waiting, w.left); err != nil || w.dryRun || w.timeout == 0 {
 		return err
 	}
-	for _, key := range waiting {
+	return w.takeBack(ctx, waiting, before)
+}
+
+// takeBack writes spec.removal of budgets as it was.
+func (w *work) takeBack(ctx context.Context, budgets []client.ObjectKey, before map[client.ObjectKey]quotav1alpha1.Removal) error {
+	for _, key := range budgets {
 		var back any
 		if removal := before[key]; removal.Policy != "" || len(removal.Destroyed) > 0 {
 			back = map[string]any{"destroyed": orNil(removal.Destroyed)}
 		}
-		if err := state(key, back, "the statement is taken back, since its entry is gone"); err != nil {
+		if err := w.remove(ctx, key, back, "the statement is taken back, since its entry is gone"); err != nil {
 			return err
 		}
 	}
 	return w.Err()
+}
+
+// remove writes spec.removal of a budget; nil takes it off.
+func (w *work) remove(ctx context.Context, key client.ObjectKey, removal any, what string) error {
+	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	return w.write(ctx, fq, map[string]any{"spec": map[string]any{"removal": removal}}, fmt.Sprintf("federatedquota/%s in %s: %s", key.Name, key.Namespace, what))
 }

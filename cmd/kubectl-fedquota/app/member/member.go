@@ -185,7 +185,7 @@ func (w *work) await(ctx context.Context, budgets []client.ObjectKey, done func(
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		w.Printf("still waiting after %s\n", w.timeout)
-		return errors.Join(cli.No, w.Err())
+		return errors.Join(cli.ErrNo, w.Err())
 	}
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -84,24 +85,32 @@ func (o *Options) run(ctx context.Context) error {
 		if i > 0 && o.output == "" {
 			page.Printf("\n")
 		}
-		p, err := of(ctx, o.env, hub, &wanted[i], o.live)
+		changed, err := o.tell(ctx, page, hub, &wanted[i])
 		if err != nil {
-			return fmt.Errorf("FederatedQuota %s/%s: %w", wanted[i].Namespace, wanted[i].Name, err)
-		}
-		if o.output == "" {
-			p.print(page, o.all)
-		} else if err := o.encode(p); err != nil {
 			return err
 		}
-		changes = changes || p.changes()
+		changes = changes || changed
 	}
 	if err := page.Err(); err != nil {
 		return err
 	}
 	if changes && o.exitCode {
-		return cli.No
+		return cli.ErrNo
 	}
 	return nil
+}
+
+// tell plans one budget in the wanted format, and says whether a limit would change.
+func (o *Options) tell(ctx context.Context, page *text.Page, hub client.Client, wanted *quotav1alpha1.FederatedQuota) (bool, error) {
+	p, err := of(ctx, o.env, hub, wanted, o.live)
+	if err != nil {
+		return false, fmt.Errorf("FederatedQuota %s/%s: %w", wanted.Namespace, wanted.Name, err)
+	}
+	if o.output != "" {
+		return p.changes(), o.encode(p)
+	}
+	p.print(page, o.all)
+	return p.changes(), nil
 }
 
 // Show prints what becomes of one budget, and says whether the hub manager would act on it.

@@ -82,7 +82,7 @@ func (p *Page) Field(name, value string) {
 func Wrap(words string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		for utf8.RuneCountInString(word) > width {
 			if line != "" {
 				lines, line = append(lines, line), ""

@@ -104,15 +104,16 @@ func (p *Page) line(t *Table, widths []int, cells []Cell) {
 
 // widths returns those of the columns, which fit a page.
 func (t *Table) widths() []int {
-	widths := make([]int, len(t.Header))
+	columns := len(t.Header)
+	for _, r := range t.rows {
+		columns = max(columns, len(r.cells))
+	}
+	widths := make([]int, columns)
 	for i, name := range t.Header {
 		widths[i] = utf8.RuneCountInString(name)
 	}
 	for _, r := range t.rows {
 		for i, cell := range r.cells {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell.Text))
 		}
 	}

@@ -95,7 +95,7 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	if differ {
-		return cli.No
+		return cli.ErrNo
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func run(ctx context.Context, env *cli.Env, arg string) error {
 	if err := a.Err(); err != nil || !waits {
 		return err
 	}
-	return cli.No
+	return cli.ErrNo
 }
 
 // notFound is that nothing of the name is there.
