@@ -378,7 +378,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "what a hub manager knew of stores before it stood still is looked at again",
-		in:         "stores.resume", old: "		known.looked = false",
+		in:         "stores.resume", old: "		known.asked, known.looked = false, false",
 		new: "		_ = known",
 		pkg: hubTests, test: "TestPausedLeaderOverARestore",
 	},
