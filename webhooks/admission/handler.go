@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
@@ -125,6 +126,9 @@ func read(review *admissionv1.AdmissionRequest) (Request, error) {
 		Namespace: review.Namespace,
 		Charge:    nativequota.Charge{Resource: resource},
 		DryRun:    review.DryRun != nil && *review.DryRun,
+	}
+	if amount.Costly(review.Object.Raw) || amount.Costly(review.OldObject.Raw) {
+		return Request{}, errors.New("a quantity has such an exponent, or so many digits, that no API server lets it through")
 	}
 	object, err := decode(resource, review.Operation, review.Object.Raw)
 	if err != nil {

@@ -41,6 +41,12 @@ func TestHandler(t *testing.T) {
 				"fedquota could not read the request: json: cannot unmarshal string into Go struct field newPod.spec of type admission.newSpec",
 			}},
 		},
+		"a quantity that takes minutes to read": {
+			request: `{"uid": "3", ` + pods + `, "object": {"spec": {"containers": [{"resources": {"requests": {"cpu": "1e99999999"}}}]}}}`,
+			status:  http.StatusOK, want: &admissionv1.AdmissionResponse{UID: "3", Allowed: true, Warnings: []string{
+				"fedquota could not read the request: a quantity has such an exponent, or so many digits, that no API server lets it through",
+			}},
+		},
 		"no request": {request: `null`, status: http.StatusBadRequest},
 		"no JSON":    {request: `{`, status: http.StatusBadRequest},
 		"too long":   {request: `"` + strings.Repeat("x", maxReview) + `"`, status: http.StatusRequestEntityTooLarge},
