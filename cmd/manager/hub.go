@@ -106,10 +106,18 @@ func (o *hubOptions) connect(ctx context.Context, mgr ctrl.Manager) (clustercach
 	return clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
 		SecretClient: members.Kubeconfigs{Reader: mgr.GetClient()},
 		Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
-		Cache: clustercache.CacheOptions{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
-			&quotav1alpha1.QuotaShare{}: {Transform: quota.Pack},
-		}},
+		Cache:        clustercache.CacheOptions{DefaultTransform: slim},
 	}, controller.Options{MaxConcurrentReconciles: o.connections})
+}
+
+// slim makes what caches of members hold small. It is one function for all kinds: what names a kind to a cache makes connections fail to
+// members that lack it, which the agent is yet to be installed in.
+func slim(object any) (any, error) {
+	object, err := cache.TransformStripManagedFields()(object)
+	if err != nil {
+		return nil, err
+	}
+	return quota.Pack(object)
 }
 
 // validator returns what checks FederatedQuotas before they are stored.
