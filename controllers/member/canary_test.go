@@ -194,7 +194,7 @@ func TestCanaryStaleRead(t *testing.T) {
 	stale := a.get()
 	a.clock.Step(15 * time.Second)
 	a.round() // changes the limit
-	a.Client = frozen(as(t, agent), stale)
+	a.Client = frozen(as(t, admin), stale)
 	a.clock.Step(10 * time.Second)
 	a.round()
 	a.wants(canary.Verdict{Known: true, Stuck: true})

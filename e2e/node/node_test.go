@@ -27,6 +27,8 @@ const (
 	cpu = corev1.ResourceRequestsCPU
 	// tightBudget is more than the load ever asks for.
 	tightBudget = "200"
+	// handovers is how many requests may be let go by a replica that does not know yet what the one before it has let go.
+	handovers = 2
 )
 
 var (
@@ -115,7 +117,7 @@ func (w *world) replicasRestart() {
 	w.kubectl("-n", systemNamespace, "rollout", "restart", "deployment/fedquota-agent")
 	w.rolledOut("fedquota-agent", repository+":v0.1.0")
 	w.progress(l)
-	w.judge("the agent was restarted", l, 0)
+	w.judge("the agent was restarted", l, handovers)
 	w.smooth("the agent was restarted", l)
 }
 
@@ -126,7 +128,7 @@ func (w *world) upgrade(tag string) {
 	w.installHub(tag)
 	w.rolledOut("fedquota-agent", repository+":"+tag)
 	w.progress(l)
-	w.judge("hub manager and agent were upgraded", l, 0)
+	w.judge("hub manager and agent were upgraded", l, handovers)
 	w.smooth("hub manager and agent were upgraded", l)
 }
 
