@@ -133,7 +133,7 @@ func (w *world) judge(what string, l *load, excused int) {
 	for _, line := range slices.Concat(fits.bypassed, fits.failed, waits.failed) {
 		w.Errorf("%s: a request failed: %s", what, line)
 	}
-	for _, line := range waits.bypassed[min(excused, len(waits.bypassed)):] {
+	for _, line := range waits.bypassed[excused:] {
 		w.Errorf("%s: a request was not held: %s", what, line)
 	}
 }

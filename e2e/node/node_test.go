@@ -27,8 +27,6 @@ const (
 	cpu = corev1.ResourceRequestsCPU
 	// tightBudget is more than the load ever asks for.
 	tightBudget = "200"
-	// handovers is how many requests may be let go by a replica that does not know yet what the one before it has let go.
-	handovers = 2
 )
 
 var (
@@ -117,7 +115,7 @@ func (w *world) replicasRestart() {
 	w.kubectl("-n", systemNamespace, "rollout", "restart", "deployment/fedquota-agent")
 	w.rolledOut("fedquota-agent", repository+":v0.1.0")
 	w.progress(l)
-	w.judge("the agent was restarted", l, handovers)
+	w.judge("the agent was restarted", l, 0)
 	w.smooth("the agent was restarted", l)
 }
 
@@ -128,7 +126,7 @@ func (w *world) upgrade(tag string) {
 	w.installHub(tag)
 	w.rolledOut("fedquota-agent", repository+":"+tag)
 	w.progress(l)
-	w.judge("hub manager and agent were upgraded", l, handovers)
+	w.judge("hub manager and agent were upgraded", l, 0)
 	w.smooth("hub manager and agent were upgraded", l)
 }
 
