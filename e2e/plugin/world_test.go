@@ -5,6 +5,7 @@ package plugin_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -114,8 +115,20 @@ func (w *world) must(err error) {
 func (w *world) eventually(what string, condition func(ctx context.Context) (bool, error)) {
 	w.Helper()
 	if err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, condition); err != nil {
-		w.Fatalf("waiting for %s: %v\n%s", what, err, w.out(hub, "describe"))
+		w.Fatalf("waiting for %s: %v\n%s\n%s", what, err, w.out(hub, "describe"), w.counted())
 	}
+}
+
+// counted tells how many pods there are in each member, and what its quota controller has counted.
+func (w *world) counted() string {
+	var out strings.Builder
+	for name, c := range w.clients {
+		pods, quota := &corev1.PodList{}, &corev1.ResourceQuota{}
+		err := c.List(w.Context(), pods, client.InNamespace(team))
+		err = errors.Join(err, client.IgnoreNotFound(c.Get(w.Context(), client.ObjectKey{Namespace: team, Name: "compute"}, quota)))
+		fmt.Fprintf(&out, "%s: %d pods, status of the ResourceQuota: %v, %v\n", name, len(pods.Items), quota.Status, err)
+	}
+	return out.String()
 }
 
 // run runs a command against an API server, and returns its exit code and what it printed.

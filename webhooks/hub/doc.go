@@ -4,7 +4,7 @@
 package hub
 
 // +kubebuilder:webhookconfiguration:mutating=false,name=fedquota-hub
-// +kubebuilder:webhook:name=federatedquotas.fedquota.io,path=/validate-federatedquota,mutating=false,failurePolicy=ignore,matchPolicy=Equivalent,sideEffects=None,timeoutSeconds=5,admissionReviewVersions=v1,serviceName=fedquota-hub,serviceNamespace=fedquota-system,groups=quota.fedquota.io,versions=v1alpha1,resources=federatedquotas,verbs=create;update;delete
+// +kubebuilder:webhook:name=federatedquotas.fedquota.io,path=/validate-federatedquota,mutating=false,failurePolicy=ignore,matchPolicy=Equivalent,sideEffects=None,timeoutSeconds=2,admissionReviewVersions=v1,serviceName=fedquota-hub,serviceNamespace=fedquota-system,groups=quota.fedquota.io,versions=v1alpha1,resources=federatedquotas,verbs=create;update;delete
 
 // +kubebuilder:webhookconfiguration:mutating=true,name=fedquota-hub
-// +kubebuilder:webhook:name=quantities.fedquota.io,path=/quote-federatedquota,mutating=true,failurePolicy=ignore,matchPolicy=Equivalent,reinvocationPolicy=Never,sideEffects=None,timeoutSeconds=5,admissionReviewVersions=v1,serviceName=fedquota-hub,serviceNamespace=fedquota-system,groups=quota.fedquota.io,versions=v1alpha1,resources=federatedquotas,verbs=create;update
+// +kubebuilder:webhook:name=quantities.fedquota.io,path=/quote-federatedquota,mutating=true,failurePolicy=ignore,matchPolicy=Equivalent,reinvocationPolicy=Never,sideEffects=None,timeoutSeconds=2,admissionReviewVersions=v1,serviceName=fedquota-hub,serviceNamespace=fedquota-system,groups=quota.fedquota.io,versions=v1alpha1,resources=federatedquotas,verbs=create;update
