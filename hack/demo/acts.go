@@ -17,12 +17,29 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-// acts are what the demo shows, in order.
+// act is a part of the demo.
+type act struct {
+	name string
+	play func(ctx context.Context, root string) error
+}
+
+// acts plays what the demo shows, in order, and keeps what each act has shown, for docs/demo.md.
 func (d *display) acts(ctx context.Context, root string) error {
-	for _, act := range []func(context.Context, string) error{d.split, d.use, d.reweigh, d.cut, d.demand, d.full, d.reclaim, d.everybody, d.restore} {
-		if err := act(ctx, root); err != nil {
+	acts := []act{
+		{"split", d.split}, {"use", d.use}, {"reweigh", d.reweigh}, {"cut", d.cut}, {"demand", d.demand}, {"full", d.full},
+		{"reclaim", d.reclaim}, {"everybody", d.everybody}, {"restore", d.restore},
+	}
+	for _, act := range acts {
+		d.shown.Reset()
+		if err := act.play(ctx, root); err != nil {
+			return err
+		}
+		shown := strings.TrimRight(d.shown.String(), "\n") + "\n"
+		if err := os.WriteFile(filepath.Join(d.dir, act.name+".txt"), []byte(shown), 0o600); err != nil {
 			return err
 		}
 	}
@@ -42,7 +59,15 @@ func (d *display) split(ctx context.Context, root string) error {
 	if err := d.create(ctx, "hub", fq); err != nil {
 		return err
 	}
-	return d.follow(ctx)
+	return d.showSettled(ctx)
+}
+
+// showSettled shows the budget once it is in force everywhere.
+func (d *display) showSettled(ctx context.Context) error {
+	if err := d.settle(ctx); err != nil {
+		return err
+	}
+	return d.describe(ctx)
 }
 
 // use runs more in east than fits there, and something in west.
@@ -53,13 +78,13 @@ func (d *display) use(ctx context.Context, _ string) error {
 			return err
 		}
 	}
-	err := d.until(ctx, "east to use its limit, west 4 cpu", func(t table) bool {
-		return t.row("east").used["requests.cpu"] == "15" && t.row("west").used["requests.cpu"] == "4"
-	})
-	if err != nil {
+	if err := d.uses(ctx, map[string]string{"east": "15", "west": "4"}); err != nil {
 		return err
 	}
-	return d.showRefusal(ctx, "east", "exceeded quota")
+	if err := d.showRefusal(ctx, "east", "exceeded quota"); err != nil {
+		return err
+	}
+	return d.ask(ctx, "east", "why", "web")
 }
 
 // reweigh moves the split away from where usage is.
@@ -73,27 +98,62 @@ func (d *display) reweigh(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	err = d.until(ctx, "north to be raised by what west gave back", func(t table) bool { return t.row("north").hard["requests.cpu"] == "10" })
+	err = d.until(ctx, "north to be raised by what west gave back", func(v view) bool { return v.hard("north", corev1.ResourceRequestsCPU) == "10" })
 	if err != nil {
+		return err
+	}
+	if err := d.ask(ctx, fleet.HubName, "explain", quotaKey.Name, "--resource", "requests.cpu"); err != nil {
 		return err
 	}
 	d.say("       east scales down to 3 replicas, and the limit follows")
 	if err := d.scale(ctx, "east", quotaKey.Namespace, 3); err != nil {
 		return err
 	}
-	return d.follow(ctx)
+	return d.showSettled(ctx)
 }
 
 // cut takes a part of the budget away.
 func (d *display) cut(ctx context.Context, _ string) error {
-	d.say("act 4: the budget is cut to 24 cpu")
-	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {
+	d.say("act 4: the budget is cut to 24 cpu. The plan says beforehand what that will do")
+	cut := func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("24")
+	}
+	if err := d.seen(ctx, map[string]string{"east": "3", "west": "4"}); err != nil {
+		return err
+	}
+	if err := d.plan(ctx, cut); err != nil {
+		return err
+	}
+	if err := d.change(ctx, cut); err != nil {
+		return err
+	}
+	return d.showSettled(ctx)
+}
+
+// plan shows what a change would do.
+func (d *display) plan(ctx context.Context, mutate func(*quotav1alpha1.FederatedQuota)) error {
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := d.clients[fleet.HubName].Get(ctx, quotaKey, fq); err != nil {
+		return err
+	}
+	mutate(fq)
+	content, err := yaml.Marshal(&quotav1alpha1.FederatedQuota{
+		TypeMeta:   metav1.TypeMeta{APIVersion: quotav1alpha1.GroupVersion.String(), Kind: "FederatedQuota"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: fq.Namespace, Name: fq.Name},
+		Spec:       fq.Spec,
 	})
 	if err != nil {
 		return err
 	}
-	return d.follow(ctx)
+	file := filepath.Join(d.dir, "cut.yaml")
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		return err
+	}
+	shown, err := filepath.Rel(d.root, file)
+	if err != nil {
+		return err
+	}
+	return d.ask(ctx, fleet.HubName, "plan", "-f", shown)
 }
 
 // restore brings the demo back to the sample.
@@ -111,7 +171,13 @@ func (d *display) restore(ctx context.Context, root string) error {
 	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec = wanted.Spec }); err != nil {
 		return err
 	}
-	return d.follow(ctx)
+	if err := d.showSettled(ctx); err != nil {
+		return err
+	}
+	if err := d.ask(ctx, fleet.HubName, "history", quotaKey.Name, "--since", "15s"); err != nil {
+		return err
+	}
+	return d.ask(ctx, fleet.HubName, "audit", quotaKey.Name, "--for", "3s")
 }
 
 // sample reads the sample that the README shows.
@@ -158,6 +224,7 @@ func (d *display) showRefusal(ctx context.Context, cluster, words string) error 
 	if err != nil {
 		return fmt.Errorf("one more pod in %s: got %w, want a 403 with %q", cluster, answer, words)
 	}
-	fmt.Printf("         one more pod in %s: 403 %s\n", cluster, answer)
+	lines := text.Wrap(fmt.Sprintf("one more pod in %s: 403 %s", cluster, answer), text.Width)
+	d.print("\n" + strings.Join(lines, "\n") + "\n")
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
 // rest is for how long limits must not move to count as still.
@@ -29,14 +30,14 @@ func (d *display) demand(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.follow(ctx); err != nil {
+	if err := d.settle(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
 	if err := d.scale(ctx, "east", quotaKey.Namespace, 18); err != nil {
 		return err
 	}
-	err = d.until(ctx, "room for 18 cpu in east", func(t table) bool { return t.row("east").hard["requests.cpu"] == "18" })
+	err = d.until(ctx, "room for 18 cpu in east", func(v view) bool { return v.hard("east", corev1.ResourceRequestsCPU) == "18" })
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (d *display) demand(ctx context.Context, _ string) error {
 		return err
 	}
 	d.say(fmt.Sprintf("       all 18 admitted after %.1f s: the ReplicaSet controller is allowed 20 requests a second", time.Since(began).Seconds()))
-	return nil
+	return d.describeUse(ctx, map[string]string{"east": "18"})
 }
 
 // full has north ask for more than the budget has left.
@@ -57,7 +58,10 @@ func (d *display) full(ctx context.Context, _ string) error {
 	if err := d.uses(ctx, map[string]string{"north": "2"}); err != nil {
 		return err
 	}
-	return d.showRefusal(ctx, "north", "fleet: used requests.cpu=24 of 24; waiting: north")
+	if err := d.showRefusal(ctx, "north", "fleet: used requests.cpu=24 of 24; waiting: north"); err != nil {
+		return err
+	}
+	return d.ask(ctx, "north", "why", "web")
 }
 
 // reclaim has west want its min, which others have borrowed.
@@ -73,14 +77,17 @@ func (d *display) reclaim(ctx context.Context, _ string) error {
 	if err := d.scale(ctx, "west", quotaKey.Namespace, 8); err != nil {
 		return err
 	}
-	if err := d.until(ctx, "east to be told to make room", func(t table) bool { return t.row("east").state == string(quotav1alpha1.ClusterDraining) }); err != nil {
+	if err := d.until(ctx, "east to be told to make room", func(v view) bool { return v.state("east") == quotav1alpha1.ClusterDraining }); err != nil {
+		return err
+	}
+	if err := d.ask(ctx, fleet.HubName, "explain", quotaKey.Name, "--cluster", "west", "--resource", "requests.cpu"); err != nil {
 		return err
 	}
 	d.say("       4 pods of east end, and west has its 8, before north has any of them")
 	if err := d.scale(ctx, "east", quotaKey.Namespace, 14); err != nil {
 		return err
 	}
-	return d.uses(ctx, map[string]string{"east": "14", "west": "8"})
+	return d.describeUse(ctx, map[string]string{"east": "14", "west": "8"})
 }
 
 // everybody has all want everything.
@@ -95,13 +102,13 @@ func (d *display) everybody(ctx context.Context, _ string) error {
 	if err := d.changeBudget(ctx, "3"); err != nil {
 		return err
 	}
-	if err := d.follow(ctx); err != nil {
+	if err := d.settle(ctx); err != nil {
 		return err
 	}
 	if err := d.scaleAll(ctx, 30); err != nil {
 		return err
 	}
-	if err := d.until(ctx, "all to ask for 30 cpu", func(t table) bool { return t.demands("87") }); err != nil {
+	if err := d.until(ctx, "all to ask for 30 cpu", func(v view) bool { return v.demands("87") }); err != nil {
 		return err
 	}
 	if err := d.changeBudget(ctx, "24"); err != nil {
@@ -140,9 +147,9 @@ func (d *display) uses(ctx context.Context, cpus map[string]string) error {
 	for _, cluster := range slices.Sorted(maps.Keys(cpus)) {
 		wanted = append(wanted, cluster+" to use "+cpus[cluster])
 	}
-	return d.until(ctx, strings.Join(wanted, ", ")+" cpu", func(t table) bool {
+	return d.until(ctx, strings.Join(wanted, ", ")+" cpu", func(v view) bool {
 		for cluster, want := range cpus {
-			if t.row(cluster).used[corev1.ResourceRequestsCPU] != want {
+			if v.used(cluster, corev1.ResourceRequestsCPU) != want {
 				return false
 			}
 		}
@@ -150,9 +157,32 @@ func (d *display) uses(ctx context.Context, cpus map[string]string) error {
 	})
 }
 
+// seen waits until the hub knows what clusters use: they report that every few seconds.
+func (d *display) seen(ctx context.Context, cpus map[string]string) error {
+	return d.until(ctx, "the hub to see what is used", func(v view) bool {
+		for _, c := range v.fq.Status.Clusters {
+			if want, asked := cpus[string(c.Name)]; asked && amount(c.Used, corev1.ResourceRequestsCPU) != want {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// describeUse shows the budget once clusters use as many cpus, and the hub knows.
+func (d *display) describeUse(ctx context.Context, cpus map[string]string) error {
+	if err := d.uses(ctx, cpus); err != nil {
+		return err
+	}
+	if err := d.seen(ctx, cpus); err != nil {
+		return err
+	}
+	return d.describe(ctx)
+}
+
 // still demands that limits stay where they are for a while.
 func (d *display) still(ctx context.Context) error {
-	if err := d.follow(ctx); err != nil {
+	if err := d.settle(ctx); err != nil {
 		return err
 	}
 	before, err := d.look(ctx)
@@ -160,8 +190,8 @@ func (d *display) still(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	err = d.until(ctx, "time to pass", func(t table) bool {
-		return t.fq.Status.Revision != before.fq.Status.Revision || time.Since(began) > rest
+	err = d.until(ctx, "time to pass", func(v view) bool {
+		return v.fq.Status.Revision != before.fq.Status.Revision || time.Since(began) > rest
 	})
 	if err != nil {
 		return err
@@ -170,5 +200,5 @@ func (d *display) still(ctx context.Context) error {
 		return fmt.Errorf("a limit moved after %s although nobody wants anything else", elapsed)
 	}
 	d.say(fmt.Sprintf("       all still want more, and for %s no limit has moved", rest))
-	return nil
+	return d.describe(ctx)
 }

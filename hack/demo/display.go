@@ -1,19 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
@@ -31,204 +32,165 @@ const (
 	longWait = 8 * time.Second
 )
 
-var (
-	quotaKey = types.NamespacedName{Namespace: "team-a", Name: "compute"}
-	columns  = []corev1.ResourceName{corev1.ResourceRequestsCPU, corev1.ResourcePods}
-)
+// no is the exit code of the plugin for an answer that is no.
+const no = 2
 
-// display changes the demo and prints what becomes of it.
+var quotaKey = types.NamespacedName{Namespace: "team-a", Name: "compute"}
+
+// display changes the demo and shows what becomes of it, by the kubectl plugin.
 type display struct {
 	clients map[string]client.Client
-	say     func(string)
-	last    string
+	// root is the project's folder, dir the demo's own.
+	root, dir string
+	// tell tells the user of a step.
+	tell func(string)
+	// shown is what the act has shown.
+	shown strings.Builder
 }
 
-func newDisplay(dir string) (*display, error) {
-	d := &display{clients: map[string]client.Client{}, say: func(string) {}}
+// say tells the user of a step of an act.
+func (d *display) say(step string) {
+	d.tell(step)
+	d.shown.WriteString(step + "\n")
+}
+
+// print shows what is not a step.
+func (d *display) print(text string) {
+	fmt.Print(text)
+	d.shown.WriteString(text)
+}
+
+// newDisplay returns the display of a demo that is up.
+func newDisplay(d demo) (*display, error) {
+	result := &display{clients: map[string]client.Client{}, root: d.root, dir: d.dir, tell: d.say}
 	for _, name := range append([]string{fleet.HubName}, members...) {
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig(dir, name))
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig(d.dir, name))
 		if err != nil {
 			return nil, err
 		}
 		config.QPS, config.Burst = 100, 200
-		if d.clients[name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
+		if result.clients[name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
 			return nil, err
 		}
 	}
-	return d, nil
+	return result, nil
 }
 
-// status prints the table of a demo that is up.
-func status(ctx context.Context, dir string) error {
-	d, err := newDisplay(dir)
+// status shows a demo that is up.
+func (d demo) status(ctx context.Context) error {
+	display, err := newDisplay(d)
 	if errors.Is(err, os.ErrNotExist) {
 		fmt.Println("No demo runs: make demo starts one.")
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = display.describe(ctx)
 	}
-	t, err := d.look(ctx)
 	if err != nil {
 		return fmt.Errorf("%w\nA part of the demo does not run: make demo starts it anew", err)
 	}
-	fmt.Print(t)
 	return nil
 }
 
-// table is what hub and members say at one time.
-type table struct {
-	fq   quotav1alpha1.FederatedQuota
-	rows []row
+// describe shows the budget and who holds it.
+func (d *display) describe(ctx context.Context) error {
+	return d.ask(ctx, fleet.HubName, "describe", quotaKey.Name, "--show-events=false")
 }
 
-// row is one member: what its own API server enforces and counts, and what the hub's ledger says of it.
-type row struct {
-	cluster, state string
-	hard, used     map[corev1.ResourceName]string
-	granted        map[corev1.ResourceName]string
+// ask shows a command of the plugin, run against the hub or in a member, and its answer.
+func (d *display) ask(ctx context.Context, cluster string, args ...string) error {
+	args = append(args, "-n", quotaKey.Namespace)
+	said := "$ kubectl fedquota " + strings.Join(args, " ")
+	if cluster != fleet.HubName {
+		said += "   # in " + cluster
+	}
+	d.print("\n" + said + "\n")
+	command := exec.CommandContext(ctx, filepath.Join(d.root, "bin", "kubectl-fedquota"), append(args, "--kubeconfig", kubeconfig(d.dir, cluster))...)
+	command.Dir = d.root
+	var answer, complaint bytes.Buffer
+	command.Stdout, command.Stderr = &answer, &complaint
+	err := command.Run()
+	d.print(answer.String() + "\n")
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() == no {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", said, err, complaint.String())
+	}
+	return nil
 }
 
-func (t table) row(cluster string) row {
-	for _, r := range t.rows {
-		if r.cluster == cluster {
-			return r
+// view is what the hub says at one time, and what each member enforces and counts.
+type view struct {
+	fq     quotav1alpha1.FederatedQuota
+	quotas map[string]corev1.ResourceQuota
+}
+
+// hard is what a member enforces of a resource.
+func (v view) hard(cluster string, resource corev1.ResourceName) string {
+	return amount(v.quotas[cluster].Status.Hard, resource)
+}
+
+// used is what a member has counted of a resource.
+func (v view) used(cluster string, resource corev1.ResourceName) string {
+	return amount(v.quotas[cluster].Status.Used, resource)
+}
+
+func amount(list corev1.ResourceList, name corev1.ResourceName) string {
+	q := list[name]
+	return q.String()
+}
+
+// state is the state of a member, as the hub sees it.
+func (v view) state(cluster string) quotav1alpha1.ClusterState {
+	for _, c := range v.fq.Status.Clusters {
+		if string(c.Name) == cluster {
+			return c.State
 		}
 	}
-	return row{}
+	return ""
 }
 
 // settled says whether the hub has seen the whole spec in force.
-func (t table) settled() bool {
-	ready := apimeta.FindStatusCondition(t.fq.Status.Conditions, quotav1alpha1.ConditionReady)
-	moving := slices.ContainsFunc(t.fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.State != quotav1alpha1.ClusterSettled })
-	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == t.fq.Generation && !moving
+func (v view) settled() bool {
+	ready := apimeta.FindStatusCondition(v.fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	moving := slices.ContainsFunc(v.fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.State != quotav1alpha1.ClusterSettled })
+	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == v.fq.Generation && !moving
 }
 
 // demands says whether the hub knows that so many cpus are asked for beyond what is used.
-func (t table) demands(cpus string) bool {
-	demand := t.fq.Status.Demand[corev1.ResourceRequestsCPU]
-	return demand.String() == cpus
+func (v view) demands(cpus string) bool {
+	return amount(v.fq.Status.Demand, corev1.ResourceRequestsCPU) == cpus
 }
 
-// look reads what hub and members say, at a time when the ledger did not move.
-func (d *display) look(ctx context.Context) (table, error) {
-	for {
-		before, t := quotav1alpha1.FederatedQuota{}, table{}
-		if err := d.clients["hub"].Get(ctx, quotaKey, &before); err != nil {
-			return t, fmt.Errorf("reading the FederatedQuota: %w", err)
-		}
-		if err := d.lookAtMembers(ctx, &t); err != nil {
-			return t, err
-		}
-		if err := d.clients["hub"].Get(ctx, quotaKey, &t.fq); err != nil {
-			return t, fmt.Errorf("reading the FederatedQuota: %w", err)
-		}
-		if t.fq.Status.Revision == before.Status.Revision {
-			t.addLedger()
-			return t, nil
-		}
-	}
-}
-
-func (d *display) lookAtMembers(ctx context.Context, t *table) error {
+// look reads what hub and members say.
+func (d *display) look(ctx context.Context) (view, error) {
+	v := view{quotas: map[string]corev1.ResourceQuota{}}
 	for _, name := range members {
-		quota := &corev1.ResourceQuota{}
-		if err := d.clients[name].Get(ctx, quotaKey, quota); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("reading the ResourceQuota in %s: %w", name, err)
+		quota := corev1.ResourceQuota{}
+		if err := d.clients[name].Get(ctx, quotaKey, &quota); client.IgnoreNotFound(err) != nil {
+			return v, fmt.Errorf("reading the ResourceQuota in %s: %w", name, err)
 		}
-		t.rows = append(t.rows, row{cluster: name, state: "-", hard: texts(quota.Status.Hard), used: texts(quota.Status.Used)})
+		v.quotas[name] = quota
 	}
-	return nil
+	if err := d.clients[fleet.HubName].Get(ctx, quotaKey, &v.fq); err != nil {
+		return v, fmt.Errorf("reading the FederatedQuota: %w", err)
+	}
+	return v, nil
 }
 
-// addLedger adds what the ledger says of each member.
-func (t *table) addLedger() {
-	for _, c := range t.fq.Status.Clusters {
-		for i := range t.rows {
-			if t.rows[i].cluster == string(c.Name) {
-				t.rows[i].state, t.rows[i].granted = string(c.State), texts(c.Granted)
-			}
-		}
-	}
+// settle waits until the spec is in force everywhere.
+func (d *display) settle(ctx context.Context) error {
+	return d.until(ctx, "every cluster to settle", view.settled)
 }
 
-func texts(list corev1.ResourceList) map[corev1.ResourceName]string {
-	result := map[corev1.ResourceName]string{}
-	for name, q := range list {
-		result[name] = q.String()
-	}
-	return result
-}
-
-// String is the table as it is printed.
-func (t table) String() string {
-	head := []string{"CLUSTER"}
-	for _, name := range columns {
-		head = append(head, string(name)+" HARD", "USED", "GRANTED")
-	}
-	lines := [][]string{append(head, "STATE")}
-	for _, r := range t.rows {
-		line := []string{r.cluster}
-		for _, name := range columns {
-			line = append(line, r.hard[name], r.used[name], r.granted[name])
-		}
-		lines = append(lines, append(line, r.state))
-	}
-	sums := []string{"sum"}
-	for _, name := range columns {
-		granted, budget := t.fq.Status.Granted[name], t.fq.Spec.Hard[name]
-		sums = append(sums, t.sum(func(r row) string { return r.hard[name] }),
-			t.sum(func(r row) string { return r.used[name] }), granted.String()+" of "+budget.String())
-	}
-	ready := "not ready"
-	if t.settled() {
-		ready = "ready"
-	}
-	return aligned(append(lines, append(sums, ready)))
-}
-
-// aligned returns the lines with their cells in columns.
-func aligned(lines [][]string) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, line := range lines {
-		_, _ = fmt.Fprintln(w, "         "+strings.Join(line, "\t"))
-	}
-	_ = w.Flush()
-	return b.String()
-}
-
-// sum adds up a column.
-func (t table) sum(cell func(row) string) string {
-	sum := resource.Quantity{Format: resource.DecimalSI}
-	for _, r := range t.rows {
-		if q, err := resource.ParseQuantity(cell(r)); err == nil {
-			sum.Add(q)
-		}
-	}
-	return sum.String()
-}
-
-// follow prints the table each time it changes, until the spec is in force everywhere.
-func (d *display) follow(ctx context.Context) error {
-	return d.until(ctx, "every cluster to settle", table.settled)
-}
-
-// until prints the table each time it changes, until it is as it should be. Of a long wait it says what for.
-func (d *display) until(ctx context.Context, what string, done func(table) bool) error {
+// until waits until all is as it should be. Of a long wait it says what for.
+func (d *display) until(ctx context.Context, what string, done func(view) bool) error {
 	explain := time.AfterFunc(longWait, func() { d.say("       waiting for " + what) })
 	defer explain.Stop()
 	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
-		t, err := d.look(ctx)
-		if err != nil {
-			return false, err
-		}
-		if text := t.String(); text != d.last {
-			d.last = text
-			fmt.Println(text)
-		}
-		return done(t), nil
+		v, err := d.look(ctx)
+		return err == nil && done(v), err
 	})
 	if err != nil {
 		return fmt.Errorf("waiting for %s: %w", what, err)
@@ -257,10 +219,10 @@ func (d *display) scale(ctx context.Context, cluster, namespace string, replicas
 // change changes the FederatedQuota.
 func (d *display) change(ctx context.Context, mutate func(*quotav1alpha1.FederatedQuota)) error {
 	fq := &quotav1alpha1.FederatedQuota{}
-	if err := d.clients["hub"].Get(ctx, quotaKey, fq); err != nil {
+	if err := d.clients[fleet.HubName].Get(ctx, quotaKey, fq); err != nil {
 		return err
 	}
 	stored := fq.DeepCopy()
 	mutate(fq)
-	return d.clients["hub"].Patch(ctx, fq, client.MergeFrom(stored))
+	return d.clients[fleet.HubName].Patch(ctx, fq, client.MergeFrom(stored))
 }

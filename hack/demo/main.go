@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string) error {
 	case "up":
 		return d.up(ctx)
 	case "status":
-		return status(ctx, d.dir)
+		return d.status(ctx)
 	case "down":
 		return d.down(ctx)
 	}

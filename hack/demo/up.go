@@ -98,11 +98,10 @@ func (d demo) show(ctx context.Context, s *system.System) error {
 	if err := copyKubeconfigs(s, d.dir); err != nil {
 		return err
 	}
-	display, err := newDisplay(d.dir)
+	display, err := newDisplay(d)
 	if err != nil {
 		return err
 	}
-	display.say = d.say
 	return display.acts(ctx, d.root)
 }
 
@@ -114,9 +113,10 @@ func (d demo) sayNext() error {
 	}
 	fmt.Printf(`
 The demo stays up. Look around:
-  export KUBECONFIG=$PWD/%[1]s/hub.kubeconfig PATH=$PWD/%[2]s:$PATH
-  kubectl get fq -A                      # the budget, on the hub
-  kubectl edit fq -n team-a compute      # change it, then run make demo-status to see the table again
+  export KUBECONFIG=$PWD/%[1]s/hub.kubeconfig PATH=$PWD/bin:$PWD/%[2]s:$PATH
+  kubectl get fq -A                                    # the budget, on the hub
+  kubectl edit fq -n team-a compute                    # change it
+  kubectl fedquota describe -n team-a compute          # who holds it; kubectl fedquota --help says what else there is
   kubectl --kubeconfig %[1]s/east.kubeconfig get qs,resourcequota -n team-a   # the part of a member: east, west or north
 
 docs/demo.md explains what you saw, docs/tasks/split-a-budget.md what you can change. make demo-down stops the demo.

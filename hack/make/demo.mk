@@ -6,8 +6,8 @@ DEMO_CONTROLPLANE := $(addprefix $(CONTROLPLANE)/,etcd kube-apiserver kube-contr
 ##@ Demo
 
 .PHONY: demo
-demo: export BUILD_PROGRAMS := $(notdir $(call missing,$(DEMO_CONTROLPLANE))) manager demo
-demo: demo-intro $(DEMO_CONTROLPLANE) manager demo-program ## Start a hub and members on this machine, and show a budget follow what the clusters ask for.
+demo: export BUILD_PROGRAMS := $(notdir $(call missing,$(DEMO_CONTROLPLANE))) manager kubectl-fedquota demo
+demo: demo-intro $(DEMO_CONTROLPLANE) manager plugin demo-program ## Start a hub and members on this machine, and show a budget follow what the clusters ask for.
 	@echo
 	@KUBEBUILDER_ASSETS=$(CONTROLPLANE) exec $(DEMO) up
 
@@ -32,3 +32,7 @@ demo-status: $(if $(DEMO_STARTED),$(DEMO)) ## Show what the demo's hub and membe
 .PHONY: demo-down
 demo-down: $(if $(DEMO_STARTED),$(DEMO)) ## Stop the demo.
 	@$(if $(DEMO_STARTED),$(DEMO) down,echo 'No demo runs.')
+
+.PHONY: demo-docs
+demo-docs: ## Write what the demo has shown last into docs/demo.md.
+	$(GO) run ./hack/bench/paste docs/demo.md $(BIN)/demo

@@ -188,12 +188,13 @@ func (d *Decision) reporting(say func(c *child) string) string {
 }
 
 // debt says how much more is granted than the budget allows, and which children hold most above their target. Where a child may hold
-// any amount no debt is known: the condition Rebuilding names that child.
+// any amount no debt is known: the condition Rebuilding names that child. What children that only settle give back is no debt: they
+// use less than their new limit, and have just not confirmed it.
 func (d *Decision) debt() string {
 	var parts []string
 	for _, name := range d.Ledger.Budget().Names() {
 		debt := d.Ledger.Debt(name)
-		if debt == 0 || debt == ledger.Unknown {
+		if debt == ledger.Unknown || debt <= d.comingBack(name) {
 			continue
 		}
 		part := fmt.Sprintf("%s of %s", d.quantity(name, debt), name)
@@ -206,6 +207,17 @@ func (d *Decision) debt() string {
 		return ""
 	}
 	return "More is granted than the budget allows, so nobody is raised: " + strings.Join(parts, "; ")
+}
+
+// comingBack is how much of name the children that settle hold above their target.
+func (d *Decision) comingBack(name corev1.ResourceName) int64 {
+	var sum int64
+	for _, v := range d.Verdicts {
+		if e, known := d.Ledger.Entry(v.Name); known && v.State == quotav1alpha1.ClusterSettling {
+			sum += max(0, e.Granted[name]-e.Target[name])
+		}
+	}
+	return sum
 }
 
 // quantity returns an amount as people write it.
