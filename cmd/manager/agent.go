@@ -20,6 +20,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/member/canary"
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/member/recount"
 	"github.com/fedquota/fedquota/controllers/member/share"
 	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
 	"github.com/fedquota/fedquota/internal/demand"
@@ -73,6 +74,10 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	}
 	if err := shares.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the share controller: %w", err)
+	}
+	recounts := &recount.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}}
+	if err := recounts.SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the recount of pods: %w", err)
 	}
 	follower := &memberdemand.Follower{Demand: needs, Elected: mgr.Elected()}
 	if err := follower.SetupWithManager(mgr); err != nil {

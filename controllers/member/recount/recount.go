@@ -1,0 +1,136 @@
+// Package recount holds the controller of the agent that finds pods which the quota controller has left out of status.used.
+package recount
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/fedquota/fedquota/controllers/backoff"
+	"github.com/fedquota/fedquota/controllers/patches"
+	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// page is how many pods are read at once.
+const page = 500
+
+// Reconciler counts the pods of a managed ResourceQuota when status.used has fallen, and raises what is too low. The quota controller
+// recounts from a cache whenever a limit moves or a pod ends. A pod that the cache has not seen yet was charged, and is left out then:
+// room for one pod too many, until the next recount. It never lowers anything.
+type Reconciler struct {
+	client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Clock says which pods were to be gone by now.
+	Clock clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=resourcequotas/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("recount").
+		Watches(&corev1.ResourceQuota{}, handler.Funcs{UpdateFunc: enqueueFalls}).
+		WithOptions(controller.Options{RateLimiter: backoff.RateLimiter()}).
+		Complete(r)
+}
+
+// enqueueFalls has a ResourceQuota counted a while after its usage fell. The queue makes one count of all falls in that time.
+func enqueueFalls(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+	before, after := e.ObjectOld.(*corev1.ResourceQuota), e.ObjectNew.(*corev1.ResourceQuota)
+	if nativequota.IsManaged(after) && fell(before, after) {
+		queue.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(after)}, pace.RecountInterval)
+	}
+}
+
+// fell says whether less is used of a name that pods are charged under.
+func fell(before, after *corev1.ResourceQuota) bool {
+	for name, used := range after.Status.Used {
+		was := before.Status.Used[name]
+		if gr, _ := nativequota.Resource(name); gr == nativequota.Pods && used.Cmp(was) < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Reconcile counts the pods of a ResourceQuota. A charge that comes meanwhile changes the ResourceQuota, which conflicts.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	quota := &corev1.ResourceQuota{}
+	if err := r.Live.Get(ctx, req.NamespacedName, quota); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !nativequota.IsManaged(quota) {
+		return ctrl.Result{}, nil
+	}
+	counted, err := r.count(ctx, quota)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	low := beyond(counted, quota.Status.Used)
+	if len(low) == 0 {
+		return ctrl.Result{}, nil
+	}
+	patch, err := patches.Merge(map[string]any{
+		"metadata": map[string]any{"resourceVersion": quota.ResourceVersion},
+		"status":   map[string]any{"used": low},
+	})
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.Status().Patch(ctx, quota.DeepCopy(), patch); apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: pace.RecountInterval}, nil
+	} else if err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	ctrl.LoggerFrom(ctx).Info("Raised status.used to the pods that there are", "used", low, "was", quota.Status.Used)
+	return ctrl.Result{}, nil
+}
+
+// count returns what the pods of a ResourceQuota are charged. They are read after it: each of them was charged in it, unless that was
+// taken back or the ResourceQuota has changed.
+func (r *Reconciler) count(ctx context.Context, quota *corev1.ResourceQuota) (corev1.ResourceList, error) {
+	sum, now := corev1.ResourceList{}, r.Clock.Now()
+	pods := &corev1.PodList{}
+	for {
+		if err := r.Live.List(ctx, pods, client.InNamespace(quota.Namespace), client.Limit(page), client.Continue(pods.Continue)); err != nil {
+			return nil, fmt.Errorf("listing the pods that ResourceQuota %s counts: %w", client.ObjectKeyFromObject(quota), err)
+		}
+		for i := range pods.Items {
+			sum = quotav1.Add(sum, charge(quota, &pods.Items[i], now))
+		}
+		if pods.Continue == "" {
+			return sum, nil
+		}
+	}
+}
+
+func charge(quota *corev1.ResourceQuota, pod *corev1.Pod, now time.Time) corev1.ResourceList {
+	return nativequota.Charge{Resource: nativequota.Pods, Object: pod, Now: now}.To(&quota.Spec, quota.Status.Used)
+}
+
+// beyond returns what of counted is more than used.
+func beyond(counted, used corev1.ResourceList) corev1.ResourceList {
+	more := corev1.ResourceList{}
+	for name, quantity := range counted {
+		if quantity.Cmp(used[name]) > 0 {
+			more[name] = quantity
+		}
+	}
+	return more
+}
