@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,6 +58,68 @@ func testRunbook(t *testing.T, w *world) {
 	s.split(amounts{cpu: {"10", "15", "5"}})
 	s.noCondition(quotav1alpha1.ConditionRebuilding)
 	s.finish()
+}
+
+// testRestoredObjects restores a FederatedQuota as tools do that back up objects, not etcd: without status, once with the finalizer and
+// while the hub manager is away, once without and under its eyes, as Git restores it after somebody has torn the finalizer off. East is cut
+// off and holds more than its new spec gives it: nobody is raised before it has been heard.
+func testRestoredObjects(t *testing.T, w *world) {
+	s := newScenario(t, w, "restored-objects", budget("30", "60"))
+	s.create(budget("30", "60"), atMost("15", "10", "5"))
+	s.split(amounts{cpu: {"15", "10", "5"}})
+	s.witness(1)
+
+	s.fault("FederatedQuota deleted and restored without status while the hub manager is away, and east cut off")
+	s.must(w.HubManager.Stop())
+	s.Cleanup(func() {
+		if s.Failed() {
+			s.must(w.HubManager.Restart(context.Background()))
+		}
+	})
+	s.cutOff(east)
+	s.restoreObject(atMost("5", "20", "5"), quotav1alpha1.Finalizer)
+	s.must(w.HubManager.Restart(t.Context()))
+	s.waitsFor(east, amounts{cpu: {"15", "10", "5"}})
+	s.must(s.proxies[east].Start())
+	s.must(w.HubManager.Restart(t.Context())) // it connects at once then
+	s.split(amounts{cpu: {"5", "20", "5"}})
+	s.noCondition(quotav1alpha1.ConditionRebuilding)
+
+	s.fault("FederatedQuota torn from its finalizer and created again under the eyes of the hub manager, while west is cut off")
+	s.cutOff(west)
+	s.restoreObject(atMost("20", "5", "5"))
+	s.waitsFor(west, amounts{cpu: {"5", "20", "5"}})
+	s.must(s.proxies[west].Start())
+	s.must(w.HubManager.Restart(t.Context()))
+	s.split(amounts{cpu: {"20", "5", "5"}})
+	s.noCondition(quotav1alpha1.ConditionRebuilding)
+	s.finish()
+}
+
+// cutOff cuts a member off until it is connected again, at the latest when the scenario ends.
+func (s *scenario) cutOff(member string) {
+	s.Helper()
+	s.proxies[member].Stop()
+	s.Cleanup(func() { _ = s.proxies[member].Start() })
+}
+
+// waitsFor demands that the hub knows that a member may hold anything, and moves no limit meanwhile.
+func (s *scenario) waitsFor(member string, inForce amounts) {
+	s.Helper()
+	s.condition(quotav1alpha1.ConditionRebuilding, member)
+	s.holds("limits to wait for "+member, 3*time.Second, func(ctx context.Context) error { return s.limits(ctx, inForce) })
+}
+
+// restoreObject deletes the FederatedQuota whoever it waits for, and creates it again with another spec and these finalizers.
+func (s *scenario) restoreObject(change func(*quotav1alpha1.FederatedQuota), finalizers ...string) {
+	s.Helper()
+	fq, err := s.federatedQuota(s.Context())
+	s.must(err)
+	restored := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: fq.Namespace, Name: fq.Name, Finalizers: finalizers}, Spec: fq.Spec}
+	change(restored)
+	s.must(s.hub.Patch(s.Context(), fq, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+	s.must(client.IgnoreNotFound(s.hub.Delete(s.Context(), fq, client.GracePeriodSeconds(0))))
+	s.must(s.hub.Create(s.Context(), restored))
 }
 
 // atMost bounds the cpus of east, west and north.

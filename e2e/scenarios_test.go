@@ -50,6 +50,7 @@ func TestScenarios(t *testing.T) {
 		{"hub restored from a snapshot", testHubRestored},
 		{"hub restored to before a cluster was selected", testHubForgetsSelection},
 		{"hub restored by the runbook", testRunbook},
+		{"objects restored without status", testRestoredObjects},
 		{"ledger and share lost", testOrphan},
 		{"cluster deleted while it runs", testClusterDeleted},
 		{"limits follow demand", testDemand},
