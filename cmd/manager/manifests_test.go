@@ -5,11 +5,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	hubwebhookconfig "github.com/fedquota/fedquota/controllers/hub/webhookconfig"
+	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
 )
 
 // TestManifests gives the commands the arguments that the manifests start them with.
@@ -48,6 +53,68 @@ func deployment(t *testing.T, path string) *appsv1.Deployment {
 		}
 		if object.Kind == "Deployment" {
 			return object
+		}
+	}
+}
+
+// TestProvidedCertificates has cert-manager make the certificates that the webhooks are served with, under a flag that there is.
+func TestProvidedCertificates(t *testing.T) {
+	for part, tt := range map[string]struct {
+		command         *cobra.Command
+		service, secret string
+	}{
+		"hub":    {newHubCommand(), "fedquota-hub", hubwebhookconfig.SecretName},
+		"member": {newAgentCommand(), "fedquota-agent", webhookconfig.SecretName},
+	} {
+		t.Run(part, func(t *testing.T) {
+			dir := filepath.Join("..", "..", "config", "certmanager", part)
+			component, err := os.ReadFile(filepath.Join(dir, "kustomization.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			flag := regexp.MustCompile(`value: (--[a-z-]+)`).FindSubmatch(component)
+			if flag == nil {
+				t.Fatal("the component gives the manager no flag")
+			}
+			if err := tt.command.ParseFlags([]string{string(flag[1])}); err != nil {
+				t.Error(err)
+			}
+			hosts, err := (&webhookOptions{}).hosts(tt.service, "fedquota-system")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(hosts, certificates(t, filepath.Join(dir, "certificate.yaml"))[tt.secret]); diff != "" {
+				t.Errorf("names of the certificate in Secret %s (-want +got):\n%s", tt.secret, diff)
+			}
+		})
+	}
+}
+
+// certificates returns the names that the Certificates of a file are good for, by the Secret that holds them.
+func certificates(t *testing.T, path string) map[string][]string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	names := map[string][]string{}
+	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
+	for {
+		var object struct {
+			Kind string
+			Spec struct {
+				SecretName string
+				DNSNames   []string
+			}
+		}
+		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+			return names
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if object.Kind == "Certificate" {
+			names[object.Spec.SecretName] = object.Spec.DNSNames
 		}
 	}
 }

@@ -39,6 +39,8 @@ func (o *webhookOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.host, "webhook-host", "", "Address that the admission webhook is served on; all if empty.")
 	flags.StringVar(&o.url, "webhook-url", "",
 		"Where API servers reach the webhook of this process, such as https://127.0.0.1:9443; by the manager's Service if empty. For managers that run outside their cluster.")
+	flags.BoolVar(&o.certificate.Provided, "webhook-certificate-provided", false,
+		"Serve the admission webhook with the certificate in its Secret as somebody else keeps it, such as cert-manager, and never write that Secret.")
 }
 
 // server returns the server of the webhook, or nil if there is none.

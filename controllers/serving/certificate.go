@@ -50,6 +50,8 @@ type Certificate struct {
 	Hosts []string
 	// Lifetime is how long a new certificate lives, a year if zero.
 	Lifetime time.Duration
+	// Provided says that somebody else keeps the Secret, such as cert-manager. It is never written then.
+	Provided bool
 
 	mutex     sync.RWMutex
 	serving   *tls.Certificate
@@ -129,42 +131,57 @@ func (c *Certificate) trust(authority []byte) {
 func (c *Certificate) Ensure(ctx context.Context) error {
 	secret := &corev1.Secret{}
 	err := c.Live.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Secret}, secret)
-	missing := apierrors.IsNotFound(err)
-	if err != nil && !missing {
-		return fmt.Errorf("reading Secret %s: %w", c.Secret, err)
-	}
-	if !missing && c.use(secret) == nil {
-		return nil
-	}
-	if missing {
+	switch {
+	case c.Provided:
+		return c.provided(secret, err)
+	case apierrors.IsNotFound(err):
 		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Secret}, Type: corev1.SecretTypeTLS}
+		return c.make(ctx, secret, func() error { return c.Client.Create(ctx, secret) })
+	case err != nil:
+		return fmt.Errorf("reading Secret %s: %w", c.Secret, err)
+	case c.use(secret, renewBefore) == nil:
+		return nil
+	default:
+		return c.make(ctx, secret, func() error { return c.Client.Update(ctx, secret) })
 	}
+}
+
+// make gives the Secret a new certificate, writes it, and uses it.
+func (c *Certificate) make(ctx context.Context, secret *corev1.Secret, write func() error) error {
 	if err := c.renew(secret); err != nil {
 		return err
 	}
-	if missing {
-		err = c.Client.Create(ctx, secret)
-	} else {
-		err = c.Client.Update(ctx, secret)
-	}
+	err := write()
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) {
 		return c.Ensure(ctx) // another replica was faster
 	}
 	if err != nil {
 		return fmt.Errorf("writing Secret %s: %w", c.Secret, err)
 	}
-	return c.use(secret)
+	return c.use(secret, renewBefore)
 }
 
-// use serves with what the Secret holds, or says why that will not do. As long as the certificate at hand is trusted, too, it goes on
+// provided uses a Secret that somebody else keeps, until its certificate ends.
+func (c *Certificate) provided(secret *corev1.Secret, err error) error {
+	if err == nil {
+		err = c.use(secret, 0)
+	}
+	if err != nil {
+		return fmt.Errorf("secret %s/%s is to be provided with %s, %s and %s: %w",
+			c.Namespace, c.Secret, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, authorityKey, err)
+	}
+	return nil
+}
+
+// use serves with what the Secret holds, or says why that will not do: it has to be good for some time yet. As long as the certificate at hand is trusted, too, it goes on
 // until API servers know the new one.
-func (c *Certificate) use(secret *corev1.Secret) error {
+func (c *Certificate) use(secret *corev1.Secret, yet time.Duration) error {
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
 		return err
 	}
 	now, authority := c.Clock.Now(), secret.Data[authorityKey]
-	if now.Add(renewBefore).After(pair.Leaf.NotAfter) {
+	if now.Add(yet).After(pair.Leaf.NotAfter) {
 		return errors.New("the certificate ends soon")
 	}
 	if err := trusted(&pair, authority, now); err != nil {

@@ -81,6 +81,39 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
+// TestProvidedCertificate serves with what somebody else keeps in the Secret, as long as it lives, and writes nothing.
+func TestProvidedCertificate(t *testing.T) {
+	store := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).Build()
+	clk := testingclock.NewFakeClock(time.Now())
+	provided := &Certificate{Client: nil, Live: store, Clock: clk, Namespace: "system", Secret: secretName, Hosts: []string{"agent.system.svc"}, Provided: true}
+	if err := provided.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "secret system/cert is to be provided with tls.crt, tls.key and ca.crt") {
+		t.Errorf("without a Secret: %v", err)
+	}
+	maker := &Certificate{Client: store, Live: store, Clock: clk, Namespace: "system", Secret: secretName, Hosts: provided.Hosts, Lifetime: renewBefore + 48*time.Hour}
+	if err := maker.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clk.Step(72 * time.Hour) // its maker would renew it now
+	if err := provided.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pair, err := provided.Serving(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clk.Step(renewBefore)
+	if err := provided.Ensure(t.Context()); err == nil {
+		t.Error("a certificate that has ended is no error")
+	}
+	if again, err := provided.Serving(nil); err != nil || again != pair {
+		t.Errorf("the certificate at hand is not served on: %v", err)
+	}
+	other := &Certificate{Live: store, Clock: testingclock.NewFakeClock(time.Now()), Namespace: "system", Secret: secretName, Hosts: []string{"other"}, Provided: true}
+	if err := other.Ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "other") {
+		t.Errorf("a certificate for another host: %v", err)
+	}
+}
+
 // TestDeletedCertificate has an agent that runs make a new Secret for one that somebody deleted or emptied: API servers trust what it
 // serves on, and are told of the new authority at once.
 func TestDeletedCertificate(t *testing.T) {
