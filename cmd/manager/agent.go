@@ -46,7 +46,7 @@ func newAgentCommand() *cobra.Command {
 			return mgr.Start(ctx)
 		},
 	}
-	options.bind(command)
+	options.bind(command, "fedquota-agent")
 	webhook.bind(command.Flags())
 	return command
 }

@@ -38,12 +38,16 @@ import (
 	"github.com/fedquota/fedquota/webhooks/hub"
 )
 
+// hubName is the user agent of the hub manager, and the default name of its lease.
+const hubName = "fedquota-hub"
+
 // hubOptions are the flags of the hub manager.
 type hubOptions struct {
 	clusterNamespace, agentNamespace string
 	installAgents                    bool
 	agentImage                       string
 	concurrency, connections         int
+	shard                            string
 }
 
 // bind registers the flags.
@@ -52,6 +56,8 @@ func (o *hubOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
 	flags.BoolVar(&o.installAgents, "install-agents", true, "Install the agent in each Cluster that a FederatedQuota selects, and heal it there.")
 	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
+	flags.StringVar(&o.shard, "watch-label-selector", "",
+		"Act on the FederatedQuotas alone whose labels this selects, such as shard=a; others need hub managers of their own, each shard with its own --leader-election-id.")
 	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
 	flags.IntVar(&o.connections, "clustercache-concurrency", 100,
 		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
@@ -71,7 +77,11 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			mgr, err := options.newManager("fedquota-hub", hubObjects(settings.clusterNamespace), webhook.server())
+			shard, err := settings.selector(&options)
+			if err != nil {
+				return err
+			}
+			mgr, err := options.newManager(hubName, hubObjects(settings.clusterNamespace), webhook.server())
 			if err != nil {
 				return err
 			}
@@ -83,7 +93,7 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			if err := settings.setUp(mgr, connections, manifests); err != nil {
+			if err := settings.setUp(mgr, connections, manifests, shard); err != nil {
 				return err
 			}
 			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr, connections)); err != nil {
@@ -92,7 +102,7 @@ func newHubCommand() *cobra.Command {
 			return mgr.Start(ctx)
 		},
 	}
-	options.bind(command)
+	options.bind(command, hubName)
 	settings.bind(command.Flags())
 	webhook.bind(command.Flags())
 	return command
@@ -140,8 +150,23 @@ func (o *hubOptions) agent() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
+// selector returns what selects the FederatedQuotas of this shard.
+func (o *hubOptions) selector(manager *managerOptions) (labels.Selector, error) {
+	selector, err := labels.Parse(o.shard)
+	if err != nil {
+		return nil, fmt.Errorf("--watch-label-selector=%q: %w", o.shard, err)
+	}
+	if !selector.Empty() && manager.leaderElection && manager.electionID == hubName {
+		return nil, fmt.Errorf("--watch-label-selector=%q: one shard alone would act under the --leader-election-id %s of all: give this one its own",
+			o.shard, hubName)
+	}
+	return selector, nil
+}
+
 // setUp adds the controllers of the hub manager.
-func (o *hubOptions) setUp(mgr ctrl.Manager, connections clustercache.ClusterCache, manifests []*unstructured.Unstructured) error {
+func (o *hubOptions) setUp(
+	mgr ctrl.Manager, connections clustercache.ClusterCache, manifests []*unstructured.Unstructured, shard labels.Selector,
+) error {
 	identity, err := os.Hostname()
 	if err != nil {
 		return err
@@ -152,7 +177,7 @@ func (o *hubOptions) setUp(mgr ctrl.Manager, connections clustercache.ClusterCac
 	}
 	reconciler := &quota.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: connections, Stores: watcher,
-		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
+		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Shard: shard,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
 	}
 	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: backoff.RateLimiter()}

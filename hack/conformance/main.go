@@ -1,5 +1,5 @@
 // The conformance program runs the Kubernetes project's own end-to-end tests of ResourceQuota in a member with the agent,
-// its policies and CRDs installed, and fails unless all of them pass.
+// its policies and CRDs installed, and fails unless all of them pass. With -shares each of their namespaces gets a share.
 package main
 
 import (
@@ -34,9 +34,10 @@ func main() {
 	root := flag.String("root", ".", "folder of the project: of config/ and bin/")
 	suite := flag.String("suite", "", "path of Kubernetes' e2e.test")
 	dir := flag.String("dir", "bin/conformance", "folder of the fleet and of the report")
+	shares := flag.Bool("shares", false, "give each namespace of the suite a share of a generous budget")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *root, *suite, *dir)
+	err := run(ctx, *root, *suite, *dir, *shares)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
@@ -45,7 +46,7 @@ func main() {
 }
 
 // run starts a hub and a member, runs the suite in the member, and ends both.
-func run(ctx context.Context, root, suite, dir string) (err error) {
+func run(ctx context.Context, root, suite, dir string, shares bool) (err error) {
 	for _, path := range []*string{&root, &suite, &dir} {
 		if *path, err = filepath.Abs(*path); err != nil {
 			return err
@@ -65,6 +66,15 @@ func run(ctx context.Context, root, suite, dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Stop()) }()
 
+	if shares {
+		giving, stop := context.WithCancel(ctx)
+		given := make(chan error, 1)
+		go func() { given <- judgeShares(giving, s) }()
+		defer func() {
+			stop()
+			err = errors.Join(err, <-given)
+		}()
+	}
 	report := filepath.Join(dir, "report")
 	fmt.Println("running Kubernetes' end-to-end tests of ResourceQuota, about 4 minutes")
 	command := exec.CommandContext(ctx, suite, "--kubeconfig="+s.Members[0].Kubeconfig, "--provider=skeleton",
@@ -78,6 +88,23 @@ func run(ctx context.Context, root, suite, dir string) (err error) {
 	command.Stdout, command.Stderr = log, log
 	suiteErr := command.Run()
 	return errors.Join(judge(report), suiteErr)
+}
+
+// judgeShares gives namespaces shares until the context ends, and fails unless most had one in force: some specs end before that.
+func judgeShares(ctx context.Context, s *system.System) error {
+	g, err := newGiver(s)
+	if err == nil {
+		err = g.give(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	given, enforced := len(g.suite), len(g.enforced.Intersection(g.suite))
+	fmt.Printf("a share was in force in %d of %d namespaces\n", enforced, given)
+	if given < wanted || enforced < given/2 {
+		return fmt.Errorf("want one in most of at least %d namespaces", wanted)
+	}
+	return nil
 }
 
 // result is the part of a JUnit report that counts.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -33,6 +34,8 @@ type Reconciler struct {
 	AgentNamespace string
 	// Stores looks at the stores of members.
 	Stores *stores.Watcher
+	// Shard selects the FederatedQuotas that this hub manager acts on, by their labels; all if nil or empty. Others have hub managers of their own.
+	Shard labels.Selector
 	// Trouble says what keeps the agent of a Cluster from running, as far as it is known; nil where the hub installs no agents.
 	Trouble func(cluster string) string
 	// Clock says since when.
