@@ -81,6 +81,10 @@ e2e: controlplane build $(KWOK) ## Run the end-to-end scenarios on fleets of rea
 safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/safety.md.
 	cp $(BIN)/e2e/safety.md docs/safety.md
 
+.PHONY: see-docs
+see-docs: ## Write what the plugin has printed in the end-to-end tests into docs/tasks/see-a-budget.md.
+	$(GO) run ./hack/bench/paste docs/tasks/see-a-budget.md $(BIN)/e2e/plugin
+
 # What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder. Each part writes what it prints
 # into bin/bench, and its numbers as JSON. Nothing else should run meanwhile.
 BENCHMARKS := micro replay latency donors live

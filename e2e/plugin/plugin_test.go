@@ -56,6 +56,8 @@ func (w *world) settled() {
 	w.becomes("the budget to be enforced", settled)
 	w.state("settled")
 	w.shows(hub, "describe compute", "Ready: True", "Every cluster enforces a share", "east Settled", "west Settled")
+	w.page("settled", hub, "describe compute")
+	w.page("audit", hub, "audit compute --for 2s")
 	w.shows(hub, "list -A", "team-a compute True 2/2 0%")
 	w.shows(hub, "list -o name", "federatedquota.quota.fedquota.io/compute")
 	w.shows(east, "describe compute", "Part of: FederatedQuota team-a/compute on the hub", "Enforced: True", "requests.cpu 0 4500m 4500m")
@@ -67,8 +69,8 @@ func (w *world) settled() {
 	w.shows(hub, "bundle --agent-image=fedquota/manager:e2e", "kind: CustomResourceDefinition", "image: fedquota/manager:e2e")
 	w.shows(hub, "history compute", "requests.cpu 0 → 4500m Weight: its part by weight")
 	w.shows(hub, "explain compute", "It has what it needs, and nobody needs what it has beyond that")
-	w.shows(hub, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml --replicas 12", "east 4 12 after a raise")
-	w.shows(east, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml", "this one 1 or more 1 or more at once")
+	w.shows(hub, "fits -f "+files+"pod.yaml --replicas 12", "east 4 12 after a raise")
+	w.shows(east, "fits -f "+files+"pod.yaml", "this one 1 or more 1 or more at once")
 	w.shows(hub, "audit compute --for 2s", "watched 2 clusters", "requests.cpu 12 9 0", "Never exceeded")
 	w.redraws()
 }
@@ -88,7 +90,14 @@ func (w *world) full() {
 	w.shows(hub, "list", "100% requests.cpu 12/12 pods=5, requests.cpu=5")
 	w.shows(hub, "explain compute --cluster west --resource requests.cpu", "The budget does not hold all that clusters ask for. Its fair part is 3.",
 		"Others have 3 of its part by weight, which is 6, until their usage ends: east (3).")
-	w.answers(hub, "fits -f ../../cmd/kubectl-fedquota/app/testdata/files/pod.yaml", 2, "requests.cpu: 0 left there")
+	w.answers(hub, "fits -f "+files+"pod.yaml", 2, "requests.cpu: 0 left there")
+	w.page("full", hub, "describe compute --show-events=false")
+	w.page("list", hub, "list")
+	w.page("explain", hub, "explain compute --cluster west --resource requests.cpu")
+	w.page("history", hub, "history compute")
+	w.page("fits", hub, "fits -f "+files+"pod.yaml --replicas 2")
+	w.page("why", west, "why batch")
+	w.page("member", west, "describe compute --show-events=false")
 	why := []string{"5 of 8 pods are missing", "Refused since", "the share of FederatedQuota team-a/compute in this cluster is used up",
 		"requests.cpu 1 3 3 no", "All clusters together have no room for it either"}
 	w.answers(west, "why batch", 2, why...)
@@ -127,7 +136,8 @@ func (w *world) rights(why []string) {
 
 // plans has limits come to rest where the plan says, in a fleet that wants more than the budget has.
 func (w *world) plans() {
-	w.answers(hub, "plan -f ../../cmd/kubectl-fedquota/app/testdata/files/cut.yaml --exit-code", 2, "requests.cpu: 12 → 8", "east requests.cpu 9 - 9 → 4")
+	w.answers(hub, "plan -f "+files+"cut.yaml --exit-code", 2, "requests.cpu: 12 → 8", "east requests.cpu 9 - 9 → 4")
+	w.page("plan", hub, "plan -f "+files+"cut.yaml")
 	cpu := func(value string) func(*quotav1alpha1.FederatedQuota) {
 		return func(fq *quotav1alpha1.FederatedQuota) {
 			fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse(value)
@@ -155,7 +165,9 @@ func (w *world) draining() {
 			apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionDraining)
 	})
 	w.state("draining")
-	w.shows(hub, "describe compute", "debt 4", "Draining", "Debt since", "More is granted", "→", "Draining since", "→")
+	w.page("draining", hub, "describe compute --show-events=false")
+	w.shows(hub, "describe compute", "debt 4", "east Draining", "Debt since", "More is granted", "→")
+	w.shows(hub, "describe compute", "Conditions:", "Draining since", "→")
 	w.change(func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse("12")
 	})
@@ -179,6 +191,7 @@ func (w *world) breakGlass() {
 		return inState(east, quotav1alpha1.ClusterBreakGlass)(fq) && used.Cmp(resource.MustParse("14")) == 0
 	})
 	w.state("break-glass")
+	w.page("glass", hub, "describe compute --show-events=false")
 	w.answers(hub, "audit compute --for 2s", 2, "excess of requests.cpu: 2 above 12", "requests.cpu: the clusters hold 2 more than 12")
 	w.shows(hub, "describe compute", "BreakGlass", "incident 4711", "kubectl fedquota mend compute")
 	w.shows(east, "describe compute", "BreakGlass since")
@@ -192,6 +205,7 @@ func (w *world) leaving() {
 	w.shows(hub, "leave west --timeout 0", "cluster/west: labelled tier-")
 	w.becomes("west to leave", inState(west, quotav1alpha1.ClusterLeaving))
 	w.state("leaving")
+	w.page("leaving", hub, "describe compute --show-events=false")
 	w.shows(hub, "describe compute", "west Leaving", "it has not given back")
 	w.shows(hub, "join west --budget compute", "cluster/west: labelled tier=prod", "team-a/compute: west is Settled")
 	w.becomes("west to be back", settled)
@@ -222,6 +236,7 @@ func (w *world) cutOff() {
 	})
 	delete(w.clients, west)
 	w.state("cut-off")
+	w.page("away", hub, "describe compute --show-events=false")
 	w.shows(hub, "describe compute", "west Unreachable", "What the cluster was granted stays granted")
 	w.shows(hub, "explain compute --cluster west", "the cluster is Unreachable")
 	w.answers(hub, "audit compute --for 1s", 1, "without all clusters nobody can judge")

@@ -171,6 +171,19 @@ func (w *world) shows(server, command string, pieces ...string) {
 	w.has(command, out, pieces...)
 }
 
+// page keeps what a command prints for docs/tasks/see-a-budget.md, whatever it answers. Files are shown as if they were at hand.
+func (w *world) page(name, server, command string) {
+	w.Helper()
+	_, out, errOut := w.run(server, strings.Fields(command)...)
+	shown := "$ kubectl fedquota " + strings.ReplaceAll(command, files, "") + " -n " + team
+	if server != hub {
+		shown += "   # in " + server
+	}
+	folder := filepath.Join(w.root, "bin", "e2e", "plugin")
+	w.must(os.MkdirAll(folder, 0o750))
+	w.must(os.WriteFile(filepath.Join(folder, name+".txt"), []byte(shown+"\n"+strings.TrimRight(out+errOut, "\n")+"\n"), 0o600))
+}
+
 // answers demands an exit code, and pieces in what a command prints, in this order.
 func (w *world) answers(server, command string, want int, pieces ...string) {
 	w.Helper()
@@ -194,6 +207,9 @@ func (w *world) has(command, out string, pieces ...string) {
 		rest = after
 	}
 }
+
+// files is where the objects are that commands are given.
+const files = "../../cmd/kubectl-fedquota/app/testdata/files/"
 
 // state records what the API servers hold now, if that is asked for.
 func (w *world) state(name string) {
