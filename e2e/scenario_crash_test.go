@@ -86,7 +86,7 @@ func testOldLeader(t *testing.T, w *world) {
 	s.witness(1)
 	old, next := w.HubManager, w.spareHub(t)
 	s.storm(west)
-	const rounds = 8
+	const rounds = 5
 	for n := range rounds {
 		s.turn(3 * n)
 		s.moment(stepWindow / 2)
