@@ -1,0 +1,96 @@
+//go:build e2e
+
+package native_test
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// section is where a row stands on the page.
+type section string
+
+const (
+	sectionNames    section = "Names"
+	sectionCounts   section = "count/"
+	sectionScopes   section = "Scopes"
+	sectionFeatures section = "What changes a charge"
+)
+
+// row is one thing that native quota charges for. Its budget is that of two objects; each member begins with a part of it.
+type row struct {
+	section section
+	// what is shown, beyond the name.
+	what string
+	// name is the resource name of the budget.
+	name string
+	// scope is that of the budget, as YAML of its spec.
+	scope string
+	// object is what is created, as YAML, and unit what one is charged.
+	object, unit string
+	// had is what each member is charged before: Kubernetes makes such objects in each namespace.
+	had string
+	// beside is an object that the scope leaves out, as YAML.
+	beside string
+	// setup is made in both members first, as YAML.
+	setup string
+	// play shows it.
+	play func(*scene)
+}
+
+func (r *row) title() string {
+	if r.what == "" {
+		return r.name
+	}
+	return fmt.Sprintf("%s, %s", r.name, r.what)
+}
+
+// charge is what so many objects are charged, in so many members.
+func (r *row) charge(objects, members int64) resource.Quantity {
+	sum := resource.MustParse(r.unit)
+	sum.Mul(objects)
+	if r.had != "" {
+		had := resource.MustParse(r.had)
+		had.Mul(members)
+		sum.Add(had)
+	}
+	return sum
+}
+
+// sight is what a row showed.
+type sight struct {
+	// begin, full and after are the limits of east and west before anything is created, once east has all, and once west has one again.
+	begin, full, after [2]resource.Quantity
+	// refusal is what the client was told that east had no room for.
+	refusal string
+	// slips is how often native quota let an object in beyond the limit, for it had not counted one that was just made.
+	slips int
+}
+
+// takesAll has an object more in east than it has room for, so that its limit takes what west has. What does not fit is refused in both
+// members. What is deleted in east makes room in west.
+func takesAll(s *scene) {
+	s.budget(budgetName, s.scope, s.charge(2, 2))
+	s.sight.begin = s.limits()
+	first := s.fits(east, s.object)
+	s.uses(east, 1)
+	if limit := s.limits()[0]; limit.Cmp(s.charge(2, 1)) >= 0 {
+		s.Errorf("east has room for two before somebody asks for that: %s", limit.String())
+	}
+	s.fits(east, s.object)
+	s.uses(east, 2)
+	s.have(2, 0)
+	s.sight.full = s.limits()
+	s.refusedInBoth()
+	if s.beside != "" {
+		s.fits(east, s.beside)
+		s.uses(east, 2)
+	}
+	s.remove(east, first)
+	s.uses(east, 1)
+	s.fits(west, s.object)
+	s.uses(west, 1)
+	s.have(1, 1)
+	s.sight.after = s.limits()
+}

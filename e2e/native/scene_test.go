@@ -1,0 +1,216 @@
+//go:build e2e
+
+package native_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+const budgetName = "budget"
+
+// scene is a row that is played in a namespace of its own.
+type scene struct {
+	*testing.T
+	*world
+	*row
+
+	namespace string
+	sight     sight
+
+	mutex sync.Mutex
+	made  int
+}
+
+// scene makes the namespace of a row on the hub and in the members, and waits for what Kubernetes makes there.
+func (w *world) scene(t *testing.T, r *row, number int) *scene {
+	t.Helper()
+	s := &scene{T: t, world: w, row: r, namespace: fmt.Sprintf("row-%d", number)}
+	for _, server := range []string{hub, east, west} {
+		s.must(w.clients[server].Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}))
+	}
+	for _, member := range []string{east, west} {
+		s.eventually("what Kubernetes makes in each namespace", func(ctx context.Context) error {
+			c := w.clients[member]
+			return errors.Join(c.Get(ctx, s.key("default"), &corev1.ServiceAccount{}), c.Get(ctx, s.key("kube-root-ca.crt"), &corev1.ConfigMap{}))
+		})
+		for _, object := range decode(t, s.namespace, r.setup) {
+			s.must(w.clients[member].Create(t.Context(), object))
+		}
+	}
+	return s
+}
+
+func (s *scene) key(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: s.namespace, Name: name}
+}
+
+// must ends the row on an error.
+func (s *scene) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *scene) eventually(what string, condition func(context.Context) error) {
+	s.Helper()
+	eventually(s.T, what, condition)
+}
+
+// budget creates a FederatedQuota over both members, and waits until they enforce it. It gives nobody headroom: limits move by demand
+// alone.
+func (s *scene) budget(name, scope string, hard resource.Quantity) {
+	s.Helper()
+	fq := &quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
+		Spec: quotav1alpha1.FederatedQuotaSpec{
+			Hard:      corev1.ResourceList{corev1.ResourceName(s.name): hard},
+			Placement: quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}}},
+			Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceAuto, HeadroomPercent: new(int32(0))},
+			Admission: quotav1alpha1.Admission{WaitMilliseconds: new(int32(1000))},
+		},
+	}
+	s.must(yaml.UnmarshalStrict([]byte(scope), &fq.Spec))
+	s.must(s.clients[hub].Create(s.Context(), fq))
+	s.eventually("the budget to be enforced", func(ctx context.Context) error {
+		err := s.clients[hub].Get(ctx, client.ObjectKeyFromObject(fq), fq)
+		if err == nil && (fq.Status.ObservedGeneration != fq.Generation || fq.Status.Settled != "2/2" || fq.Status.SpecRevision == 0) {
+			err = fmt.Errorf("settled: %s; %v", fq.Status.Settled, fq.Status.Conditions)
+		}
+		return err
+	})
+}
+
+// quota reads a ResourceQuota of a member.
+func (s *scene) quota(ctx context.Context, member, name string) (*corev1.ResourceQuota, error) {
+	quota := &corev1.ResourceQuota{}
+	return quota, s.clients[member].Get(ctx, s.key(name), quota)
+}
+
+// limits are those in force in east and west.
+func (s *scene) limits() (limits [2]resource.Quantity) {
+	s.Helper()
+	for i, member := range []string{east, west} {
+		quota, err := s.quota(s.Context(), member, budgetName)
+		s.must(err)
+		limits[i] = quota.Status.Hard[corev1.ResourceName(s.name)]
+	}
+	return limits
+}
+
+// have waits until the limits of east and west are what so many objects are charged.
+func (s *scene) have(objects ...int64) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("limits of %v objects", objects), func(context.Context) error {
+		for i, limit := range s.limits() {
+			if limit.Cmp(s.charge(objects[i], 1)) != 0 {
+				return fmt.Errorf("%s is the limit of member %d", limit.String(), i)
+			}
+		}
+		return nil
+	})
+}
+
+// uses waits until a member is charged for so many objects.
+func (s *scene) uses(member string, objects int64) {
+	s.Helper()
+	s.usesOf(member, budgetName, s.charge(objects, 1))
+}
+
+// usesOf waits until a member is charged so much of a budget.
+func (s *scene) usesOf(member, budget string, want resource.Quantity) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("%s to be charged %s", member, want.String()), func(ctx context.Context) error {
+		quota, err := s.quota(ctx, member, budget)
+		if used := quota.Status.Used[corev1.ResourceName(s.name)]; err == nil && used.Cmp(want) != 0 {
+			limit := quota.Status.Hard[corev1.ResourceName(s.name)]
+			err = fmt.Errorf("it is charged %s of %s", used.String(), limit.String())
+		}
+		return err
+	})
+}
+
+// object returns an object of the YAML, with a name unless it shall be given one.
+func (s *scene) new(content string) *unstructured.Unstructured {
+	s.Helper()
+	object := decode(s.T, s.namespace, content)[0]
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.made++; object.GetName() == "" && object.GetGenerateName() == "" {
+		object.SetName(fmt.Sprintf("object-%d", s.made))
+	}
+	return object
+}
+
+// fits creates an object that there is room for in the fleet, as clients do: one that is refused is tried again.
+func (s *scene) fits(member, content string) *unstructured.Unstructured {
+	s.Helper()
+	object := s.new(content)
+	s.eventually(fmt.Sprintf("a %s in %s", object.GetKind(), member), func(ctx context.Context) error {
+		created := object.DeepCopy()
+		err := s.clients[member].Create(ctx, created)
+		if err == nil {
+			object = created
+		} else if !apierrors.IsForbidden(err) && !apierrors.IsConflict(err) {
+			s.Fatal(err)
+		}
+		return err
+	})
+	return object
+}
+
+// remove deletes an object.
+func (s *scene) remove(member string, object client.Object) {
+	s.Helper()
+	s.must(s.clients[member].Delete(s.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+}
+
+// refusedInBoth sees that there is no room for an object, in east that has all nor in west that has nothing.
+func (s *scene) refusedInBoth() {
+	s.Helper()
+	var both sync.WaitGroup
+	errs := [2]error{}
+	both.Go(func() { s.sight.refusal, errs[0] = s.refused(east, 2) })
+	both.Go(func() { _, errs[1] = s.refused(west, 0) })
+	both.Wait()
+	s.must(errors.Join(errs[:]...))
+}
+
+// refused tries to create an object in a member that is charged for so many, and has room for no more. It returns how it was refused:
+// by the agent, in the words of native quota. API servers that do not call its webhook yet, or got no answer in time, refuse it alone.
+func (s *scene) refused(member string, objects int64) (refusal string, err error) {
+	used, unit := s.charge(objects, 1), resource.MustParse(s.unit)
+	want := fmt.Sprintf("exceeded quota: %s, requested: %s=%s, used: %s=%s, limited: %s=%s; fleet: used ",
+		budgetName, s.name, unit.String(), s.name, used.String(), s.name, used.String())
+	for range 5 {
+		object := s.new(s.object)
+		if err = s.clients[member].Create(s.Context(), object); err == nil {
+			s.mutex.Lock()
+			s.sight.slips++
+			s.mutex.Unlock()
+			s.remove(member, object)
+			s.uses(member, objects)
+			err = errors.New("native quota lets in what is above the limit")
+			continue
+		}
+		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), want) {
+			return err.Error(), nil
+		}
+	}
+	return "", fmt.Errorf("in %s: got %w, want %q", member, err, want)
+}
