@@ -28,7 +28,7 @@ func TestNative(t *testing.T) {
 	all := slices.Concat(names(), counts(), scopes(), features())
 	seen := play(w, all)
 	if !t.Failed() && len(seen) == len(all) { // a part of the rows may have been asked for
-		w.must(writePage(all, seen))
+		w.must(writePage(w.version(), all, seen))
 	}
 }
 

@@ -45,7 +45,7 @@ func names() []row {
 	return rows
 }
 
-// pod has one container of these resources. It is deleted at once.
+// pod has one container of these resources.
 func pod(resources string) string { return podOf(container(resources)) }
 
 func container(resources string) string {
@@ -53,7 +53,7 @@ func container(resources string) string {
 }
 
 func podOf(spec string) string {
-	return "{apiVersion: v1, kind: Pod, metadata: {}, spec: {terminationGracePeriodSeconds: 0, " + spec + "}}"
+	return "{apiVersion: v1, kind: Pod, metadata: {}, spec: {" + spec + "}}"
 }
 
 func service(spec string) string {

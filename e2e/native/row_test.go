@@ -33,6 +33,8 @@ type row struct {
 	had string
 	// beside is an object that the scope leaves out, as YAML.
 	beside string
+	// unseen says that the agent does not see what the object is charged: native quota judges alone, and no limit moves for it.
+	unseen bool
 	// setup is made in both members first, as YAML.
 	setup string
 	// play shows it.
@@ -60,11 +62,11 @@ func (r *row) charge(objects, members int64) resource.Quantity {
 
 // sight is what a row showed.
 type sight struct {
-	// begin, full and after are the limits of east and west before anything is created, once east has all, and once west has one again.
-	begin, full, after [2]resource.Quantity
-	// refusal is what the client was told that east had no room for.
-	refusal string
-	// slips is how often native quota let an object in beyond the limit, for it had not counted one that was just made.
+	// limits are those of east and west: before anything is created, once east has all, and once each has one object.
+	limits [3][2]resource.Quantity
+	// note says it in words, where it is something else.
+	note string
+	// slips is how often native quota let a request through beyond the limit.
 	slips int
 }
 
@@ -72,7 +74,7 @@ type sight struct {
 // members. What is deleted in east makes room in west.
 func takesAll(s *scene) {
 	s.budget(budgetName, s.scope, s.charge(2, 2))
-	s.sight.begin = s.limits()
+	s.sight.limits[0] = s.limits()
 	first := s.fits(east, s.object)
 	s.uses(east, 1)
 	if limit := s.limits()[0]; limit.Cmp(s.charge(2, 1)) >= 0 {
@@ -81,7 +83,7 @@ func takesAll(s *scene) {
 	s.fits(east, s.object)
 	s.uses(east, 2)
 	s.have(2, 0)
-	s.sight.full = s.limits()
+	s.sight.limits[1] = s.limits()
 	s.refusedInBoth()
 	if s.beside != "" {
 		s.fits(east, s.beside)
@@ -92,5 +94,5 @@ func takesAll(s *scene) {
 	s.fits(west, s.object)
 	s.uses(west, 1)
 	s.have(1, 1)
-	s.sight.after = s.limits()
+	s.sight.limits[2] = s.limits()
 }

@@ -101,6 +101,28 @@ metadata: {name: heavy}
 handler: heavy
 overhead: {podFixed: {cpu: 300m}}
 ---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: mapped}
+spec: {extendedResourceName: example.com/mapped}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: node}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: mutate}
+spec:
+  matchConstraints: {objectSelector: {matchLabels: {mutated: please}}, resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  reinvocationPolicy: Never
+  mutations: [{patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "700m"}]'}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: mutate}
+spec: {policyName: mutate}
+---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}

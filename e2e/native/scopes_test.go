@@ -1,0 +1,106 @@
+//go:build e2e
+
+package native_test
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// scoped are objects that a scope takes and leaves out, with the name that they are charged under.
+type scoped struct {
+	name, unit     string
+	inside, beside string
+}
+
+var (
+	short  = podOf("activeDeadlineSeconds: 3600, " + container("{requests: {cpu: 500m, memory: 64Mi}, limits: {cpu: 1}}"))
+	long   = pod("{requests: {cpu: 500m, memory: 64Mi}, limits: {cpu: 1}}")
+	bare   = pod("{}")
+	urgent = podOf("priorityClassName: urgent, " + container("{requests: {cpu: 500m}, limits: {cpu: 1}}"))
+	calm   = podOf("priorityClassName: calm, " + container("{requests: {cpu: 500m}, limits: {cpu: 1}}"))
+	far    = podOf("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}, namespaces: [other]}]}}, " + container("{}"))
+	near   = podOf("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}}]}}, " + container("{}"))
+	fast   = claim("1Gi", "storageClassName: gold, volumeAttributesClassName: fast")
+	slow   = claim("1Gi", "storageClassName: gold, volumeAttributesClassName: slow")
+	plain  = claim("1Gi", "storageClassName: gold")
+)
+
+// scopes are those of a ResourceQuota, in both ways to write them and with all operators.
+func scopes() []row {
+	var rows []row
+	add := func(scope string, of scoped) {
+		rows = append(rows, row{section: sectionScopes, what: scope, name: of.name, scope: scope, object: of.inside, unit: of.unit, beside: of.beside, play: takesAll})
+	}
+	for _, of := range []struct {
+		scope corev1.ResourceQuotaScope
+		scoped
+	}{
+		{corev1.ResourceQuotaScopeTerminating, scoped{"pods", "1", short, long}},
+		{corev1.ResourceQuotaScopeNotTerminating, scoped{"requests.cpu", "500m", long, short}},
+		{corev1.ResourceQuotaScopeBestEffort, scoped{"pods", "1", bare, long}},
+		{corev1.ResourceQuotaScopeNotBestEffort, scoped{"requests.memory", "64Mi", long, bare}},
+		{corev1.ResourceQuotaScopePriorityClass, scoped{"limits.cpu", "1", calm, long}},
+		{corev1.ResourceQuotaScopeCrossNamespacePodAffinity, scoped{"pods", "1", far, near}},
+		{corev1.ResourceQuotaScopeVolumeAttributesClass, scoped{"requests.storage", "1Gi", fast, plain}},
+	} {
+		add(fmt.Sprintf("{scopes: [%s]}", of.scope), of.scoped)
+		add(selector(of.scope, "Exists", ""), of.scoped)
+	}
+	add(selector(corev1.ResourceQuotaScopePriorityClass, "In", "urgent"), scoped{"count/pods", "1", urgent, calm})
+	add(selector(corev1.ResourceQuotaScopePriorityClass, "NotIn", "urgent"), scoped{"cpu", "500m", calm, urgent})
+	add(selector(corev1.ResourceQuotaScopePriorityClass, "DoesNotExist", ""), scoped{"requests.cpu", "500m", long, calm})
+	add(selector(corev1.ResourceQuotaScopeVolumeAttributesClass, "In", "fast"), scoped{"persistentvolumeclaims", "1", fast, slow})
+	add(selector(corev1.ResourceQuotaScopeVolumeAttributesClass, "NotIn", "fast"), scoped{"gold.storageclass.storage.k8s.io/requests.storage", "1Gi", slow, fast})
+	add(selector(corev1.ResourceQuotaScopeVolumeAttributesClass, "DoesNotExist", ""), scoped{"count/persistentvolumeclaims", "1", plain, slow})
+	add("{scopes: [NotTerminating], scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [urgent]}]}}", scoped{"pods", "1", urgent, calm})
+	return append(rows,
+		row{section: sectionScopes, what: "two budgets apart", name: "pods", unit: "1", play: apart},
+		row{section: sectionScopes, what: "two budgets over the same pods", name: "pods", unit: "1", play: both},
+	)
+}
+
+func selector(scope corev1.ResourceQuotaScope, operator, values string) string {
+	if values != "" {
+		values = ", values: [" + values + "]"
+	}
+	return fmt.Sprintf("{scopeSelector: {matchExpressions: [{scopeName: %s, operator: %s%s}]}}", scope, operator, values)
+}
+
+// apart has two budgets in a namespace, of pods that end and of pods that do not: each is used up by its own pods.
+func apart(s *scene) {
+	s.budget("short", "{scopes: [Terminating]}", s.charge(2, 2))
+	s.budget("long", "{scopes: [NotTerminating]}", s.charge(2, 2))
+	for _, member := range []string{east, west} {
+		content, full := short, "short"
+		if member == west {
+			content, full = long, "long"
+		}
+		for n := range int64(2) {
+			s.fits(member, content)
+			s.usesOf(member, full, s.charge(n+1, 1))
+		}
+		s.must(s.refusedBy(full, member, 2, s.creates(member, content)))
+	}
+	s.usesOf(east, "long", s.charge(0, 1))
+	s.usesOf(west, "short", s.charge(0, 1))
+	s.sight.note = "2 short pods in east and 2 long ones in west, the next one of each refused by its own budget"
+}
+
+// both has two budgets in a namespace that count the same pods: a pod needs room in each.
+func both(s *scene) {
+	s.budget("all", "{}", s.charge(3, 2))
+	s.budget("urgent", selector(corev1.ResourceQuotaScopePriorityClass, "In", "urgent"), s.charge(2, 2))
+	for n := range int64(2) {
+		s.fits(east, urgent)
+		s.usesOf(east, "urgent", s.charge(n+1, 1))
+		s.usesOf(east, "all", s.charge(n+1, 1))
+	}
+	s.must(s.refusedBy("urgent", east, 2, s.creates(east, urgent)))
+	s.fits(east, calm)
+	s.usesOf(east, "all", s.charge(3, 1))
+	s.usesOf(east, "urgent", s.charge(2, 1))
+	s.must(s.refusedBy("all", east, 3, s.creates(east, calm)))
+	s.sight.note = "2 urgent pods of 2 and 3 pods of 3, the next urgent one refused by the one budget, the next other one by the other"
+}
