@@ -81,6 +81,12 @@ e2e: controlplane build $(KWOK) ## Run the end-to-end scenarios on fleets of rea
 safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/safety.md.
 	cp $(BIN)/e2e/safety.md docs/safety.md
 
+.PHONY: native
+native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/native.md: about 4 minutes.
+	rm -f $(BIN)/e2e/native.md
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2e -timeout 30m ./e2e/native
+	cp $(BIN)/e2e/native.md docs/native.md
+
 # What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder. Each part writes what it prints
 # into bin/bench, and its numbers as JSON. Nothing else should run meanwhile.
 BENCHMARKS := micro replay latency donors live

@@ -60,10 +60,10 @@ func counts() []row {
 	made := map[string]string{"configmaps": "1", "resourcequotas": "1", "serviceaccounts": "1"} // by Kubernetes, and the ResourceQuota itself
 	var rows []row
 	for resource, object := range counted {
-		rows = append(rows, row{section: sectionCounts, name: "count/" + resource, object: object, unit: "1", had: made[resource], play: takesAll})
+		rows = append(rows, row{name: "count/" + resource, object: object, unit: "1", had: made[resource]})
 	}
 	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.name, b.name) })
-	return rows
+	return of(sectionCounts, rows)
 }
 
 // complete sees that there is a row for each kind of object that is created in namespaces of a member.

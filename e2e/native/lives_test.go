@@ -27,7 +27,7 @@ func lives() []row {
 		{what: "a pod terminates", name: "requests.cpu", unit: "500m", object: podOf("nodeName: node, terminationGracePeriodSeconds: 3600, " + container("{requests: {cpu: 500m}}")), play: terminates},
 		{what: "a pod is deleted and stays", name: "requests.cpu", unit: "500m", object: half, play: stays},
 		{what: "the pods of a workload", name: "requests.cpu", unit: "500m", object: half, play: workload},
-		{what: "a pod gets a deadline", name: "pods", unit: "1", scope: "{scopes: [Terminating]}", object: long, unseen: true, play: getsDeadline},
+		{what: "a pod gets a deadline", name: "pods", unit: "1", spec: "{scopes: [Terminating]}", object: long, unseen: true, play: getsDeadline},
 		{what: "a claim grows", name: "requests.storage", unit: "1Gi", object: claim("1Gi", "storageClassName: gold"), play: grows("", expandTo)},
 		{what: "a claim of devices that are an extended resource", name: "requests.example.com/mapped", unit: "1",
 			object: devices("{name: a, exactly: {deviceClassName: mapped}}"), unseen: true, play: mapped},
@@ -39,7 +39,7 @@ func lives() []row {
 // grows has an object in east ask for more, for all, for more than all, and for less.
 func grows(part string, to func(*scene, int64) string) func(*scene) {
 	return func(s *scene) {
-		s.budget(budgetName, s.scope, s.charge(2, 2))
+		s.budget(budgetName, s.spec, s.charge(2, 2))
 		s.sight.limits[0] = s.limits()
 		object := s.fits(east, s.object)
 		s.bind(object)
@@ -70,7 +70,7 @@ func (s *scene) leavesRoomForWest() {
 // fills has two objects in east.
 func (s *scene) fills() (first *unstructured.Unstructured) {
 	s.Helper()
-	s.budget(budgetName, s.scope, s.charge(2, 2))
+	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
 	first = s.fits(east, s.object)
 	s.fits(east, s.object)
@@ -148,7 +148,7 @@ func (s *scene) runsWith(pod client.Object, units int64) {
 
 // resizedDown sees what a running pod has charged until its node has taken it away.
 func resizedDown(s *scene) {
-	s.budget(budgetName, s.scope, s.charge(2, 2))
+	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
 	running := s.fits(east, s.object)
 	s.changes(east, "resize", running, resizeTo(s, 2))
@@ -211,29 +211,26 @@ func (s *scene) there(member string, object client.Object) {
 
 // workload has a ReplicaSet lack pods.
 func workload(s *scene) {
-	replicas := func(count int) string {
-		return fmt.Sprintf("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: %d, selector: {matchLabels: {app: a}}, "+
-			"template: {metadata: {labels: {app: a}}, spec: {%s}}}}", count, container("{requests: {cpu: 500m}}"))
-	}
-	s.budget(budgetName, s.scope, s.charge(2, 2))
+	const half = "{requests: {cpu: 500m}}"
+	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
-	set := s.fits(east, replicas(3))
+	set := s.fits(east, replicaSet(3, half))
 	s.uses(east, 2)
 	s.have(2, 0)
 	s.sight.limits[1] = s.limits()
 	s.changes(east, "", set, "spec: {replicas: 1}")
 	s.uses(east, 1)
-	s.fits(west, replicas(1))
+	s.fits(west, replicaSet(1, half))
 	s.uses(west, 1)
 	s.have(1, 1)
 	s.sight.limits[2] = s.limits()
-	s.sight.note = "a ReplicaSet of 3 has 2 pods in east; scaled to 1, it leaves room for one in west"
+	s.sight.note = "a `ReplicaSet` of 3 has 2 in `east`; scaled to 1, it leaves room for one in `west`"
 }
 
 // becomesBalancer has Services become load balancers, as far as there is room.
 func becomesBalancer(s *scene) {
 	const balanced, inside = "spec: {type: LoadBalancer}", "spec: {type: ClusterIP, allocateLoadBalancerNodePorts: null}"
-	s.budget(budgetName, s.scope, s.charge(2, 2))
+	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
 	first, second, third := s.fits(east, s.object), s.fits(east, s.object), s.fits(east, s.object)
 	s.changes(east, "", first, balanced)
@@ -256,7 +253,7 @@ func becomesBalancer(s *scene) {
 // getsDeadline has pods come into the scope by an update, which the agent is not asked about.
 func getsDeadline(s *scene) {
 	const deadline = "spec: {activeDeadlineSeconds: 3600}"
-	s.budget(budgetName, s.scope, s.charge(2, 2))
+	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
 	first, second := s.fits(east, s.object), s.fits(east, s.object)
 	s.changes(east, "", first, deadline)
@@ -273,7 +270,7 @@ func getsDeadline(s *scene) {
 
 // mapped has devices claimed that stand for an extended resource, which the agent cannot tell.
 func mapped(s *scene) {
-	s.budget(budgetName, s.scope, s.charge(2, 2))
+	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
 	s.fits(east, s.object)
 	s.uses(east, 1)
@@ -286,4 +283,10 @@ func mapped(s *scene) {
 	s.have(2, 0)
 	s.sight.limits[1] = s.limits()
 	s.sight.note = "charged and refused by native quota alone: no limit moves for it, but for a pod that asks for the resource"
+}
+
+// replicaSet has so many pods of these resources.
+func replicaSet(replicas int, resources string) string {
+	return fmt.Sprintf("{apiVersion: apps/v1, kind: ReplicaSet, spec: {replicas: %d, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {%s}}}}",
+		replicas, container(resources))
 }

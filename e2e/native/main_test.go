@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 func TestNative(t *testing.T) {
 	w := startWorld(t)
 	w.complete()
-	all := slices.Concat(names(), counts(), scopes(), features())
+	all := slices.Concat(names(), counts(), scopes(), features(), whole())
 	seen := play(w, all)
 	if !t.Failed() && len(seen) == len(all) { // a part of the rows may have been asked for
 		w.must(writePage(w.version(), all, seen))

@@ -39,10 +39,7 @@ func names() []row {
 			row{name: "requests.hugepages-" + page.size, unit: page.unit, object: object},
 		)
 	}
-	for i := range rows {
-		rows[i].section, rows[i].play = sectionNames, takesAll
-	}
-	return rows
+	return of(sectionNames, rows)
 }
 
 // pod has one container of these resources.

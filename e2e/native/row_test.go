@@ -2,11 +2,7 @@
 
 package native_test
 
-import (
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/api/resource"
-)
+import "k8s.io/apimachinery/pkg/api/resource"
 
 // section is where a row stands on the page.
 type section string
@@ -16,6 +12,7 @@ const (
 	sectionCounts   section = "count/"
 	sectionScopes   section = "Scopes"
 	sectionFeatures section = "What changes a charge"
+	sectionWhole    section = "Whole requests"
 )
 
 // row is one thing that native quota charges for. Its budget is that of two objects; each member begins with a part of it.
@@ -25,8 +22,8 @@ type row struct {
 	what string
 	// name is the resource name of the budget.
 	name string
-	// scope is that of the budget, as YAML of its spec.
-	scope string
+	// spec is what the budget has beyond that, as YAML: its scope for the most part.
+	spec string
 	// object is what is created, as YAML, and unit what one is charged.
 	object, unit string
 	// had is what each member is charged before: Kubernetes makes such objects in each namespace.
@@ -35,6 +32,8 @@ type row struct {
 	beside string
 	// unseen says that the agent does not see what the object is charged: native quota judges alone, and no limit moves for it.
 	unseen bool
+	// note says why the charge is what it is, where that is not plain.
+	note string
 	// setup is made in both members first, as YAML.
 	setup string
 	// play shows it.
@@ -45,7 +44,18 @@ func (r *row) title() string {
 	if r.what == "" {
 		return r.name
 	}
-	return fmt.Sprintf("%s, %s", r.name, r.what)
+	return r.name + ", " + r.what
+}
+
+// of puts rows into a section. Those that say nothing else take all.
+func of(s section, rows []row) []row {
+	for i := range rows {
+		rows[i].section = s
+		if rows[i].play == nil {
+			rows[i].play = takesAll
+		}
+	}
+	return rows
 }
 
 // charge is what so many objects are charged, in so many members.
@@ -73,7 +83,7 @@ type sight struct {
 // takesAll has an object more in east than it has room for, so that its limit takes what west has. What does not fit is refused in both
 // members. What is deleted in east makes room in west.
 func takesAll(s *scene) {
-	s.budget(budgetName, s.scope, s.charge(2, 2))
+	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
 	first := s.fits(east, s.object)
 	s.uses(east, 1)

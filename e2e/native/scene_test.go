@@ -74,7 +74,7 @@ func (s *scene) eventually(what string, condition func(context.Context) error) {
 
 // budget creates a FederatedQuota over both members, and waits until they enforce it. It gives nobody headroom: limits move by demand
 // alone.
-func (s *scene) budget(name, scope string, hard resource.Quantity) {
+func (s *scene) budget(name, spec string, hard resource.Quantity) {
 	s.Helper()
 	fq := &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
@@ -85,7 +85,7 @@ func (s *scene) budget(name, scope string, hard resource.Quantity) {
 			Admission: quotav1alpha1.Admission{WaitMilliseconds: new(int32(1000))},
 		},
 	}
-	s.must(yaml.UnmarshalStrict([]byte(scope), &fq.Spec))
+	s.must(yaml.UnmarshalStrict([]byte(spec), &fq.Spec))
 	s.must(s.clients[hub].Create(s.Context(), fq))
 	s.eventually("the budget to be enforced", func(ctx context.Context) error {
 		err := s.clients[hub].Get(ctx, client.ObjectKeyFromObject(fq), fq)
@@ -136,16 +136,21 @@ func (s *scene) uses(member string, objects int64) {
 func (s *scene) usesOf(member, budget string, want resource.Quantity) {
 	s.Helper()
 	s.eventually(fmt.Sprintf("%s to be charged %s", member, want.String()), func(ctx context.Context) error {
-		quota, err := s.quota(ctx, member, budget)
-		if used := quota.Status.Used[corev1.ResourceName(s.name)]; err == nil && used.Cmp(want) != 0 {
-			limit := quota.Status.Hard[corev1.ResourceName(s.name)]
-			err = fmt.Errorf("it is charged %s of %s", used.String(), limit.String())
+		used, err := s.used(ctx, member, budget)
+		if err == nil && used.Cmp(want) != 0 {
+			err = fmt.Errorf("it is charged %s", used.String())
 		}
 		return err
 	})
 }
 
-// object returns an object of the YAML, with a name unless it shall be given one.
+// used is what a member is charged of a budget.
+func (s *scene) used(ctx context.Context, member, budget string) (resource.Quantity, error) {
+	quota, err := s.quota(ctx, member, budget)
+	return quota.Status.Used[corev1.ResourceName(s.name)], err
+}
+
+// new returns an object of the YAML, with a name unless it shall be given one.
 func (s *scene) new(content string) *unstructured.Unstructured {
 	s.Helper()
 	object := decode(s.T, s.namespace, content)[0]
@@ -178,6 +183,12 @@ func (s *scene) fits(member, content string) *unstructured.Unstructured {
 func (s *scene) remove(member string, object client.Object) {
 	s.Helper()
 	s.must(s.clients[member].Delete(s.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+}
+
+// removeAll deletes the pods of a member.
+func (s *scene) removeAll(member string) {
+	s.Helper()
+	s.must(s.clients[member].DeleteAllOf(s.Context(), &corev1.Pod{}, client.InNamespace(s.namespace)))
 }
 
 // refusedInBoth sees that there is no room for an object, in east that has all nor in west that has nothing.

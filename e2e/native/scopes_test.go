@@ -12,6 +12,7 @@ import (
 type scoped struct {
 	name, unit     string
 	inside, beside string
+	note           string
 }
 
 var (
@@ -30,35 +31,40 @@ var (
 // scopes are those of a ResourceQuota, in both ways to write them and with all operators.
 func scopes() []row {
 	var rows []row
-	add := func(scope string, of scoped) {
-		rows = append(rows, row{section: sectionScopes, what: scope, name: of.name, scope: scope, object: of.inside, unit: of.unit, beside: of.beside, play: takesAll})
+	add := func(what, spec string, of scoped) {
+		rows = append(rows, row{what: what, name: of.name, spec: spec, object: of.inside, unit: of.unit, beside: of.beside, note: of.note, play: takesAll})
 	}
 	for _, of := range []struct {
 		scope corev1.ResourceQuotaScope
 		scoped
 	}{
-		{corev1.ResourceQuotaScopeTerminating, scoped{"pods", "1", short, long}},
-		{corev1.ResourceQuotaScopeNotTerminating, scoped{"requests.cpu", "500m", long, short}},
-		{corev1.ResourceQuotaScopeBestEffort, scoped{"pods", "1", bare, long}},
-		{corev1.ResourceQuotaScopeNotBestEffort, scoped{"requests.memory", "64Mi", long, bare}},
-		{corev1.ResourceQuotaScopePriorityClass, scoped{"limits.cpu", "1", calm, long}},
-		{corev1.ResourceQuotaScopeCrossNamespacePodAffinity, scoped{"pods", "1", far, near}},
-		{corev1.ResourceQuotaScopeVolumeAttributesClass, scoped{"requests.storage", "1Gi", fast, plain}},
+		{corev1.ResourceQuotaScopeTerminating, scoped{"pods", "1", short, long, "a pod with `activeDeadlineSeconds`, one without"}},
+		{corev1.ResourceQuotaScopeNotTerminating, scoped{"requests.cpu", "500m", long, short, "a pod without `activeDeadlineSeconds`, one with"}},
+		{corev1.ResourceQuotaScopeBestEffort, scoped{"pods", "1", bare, long, "a pod that requests nothing, one that does"}},
+		{corev1.ResourceQuotaScopeNotBestEffort, scoped{"requests.memory", "64Mi", long, bare, "a pod that requests something, one that does not"}},
+		{corev1.ResourceQuotaScopePriorityClass, scoped{"limits.cpu", "1", calm, long, "a pod with a priority class, one without"}},
+		{corev1.ResourceQuotaScopeCrossNamespacePodAffinity, scoped{"pods", "1", far, near, "a pod near those of another namespace, one near those of its own"}},
+		{corev1.ResourceQuotaScopeVolumeAttributesClass, scoped{"requests.storage", "1Gi", fast, plain, "a claim with an attributes class, one without"}},
 	} {
-		add(fmt.Sprintf("{scopes: [%s]}", of.scope), of.scoped)
-		add(selector(of.scope, "Exists", ""), of.scoped)
+		add(fmt.Sprintf("`scopes: [%s]`", of.scope), fmt.Sprintf("{scopes: [%s]}", of.scope), of.scoped)
+		add(fmt.Sprintf("`%s Exists`", of.scope), selector(of.scope, "Exists", ""), of.scoped)
 	}
-	add(selector(corev1.ResourceQuotaScopePriorityClass, "In", "urgent"), scoped{"count/pods", "1", urgent, calm})
-	add(selector(corev1.ResourceQuotaScopePriorityClass, "NotIn", "urgent"), scoped{"cpu", "500m", calm, urgent})
-	add(selector(corev1.ResourceQuotaScopePriorityClass, "DoesNotExist", ""), scoped{"requests.cpu", "500m", long, calm})
-	add(selector(corev1.ResourceQuotaScopeVolumeAttributesClass, "In", "fast"), scoped{"persistentvolumeclaims", "1", fast, slow})
-	add(selector(corev1.ResourceQuotaScopeVolumeAttributesClass, "NotIn", "fast"), scoped{"gold.storageclass.storage.k8s.io/requests.storage", "1Gi", slow, fast})
-	add(selector(corev1.ResourceQuotaScopeVolumeAttributesClass, "DoesNotExist", ""), scoped{"count/persistentvolumeclaims", "1", plain, slow})
-	add("{scopes: [NotTerminating], scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [urgent]}]}}", scoped{"pods", "1", urgent, calm})
-	return append(rows,
-		row{section: sectionScopes, what: "two budgets apart", name: "pods", unit: "1", play: apart},
-		row{section: sectionScopes, what: "two budgets over the same pods", name: "pods", unit: "1", play: both},
+	const priority, attributes = corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeVolumeAttributesClass
+	add("`PriorityClass In [urgent]`", selector(priority, "In", "urgent"), scoped{"count/pods", "1", urgent, calm, "class `urgent`, class `calm`"})
+	add("`PriorityClass NotIn [urgent]`", selector(priority, "NotIn", "urgent"), scoped{"cpu", "500m", calm, urgent, "class `calm`, class `urgent`"})
+	add("`PriorityClass DoesNotExist`", selector(priority, "DoesNotExist", ""), scoped{"requests.cpu", "500m", long, calm, "no class, class `calm`"})
+	add("`VolumeAttributesClass In [fast]`", selector(attributes, "In", "fast"), scoped{"persistentvolumeclaims", "1", fast, slow, "class `fast`, class `slow`"})
+	add("`VolumeAttributesClass NotIn [fast]`", selector(attributes, "NotIn", "fast"),
+		scoped{"gold.storageclass.storage.k8s.io/requests.storage", "1Gi", slow, fast, "class `slow`, class `fast`"})
+	add("`VolumeAttributesClass DoesNotExist`", selector(attributes, "DoesNotExist", ""), scoped{"count/persistentvolumeclaims", "1", plain, slow, "no class, class `slow`"})
+	add("`scopes: [NotTerminating]` with `PriorityClass In [urgent]`",
+		"{scopes: [NotTerminating], scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [urgent]}]}}",
+		scoped{"pods", "1", urgent, calm, "class `urgent`, class `calm`, both without `activeDeadlineSeconds`"})
+	rows = append(rows,
+		row{what: "two budgets apart", name: "pods", unit: "1", play: apart},
+		row{what: "two budgets over the same pods", name: "pods", unit: "1", play: both},
 	)
+	return of(sectionScopes, rows)
 }
 
 func selector(scope corev1.ResourceQuotaScope, operator, values string) string {
@@ -85,7 +91,7 @@ func apart(s *scene) {
 	}
 	s.usesOf(east, "long", s.charge(0, 1))
 	s.usesOf(west, "short", s.charge(0, 1))
-	s.sight.note = "2 short pods in east and 2 long ones in west, the next one of each refused by its own budget"
+	s.sight.note = "one of `Terminating` and one of `NotTerminating`: `east` takes all of the one, `west` all of the other"
 }
 
 // both has two budgets in a namespace that count the same pods: a pod needs room in each.
@@ -102,5 +108,5 @@ func both(s *scene) {
 	s.usesOf(east, "all", s.charge(3, 1))
 	s.usesOf(east, "urgent", s.charge(2, 1))
 	s.must(s.refusedBy("all", east, 3, s.creates(east, calm)))
-	s.sight.note = "2 urgent pods of 2 and 3 pods of 3, the next urgent one refused by the one budget, the next other one by the other"
+	s.sight.note = "one of 2 `urgent` pods and one of 3 pods: the third `urgent` pod is refused by the one, the fourth pod by the other"
 }

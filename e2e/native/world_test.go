@@ -24,7 +24,7 @@ const (
 	hub, east, west = "hub", "east", "west"
 	// patience is how long anything may take that is bound to come.
 	patience = 3 * time.Minute
-	poll     = 10 * time.Millisecond
+	poll     = 50 * time.Millisecond
 )
 
 // world is fedquota on a hub and two members.
@@ -79,6 +79,11 @@ func startWorld(t *testing.T) *world {
 
 // classes are what objects of the rows refer to, and a kind that Kubernetes does not know.
 const classes = `
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}
+provisioner: example.com/none
+---
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: gold}
