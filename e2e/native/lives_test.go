@@ -3,36 +3,43 @@
 package native_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 )
 
 // lives are objects whose charge changes while they are there.
 func lives() []row {
+	const cpu, unit = "requests.cpu", "500m"
 	half := pod("{requests: {cpu: 500m}}")
+	whole := podOf("resources: {requests: {cpu: 500m}}, " + container("{}"))
+	graceful := podOf("nodeName: node, terminationGracePeriodSeconds: 3600, " + container("{requests: {cpu: 500m}}"))
 	return []row{
-		{what: "a pod is resized", name: "requests.cpu", unit: "500m", object: half, play: grows("resize", resizeTo)},
-		{what: "a pod is resized as a whole", name: "requests.cpu", unit: "500m", object: podOf("resources: {requests: {cpu: 500m}}, " + container("{}")), play: grows("resize", resizeWholeTo)},
-		{what: "a running pod is resized down", name: "requests.cpu", unit: "500m", object: half, play: resizedDown},
+		{what: "a pod is resized", name: cpu, unit: unit, object: half, play: grows("resize", resizeTo)},
+		{what: "a pod is resized as a whole", name: cpu, unit: unit, object: whole, play: grows("resize", resizeWholeTo)},
+		{what: "a running pod is resized down", name: cpu, unit: unit, object: half, play: resizedDown},
 		{what: "a pod ends", name: "pods", unit: "1", object: pod("{}"), play: ends},
 		{what: "a pod ends", name: "count/pods", unit: "1", object: pod("{}"), play: endsAndCounts},
-		{what: "a pod terminates", name: "requests.cpu", unit: "500m", object: podOf("nodeName: node, terminationGracePeriodSeconds: 3600, " + container("{requests: {cpu: 500m}}")), play: terminates},
-		{what: "a pod is deleted and stays", name: "requests.cpu", unit: "500m", object: half, play: stays},
-		{what: "the pods of a workload", name: "requests.cpu", unit: "500m", object: half, play: workload},
+		{what: "a pod terminates", name: cpu, unit: unit, object: graceful, play: terminates},
+		{what: "a pod is deleted and stays", name: cpu, unit: unit, object: half, play: stays},
+		{what: "the pods of a workload", name: cpu, unit: unit, play: workload},
 		{what: "a pod gets a deadline", name: "pods", unit: "1", spec: "{scopes: [Terminating]}", object: long, unseen: true, play: getsDeadline},
 		{what: "a claim grows", name: "requests.storage", unit: "1Gi", object: claim("1Gi", "storageClassName: gold"), play: grows("", expandTo)},
-		{what: "a claim of devices that are an extended resource", name: "requests.example.com/mapped", unit: "1",
-			object: devices("{name: a, exactly: {deviceClassName: mapped}}"), unseen: true, play: mapped},
-		{what: "a service has more ports", name: "services.nodeports", unit: "1", object: service("type: NodePort, ports: [{name: p0, port: 80}]"), play: grows("", exposeTo)},
-		{what: "a service becomes a load balancer", name: "services.loadbalancers", unit: "1", object: service("ports: [{port: 80}]"), play: becomesBalancer},
+		{
+			what: "a claim of devices that are an extended resource", name: "requests.example.com/mapped", unit: "1",
+			object: devices(exactly("mapped", 1)), unseen: true, play: mapped,
+		},
+		{
+			what: "a service has more ports", name: "services.nodeports", unit: "1",
+			object: service("type: NodePort, ports: [{name: p0, port: 80}]"), play: grows("", exposeTo),
+		},
+		{
+			what: "a service becomes a load balancer", name: "services.loadbalancers", unit: "1",
+			object: service("ports: [{port: 80}]"), play: becomesBalancer,
+		},
 	}
 }
 
@@ -80,46 +87,22 @@ func (s *scene) fills() (first *unstructured.Unstructured) {
 	return first
 }
 
-// change changes an object by a patch in YAML.
-func (s *scene) change(ctx context.Context, member, part string, object client.Object, patch string) error {
-	content, err := yaml.YAMLToJSON([]byte(patch))
-	if err != nil {
-		return err
-	}
-	kind := types.MergePatchType
-	if object.GetObjectKind().GroupVersionKind().Kind == "Pod" {
-		kind = types.StrategicMergePatchType // containers are merged by name
-	}
-	changed := object.DeepCopyObject().(client.Object)
-	if part != "" {
-		return s.clients[member].SubResource(part).Patch(ctx, changed, client.RawPatch(kind, content))
-	}
-	return s.clients[member].Patch(ctx, changed, client.RawPatch(kind, content))
-}
-
-// changes changes an object, as clients do: what is refused is tried again.
-func (s *scene) changes(member, part string, object client.Object, patch string) {
-	s.Helper()
-	s.eventually("the change "+patch, func(ctx context.Context) error { return s.change(ctx, member, part, object, patch) })
-}
-
-// times is so many units.
-func (s *scene) times(units int64) string {
-	quantity := resource.MustParse(s.unit)
-	quantity.Mul(units)
-	return quantity.String()
+// units are so many, as text.
+func (s *scene) units(count int64) string {
+	units := times(count, s.unit)
+	return units.String()
 }
 
 func resizeTo(s *scene, units int64) string {
-	return fmt.Sprintf("spec: {containers: [{name: c, resources: {requests: {cpu: %s}}}]}", s.times(units))
+	return fmt.Sprintf("spec: {containers: [{name: c, resources: {requests: {cpu: %s}}}]}", s.units(units))
 }
 
 func resizeWholeTo(s *scene, units int64) string {
-	return fmt.Sprintf("spec: {resources: {requests: {cpu: %s}}}", s.times(units))
+	return fmt.Sprintf("spec: {resources: {requests: {cpu: %s}}}", s.units(units))
 }
 
 func expandTo(s *scene, units int64) string {
-	return fmt.Sprintf("spec: {resources: {requests: {storage: %s}}}", s.times(units))
+	return fmt.Sprintf("spec: {resources: {requests: {storage: %s}}}", s.units(units))
 }
 
 func exposeTo(_ *scene, ports int64) string {
@@ -141,7 +124,7 @@ func (s *scene) bind(object client.Object) {
 // runsWith has a pod run with so many units.
 func (s *scene) runsWith(pod client.Object, units int64) {
 	s.Helper()
-	has := s.times(units)
+	has := s.units(units)
 	s.changes(east, "status", pod, "status: {phase: Running, containerStatuses: [{name: c, image: none, imageID: none, ready: true, restartCount: 0, "+
 		"allocatedResources: {cpu: "+has+"}, resources: {requests: {cpu: "+has+"}}}]}")
 }
@@ -287,6 +270,6 @@ func mapped(s *scene) {
 
 // replicaSet has so many pods of these resources.
 func replicaSet(replicas int, resources string) string {
-	return fmt.Sprintf("{apiVersion: apps/v1, kind: ReplicaSet, spec: {replicas: %d, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {%s}}}}",
-		replicas, container(resources))
+	return object("apps/v1", "ReplicaSet", fmt.Sprintf("spec: {replicas: %d, selector: {matchLabels: {app: a}}, "+
+		"template: {metadata: {labels: {app: a}}, spec: {%s}}}", replicas, container(resources)))
 }

@@ -6,6 +6,8 @@ import "fmt"
 
 // names are those that Kubernetes gives a meaning of their own.
 func names() []row {
+	const gold = "storageClassName: gold"
+	const storage, claims = "gold.storageclass.storage.k8s.io/requests.storage", "gold.storageclass.storage.k8s.io/persistentvolumeclaims"
 	rows := []row{
 		{name: "pods", unit: "1", object: pod("{}")},
 		{name: "services", unit: "1", object: service("ports: [{port: 80}]")},
@@ -17,10 +19,9 @@ func names() []row {
 		{name: "resourcequotas", unit: "1", had: "1", object: resourceQuota},
 		{name: "persistentvolumeclaims", unit: "1", object: claim("1Gi", "")},
 		{name: "requests.storage", unit: "1Gi", object: claim("1Gi", "")},
-		{name: "gold.storageclass.storage.k8s.io/persistentvolumeclaims", unit: "1", object: claim("1Gi", "storageClassName: gold"), beside: claim("1Gi", "")},
-		{name: "gold.storageclass.storage.k8s.io/requests.storage", unit: "1Gi", object: claim("1Gi", "storageClassName: gold"), beside: claim("1Gi", "")},
-		{name: "gpu.deviceclass.resource.k8s.io/devices", unit: "2", object: devices("{name: a, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 2}}"),
-			beside: devices("{name: a, exactly: {deviceClassName: nic, allocationMode: ExactCount, count: 2}}")},
+		{name: claims, unit: "1", object: claim("1Gi", gold), beside: claim("1Gi", "")},
+		{name: storage, unit: "1Gi", object: claim("1Gi", gold), beside: claim("1Gi", "")},
+		{name: deviceName, unit: "2", object: devices(exactly("gpu", 2)), beside: devices(exactly("nic", 2))},
 		{name: "requests.nvidia.com/gpu", unit: "2", object: pod("{limits: {nvidia.com/gpu: 2}}")},
 		{name: "requests.deviceclass.resource.kubernetes.io/gpu", unit: "2", object: pod("{limits: {deviceclass.resource.kubernetes.io/gpu: 2}}")},
 	}
@@ -42,6 +43,11 @@ func names() []row {
 	return of(sectionNames, rows)
 }
 
+// object is one of an API version and a kind, and what else is said of it.
+func object(version, kind, rest string) string {
+	return fmt.Sprintf("{apiVersion: %s, kind: %s, %s}", version, kind, rest)
+}
+
 // pod has one container of these resources.
 func pod(resources string) string { return podOf(container(resources)) }
 
@@ -49,26 +55,30 @@ func container(resources string) string {
 	return "containers: [{name: c, image: none, resources: " + resources + "}]"
 }
 
-func podOf(spec string) string {
-	return "{apiVersion: v1, kind: Pod, metadata: {}, spec: {" + spec + "}}"
-}
+func podOf(spec string) string { return object("v1", "Pod", "spec: {"+spec+"}") }
 
-func service(spec string) string {
-	return "{apiVersion: v1, kind: Service, spec: {" + spec + "}}"
-}
+func service(spec string) string { return object("v1", "Service", "spec: {"+spec+"}") }
 
 func claim(storage, spec string) string {
-	return "{apiVersion: v1, kind: PersistentVolumeClaim, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: " + storage + "}}, " + spec + "}}"
+	return object("v1", "PersistentVolumeClaim", "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: "+storage+"}}, "+spec+"}")
+}
+
+const deviceName = "gpu.deviceclass.resource.k8s.io/devices"
+
+// exactly asks for so many devices of a class.
+func exactly(class string, count int) string {
+	return fmt.Sprintf("{name: a, exactly: {deviceClassName: %s, allocationMode: ExactCount, count: %d}}", class, count)
 }
 
 func devices(requests string) string {
-	return "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, spec: {devices: {requests: [" + requests + "]}}}"
+	return object("resource.k8s.io/v1", "ResourceClaim", "spec: {devices: {requests: ["+requests+"]}}")
 }
 
-const (
-	secret                = "{apiVersion: v1, kind: Secret}"
-	configMap             = "{apiVersion: v1, kind: ConfigMap}"
-	resourceQuota         = "{apiVersion: v1, kind: ResourceQuota, spec: {hard: {count/leases.coordination.k8s.io: 100}}}"
-	replicationController = "{apiVersion: v1, kind: ReplicationController, spec: {replicas: 0, selector: {app: a}, template: " + template + "}}"
-	template              = "{metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: none}]}}"
+const template = "{metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: none}]}}"
+
+var (
+	secret                = object("v1", "Secret", "")
+	configMap             = object("v1", "ConfigMap", "")
+	resourceQuota         = object("v1", "ResourceQuota", "spec: {hard: {count/leases.coordination.k8s.io: 100}}")
+	replicationController = object("v1", "ReplicationController", "spec: {replicas: 0, selector: {app: a}, template: "+template+"}")
 )

@@ -2,7 +2,12 @@
 
 package native_test
 
-import "k8s.io/apimachinery/pkg/api/resource"
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // section is where a row stands on the page.
 type section string
@@ -26,6 +31,8 @@ type row struct {
 	spec string
 	// object is what is created, as YAML, and unit what one is charged.
 	object, unit string
+	// also is what an object is charged under other names, of which the budget has as much.
+	also map[string]string
 	// had is what each member is charged before: Kubernetes makes such objects in each namespace.
 	had string
 	// beside is an object that the scope leaves out, as YAML.
@@ -60,14 +67,29 @@ func of(s section, rows []row) []row {
 
 // charge is what so many objects are charged, in so many members.
 func (r *row) charge(objects, members int64) resource.Quantity {
-	sum := resource.MustParse(r.unit)
-	sum.Mul(objects)
+	sum := times(objects, r.unit)
 	if r.had != "" {
-		had := resource.MustParse(r.had)
-		had.Mul(members)
-		sum.Add(had)
+		sum.Add(times(members, r.had))
 	}
 	return sum
+}
+
+// times is so many times a quantity.
+func times(count int64, quantity string) resource.Quantity {
+	product := resource.MustParse(quantity)
+	product.Mul(count)
+	return product
+}
+
+// words are amounts as native quota writes them: of the name, and of so many objects under the other names.
+func (r *row) words(amount resource.Quantity, objects int64) string {
+	words := []string{r.name + "=" + amount.String()}
+	for name, unit := range r.also {
+		other := times(objects, unit)
+		words = append(words, name+"="+other.String())
+	}
+	slices.Sort(words)
+	return strings.Join(words, ",")
 }
 
 // sight is what a row showed.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -84,6 +85,9 @@ func (s *scene) budget(name, spec string, hard resource.Quantity) {
 			Rebalance: quotav1alpha1.Rebalance{Mode: quotav1alpha1.RebalanceAuto, HeadroomPercent: new(int32(0))},
 			Admission: quotav1alpha1.Admission{WaitMilliseconds: new(int32(1000))},
 		},
+	}
+	for name, unit := range s.also {
+		fq.Spec.Hard[corev1.ResourceName(name)] = times(2, unit)
 	}
 	s.must(yaml.UnmarshalStrict([]byte(spec), &fq.Spec))
 	s.must(s.clients[hub].Create(s.Context(), fq))
@@ -171,12 +175,35 @@ func (s *scene) fits(member, content string) *unstructured.Unstructured {
 		err := s.clients[member].Create(ctx, created)
 		if err == nil {
 			object = created
-		} else if !apierrors.IsForbidden(err) && !apierrors.IsConflict(err) {
+		} else if ctx.Err() == nil && !apierrors.IsForbidden(err) && !apierrors.IsConflict(err) {
 			s.Fatal(err)
 		}
 		return err
 	})
 	return object
+}
+
+// change changes an object by a patch in YAML.
+func (s *scene) change(ctx context.Context, member, part string, object client.Object, patch string) error {
+	content, err := yaml.YAMLToJSON([]byte(patch))
+	if err != nil {
+		return err
+	}
+	kind := types.MergePatchType
+	if object.GetObjectKind().GroupVersionKind().Kind == "Pod" {
+		kind = types.StrategicMergePatchType // containers are merged by name
+	}
+	changed := object.DeepCopyObject().(client.Object)
+	if part != "" {
+		return s.clients[member].SubResource(part).Patch(ctx, changed, client.RawPatch(kind, content))
+	}
+	return s.clients[member].Patch(ctx, changed, client.RawPatch(kind, content))
+}
+
+// changes makes a change, as clients do: what is refused is tried again.
+func (s *scene) changes(member, part string, object client.Object, patch string) {
+	s.Helper()
+	s.eventually("the change "+patch, func(ctx context.Context) error { return s.change(ctx, member, part, object, patch) })
 }
 
 // remove deletes an object.
@@ -217,9 +244,9 @@ func (s *scene) creates(member, content string) attempt {
 // the words of native quota. An API server that does not call the agent yet, or had no answer from it in time, refuses it alone.
 func (s *scene) refusedBy(budget, member string, objects int64, request attempt) error {
 	s.Helper()
-	used, unit := s.charge(objects, 1), resource.MustParse(s.unit)
-	want := fmt.Sprintf("exceeded quota: %s, requested: %s=%s, used: %s=%s, limited: %s=%s",
-		budget, s.name, unit.String(), s.name, used.String(), s.name, used.String())
+	used := s.charge(objects, 1)
+	requested, all := s.words(times(1, s.unit), 1), s.words(used, objects)
+	want := fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s", budget, requested, all, all)
 	if !s.unseen {
 		want += "; fleet: used "
 	}

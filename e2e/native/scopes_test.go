@@ -21,18 +21,23 @@ var (
 	bare   = pod("{}")
 	urgent = podOf("priorityClassName: urgent, " + container("{requests: {cpu: 500m}, limits: {cpu: 1}}"))
 	calm   = podOf("priorityClassName: calm, " + container("{requests: {cpu: 500m}, limits: {cpu: 1}}"))
-	far    = podOf("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}, namespaces: [other]}]}}, " + container("{}"))
-	near   = podOf("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {}}]}}, " + container("{}"))
+	far    = beside("labelSelector: {}, namespaces: [other]")
+	near   = beside("labelSelector: {}")
 	fast   = claim("1Gi", "storageClassName: gold, volumeAttributesClassName: fast")
 	slow   = claim("1Gi", "storageClassName: gold, volumeAttributesClassName: slow")
 	plain  = claim("1Gi", "storageClassName: gold")
 )
 
+// beside is a pod that has to run beside others.
+func beside(others string) string {
+	return podOf("affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, " + others + "}]}}, " + container("{}"))
+}
+
 // scopes are those of a ResourceQuota, in both ways to write them and with all operators.
 func scopes() []row {
 	var rows []row
 	add := func(what, spec string, of scoped) {
-		rows = append(rows, row{what: what, name: of.name, spec: spec, object: of.inside, unit: of.unit, beside: of.beside, note: of.note, play: takesAll})
+		rows = append(rows, row{what: what, name: of.name, spec: spec, object: of.inside, unit: of.unit, beside: of.beside, note: of.note})
 	}
 	for _, of := range []struct {
 		scope corev1.ResourceQuotaScope
@@ -56,7 +61,8 @@ func scopes() []row {
 	add("`VolumeAttributesClass In [fast]`", selector(attributes, "In", "fast"), scoped{"persistentvolumeclaims", "1", fast, slow, "class `fast`, class `slow`"})
 	add("`VolumeAttributesClass NotIn [fast]`", selector(attributes, "NotIn", "fast"),
 		scoped{"gold.storageclass.storage.k8s.io/requests.storage", "1Gi", slow, fast, "class `slow`, class `fast`"})
-	add("`VolumeAttributesClass DoesNotExist`", selector(attributes, "DoesNotExist", ""), scoped{"count/persistentvolumeclaims", "1", plain, slow, "no class, class `slow`"})
+	add("`VolumeAttributesClass DoesNotExist`", selector(attributes, "DoesNotExist", ""),
+		scoped{"count/persistentvolumeclaims", "1", plain, slow, "no class, class `slow`"})
 	add("`scopes: [NotTerminating]` with `PriorityClass In [urgent]`",
 		"{scopes: [NotTerminating], scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In, values: [urgent]}]}}",
 		scoped{"pods", "1", urgent, calm, "class `urgent`, class `calm`, both without `activeDeadlineSeconds`"})

@@ -23,7 +23,7 @@ import (
 const (
 	hub, east, west = "hub", "east", "west"
 	// patience is how long anything may take that is bound to come.
-	patience = 3 * time.Minute
+	patience = 2 * time.Minute
 	poll     = 50 * time.Millisecond
 )
 
@@ -119,9 +119,13 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: mutate}
 spec:
-  matchConstraints: {objectSelector: {matchLabels: {mutated: please}}, resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
+  matchConstraints:
+    objectSelector: {matchLabels: {mutated: please}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
   reinvocationPolicy: Never
-  mutations: [{patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "700m"}]'}}]
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch: {expression: '[JSONPatch{op: "replace", path: "/spec/containers/0/resources/requests/cpu", value: "700m"}]'}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
@@ -169,8 +173,11 @@ func eventually(t *testing.T, what string, condition func(context.Context) error
 	t.Helper()
 	var last error
 	err := wait.PollUntilContextTimeout(t.Context(), poll, patience, true, func(ctx context.Context) (bool, error) {
-		last = condition(ctx)
-		return last == nil, nil
+		err := condition(ctx)
+		if err == nil || ctx.Err() == nil { // else it says no more than that time is up
+			last = err
+		}
+		return err == nil, nil
 	})
 	if err != nil {
 		t.Fatalf("waiting for %s: %v: %v", what, err, last)
