@@ -55,8 +55,8 @@ func grows(part string, to func(*scene, int64) string) func(*scene) {
 		s.uses(east, 2)
 		s.have(2, 0)
 		s.sight.limits[1] = s.limits()
-		s.must(s.refusedBy(budgetName, east, 2, func() (func(), error) {
-			undo := func() { s.changes(east, part, object, to(s, 2)) }
+		s.must(s.refusedBy(budgetName, east, 2, func() (func() error, error) {
+			undo := func() error { return s.change(s.Context(), east, part, object, to(s, 2)) }
 			return undo, s.change(s.Context(), east, part, object, to(s, 3))
 		}))
 		s.changes(east, part, object, to(s, 1))
@@ -222,8 +222,8 @@ func becomesBalancer(s *scene) {
 	s.uses(east, 2)
 	s.have(2, 0)
 	s.sight.limits[1] = s.limits()
-	s.must(s.refusedBy(budgetName, east, 2, func() (func(), error) {
-		return func() { s.changes(east, "", third, inside) }, s.change(s.Context(), east, "", third, balanced)
+	s.must(s.refusedBy(budgetName, east, 2, func() (func() error, error) {
+		return func() error { return s.change(s.Context(), east, "", third, inside) }, s.change(s.Context(), east, "", third, balanced)
 	}))
 	s.changes(east, "", first, inside)
 	s.uses(east, 1)
@@ -241,8 +241,8 @@ func getsDeadline(s *scene) {
 	first, second := s.fits(east, s.object), s.fits(east, s.object)
 	s.changes(east, "", first, deadline)
 	s.uses(east, 1)
-	s.must(s.refusedBy(budgetName, east, 1, func() (func(), error) {
-		return func() { s.Fatal("there is room for another one") }, s.change(s.Context(), east, "", second, deadline)
+	s.must(s.refusedBy(budgetName, east, 1, func() (func() error, error) {
+		return func() error { return errors.New("there is room for another one") }, s.change(s.Context(), east, "", second, deadline)
 	}))
 	s.fits(east, short)
 	s.uses(east, 2)

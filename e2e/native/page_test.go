@@ -117,7 +117,10 @@ const textScopes = "All scopes, written in `scopes` and in `scopeSelector`, with
 	"left out."
 
 const textFeatures = "What decides what an object is charged beyond its own text, and what changes its charge while it is there. An object\n" +
-	"that grows asks for all in `east`, is refused more, and makes room for one in `west` as it shrinks."
+	"that grows asks for all in `east`, is refused more, and makes room for one in `west` as it shrinks.\n\n" +
+	"Native quota counts down as soon as an object is deleted, a pod ends, the status of a container says less, or a\n" +
+	"Service changes its type. That a claim, the ports of a Service or a pod that does not run have become less, it finds as\n" +
+	"it counts everything again: every five minutes by default, and every ten seconds here. Limits follow what it counts."
 
 const textWhole = "Limits of counts, extended resources and bytes are whole numbers, in every mode; those of cpu are whole thousandths. In\n" +
 	"mode `Auto`, a raise for a request is for all of it: no cluster gets a part of a request that another cluster could use\n" +

@@ -70,7 +70,7 @@ func (s *scene) must(err error) {
 
 func (s *scene) eventually(what string, condition func(context.Context) error) {
 	s.Helper()
-	eventually(s.T, what, condition)
+	s.must(await(s.Context(), what, condition))
 }
 
 // budget creates a FederatedQuota over both members, and waits until they enforce it. It gives nobody headroom: limits move by demand
@@ -139,7 +139,11 @@ func (s *scene) uses(member string, objects int64) {
 // usesOf waits until a member is charged so much of a budget.
 func (s *scene) usesOf(member, budget string, want resource.Quantity) {
 	s.Helper()
-	s.eventually(fmt.Sprintf("%s to be charged %s", member, want.String()), func(ctx context.Context) error {
+	s.must(s.awaitUse(member, budget, want))
+}
+
+func (s *scene) awaitUse(member, budget string, want resource.Quantity) error {
+	return await(s.Context(), fmt.Sprintf("%s to be charged %s", member, want.String()), func(ctx context.Context) error {
 		used, err := s.used(ctx, member, budget)
 		if err == nil && used.Cmp(want) != 0 {
 			err = fmt.Errorf("it is charged %s", used.String())
@@ -209,7 +213,11 @@ func (s *scene) changes(member, part string, object client.Object, patch string)
 // remove deletes an object.
 func (s *scene) remove(member string, object client.Object) {
 	s.Helper()
-	s.must(s.clients[member].Delete(s.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	s.must(s.tryRemove(member, object))
+}
+
+func (s *scene) tryRemove(member string, object client.Object) error {
+	return s.clients[member].Delete(s.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
 // removeAll deletes the pods of a member.
@@ -230,13 +238,13 @@ func (s *scene) refusedInBoth() {
 }
 
 // attempt is a request that there is no room for. If it is let through all the same, undo makes up for it.
-type attempt func() (undo func(), err error)
+type attempt func() (undo func() error, err error)
 
 // creates is the attempt to create an object.
 func (s *scene) creates(member, content string) attempt {
-	return func() (func(), error) {
+	return func() (func() error, error) {
 		object := s.new(content)
-		return func() { s.remove(member, object) }, s.clients[member].Create(s.Context(), object)
+		return func() error { return s.tryRemove(member, object) }, s.clients[member].Create(s.Context(), object)
 	}
 }
 
@@ -252,11 +260,12 @@ func (s *scene) refusedBy(budget, member string, objects int64, request attempt)
 	}
 	var err error
 	for range 5 {
-		var undo func()
+		var undo func() error
 		if undo, err = request(); err == nil {
 			s.slipped()
-			undo()
-			s.usesOf(member, budget, used)
+			if err := errors.Join(undo(), s.awaitUse(member, budget, used)); err != nil {
+				return err
+			}
 			err = errors.New("native quota lets in what is above the limit")
 		} else if apierrors.IsForbidden(err) && strings.Contains(err.Error(), want) {
 			return nil

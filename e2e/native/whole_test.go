@@ -5,8 +5,8 @@ package native_test
 import (
 	"context"
 	"fmt"
-	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -25,11 +25,11 @@ func whole() []row {
 func oneOfTwo(s *scene) {
 	s.budget(budgetName, s.spec, s.charge(1, 2))
 	s.sight.limits[0] = s.limits()
-	var asking sync.WaitGroup
+	var asking errgroup.Group
 	for _, member := range []string{east, west} {
-		asking.Go(func() {
-			object := s.new(s.object)
-			s.eventually("one of the pods", func(ctx context.Context) error {
+		object := s.new(s.object)
+		asking.Go(func() error {
+			return await(s.Context(), "one of the pods", func(ctx context.Context) error {
 				if err := s.clients[member].Create(ctx, object.DeepCopy()); err == nil {
 					return nil
 				}
@@ -37,7 +37,7 @@ func oneOfTwo(s *scene) {
 			})
 		})
 	}
-	asking.Wait()
+	s.must(asking.Wait())
 	winner, loser := east, west
 	s.sight.limits[1] = s.limits()
 	if s.sight.limits[1][0].IsZero() {

@@ -4,6 +4,7 @@ package native_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,11 +169,10 @@ func decode(t *testing.T, namespace, content string) []*unstructured.Unstructure
 	return objects
 }
 
-// eventually waits until a condition has nothing to complain of.
-func eventually(t *testing.T, what string, condition func(context.Context) error) {
-	t.Helper()
+// await waits until a condition has nothing to complain of.
+func await(ctx context.Context, what string, condition func(context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(t.Context(), poll, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		err := condition(ctx)
 		if err == nil || ctx.Err() == nil { // else it says no more than that time is up
 			last = err
@@ -180,6 +180,7 @@ func eventually(t *testing.T, what string, condition func(context.Context) error
 		return err == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("waiting for %s: %v: %v", what, err, last)
+		return fmt.Errorf("waiting for %s: %w: %w", what, err, last)
 	}
+	return nil
 }
