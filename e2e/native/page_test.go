@@ -71,7 +71,7 @@ var sections = []table{
 	{sectionCounts, textCounts, "name | object", nameAndKind, usual},
 	{sectionScopes, textScopes, "scope | name", whatAndName, usual},
 	{sectionFeatures, textFeatures, "what | name", whatAndName, usual},
-	{sectionWhole, textWhole, "budget | name", whatAndName, "after both ask | at last"},
+	{sectionWhole, textWhole, "budget | name", whatAndName, "with 3 pods | at last"},
 }
 
 func whatAndName(r *row) string { return fmt.Sprintf("%s | `%s`", r.what, r.name) }
@@ -101,8 +101,8 @@ something else, these are its steps, and each of them must come true:
 
 The page is written if every row is as it shall be. Limits are those in force, of ` + "`east`" + ` and ` + "`west`" + `. Native quota let
 %[3]d requests through beyond a limit in this run, because it had not counted an object that was just made
-([limits](limits.md#native-quota-is-imprecise-under-a-storm)). Such a step was played again. Pods do not run, for there
-are no nodes: what is charged does not depend on that.
+([limits](limits.md#native-quota-is-imprecise-under-a-storm)). Such a step was played again. Pods do not run: there is
+no kubelet, and what is charged does not depend on one.
 `
 
 const textNames = "The names that Kubernetes gives a meaning. `gold` and `gpu` stand for classes, `nvidia.com/gpu` for any extended\n" +

@@ -220,12 +220,6 @@ func (s *scene) tryRemove(member string, object client.Object) error {
 	return s.clients[member].Delete(s.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground))
 }
 
-// removeAll deletes the pods of a member.
-func (s *scene) removeAll(member string) {
-	s.Helper()
-	s.must(s.clients[member].DeleteAllOf(s.Context(), &corev1.Pod{}, client.InNamespace(s.namespace)))
-}
-
 // refusedInBoth sees that there is no room for an object, in east that has all nor in west that has nothing.
 func (s *scene) refusedInBoth() {
 	s.Helper()
