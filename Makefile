@@ -85,6 +85,12 @@ safety: e2e ## Run the end-to-end scenarios and write what they showed into docs
 see-docs: ## Write what the plugin has printed in the end-to-end tests into docs/tasks/see-a-budget.md.
 	$(GO) run ./hack/bench/paste docs/tasks/see-a-budget.md $(BIN)/e2e/plugin
 
+.PHONY: native
+native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/native.md: about 4 minutes.
+	rm -f $(BIN)/e2e/native.md
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2e -timeout 30m ./e2e/native
+	cp $(BIN)/e2e/native.md docs/native.md
+
 # What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder. Each part writes what it prints
 # into bin/bench, and its numbers as JSON. Nothing else should run meanwhile.
 BENCHMARKS := micro replay latency donors live
