@@ -38,10 +38,17 @@ import (
 	"github.com/fedquota/fedquota/webhooks/hub"
 )
 
+// As whom the hub manager acts in members.
+const (
+	identityServiceAccount = "serviceaccount"
+	identityKubeconfig     = "kubeconfig"
+)
+
 // hubOptions are the flags of the hub manager.
 type hubOptions struct {
 	clusterNamespace, agentNamespace string
 	installAgents                    bool
+	memberIdentity                   string
 	agentImage                       string
 	concurrency, connections         int
 }
@@ -52,6 +59,9 @@ func (o *hubOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
 	flags.BoolVar(&o.installAgents, "install-agents", true, "Install the agent in each Cluster that a FederatedQuota selects, and heal it there.")
 	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
+	flags.StringVar(&o.memberIdentity, "member-identity", identityServiceAccount,
+		"As whom the hub manager acts in members: as the ServiceAccount "+members.AccountName+" in the namespace of the agents ("+identityServiceAccount+
+			"), for which kubeconfig Secrets get it tokens, or as the user of the kubeconfig Secret ("+identityKubeconfig+").")
 	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
 	flags.IntVar(&o.connections, "clustercache-concurrency", 100,
 		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
@@ -67,6 +77,9 @@ func newHubCommand() *cobra.Command {
 		Short: "Run the hub manager in a Cluster API management cluster",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
+			if err := settings.validate(); err != nil {
+				return err
+			}
 			manifests, err := settings.agent()
 			if err != nil {
 				return err
@@ -79,11 +92,12 @@ func newHubCommand() *cobra.Command {
 				return fmt.Errorf("setting up the watch over the store: %w", err)
 			}
 			ctx := command.Context()
-			connections, err := settings.connect(ctx, mgr)
+			accounts := settings.accounts(mgr)
+			connections, err := settings.connect(ctx, mgr, accounts)
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			if err := settings.setUp(mgr, connections, manifests); err != nil {
+			if err := settings.setUp(mgr, connections, accounts, manifests); err != nil {
 				return err
 			}
 			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr, connections)); err != nil {
@@ -98,13 +112,34 @@ func newHubCommand() *cobra.Command {
 	return command
 }
 
+// validate says which flag cannot be acted on.
+func (o *hubOptions) validate() error {
+	switch o.memberIdentity {
+	case identityServiceAccount, identityKubeconfig:
+		return nil
+	default:
+		return fmt.Errorf("--member-identity=%s: must be %s or %s", o.memberIdentity, identityServiceAccount, identityKubeconfig)
+	}
+}
+
+// accounts returns the hub's accounts in members, nil if it acts as the users of the kubeconfig Secrets.
+func (o *hubOptions) accounts(mgr ctrl.Manager) *members.Accounts {
+	if o.memberIdentity == identityKubeconfig {
+		return nil
+	}
+	return &members.Accounts{
+		Secrets: mgr.GetClient(), Namespace: o.agentNamespace, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Scheme: mgr.GetScheme(),
+	}
+}
+
 // connect sets up the connections to members.
-func (o *hubOptions) connect(ctx context.Context, mgr ctrl.Manager) (clustercache.ClusterCache, error) {
-	if err := members.RegisterKinds(); err != nil {
+func (o *hubOptions) connect(ctx context.Context, mgr ctrl.Manager, accounts *members.Accounts) (clustercache.ClusterCache, error) {
+	kubeconfigs := members.Kubeconfigs{Reader: mgr.GetClient(), Accounts: accounts}
+	if err := kubeconfigs.Register(); err != nil {
 		return nil, err
 	}
 	return clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
-		SecretClient: members.Kubeconfigs{Reader: mgr.GetClient()},
+		SecretClient: kubeconfigs,
 		Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
 		Cache:        clustercache.CacheOptions{DefaultTransform: slim},
 	}, controller.Options{MaxConcurrentReconciles: o.connections})
@@ -141,7 +176,9 @@ func (o *hubOptions) agent() ([]*unstructured.Unstructured, error) {
 }
 
 // setUp adds the controllers of the hub manager.
-func (o *hubOptions) setUp(mgr ctrl.Manager, connections clustercache.ClusterCache, manifests []*unstructured.Unstructured) error {
+func (o *hubOptions) setUp(
+	mgr ctrl.Manager, connections clustercache.ClusterCache, accounts *members.Accounts, manifests []*unstructured.Unstructured,
+) error {
 	identity, err := os.Hostname()
 	if err != nil {
 		return err
@@ -160,6 +197,9 @@ func (o *hubOptions) setUp(mgr ctrl.Manager, connections clustercache.ClusterCac
 		installer := &agents.Installer{
 			Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace, Objects: manifests,
 			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake,
+		}
+		if accounts != nil {
+			installer.Bootstrap = accounts.Bootstrap
 		}
 		if err := installer.SetupWithManager(mgr, options); err != nil {
 			return fmt.Errorf("setting up the installation of agents: %w", err)
