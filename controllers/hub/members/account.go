@@ -139,4 +139,3 @@ func (a *account) absent() bool {
 	defer a.mutex.Unlock()
 	return !a.absentAt.IsZero() && a.Clock.Since(a.absentAt) < pace.TokenRetry
 }
-

@@ -305,3 +305,36 @@ func TestTokenIsDenied(t *testing.T) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }
+
+// TestKubeconfigForTokens has a kubeconfig do that may create tokens of the account and nothing else.
+func TestKubeconfigForTokens(t *testing.T) {
+	m := link(t)
+	m.installs(kinds...)
+	config, err := clientcmd.Load(admin)
+	m.must(err)
+	for _, user := range config.AuthInfos {
+		user.Impersonate, user.ImpersonateGroups = "tokens", []string{"system:authenticated"}
+	}
+	m.secret.Data["value"], err = clientcmd.Write(*config)
+	m.must(err)
+	m.must(server.Update(t.Context(), m.secret))
+	about := metav1.ObjectMeta{Namespace: bundle.Namespace, Name: "tokens"}
+	for _, object := range []client.Object{
+		&rbacv1.Role{ObjectMeta: about, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{AccountName}, Verbs: []string{"create"}},
+		}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: about, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tokens"},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "tokens"}},
+		},
+	} {
+		m.must(server.Create(t.Context(), object))
+	}
+	m.eventually("a token", func() error {
+		who, err := m.am()
+		if err == nil && who != own {
+			m.Fatalf("the connection is %s, want %s", who, own)
+		}
+		return err
+	})
+}
