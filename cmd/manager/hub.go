@@ -28,6 +28,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
+	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
@@ -208,6 +209,10 @@ func (o *hubOptions) setUp(
 	}
 	if err := reconciler.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the quota controller: %w", err)
+	}
+	joiner := &join.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("fedquota-hub")}
+	if err := joiner.SetupWithManager(mgr, options); err != nil {
+		return fmt.Errorf("setting up the joining by Secrets: %w", err)
 	}
 	if err := mgr.Add(watcher); err != nil {
 		return fmt.Errorf("setting up the looks at stores: %w", err)
