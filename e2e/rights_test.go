@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -143,6 +144,7 @@ func (s *scenario) exercise() {
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Removal.Policy = quotav1alpha1.RemovalDelete })
 	s.rest("no demand yet")
 	s.scraped()
+	s.joins()
 	s.electedHub(1)
 	s.pairIn(north)
 	s.pokes(east)
@@ -156,6 +158,28 @@ func (s *scenario) exercise() {
 		}
 		return nil
 	})
+}
+
+// joins has the hub manager make a Cluster of a Secret, and takes both away again.
+func (s *scenario) joins() {
+	s.Helper()
+	way, about := &corev1.Secret{}, metav1.ObjectMeta{Namespace: "default", Name: "joined-kubeconfig"}
+	s.must(s.hub.Get(s.Context(), client.ObjectKey{Namespace: about.Namespace, Name: east + "-kubeconfig"}, way))
+	about.Labels = map[string]string{clusterv1.ClusterNameLabel: "joined", quotav1alpha1.JoinLabel: "true"}
+	secret := &corev1.Secret{ObjectMeta: about, Type: way.Type, Data: map[string][]byte{
+		"value": []byte(strings.ReplaceAll(string(way.Data["value"]), "server: https://", "server: https://127.0.0.1:1/")), // or east would be there twice
+	}}
+	s.must(s.hub.Create(s.Context(), secret))
+	cluster := &clusterv1.Cluster{}
+	s.eventually("the Cluster of a Secret", func(ctx context.Context) error {
+		err := s.hub.Get(ctx, client.ObjectKey{Namespace: about.Namespace, Name: "joined"}, cluster)
+		if err == nil && !ptr.Deref(cluster.Status.Initialization.InfrastructureProvisioned, false) {
+			err = errors.New("the hub does not connect to it")
+		}
+		return err
+	})
+	s.must(s.hub.Delete(s.Context(), secret))
+	s.must(s.hub.Delete(s.Context(), cluster))
 }
 
 // pokes has workloads of all kinds refused while west holds the whole budget, and then lets them have it.

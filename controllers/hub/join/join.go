@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if !joined(cluster) {
-		r.tell(s, fmt.Sprintf("Cluster %s was made by somebody else, and leads here already", cluster.Name))
+		r.tell(s, fmt.Sprintf("Cluster %s was made by somebody else: it goes by this Secret without the label", cluster.Name))
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, r.provision(ctx, cluster)
