@@ -63,7 +63,7 @@ func openPage(t *testing.T, name string, s *system.System) *page {
 	return p
 }
 
-// runs runs all commands of a section, and returns what they print.
+// runs executes all commands of a section, and returns what they print.
 func (p *page) runs(section string) string {
 	p.Helper()
 	if len(p.blocks[section]) == 0 {

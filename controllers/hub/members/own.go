@@ -38,20 +38,21 @@ func (t asOwn) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.bootstrapped(r)
 	}
 	token, err := t.account.current(r.Context())
-	switch {
-	case err != nil && reads && t.account.absent():
-		return t.bootstrapped(r)
-	case err != nil:
+	if err != nil {
+		if reads && t.account.absent() { // as was found just now
+			return t.bootstrapped(r)
+		}
 		discard(r.Body)
 		return nil, err
 	}
 	response, err := t.RoundTripper.RoundTrip(bearing(r, token))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	switch probes := reads && r.URL.Path == "/"; {
 	case response.StatusCode == http.StatusUnauthorized:
 		return t.renewed(r, token, response)
-	case response.StatusCode == http.StatusForbidden && reads && r.URL.Path == "/":
+	case response.StatusCode == http.StatusForbidden && probes:
 		discard(response.Body)
 		return t.bootstrapped(r)
 	}
