@@ -20,8 +20,8 @@ func (a *account) WrapTransport(next http.RoundTripper) http.RoundTripper {
 // Login implements rest.AuthProvider.
 func (a *account) Login() error { return nil }
 
-// asOwn sends requests as the hub's ServiceAccount. Until that is there, it reads with the credentials of the kubeconfig: the agent that
-// brings the account is installed over this connection. So does the probe where the account has lost its role, which is healed the same way.
+// asOwn sends requests as the hub's ServiceAccount. Until that is there, it reads with the credentials of the kubeconfig, since by this
+// connection the hub sees what it has to install. So does the probe where the account has lost its role, which is healed the same way.
 type asOwn struct {
 	http.RoundTripper
 
