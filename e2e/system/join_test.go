@@ -5,20 +5,24 @@ package system_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
@@ -103,7 +107,8 @@ func TestJoinBySecret(t *testing.T) {
 	}
 	cluster := i.cluster()
 	i.replacesTheSecret(p, cluster)
-	i.makesTheClusterAgain(cluster)
+	i.makesTheClusterAgain()
+	i.getsClusterAPI(cluster)
 	i.leaves(p)
 }
 
@@ -156,8 +161,9 @@ func (i *installed) replacesTheSecret(p *page, before *clusterv1.Cluster) {
 }
 
 // makesTheClusterAgain deletes the Cluster of a Secret that asks for it.
-func (i *installed) makesTheClusterAgain(before *clusterv1.Cluster) {
+func (i *installed) makesTheClusterAgain() {
 	i.Helper()
+	var before types.UID
 	// It leads nowhere: that the hub is to make its Cluster does not hang on that.
 	unused := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "west-kubeconfig", Labels: map[string]string{
 		clusterv1.ClusterNameLabel: "west", quotav1alpha1.JoinLabel: "true",
@@ -178,19 +184,49 @@ func (i *installed) makesTheClusterAgain(before *clusterv1.Cluster) {
 	west := &clusterv1.Cluster{}
 	made := func(ctx context.Context) error {
 		err := i.hub.Get(ctx, client.ObjectKey{Namespace: "default", Name: "west"}, west)
-		if err == nil && west.UID == before.UID {
+		if err == nil && west.UID == before {
 			err = errors.New("it is the deleted one")
 		}
 		return err
 	}
 	i.eventually("the Cluster of another Secret", made)
-	*before = *west
+	before = west.UID
 	if err := i.hub.Delete(i.Context(), west); err != nil {
 		i.Fatal(err)
 	}
 	i.eventually("the Cluster again", made)
 	if err := errors.Join(i.hub.Delete(i.Context(), unused), i.hub.Delete(i.Context(), west)); err != nil {
 		i.Fatal(err)
+	}
+}
+
+// getsClusterAPI has Cluster API's kind take the place of the one that the page brings.
+func (i *installed) getsClusterAPI(before *clusterv1.Cluster) {
+	i.Helper()
+	paths, err := fleet.ClusterAPICRDs(i.Context(), "clusters")
+	if err != nil {
+		i.Fatal(err)
+	}
+	options := envtest.CRDInstallOptions{Paths: paths, ErrorIfPathMissing: true}
+	if err := envtest.ReadCRDFiles(&options); err != nil {
+		i.Fatal(err)
+	}
+	for _, crd := range options.CRDs {
+		crd.Spec.Conversion = nil // its webhook does not run here
+	}
+	options.Paths = nil
+	if _, err := envtest.InstallCRDs(i.system.Hub.Config, options); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the schema of Cluster API", func(ctx context.Context) error {
+		unknown := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"paused":"maybe"}}`))
+		if err := i.hub.Patch(ctx, before.DeepCopy(), unknown, client.DryRunAll); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("it takes anything: %w", err)
+		}
+		return nil
+	})
+	if diff := cmp.Diff(before.Spec, i.cluster().Spec); diff != "" {
+		i.Errorf("the Cluster is another one:\n%s", diff)
 	}
 }
 
