@@ -23,6 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -37,13 +39,19 @@ const accountPrefix = "system:serviceaccount:fedquota-system:"
 // right that event would be lost.
 const seldom = "patch events.events.k8s.io"
 
-// auditPolicy writes down the requests of the managers' accounts.
+// keyUser is the user of the members' kubeconfig Secrets, and hubAgent what the hub manager calls itself.
+const (
+	keyUser  = "kubernetes-admin"
+	hubAgent = "fedquota-hub"
+)
+
+// auditPolicy writes down the requests of the managers' accounts, and of the user that members' kubeconfig Secrets are for.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
-- {level: Metadata, users: ["` + accountPrefix + `fedquota-hub", "` + accountPrefix + `fedquota-agent"]}
+- {level: Metadata, users: ["` + accountPrefix + `fedquota-hub", "` + accountPrefix + `fedquota-agent", ` + keyUser + `]}
 - {level: None}
 `
 
@@ -66,14 +74,18 @@ func TestLeastPrivilege(t *testing.T) {
 	for _, c := range []*fleet.ControlPlaneOptions{&options.Hub, &options.Members[0]} {
 		c.APIServerArgs = append(c.APIServerArgs, "--feature-gates=WatchList=false")
 	}
-	w := startWorld(t, "rights", system.Options{Fleet: options})
+	w := startWorld(t, "rights", system.Options{Fleet: options, HubArgs: []string{"--install-agents=true", "--agent-image=fedquota/manager:e2e"}})
 	s := newScenario(t, w, "team-a", budget("30", "60"))
 	s.exercise()
 
-	requests := map[string][]auditv1.Event{}
+	atHub, atMembers := map[string][]auditv1.Event{}, map[string][]auditv1.Event{}
 	for _, name := range append([]string{fleet.HubName}, s.names()...) {
 		events, err := readAudit(filepath.Join(logs, name+".log"))
 		s.must(err)
+		requests := atMembers
+		if name == fleet.HubName {
+			requests = atHub
+		}
 		for _, e := range events {
 			if e.Annotations["authorization.k8s.io/decision"] == "forbid" {
 				s.Errorf("%s: %s was refused: %s %s", name, e.User.Username, e.Verb, e.RequestURI)
@@ -81,17 +93,48 @@ func TestLeastPrivilege(t *testing.T) {
 			requests[e.User.Username] = append(requests[e.User.Username], e)
 		}
 	}
-	for _, part := range []string{"hub", "agent"} {
-		rules, err := readRules(filepath.Join("..", "config", "rbac", part))
-		s.must(err)
-		events := requests[accountPrefix+"fedquota-"+part]
-		s.Logf("%s: %d requests, %d rules", part, len(events), len(rules))
-		for _, unused := range unusedRights(rules, events) {
-			if unused == seldom {
-				continue
-			}
+	s.uses("hub", atHub[accountPrefix+"fedquota-hub"])
+	s.uses("agent", atMembers[accountPrefix+"fedquota-agent"])
+	s.uses("hub-in-member", atMembers[accountPrefix+"fedquota-hub"])
+	s.bootstraps(atMembers[keyUser])
+}
+
+// uses demands that each right of a manager's roles was used.
+func (s *scenario) uses(part string, events []auditv1.Event) {
+	s.Helper()
+	rules, err := readRules(filepath.Join("..", "config", "rbac", part))
+	s.must(err)
+	s.Logf("%s: %d requests, %d rules", part, len(events), len(rules))
+	for _, unused := range unusedRights(rules, events) {
+		if unused != seldom {
 			s.Errorf("the %s never used the right to %s", part, unused)
 		}
+	}
+}
+
+// bootstraps demands that the hub manager does with members' kubeconfig Secrets nothing but to get tokens, and to install.
+func (s *scenario) bootstraps(events []auditv1.Event) {
+	s.Helper()
+	done := map[string]int{}
+	for _, e := range events {
+		if e.UserAgent != hubAgent {
+			continue // the test itself
+		}
+		ref := ptr.Deref(e.ObjectRef, auditv1.ObjectReference{})
+		switch {
+		case ref.Subresource == "token" && ref.Name == "fedquota-hub":
+			done["token"]++
+		case e.Verb == "patch" && strings.Contains(e.RequestURI, "fieldManager=fedquota-install"):
+			done["install"]++
+		case ref.Resource == "" && e.Verb == "get": // which kinds there are, to install
+			done["discovery"]++
+		default:
+			s.Errorf("the hub used a kubeconfig Secret to %s %s", e.Verb, e.RequestURI)
+		}
+	}
+	s.Logf("with kubeconfig Secrets: %v", done)
+	if done["token"] == 0 || done["install"] == 0 {
+		s.Error("the hub never used a kubeconfig Secret for a token, or to install")
 	}
 }
 
@@ -101,6 +144,7 @@ func (s *scenario) exercise() {
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Removal.Policy = quotav1alpha1.RemovalDelete })
 	s.rest("no demand yet")
 	s.scraped()
+	s.joins()
 	s.electedHub(1)
 	s.pairIn(north)
 	s.pokes(east)
@@ -114,6 +158,28 @@ func (s *scenario) exercise() {
 		}
 		return nil
 	})
+}
+
+// joins has the hub manager make a Cluster of a Secret, and takes both away again.
+func (s *scenario) joins() {
+	s.Helper()
+	way, about := &corev1.Secret{}, metav1.ObjectMeta{Namespace: "default", Name: "joined-kubeconfig"}
+	s.must(s.hub.Get(s.Context(), client.ObjectKey{Namespace: about.Namespace, Name: east + "-kubeconfig"}, way))
+	about.Labels = map[string]string{clusterv1.ClusterNameLabel: "joined", quotav1alpha1.JoinLabel: "true"}
+	secret := &corev1.Secret{ObjectMeta: about, Type: way.Type, Data: map[string][]byte{
+		"value": []byte(strings.ReplaceAll(string(way.Data["value"]), "server: https://", "server: https://127.0.0.1:1/")), // or east would be there twice
+	}}
+	s.must(s.hub.Create(s.Context(), secret))
+	cluster := &clusterv1.Cluster{}
+	s.eventually("the Cluster of a Secret", func(ctx context.Context) error {
+		err := s.hub.Get(ctx, client.ObjectKey{Namespace: about.Namespace, Name: "joined"}, cluster)
+		if err == nil && !ptr.Deref(cluster.Status.Initialization.InfrastructureProvisioned, false) {
+			err = errors.New("the hub does not connect to it")
+		}
+		return err
+	})
+	s.must(s.hub.Delete(s.Context(), secret))
+	s.must(s.hub.Delete(s.Context(), cluster))
 }
 
 // pokes has workloads of all kinds refused while west holds the whole budget, and then lets them have it.
@@ -204,6 +270,9 @@ func readRules(folder string) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for _, name := range []string{"role.yaml", "leader_election_role.yaml"} {
 		file, err := os.Open(filepath.Join(folder, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -227,6 +296,8 @@ func readRules(folder string) ([]rbacv1.PolicyRule, error) {
 func unusedRights(rules []rbacv1.PolicyRule, requests []auditv1.Event) []string {
 	used := sets.New[string]()
 	for _, r := range requests {
+		path, _, _ := strings.Cut(r.RequestURI, "?")
+		used.Insert(r.Verb + " " + path)
 		if ref := r.ObjectRef; ref != nil {
 			resource := ref.Resource
 			if ref.Subresource != "" {
@@ -240,6 +311,11 @@ func unusedRights(rules []rbacv1.PolicyRule, requests []auditv1.Event) []string 
 	var unused []string
 	for _, rule := range rules {
 		for _, verb := range rule.Verbs {
+			for _, path := range rule.NonResourceURLs {
+				if want := verb + " " + path; !used.Has(want) {
+					unused = append(unused, want)
+				}
+			}
 			for _, resource := range rule.Resources {
 				// A list or a watch of one object names it in a field selector, and not in the request's path.
 				names := rule.ResourceNames

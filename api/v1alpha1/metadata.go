@@ -36,6 +36,9 @@ const (
 	// it is free. Its value is the reason, which must not be empty. It does not count while the hub is connected to the cluster.
 	DestroyedAnnotation = "quota.fedquota.io/destroyed"
 
+	// JoinLabel on a kubeconfig Secret has the hub make a Cluster of it, for a cluster that Cluster API did not make. Its value is "true".
+	JoinLabel = "quota.fedquota.io/join"
+
 	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
 	// now: its controller then tries again at once. Its value is when that was.
 	PokedAnnotation = "quota.fedquota.io/poked"

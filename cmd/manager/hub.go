@@ -28,6 +28,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
+	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
@@ -41,13 +42,21 @@ import (
 // hubName is the user agent of the hub manager, and the default name of its lease.
 const hubName = "fedquota-hub"
 
+// As whom the hub manager acts in members.
+const (
+	identityServiceAccount = "serviceaccount"
+	identityKubeconfig     = "kubeconfig"
+)
+
 // hubOptions are the flags of the hub manager.
 type hubOptions struct {
 	clusterNamespace, agentNamespace string
 	installAgents                    bool
+	memberIdentity                   string
 	agentImage                       string
 	concurrency, connections         int
 	shard                            string
+	selector                         labels.Selector // that shard says
 }
 
 // bind registers the flags.
@@ -56,6 +65,9 @@ func (o *hubOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
 	flags.BoolVar(&o.installAgents, "install-agents", true, "Install the agent in each Cluster that a FederatedQuota selects, and heal it there.")
 	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
+	flags.StringVar(&o.memberIdentity, "member-identity", identityServiceAccount,
+		"As whom the hub manager acts in members: as the ServiceAccount "+members.AccountName+" in the namespace of the agents ("+identityServiceAccount+
+			"), for which kubeconfig Secrets get it tokens, or as the user of the kubeconfig Secret ("+identityKubeconfig+").")
 	flags.StringVar(&o.shard, "watch-label-selector", "",
 		"Act on the FederatedQuotas alone whose labels this selects, such as shard=a; others need hub managers of their own, each shard with its own --leader-election-id.")
 	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
@@ -73,11 +85,10 @@ func newHubCommand() *cobra.Command {
 		Short: "Run the hub manager in a Cluster API management cluster",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			manifests, err := settings.agent()
-			if err != nil {
+			if err := settings.validate(&options); err != nil {
 				return err
 			}
-			shard, err := settings.selector(&options)
+			manifests, err := settings.agent()
 			if err != nil {
 				return err
 			}
@@ -89,11 +100,12 @@ func newHubCommand() *cobra.Command {
 				return fmt.Errorf("setting up the watch over the store: %w", err)
 			}
 			ctx := command.Context()
-			connections, err := settings.connect(ctx, mgr)
+			accounts := settings.accounts(mgr)
+			connections, err := settings.connect(ctx, mgr, accounts)
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			if err := settings.setUp(mgr, connections, manifests, shard); err != nil {
+			if err := settings.setUp(mgr, connections, accounts, manifests); err != nil {
 				return err
 			}
 			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr, connections)); err != nil {
@@ -108,13 +120,39 @@ func newHubCommand() *cobra.Command {
 	return command
 }
 
+// validate says which flag cannot be acted on, and takes the selector of this shard.
+func (o *hubOptions) validate(manager *managerOptions) (err error) {
+	if o.memberIdentity != identityServiceAccount && o.memberIdentity != identityKubeconfig {
+		return fmt.Errorf("--member-identity=%s: must be %s or %s", o.memberIdentity, identityServiceAccount, identityKubeconfig)
+	}
+	if o.selector, err = labels.Parse(o.shard); err != nil {
+		return fmt.Errorf("--watch-label-selector=%q: %w", o.shard, err)
+	}
+	if !o.selector.Empty() && manager.leaderElection && manager.electionID == hubName {
+		return fmt.Errorf("--watch-label-selector=%q: one shard alone would act under the --leader-election-id %s of all: give this one its own",
+			o.shard, hubName)
+	}
+	return nil
+}
+
+// accounts returns the hub's accounts in members, nil if it acts as the users of the kubeconfig Secrets.
+func (o *hubOptions) accounts(mgr ctrl.Manager) *members.Accounts {
+	if o.memberIdentity == identityKubeconfig {
+		return nil
+	}
+	return &members.Accounts{
+		Secrets: mgr.GetClient(), Namespace: o.agentNamespace, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Scheme: mgr.GetScheme(),
+	}
+}
+
 // connect sets up the connections to members.
-func (o *hubOptions) connect(ctx context.Context, mgr ctrl.Manager) (clustercache.ClusterCache, error) {
-	if err := members.RegisterKinds(); err != nil {
+func (o *hubOptions) connect(ctx context.Context, mgr ctrl.Manager, accounts *members.Accounts) (clustercache.ClusterCache, error) {
+	kubeconfigs := members.Kubeconfigs{Reader: mgr.GetClient(), Accounts: accounts}
+	if err := kubeconfigs.Register(); err != nil {
 		return nil, err
 	}
 	return clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
-		SecretClient: members.Kubeconfigs{Reader: mgr.GetClient()},
+		SecretClient: kubeconfigs,
 		Client:       clustercache.ClientOptions{UserAgent: "fedquota-hub", QPS: -1}, // as for the hub: API servers know best who has to wait
 		Cache:        clustercache.CacheOptions{DefaultTransform: slim},
 	}, controller.Options{MaxConcurrentReconciles: o.connections})
@@ -150,22 +188,9 @@ func (o *hubOptions) agent() ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// selector returns what selects the FederatedQuotas of this shard.
-func (o *hubOptions) selector(manager *managerOptions) (labels.Selector, error) {
-	selector, err := labels.Parse(o.shard)
-	if err != nil {
-		return nil, fmt.Errorf("--watch-label-selector=%q: %w", o.shard, err)
-	}
-	if !selector.Empty() && manager.leaderElection && manager.electionID == hubName {
-		return nil, fmt.Errorf("--watch-label-selector=%q: one shard alone would act under the --leader-election-id %s of all: give this one its own",
-			o.shard, hubName)
-	}
-	return selector, nil
-}
-
 // setUp adds the controllers of the hub manager.
 func (o *hubOptions) setUp(
-	mgr ctrl.Manager, connections clustercache.ClusterCache, manifests []*unstructured.Unstructured, shard labels.Selector,
+	mgr ctrl.Manager, connections clustercache.ClusterCache, accounts *members.Accounts, manifests []*unstructured.Unstructured,
 ) error {
 	identity, err := os.Hostname()
 	if err != nil {
@@ -177,7 +202,7 @@ func (o *hubOptions) setUp(
 	}
 	reconciler := &quota.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: connections, Stores: watcher,
-		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Shard: shard,
+		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Shard: o.selector,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
 	}
 	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: backoff.RateLimiter()}
@@ -186,6 +211,9 @@ func (o *hubOptions) setUp(
 			Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace, Objects: manifests,
 			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake,
 		}
+		if accounts != nil {
+			installer.Bootstrap = accounts.Bootstrap
+		}
 		if err := installer.SetupWithManager(mgr, options); err != nil {
 			return fmt.Errorf("setting up the installation of agents: %w", err)
 		}
@@ -193,6 +221,10 @@ func (o *hubOptions) setUp(
 	}
 	if err := reconciler.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the quota controller: %w", err)
+	}
+	joiner := &join.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("fedquota-hub")}
+	if err := joiner.SetupWithManager(mgr, options); err != nil {
+		return fmt.Errorf("setting up the joining by Secrets: %w", err)
 	}
 	if err := mgr.Add(watcher); err != nil {
 		return fmt.Errorf("setting up the looks at stores: %w", err)

@@ -56,7 +56,9 @@ func startRig(ctx context.Context, o options) (*rig, error) {
 		return nil, err
 	}
 	s, err := system.Start(ctx, system.Options{
-		Root: root, Bare: true, HubArgs: []string{fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", pprof)},
+		Root: root, Bare: true,
+		// Light members know no ServiceAccounts.
+		HubArgs: []string{"--member-identity=kubeconfig", fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", pprof)},
 		Fleet: fleet.Options{
 			Dir: filepath.Join(root, "bin", "scale", "fleet-"+o.name), Progress: func(step string) { progress("%s", step) },
 			// A hub may be a member as well: what it says of its kinds is what members say.

@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -22,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/internal/bundle"
@@ -118,6 +121,7 @@ func TestHubInstallsAgents(t *testing.T) {
 	i.eventually("the rules of the webhook", i.called)
 	i.healsTheWebhook()
 	i.healsTheGuard()
+	i.healsTheAccount()
 	i.takes("config/default", s.Hub)
 	i.takes("config/member", s.Members[0])
 	i.refusesSystemNamespaces()
@@ -252,6 +256,40 @@ func (i *installed) healsTheWebhook() {
 		i.Fatal(err)
 	}
 	i.Logf("the webhook was back after %s", i.eventually("the webhook to come back", i.called))
+}
+
+// healsTheAccount takes the rights of the hub away while it is down, and then its account: the hub manager brings both back, and writes.
+func (i *installed) healsTheAccount() {
+	i.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "fedquota-hub-in-member"}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: members.AccountName}}
+	back := func(object client.Object) {
+		i.Helper()
+		i.Logf("the %T was back after %s", object, i.eventually("it to come back", func(ctx context.Context) error {
+			return i.member.Get(ctx, client.ObjectKeyFromObject(object), object)
+		}))
+	}
+	if err := errors.Join(i.system.HubManager.Kill(), i.member.Delete(i.Context(), role), i.system.HubManager.Restart(i.Context())); err != nil {
+		i.Fatal(err)
+	}
+	back(role)
+	if err := i.member.Delete(i.Context(), account); err != nil {
+		i.Fatal(err)
+	}
+	back(account)
+	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"}}
+	if err := i.hub.Patch(i.Context(), fq, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"hard":{"pods":"5"}}}`))); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("a share of the new budget", func(ctx context.Context) error {
+		share := &quotav1alpha1.QuotaShare{}
+		err := i.member.Get(ctx, client.ObjectKeyFromObject(fq), share)
+		if pods := share.Spec.Hard[corev1.ResourcePods]; err == nil && pods.Value() > 5 {
+			err = fmt.Errorf("it is %s", pods.String())
+		}
+		return err
+	})
+	i.eventually("the budget to be enforced again", i.ready)
 }
 
 // healsTheGuard takes the binding of the guard away: the agent says so, and the hub manager brings it back.

@@ -40,6 +40,8 @@ type Options struct {
 	Bare bool
 	// HubInstalls leaves members without manifests, and has the hub manager install them.
 	HubInstalls bool
+	// Standalone leaves Cluster API's CRDs out of the hub, which then knows no member.
+	Standalone bool
 	// HubArgs are added to the arguments of hub managers.
 	HubArgs []string
 }
@@ -99,11 +101,13 @@ func Agent(member string) string { return "agent-" + member }
 
 // Start starts a fleet and puts fedquota on it. The caller ends it with Stop.
 func Start(ctx context.Context, options Options) (*System, error) {
-	crds, err := fleet.ClusterAPICRDs(ctx, "clusters")
-	if err != nil {
-		return nil, err
+	if !options.Standalone {
+		crds, err := fleet.ClusterAPICRDs(ctx, "clusters")
+		if err != nil {
+			return nil, err
+		}
+		options.Fleet.CRDPaths = append(options.Fleet.CRDPaths, crds...)
 	}
-	options.Fleet.CRDPaths = append(options.Fleet.CRDPaths, crds...)
 	f, err := fleet.Start(ctx, options.Fleet)
 	if err != nil {
 		return nil, err

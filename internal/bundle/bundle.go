@@ -34,10 +34,11 @@ type Options struct {
 	Namespace string
 }
 
-// order is that in which kinds are applied: nothing comes before what it needs, and nothing enforces before it is guarded. Kinds that
-// are not listed come in between, as they stand.
+// order is that in which kinds are applied: nothing comes before what it needs, nothing enforces before it is guarded, and no account is
+// there before it has its roles. Kinds that are not listed come in between, as they stand.
 var order = map[string]int{
-	"Namespace": -4, "CustomResourceDefinition": -3, "ValidatingAdmissionPolicy": -2, "ValidatingAdmissionPolicyBinding": -1, "Deployment": 1,
+	"Namespace": -4, "CustomResourceDefinition": -3, "ValidatingAdmissionPolicy": -2, "ValidatingAdmissionPolicyBinding": -1, "ServiceAccount": 1,
+	"Deployment": 2,
 }
 
 // Objects returns the manifests of the agent in the order in which they are applied.

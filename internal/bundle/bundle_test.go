@@ -6,12 +6,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
-// TestObjects has nothing come before what it needs, and the agent come last.
+// TestObjects has nothing come before what it needs, accounts come when their roles are there, and the agent come last.
 func TestObjects(t *testing.T) {
 	objects, err := bundle.Objects(bundle.Options{Image: "registry.example/fedquota:v1"})
 	if err != nil {
@@ -25,6 +28,9 @@ func TestObjects(t *testing.T) {
 	if diff := cmp.Diff(first, slices.Compact(slices.Clone(kinds))[:len(first)]); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff([]string{"ServiceAccount", "ServiceAccount", "Deployment"}, kinds[len(kinds)-3:]); diff != "" {
+		t.Error(diff)
+	}
 	last := objects[len(objects)-1]
 	if last.GetKind() != "Deployment" || last.GetName() != bundle.DeploymentName {
 		t.Errorf("last comes %s %s", last.GetKind(), last.GetName())
@@ -35,6 +41,42 @@ func TestObjects(t *testing.T) {
 	}
 	if image := containers[0].(map[string]any)["image"]; image != "registry.example/fedquota:v1" {
 		t.Errorf("the image is %v", image)
+	}
+}
+
+// TestLooks has the hub's account in a member be allowed to look at each of the manifests.
+func TestLooks(t *testing.T) {
+	objects, err := bundle.Objects(bundle.Options{Image: "i"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := map[string]bool{}
+	for _, object := range objects {
+		if object.GetName() != "fedquota-hub-in-member" || !strings.HasSuffix(object.GetKind(), "Role") {
+			continue
+		}
+		role := &rbacv1.ClusterRole{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				for _, name := range rule.ResourceNames {
+					looks[object.GetNamespace()+" "+resource+"."+rule.APIGroups[0]+" "+name] = slices.Contains(rule.Verbs, "get")
+				}
+			}
+		}
+	}
+	for _, object := range objects {
+		resource, _ := apimeta.UnsafeGuessKindToResource(object.GroupVersionKind())
+		look := object.GetNamespace() + " " + resource.Resource + "." + resource.Group + " " + object.GetName()
+		if !looks[look] {
+			t.Errorf("the hub may not get %s", look)
+		}
+		delete(looks, look)
+	}
+	for look := range looks {
+		t.Errorf("the hub may get %s, which is no manifest", look)
 	}
 }
 

@@ -51,6 +51,10 @@ const (
 	// often it looks at all manifests of the agent: 1,000 members make 100 and 400 reads of metadata per second.
 	GuardInterval   = 10 * time.Second
 	InstallInterval = time.Minute
+	// TokenLife is for how long the hub asks for a token of its account in a member, and TokenRetry how soon it asks again after it got
+	// none: what reads takes the word of that long ago that the account is not there.
+	TokenLife  = time.Hour
+	TokenRetry = 10 * time.Second
 	// EventPatience is how long a FederatedQuota may wait for clusters before an event tells of it.
 	EventPatience = 5 * time.Second
 	// MoveEventInterval is the least time between two events about limits that do not come to rest.

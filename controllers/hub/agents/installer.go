@@ -36,6 +36,8 @@ type Installer struct {
 	client.Client
 	// Members connects to members.
 	Members clustercache.ClusterCache
+	// Bootstrap, if not nil, returns a client of a member that may install there what the one of the connection may only look at.
+	Bootstrap func(ctx context.Context, member client.ObjectKey) (client.Client, error)
 	// ClusterNamespace is where the Clusters are.
 	ClusterNamespace string
 	// Objects are the manifests in the order in which they are applied.
@@ -122,7 +124,7 @@ func (i *Installer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 func (i *Installer) keep(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, suspected bool) error {
 	k := i.of(cluster)
 	all := suspected || i.Clock.Since(k.lookedAt) >= pace.InstallInterval
-	installed, err := i.look(ctx, c, k, all)
+	installed, err := i.look(ctx, c, i.writer(ctx, c, cluster), k, all)
 	if err == nil && all {
 		k.lookedAt = i.Clock.Now()
 		k.rollout, err = i.rollout(ctx, c)
@@ -194,7 +196,7 @@ func (i *Installer) forget(cluster string) {
 
 // look applies the objects that are not as they were applied last, and returns which. Between looks at all of them it looks at the
 // configuration of the webhook alone: without that one requests that do not fit are refused at once.
-func (i *Installer) look(ctx context.Context, c client.Client, k *installation, all bool) (installed []string, err error) {
+func (i *Installer) look(ctx context.Context, c client.Client, writer func() (client.Client, error), k *installation, all bool) (installed []string, err error) {
 	for n, object := range i.Objects {
 		if !all && object.GetKind() != "ValidatingWebhookConfiguration" {
 			continue
@@ -207,7 +209,7 @@ func (i *Installer) look(ctx context.Context, c client.Client, k *installation, 
 		if applied && now == before {
 			continue
 		}
-		if k.versions[n], err = i.apply(ctx, c, object); err != nil {
+		if k.versions[n], err = i.apply(ctx, writer, object); err != nil {
 			delete(k.versions, n)
 			return installed, fmt.Errorf("applying %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
@@ -218,28 +220,41 @@ func (i *Installer) look(ctx context.Context, c client.Client, k *installation, 
 	return installed, nil
 }
 
-// present returns the version of an object in the member, the zero one if it is not there.
+// writer returns what makes the client that installs in a member, once it is needed.
+func (i *Installer) writer(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) func() (client.Client, error) {
+	if i.Bootstrap == nil {
+		return func() (client.Client, error) { return c, nil }
+	}
+	return sync.OnceValues(func() (client.Client, error) { return i.Bootstrap(ctx, client.ObjectKeyFromObject(cluster)) })
+}
+
+// present returns the version of an object in the member, the zero one if it is not there. What the hub's account may not look at is
+// applied: its role was changed, or is older than this hub manager.
 func (i *Installer) present(ctx context.Context, c client.Client, object *unstructured.Unstructured) (version, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()
 	stored := &metav1.PartialObjectMetadata{}
 	stored.SetGroupVersionKind(object.GroupVersionKind())
 	err := c.Get(ctx, client.ObjectKeyFromObject(object), stored)
-	if apierrors.IsNotFound(err) || members.IsAbsentKind(err) {
+	switch {
+	case apierrors.IsNotFound(err), members.IsAbsentKind(err), i.Bootstrap != nil && apierrors.IsForbidden(err):
 		return version{}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return version{}, err
 	}
 	return versionOf(stored), nil
 }
 
 // apply applies an object and returns its version then.
-func (i *Installer) apply(ctx context.Context, c client.Client, object *unstructured.Unstructured) (version, error) {
+func (i *Installer) apply(ctx context.Context, writer func() (client.Client, error), object *unstructured.Unstructured) (version, error) {
+	c, err := writer()
+	if err != nil {
+		return version{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()
 	applied := object.DeepCopy()
-	err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(fieldOwner), client.ForceOwnership)
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(fieldOwner), client.ForceOwnership)
 	return versionOf(applied), err
 }
 

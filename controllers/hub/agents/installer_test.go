@@ -24,6 +24,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	testclock "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -42,7 +43,10 @@ const image = "registry.example/fedquota:v1"
 
 // server is a client of the API server that TestMain started, which is the hub's and the member's. It is nil where the program is not
 // at hand.
-var server client.Client
+var (
+	server       client.Client
+	serverConfig *rest.Config
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -81,7 +85,7 @@ func runOnServer(m *testing.M) (code int, err error) {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(clusterv1.AddToScheme(scheme))
 	utilruntime.Must(quotav1alpha1.AddToScheme(scheme))
-	config.QPS = -1
+	config.QPS, serverConfig = -1, config
 	if server, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return 1, err
 	}
@@ -175,12 +179,16 @@ func (w *world) selects(state quotav1alpha1.ClusterState, reason string) {
 // look reconciles once, and returns how many times the installer has woken the rounds by that.
 func (w *world) look() (woken int) {
 	w.Helper()
-	_, err := w.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: w.quota.Name}})
+	_, err := w.Reconcile(w.Context(), w.request())
 	w.must(err)
 	for ; len(w.Wake) > 0; woken++ {
 		<-w.Wake
 	}
 	return woken
+}
+
+func (w *world) request() ctrl.Request {
+	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: w.quota.Name}}
 }
 
 // missing returns the objects of the bundle that are not there.
@@ -223,6 +231,39 @@ func TestInstall(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, w.versions()); diff != "" {
 		t.Errorf("what was there was written again:\n%s", diff)
+	}
+}
+
+// TestInstallByBootstrap installs where the connection may look at nothing, as one that has lost its role, and by other credentials.
+func TestInstallByBootstrap(t *testing.T) {
+	w := newWorld(t)
+	w.selects(quotav1alpha1.ClusterUnread, "")
+	config := rest.CopyConfig(serverConfig)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
+	var err error
+	w.members.member, err = client.New(config, client.Options{Scheme: server.Scheme()})
+	w.must(err)
+	if _, err := w.Reconcile(t.Context(), w.request()); !apierrors.IsForbidden(err) {
+		t.Errorf("without other credentials: %v", err)
+	}
+	asked := 0
+	w.Bootstrap = func(_ context.Context, member client.ObjectKey) (client.Client, error) {
+		asked++
+		if member.Name != w.quota.Name {
+			t.Errorf("asked for credentials of %s", member)
+		}
+		return server, nil
+	}
+	_, err = w.Reconcile(t.Context(), w.request())
+	if missing := w.missing(); len(missing) > 0 {
+		t.Errorf("missing: %s: %v", missing, err)
+	}
+	if asked != 1 {
+		t.Errorf("asked for credentials %d times", asked)
+	}
+	w.members.member = server
+	if w.look(); asked != 1 {
+		t.Errorf("nothing was to be installed: asked for credentials %d times", asked)
 	}
 }
 

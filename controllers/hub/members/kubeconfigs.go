@@ -17,11 +17,19 @@ const lazyKinds = "fedquota-lazy-kinds"
 
 // Kubeconfigs reads the kubeconfig Secrets of members for the cluster cache. Connections by them learn the kinds of a member group by
 // group, as they are needed: all kinds of an API server take a third of a megabyte in each connection. The plug-in of a kubeconfig is
-// the only place at which the cluster cache lets others in. One that has a plug-in of its own keeps it.
-type Kubeconfigs struct{ client.Reader }
+// the only place at which the cluster cache lets others in. One that has a plug-in of its own keeps it, unless the hub has accounts.
+type Kubeconfigs struct {
+	client.Reader
 
-// RegisterKinds makes the plug-in known. It is to be called once.
-func RegisterKinds() error {
+	// Accounts, if not nil, are as whom connections are made in place of the users of the kubeconfigs.
+	Accounts *Accounts
+}
+
+// Register makes the plug-ins known. It is to be called once.
+func (k Kubeconfigs) Register() error {
+	if k.Accounts != nil {
+		return rest.RegisterAuthProviderPlugin(ownAccount, k.Accounts.factory)
+	}
 	return rest.RegisterAuthProviderPlugin(lazyKinds, func(string, map[string]string, rest.AuthProviderConfigPersister) (rest.AuthProvider, error) {
 		return plugin{}, nil
 	})
@@ -33,25 +41,34 @@ func (k Kubeconfigs) Get(ctx context.Context, key client.ObjectKey, object clien
 		return err
 	}
 	if s, ok := object.(*corev1.Secret); ok {
-		if changed, err := withPlugin(s.Data[secret.KubeconfigDataName]); err == nil {
+		if changed, err := k.withPlugin(s.Data[secret.KubeconfigDataName], key); err == nil {
 			s.Data[secret.KubeconfigDataName] = changed
 		}
 	}
 	return nil
 }
 
-// withPlugin adds the plug-in to the users of a kubeconfig that have none.
-func withPlugin(kubeconfig []byte) ([]byte, error) {
+// withPlugin has connections by a kubeconfig use a plug-in of ours.
+func (k Kubeconfigs) withPlugin(kubeconfig []byte, key client.ObjectKey) ([]byte, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
+	if k.Accounts != nil {
+		asAccount(config, key)
+	} else {
+		lazy(config)
+	}
+	return clientcmd.Write(*config)
+}
+
+// lazy adds the plug-in for few kinds to the users of a kubeconfig that have none.
+func lazy(config *clientcmdapi.Config) {
 	for _, user := range config.AuthInfos {
 		if user.AuthProvider == nil && user.Exec == nil {
 			user.AuthProvider = &clientcmdapi.AuthProviderConfig{Name: lazyKinds}
 		}
 	}
-	return clientcmd.Write(*config)
 }
 
 // plugin implements rest.AuthProvider. It authenticates nobody.

@@ -149,7 +149,10 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome ro
 	if reason != "" {
 		reason = ": " + reason
 	}
+	var nobody *members.AccountError
 	switch {
+	case errors.As(err, &nobody):
+		return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: nobody.Why}, false
 	case members.IsMissingNamespace(err):
 		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceMissing, Message: "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

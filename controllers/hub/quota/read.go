@@ -152,7 +152,10 @@ func (r *Reconciler) trouble(cluster string) string {
 
 // unreadable returns why a member cannot be read, in words that stay the same while the reason does.
 func unreadable(cluster, trouble string, err error) string {
+	var nobody *members.AccountError
 	switch {
+	case errors.As(err, &nobody):
+		return nobody.Why
 	case errors.Is(err, clustercache.ErrClusterNotConnected):
 		return "there is no connection; see the Cluster's kubeconfig Secret " + cluster + "-kubeconfig and the cluster's API server"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -57,8 +57,8 @@ func (o *options) join(ctx context.Context, name string) error {
 		return err
 	}
 	if w.cluster == nil {
-		return fmt.Errorf("there is no Cluster %s/%s: Cluster API makes it. For a cluster that Cluster API did not make, create it and its "+
-			"kubeconfig Secret first, as the page on installation says", o.live.ClusterNamespace, name)
+		return fmt.Errorf("there is no Cluster %s/%s: Cluster API makes it. For a cluster that Cluster API did not make, the hub manager "+
+			"makes it of a kubeconfig Secret with the label "+quotav1alpha1.JoinLabel+"=true", o.live.ClusterNamespace, name)
 	}
 	set := map[string]any{}
 	var waiting []client.ObjectKey

@@ -1,0 +1,145 @@
+// Package join makes Clusters of kubeconfig Secrets, for clusters that Cluster API did not make.
+package join
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/secret"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/patches"
+)
+
+// infrastructure is what a Cluster refers to that was made of a Secret: Cluster API wants a reference, and nobody reads it.
+const infrastructure = "KubeconfigSecret"
+
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=create
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters/status,verbs=patch
+
+// Reconciler makes a Cluster of each kubeconfig Secret that asks for it. It never deletes one, nor changes its labels: an entry of a
+// ledger belongs to a Cluster, and a Secret that is replaced must not end it.
+type Reconciler struct {
+	client.Client
+
+	// Recorder tells why a Secret makes no Cluster.
+	Recorder events.EventRecorder
+}
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
+	asking := builder.WithPredicates(predicate.NewPredicateFuncs(asks))
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("join").
+		For(&corev1.Secret{}, asking).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, cluster client.Object) []reconcile.Request {
+			return []reconcile.Request{{NamespacedName: client.ObjectKey{
+				Namespace: cluster.GetNamespace(), Name: secret.Name(cluster.GetName(), secret.Kubeconfig),
+			}}}
+		}), asking).
+		WithOptions(options).
+		Complete(r)
+}
+
+// Reconcile sees that a Secret that asks for it has its Cluster, and that the hub connects to that.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s := &corev1.Secret{}
+	if err := r.Get(ctx, req.NamespacedName, s); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !asks(s) || !s.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	if problem := problemOf(s); problem != "" {
+		r.tell(s, problem)
+		return ctrl.Result{}, nil
+	}
+	cluster := &clusterv1.Cluster{}
+	err := r.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Labels[clusterv1.ClusterNameLabel]}, cluster)
+	if apierrors.IsNotFound(err) {
+		cluster = clusterOf(s)
+		err = r.Create(ctx, cluster)
+	}
+	if err != nil {
+		r.tell(s, err.Error())
+		return ctrl.Result{}, err
+	}
+	if !joined(cluster) {
+		r.tell(s, fmt.Sprintf("Cluster %s was made by somebody else: it goes by this Secret without the label", cluster.Name))
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, r.provision(ctx, cluster)
+}
+
+// asks says whether a Secret asks for a Cluster, or a Cluster was made of one that did.
+func asks(object client.Object) bool { return object.GetLabels()[quotav1alpha1.JoinLabel] == "true" }
+
+// tell says why a Secret makes no Cluster.
+func (r *Reconciler) tell(s *corev1.Secret, problem string) {
+	r.Recorder.Eventf(s, nil, corev1.EventTypeWarning, "NotJoined", "Join", "%s", problem)
+}
+
+// problemOf returns why a Secret cannot lead to a cluster, without a word of its content.
+func problemOf(s *corev1.Secret) string {
+	name := s.Labels[clusterv1.ClusterNameLabel]
+	if want := secret.Name(name, secret.Kubeconfig); s.Name != want {
+		return fmt.Sprintf("metadata.name: must be %s, since the label %s is %q", want, clusterv1.ClusterNameLabel, name)
+	}
+	config, err := clientcmd.Load(s.Data[secret.KubeconfigDataName])
+	if err != nil || clientcmd.ConfirmUsable(*config, "") != nil {
+		return fmt.Sprintf("data[%s]: must be a kubeconfig with a current context", secret.KubeconfigDataName)
+	}
+	return ""
+}
+
+// clusterOf returns the Cluster of a Secret, with its labels. Cluster API, where it runs, leaves it alone.
+func clusterOf(s *corev1.Secret) *clusterv1.Cluster {
+	name := s.Labels[clusterv1.ClusterNameLabel]
+	labels := maps.Clone(s.Labels)
+	delete(labels, clusterv1.ClusterNameLabel)
+	return &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name, Labels: labels},
+		Spec: clusterv1.ClusterSpec{
+			Paused: new(true),
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: quotav1alpha1.GroupVersion.Group, Kind: infrastructure, Name: s.Name,
+			},
+		},
+	}
+}
+
+// joined says whether a Cluster was made of a Secret.
+func joined(cluster *clusterv1.Cluster) bool {
+	ref := cluster.Spec.InfrastructureRef
+	return ref.APIGroup == quotav1alpha1.GroupVersion.Group && ref.Kind == infrastructure
+}
+
+// provision says what Cluster API says of a cluster that it has brought up: its cache connects to no other.
+func (r *Reconciler) provision(ctx context.Context, cluster *clusterv1.Cluster) error {
+	state := cluster.Status.Initialization
+	if ptr.Deref(state.InfrastructureProvisioned, false) && ptr.Deref(state.ControlPlaneInitialized, false) {
+		return nil
+	}
+	patch, err := patches.Merge(map[string]any{"status": map[string]any{
+		"initialization": map[string]any{"infrastructureProvisioned": true, "controlPlaneInitialized": true},
+	}})
+	if err != nil {
+		return err
+	}
+	return r.Status().Patch(ctx, cluster, patch)
+}

@@ -1,0 +1,253 @@
+//go:build e2e
+
+package system_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+)
+
+// page runs the commands of a page of the docs, as a user would.
+type page struct {
+	*testing.T
+
+	folder string
+	blocks map[string][]string
+}
+
+// openPage reads a page of tasks, and puts what its commands name into a folder.
+func openPage(t *testing.T, name string, s *system.System) *page {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "tasks", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &page{T: t, folder: t.TempDir(), blocks: map[string][]string{}}
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		title, body, _ := strings.Cut(section, "\n")
+		for i, block := range strings.Split(body, "```\n") {
+			if i%2 == 1 {
+				p.blocks[title] = append(p.blocks[title], block)
+			}
+		}
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"config": filepath.Join(root, "config"), "hub.kubeconfig": s.Hub.Kubeconfig, "east.kubeconfig": s.Members[0].Kubeconfig,
+	} {
+		if err := os.Symlink(target, filepath.Join(p.folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// runs executes all commands of a section, and returns what they print.
+func (p *page) runs(section string) string {
+	p.Helper()
+	if len(p.blocks[section]) == 0 {
+		p.Fatalf("the page has no commands below %q", section)
+	}
+	var printed strings.Builder
+	for _, block := range p.blocks[section] {
+		command := exec.CommandContext(p.Context(), "sh", "-ec", block)
+		command.Dir = p.folder
+		command.Env = append(os.Environ(), "PATH="+os.Getenv(fleet.AssetsVariable)+":"+os.Getenv("PATH"))
+		output, err := command.CombinedOutput()
+		if err != nil {
+			p.Fatalf("%s\n%v\n%s", block, err, output)
+		}
+		printed.Write(output)
+	}
+	return printed.String()
+}
+
+// TestJoinBySecret has a hub without Cluster API limit a cluster that it knows by a kubeconfig Secret alone.
+func TestJoinBySecret(t *testing.T) {
+	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true})
+	i := &installed{T: t, system: s}
+	i.connects()
+	p := openPage(t, "join-without-cluster-api.md", s)
+	p.runs("A hub without Cluster API")
+	i.begins()
+	i.selectsProd()
+	if printed := p.runs("Join"); !strings.Contains(printed, "tier=prod") {
+		t.Errorf("the Cluster has no label of the Secret: %s", printed)
+	}
+	i.eventually("the Deployment of the agent", i.deployed)
+	i.runsAgent()
+	i.eventually("the budget to be enforced", i.ready)
+	if limit := i.enforced().Status.Hard.Pods().Value(); limit < 1 || limit > 10 {
+		t.Errorf("the cluster enforces a limit of %d, of a budget of 10", limit)
+	}
+	cluster := i.cluster()
+	i.replacesTheSecret(p, cluster)
+	i.makesTheClusterAgain()
+	i.getsClusterAPI(cluster)
+	i.leaves(p)
+}
+
+// selectsProd makes a budget of the clusters with the label that the page sets.
+func (i *installed) selectsProd() {
+	fq := &quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"},
+		Spec: quotav1alpha1.FederatedQuotaSpec{
+			Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")},
+			Placement: quotav1alpha1.Placement{
+				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}}, CreateNamespace: new(true),
+			},
+		},
+	}
+	for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, fq} {
+		if err := i.hub.Create(i.Context(), object); err != nil {
+			i.Fatal(err)
+		}
+	}
+}
+
+func (i *installed) cluster() *clusterv1.Cluster {
+	i.Helper()
+	cluster := &clusterv1.Cluster{}
+	if err := i.hub.Get(i.Context(), client.ObjectKey{Namespace: "default", Name: "east"}, cluster); err != nil {
+		i.Fatal(err)
+	}
+	return cluster
+}
+
+// replacesTheSecret changes the Secret as the page says, and then deletes it: the Cluster stays as it is.
+func (i *installed) replacesTheSecret(p *page, before *clusterv1.Cluster) {
+	i.Helper()
+	p.runs("Replace the kubeconfig")
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: "default", Name: "east-kubeconfig"}
+	if err := i.hub.Get(i.Context(), key, secret); err != nil {
+		i.Fatal(err)
+	}
+	if secret.Labels[quotav1alpha1.JoinLabel] != "true" {
+		i.Errorf("the labels of the Secret are gone: %v", secret.Labels)
+	}
+	again := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: secret.Labels}, Type: secret.Type, Data: secret.Data}
+	if err := errors.Join(i.hub.Delete(i.Context(), secret), i.hub.Create(i.Context(), again)); err != nil {
+		i.Fatal(err)
+	}
+	if now := i.cluster(); now.UID != before.UID {
+		i.Error("the Cluster is another one")
+	}
+}
+
+// makesTheClusterAgain deletes the Cluster of a Secret that asks for it.
+func (i *installed) makesTheClusterAgain() {
+	i.Helper()
+	var before types.UID
+	// It leads nowhere: that the hub is to make its Cluster does not hang on that.
+	unused := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "west-kubeconfig", Labels: map[string]string{
+		clusterv1.ClusterNameLabel: "west", quotav1alpha1.JoinLabel: "true",
+	}}}
+	nowhere := clientcmdapi.NewConfig()
+	nowhere.CurrentContext = "west"
+	nowhere.Contexts["west"] = &clientcmdapi.Context{Cluster: "west", AuthInfo: "west"}
+	nowhere.Clusters["west"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
+	nowhere.AuthInfos["west"] = &clientcmdapi.AuthInfo{Token: "none"}
+	kubeconfig, err := clientcmd.Write(*nowhere)
+	if err != nil {
+		i.Fatal(err)
+	}
+	unused.Data = map[string][]byte{"value": kubeconfig}
+	if err := i.hub.Create(i.Context(), unused); err != nil {
+		i.Fatal(err)
+	}
+	west := &clusterv1.Cluster{}
+	made := func(ctx context.Context) error {
+		err := i.hub.Get(ctx, client.ObjectKey{Namespace: "default", Name: "west"}, west)
+		if err == nil && west.UID == before {
+			err = errors.New("it is the deleted one")
+		}
+		return err
+	}
+	i.eventually("the Cluster of another Secret", made)
+	before = west.UID
+	if err := i.hub.Delete(i.Context(), west); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the Cluster again", made)
+	if err := errors.Join(i.hub.Delete(i.Context(), unused), i.hub.Delete(i.Context(), west)); err != nil {
+		i.Fatal(err)
+	}
+}
+
+// getsClusterAPI has Cluster API's kind take the place of the one that the page brings.
+func (i *installed) getsClusterAPI(before *clusterv1.Cluster) {
+	i.Helper()
+	paths, err := fleet.ClusterAPICRDs(i.Context(), "clusters")
+	if err != nil {
+		i.Fatal(err)
+	}
+	options := envtest.CRDInstallOptions{Paths: paths, ErrorIfPathMissing: true}
+	if err := envtest.ReadCRDFiles(&options); err != nil {
+		i.Fatal(err)
+	}
+	for _, crd := range options.CRDs {
+		crd.Spec.Conversion = nil // its webhook does not run here
+	}
+	options.Paths = nil
+	if _, err := envtest.InstallCRDs(i.system.Hub.Config, options); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the schema of Cluster API", func(ctx context.Context) error {
+		unknown := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"paused":"maybe"}}`))
+		if err := i.hub.Patch(ctx, before.DeepCopy(), unknown, client.DryRunAll); !apierrors.IsInvalid(err) {
+			return fmt.Errorf("it takes anything: %w", err)
+		}
+		return nil
+	})
+	if diff := cmp.Diff(before.Spec, i.cluster().Spec); diff != "" {
+		i.Errorf("the Cluster is another one:\n%s", diff)
+	}
+}
+
+// leaves takes the cluster out of the budget, and then away.
+func (i *installed) leaves(p *page) {
+	i.Helper()
+	cluster := i.cluster()
+	off := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"tier":null}}}`))
+	if err := i.hub.Patch(i.Context(), cluster, off); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the cluster to have left", func(ctx context.Context) error {
+		fq := &quotav1alpha1.FederatedQuota{}
+		err := i.hub.Get(ctx, client.ObjectKey{Namespace: team, Name: "compute"}, fq)
+		if err == nil && len(fq.Status.Clusters) > 0 {
+			err = errors.New("it is in the list")
+		}
+		return err
+	})
+	p.runs("Leave")
+	if err := i.hub.Get(i.Context(), client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
+		i.Errorf("the Cluster is there: %v", err)
+	}
+}
