@@ -182,28 +182,50 @@ func (s *scenario) joins() {
 	s.must(s.hub.Delete(s.Context(), cluster))
 }
 
-// pokes has workloads of all kinds refused while west holds the whole budget, and then lets them have it.
+// pokes has workloads of all kinds refused, until each kind was woken once there was room. One that tries again by itself just then needs
+// nobody to wake it.
 func (s *scenario) pokes(member string) {
 	s.Helper()
-	s.fill(west, "all", 29, "1")
 	s.namespaceIn(member)
+	for kinds := []string{"set", "stateful", "job"}; len(kinds) > 0; {
+		s.fill(west, "all", 29, "1")
+		var workloads []client.Object
+		for _, kind := range kinds {
+			workloads = append(workloads, s.workload(kind))
+		}
+		kinds = s.neverWoken(member, workloads)
+	}
+}
+
+// workload returns one of a pod that asks for 4 cpus.
+func (s *scenario) workload(kind string) client.Object {
 	template := func(policy corev1.RestartPolicy) corev1.PodTemplateSpec {
 		pod := newPod("", "", "4")
 		pod.Spec.RestartPolicy = policy
 		return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{loadLabel: "true", "app": "poked"}}, Spec: pod.Spec}
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "poked"}}
-	about := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: s.key.Namespace, Name: name} }
+	about := metav1.ObjectMeta{Namespace: s.key.Namespace, Name: kind}
 	always := template(corev1.RestartPolicyAlways)
-	workloads := []client.Object{
-		&appsv1.ReplicaSet{ObjectMeta: about("set"), Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}},
-		&appsv1.StatefulSet{ObjectMeta: about("stateful"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}},
-		&batchv1.Job{ObjectMeta: about("job"), Spec: batchv1.JobSpec{Template: template(corev1.RestartPolicyNever)}},
+	switch kind {
+	case "set":
+		return &appsv1.ReplicaSet{ObjectMeta: about, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}}
+	case "stateful":
+		return &appsv1.StatefulSet{ObjectMeta: about, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}}
+	default:
+		return &batchv1.Job{ObjectMeta: about, Spec: batchv1.JobSpec{Template: template(corev1.RestartPolicyNever)}}
 	}
+}
+
+// neverWoken has workloads refused while west holds the whole budget, lets them have it, and takes them away. It names those that got their
+// pod without being woken.
+func (s *scenario) neverWoken(member string, workloads []client.Object) (names []string) {
+	s.Helper()
 	for _, workload := range workloads {
+		before := s.refusals(member, workload.GetName())
 		s.must(s.member(member).Create(s.Context(), workload))
 		s.eventually("a refusal of "+workload.GetName(), func(context.Context) error {
-			if s.refusals(member, workload.GetName()) == 0 {
+			if s.refusals(member, workload.GetName()) == before {
 				return errors.New("nothing was refused")
 			}
 			return nil
@@ -220,8 +242,21 @@ func (s *scenario) pokes(member string) {
 			}
 			return err
 		})
-		s.must(s.member(member).Delete(s.Context(), workload, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+		s.must(s.member(member).Get(s.Context(), client.ObjectKeyFromObject(workload), workload))
+		if workload.GetAnnotations()[quotav1alpha1.PokedAnnotation] == "" {
+			names = append(names, workload.GetName())
+		}
+		s.must(s.member(member).Delete(s.Context(), workload, client.PropagationPolicy(metav1.DeletePropagationForeground)))
 	}
+	for _, workload := range workloads {
+		s.eventually(workload.GetName()+" to be gone", func(ctx context.Context) error {
+			if err := s.member(member).Get(ctx, client.ObjectKeyFromObject(workload), workload); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("it is there: %w", err)
+			}
+			return nil
+		})
+	}
+	return names
 }
 
 // losesCertificate spoils the certificate of the webhook of a manager, which then makes another one.
