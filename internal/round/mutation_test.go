@@ -27,6 +27,7 @@ const (
 	usageFollowed
 	clusterIdentified
 	shareIdentified
+	createsGiveNothing
 	// What holds on to a cluster that leaves.
 	removalNoted
 	bereftCounts
@@ -73,6 +74,7 @@ func TestTheSimulationFinds(t *testing.T) {
 		"limits that do not follow usage":                                     {without: usageFollowed},
 		"a late write reaches the cluster that got the name":                  {without: clusterIdentified, from: 102_000},
 		"a late update reaches the share that came in the place of its own":   {without: shareIdentified, from: 845_000},
+		"a create that brings the target":                                     {without: createsGiveNothing},
 		"unconditional writes in the member":                                  {without: fencedMemberWrites},
 		"an agent that asks for an older revision":                            {without: agentKnowsRevisions},
 		"an older share stored over a newer one":                              {without: sharesFenced},

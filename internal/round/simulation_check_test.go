@@ -33,6 +33,9 @@ type ghost struct {
 	bereft [clusters]bool
 	// hidden says who holds what nobody looks for: the ledger does not know of it, and the share was deleted by hand that would tell.
 	hidden [clusters]bool
+	// late is the revision of a quota that an agent has created, or taken over, on account of a share that somebody had deleted by hand since
+	// the agent looked, 0 if never.
+	late [clusters]int64
 	// seen is what the members' stores showed last.
 	seen [clusters]seen
 	// rounds is how many rounds the calm took.
@@ -75,7 +78,7 @@ func (g *ghost) stores(old *stored, l *leader) {
 
 // forget ends what is known of a cluster whose name another one gets.
 func (g *ghost) forget(m int) {
-	g.excess[m], g.beyond[m], g.retaken[m], g.returned[m] = amounts{}, amounts{}, 0, 0
+	g.excess[m], g.beyond[m], g.retaken[m], g.returned[m], g.late[m] = amounts{}, amounts{}, 0, 0, 0
 	g.bereft[m], g.hidden[m] = false, false
 }
 
