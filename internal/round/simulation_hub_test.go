@@ -185,7 +185,7 @@ func (w *world) deliver(l *leader, m int) {
 		return
 	}
 	e, told := l.next.entries[clusterNames[m]], &l.shares[m]
-	if order == creates && w.without != createsGiveNothing {
+	if order == creates && !w.createsGive() {
 		e = e.First()
 	}
 	revision, hard := e.Revision, flat(e.Target)
