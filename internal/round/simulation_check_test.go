@@ -27,7 +27,8 @@ type ghost struct {
 	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while it was nobody's,
 	// and an old report of the same revision does not tell of it.
 	retaken [clusters]int64
-	// returned is the revision that a cluster had when its namespace came back, 0 if never, and says the same of what came there since.
+	// returned is the revision that a cluster had when its namespace came back, or when share and quota were deleted by hand, 0 if never, and
+	// says the same of what came there since.
 	returned [clusters]int64
 	// bereft says whose share was ever deleted by hand: one that was told to go, and is wanted again, releases what is used there.
 	bereft [clusters]bool

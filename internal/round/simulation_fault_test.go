@@ -110,6 +110,7 @@ func (w *world) mend(m int) {
 	c.quota = quota{version: c.quota.version + 1, spec: nothing, status: nothing, used: nothing}
 	c.agents = [2]agent{}
 	w.ghost.bereft[m] = true
+	w.ghost.returned[m] = w.hub.now.entries[clusterNames[m]].Revision
 	w.hide()
 	// What was decided for the cluster before that, and could not come in force beside it, may come in force now.
 	for n := range resources {
@@ -121,10 +122,12 @@ func (w *world) mend(m int) {
 	w.note("the forged share of %s is deleted, and its quota", clusterNames[m])
 }
 
-// hide notes who holds what nobody looks for from now on.
+// hide notes who holds what nobody looks for from now on. Who was given up, or is not known to the backup, and cannot be reached, is not
+// waited for by a ledger that was not lost.
 func (w *world) hide() {
 	for m := range w.members {
-		w.ghost.hidden[m] = w.ghost.hidden[m] || w.members[m].isBereft() && w.overlooks(m)
+		forgotten := !w.ghost.counted[m] && !w.members[m].reachable
+		w.ghost.hidden[m] = w.ghost.hidden[m] || w.members[m].isBereft() && (forgotten || w.overlooks(m))
 	}
 }
 

@@ -230,6 +230,14 @@ func TestSchedulesThatFailed(t *testing.T) {
 			0x7d40e2ca, 0x8ffc297a, 0xabb7a198, 0x8f8a3f71, 0xac55317a, 0xdaafe41a, 0xb4511a07, 0x844bd7f4, 0x32d7659f, 0xad969778, 0xa8661d7f,
 			0x49eb7129, 0x732a8600, 0xa8374f3, 0x51018f02,
 		}},
+		"a share is deleted by hand in a cluster that was given up while it ran and is cut off": {tape: []step{
+			0xf155b8f0, 0x94056b72, 0xa3b5b8f9, 0xe9e74e7a, 0x6bba6cef, 0x3db582b, 0x830eeffa, 0x4afbeb77, 0x442aaee8, 0xf784b50b, 0x61759008,
+			0x254ee7ff, 0x70cc5e2, 0xd983382c, 0x2ca176fd, 0x1ac675f9, 0x38358fa, 0x8f5abb04, 0xf15c80e8, 0x765dc2f6, 0x216bc816,
+		}},
+		"a report of before share and ResourceQuota were deleted by hand": {rules: rules{forging: true}, tape: []step{
+			0x62ec4ca, 0xb3bcf773, 0x5481167f, 0x61ae9cff, 0x30824ded, 0x5563ba02, 0xd27e5b00, 0x9f559cd0, 0x16f64177, 0xec0dfb79, 0x1f5e252f,
+			0xd3c7ea0c,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if w := play(tc.tape, tc.rules, false); w.err != nil {
