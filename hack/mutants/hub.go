@@ -53,6 +53,12 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestLateUpdateOfAShareThatIsGone",
 	},
 	{
+		protection: "a share is created without any limit above zero: a create names no share that was read",
+		in:         "Reconciler.create", old: "s.decision.Ledger.FirstShare(",
+		new: "s.decision.Ledger.Share(",
+		pkg: hubTests, test: "TestLateCreate",
+	},
+	{
 		protection: "nothing is written to a cluster that got the name within the round",
 		in:         "Reconciler.writer", old: "	if now.UID != m.cluster.UID {\n",
 		new: "	if false {\n",

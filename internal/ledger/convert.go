@@ -34,6 +34,12 @@ func (l *Ledger) Share(cluster string, like corev1.ResourceList) (revision int64
 	return e.Revision, e.Target.ToList(like)
 }
 
+// FirstShare returns what the share of a cluster says when it is created: see Entry.First.
+func (l *Ledger) FirstShare(cluster string, like corev1.ResourceList) (revision int64, hard corev1.ResourceList) {
+	first := l.entries[cluster].First()
+	return first.Revision, first.Target.ToList(like)
+}
+
 // ReportOf returns the report in the status of a share.
 func ReportOf(status quotav1alpha1.QuotaShareStatus) Report {
 	return Report{

@@ -34,6 +34,15 @@ type Entry struct {
 	Target amount.List
 }
 
+// First returns what the share of a cluster is created with: limits of zero. A create names no share that was read. Where share and
+// ResourceQuota are gone, nothing is left that would refuse one that comes late. An update brings the target, and names its share.
+func (e Entry) First() Entry {
+	if nothing := zero(e.Target); !e.Target.Equal(nothing) {
+		e.Target, e.Revision = nothing, e.Revision-1
+	}
+	return e
+}
+
 // Ledger is the budget and the entries of all clusters. Its zero value is not usable; call New.
 type Ledger struct {
 	budget   amount.List

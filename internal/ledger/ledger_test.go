@@ -102,6 +102,20 @@ func TestABudgetThatRisesWhileAClusterIsUnread(t *testing.T) {
 	}
 }
 
+// TestFirst has a share be created: it gives nothing, and is older than what brings the target.
+func TestFirst(t *testing.T) {
+	for name, tc := range map[string]struct{ decided, want ledger.Entry }{
+		"a target above zero": {decided: entry(7, 60, 20), want: entry(6, 60, 0)},
+		"a target of zero":    {decided: entry(7, 60, 0), want: entry(7, 60, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.decided.First()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestSums(t *testing.T) {
 	l := ledger.New(amount.List{pods: 100, cpu: 10}, 10, entries{
 		"a": {Revision: 1, Granted: amount.List{pods: 70, cpu: unknown}},

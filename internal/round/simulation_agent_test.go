@@ -150,6 +150,9 @@ func (w *world) enforce(m int, a *agent) outcome {
 	result := refused
 	if w.writeSpec(m, a.share.revision, a.share.hard, spec) {
 		result = enforced
+		if a.begins() && !a.stillThere(c) && w.ghost.bereft[m] {
+			w.ghost.late[m] = a.share.revision
+		}
 		w.note("%s enforces %d%v, using %v", clusterNames[m], a.share.revision, spec, c.quota.used)
 	} else {
 		w.checkRefusal(m, a, spec)

@@ -145,7 +145,7 @@ func (w *world) settled() bool {
 	book := ledger.New(now.budget.list(), now.counter, now.entries)
 	for m, cluster := range clusterNames {
 		c := &w.members[m]
-		if now.in[m] != now.selected[m] || c.quota.managed && !now.selected[m] && !now.destroyed[m] && !w.ghost.hidden[m] {
+		if now.in[m] != now.selected[m] || c.quota.managed && !now.selected[m] && !now.destroyed[m] && !w.ghost.hidden[m] && !w.strays(m) {
 			return false
 		}
 		if !now.in[m] {
@@ -156,6 +156,13 @@ func (w *world) settled() bool {
 		}
 	}
 	return w.onTarget()
+}
+
+// strays says whether a cluster has a limit that gives nothing, of a share that somebody deleted by hand between an agent's look at it and
+// the agent's write (decision 0046).
+func (w *world) strays(m int) bool {
+	q := &w.members[m].quota
+	return w.ghost.late[m] > 0 && q.revision == w.ghost.late[m] && !slices.ContainsFunc(q.told[:], func(limit int64) bool { return limit > 0 })
 }
 
 // onTarget says whether the selected clusters share the budget in equal parts.

@@ -27,12 +27,16 @@ type ghost struct {
 	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while it was nobody's,
 	// and an old report of the same revision does not tell of it.
 	retaken [clusters]int64
-	// returned is the revision that a cluster had when its namespace came back, 0 if never, and says the same of what came there since.
+	// returned is the revision that a cluster had when its namespace came back, or when share and quota were deleted by hand, 0 if never, and
+	// says the same of what came there since.
 	returned [clusters]int64
 	// bereft says whose share was ever deleted by hand: one that was told to go, and is wanted again, releases what is used there.
 	bereft [clusters]bool
 	// hidden says who holds what nobody looks for: the ledger does not know of it, and the share was deleted by hand that would tell.
 	hidden [clusters]bool
+	// late is the revision of a quota that an agent has created, or taken over, on account of a share that somebody had deleted by hand since
+	// the agent looked, 0 if never.
+	late [clusters]int64
 	// seen is what the members' stores showed last.
 	seen [clusters]seen
 	// rounds is how many rounds the calm took.
@@ -75,7 +79,7 @@ func (g *ghost) stores(old *stored, l *leader) {
 
 // forget ends what is known of a cluster whose name another one gets.
 func (g *ghost) forget(m int) {
-	g.excess[m], g.beyond[m], g.retaken[m], g.returned[m] = amounts{}, amounts{}, 0, 0
+	g.excess[m], g.beyond[m], g.retaken[m], g.returned[m], g.late[m] = amounts{}, amounts{}, 0, 0, 0
 	g.bereft[m], g.hidden[m] = false, false
 }
 

@@ -1,10 +1,6 @@
 package round_test
 
-import (
-	"slices"
-
-	"github.com/fedquota/fedquota/internal/ledger"
-)
+import "github.com/fedquota/fedquota/internal/ledger"
 
 // watch shows a leader the share of a member as it is now, and looks whether there is one. What it did not watch it does not know.
 func (w *world) watch(s step) {
@@ -106,13 +102,15 @@ func (w *world) forged(m int) bool {
 	return w.members[m].share.revision == forgedRevision || w.members[m].quota.revision == forgedRevision
 }
 
-// mend deletes a share that somebody forged, and its quota behind broken glass. Agents that were about to act on them begin anew.
+// mend deletes a share that somebody forged, and its quota behind broken glass. Agents that were about to act on them begin anew
+// (decision 0021).
 func (w *world) mend(m int) {
 	c := &w.members[m]
 	c.share = c.share.gone()
 	c.quota = quota{version: c.quota.version + 1, spec: nothing, status: nothing, used: nothing}
 	c.agents = [2]agent{}
 	w.ghost.bereft[m] = true
+	w.ghost.returned[m] = w.hub.now.entries[clusterNames[m]].Revision
 	w.hide()
 	// What was decided for the cluster before that, and could not come in force beside it, may come in force now.
 	for n := range resources {
@@ -124,10 +122,12 @@ func (w *world) mend(m int) {
 	w.note("the forged share of %s is deleted, and its quota", clusterNames[m])
 }
 
-// hide notes who holds what nobody looks for from now on.
+// hide notes who holds what nobody looks for from now on. Who was given up, or is not known to the backup, and cannot be reached, is not
+// waited for by a ledger that was not lost.
 func (w *world) hide() {
 	for m := range w.members {
-		w.ghost.hidden[m] = w.ghost.hidden[m] || w.members[m].isBereft() && w.overlooks(m)
+		forgotten := !w.ghost.counted[m] && !w.members[m].reachable
+		w.ghost.hidden[m] = w.ghost.hidden[m] || w.members[m].isBereft() && (forgotten || w.overlooks(m))
 	}
 }
 
@@ -154,15 +154,9 @@ func (w *world) overlooks(m int) bool {
 }
 
 // toggleNamespace deletes the namespace of a member, with all that is in it, or creates it again. That both fences go with it is known:
-// no share is being created meanwhile, neither by the hub nor by an agent for the first time.
+// no agent is about to create a quota meanwhile (decision 0021).
 func (w *world) toggleNamespace(s step) {
 	m := s.who(clusters)
-	for i := range w.leaders {
-		if phase := w.leaders[i].phase; phase == leaderStores || phase == leaderDelivers {
-			return
-		}
-	}
-	w.wire = slices.DeleteFunc(w.wire, func(d delivery) bool { return d.cluster == m && d.order == creates })
 	c := &w.members[m]
 	if c.bare {
 		c.bare = false

@@ -184,7 +184,11 @@ func (w *world) deliver(l *leader, m int) {
 	if !ok {
 		return
 	}
-	revision, hard, told := l.next.entries[clusterNames[m]].Revision, l.next.target[m], &l.shares[m]
+	e, told := l.next.entries[clusterNames[m]], &l.shares[m]
+	if order == creates && !w.createsGive() {
+		e = e.First()
+	}
+	revision, hard := e.Revision, flat(e.Target)
 	w.note("%s share %d%v of %s", order, revision, hard, clusterNames[m])
 	w.wire = append(w.wire, delivery{order, m, l.lives[m], revision, hard, told.uid, told.version})
 }

@@ -215,6 +215,38 @@ func explain(tape []step, r rules) string {
 	return fmt.Sprintf("%v\n%s", w.err, strings.Join(w.log, "\n"))
 }
 
+// TestSchedulesThatFailed plays what was left of schedules that failed once, when all was taken out that they failed without.
+func TestSchedulesThatFailed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rules
+		tape []step
+	}{
+		"a share is deleted by hand between an agent's look and its write": {tape: []step{
+			0xa4513443, 0xff53a60b, 0x87dd012, 0x80053b79, 0xb04f3b32, 0x53636a0a, 0x626a009b, 0x49ace49f, 0x178266ea, 0xfada2ef9, 0x1b1a03f8,
+			0xc1057118, 0xfd077b06, 0x33daa0f7, 0x114be9a5, 0xa3069aa8, 0x27324dff, 0xd36a92e4, 0xbbc599fe, 0xd70e3ea5, 0xa920c47f, 0xe7699da5,
+			0x14ba1e49, 0x1f0bd3aa, 0xe4a2d748, 0x280f49f8, 0xa84d4516, 0x584843eb, 0x23439ef6, 0x59c3c57e, 0xadd65a7e, 0x979b2dfd, 0x94778275,
+		}},
+		"a late create after share and ResourceQuota were deleted by hand": {rules: rules{forging: true}, tape: []step{
+			0x7d40e2ca, 0x8ffc297a, 0xabb7a198, 0x8f8a3f71, 0xac55317a, 0xdaafe41a, 0xb4511a07, 0x844bd7f4, 0x32d7659f, 0xad969778, 0xa8661d7f,
+			0x49eb7129, 0x732a8600, 0xa8374f3, 0x51018f02,
+		}},
+		"a share is deleted by hand in a cluster that was given up while it ran and is cut off": {tape: []step{
+			0xf155b8f0, 0x94056b72, 0xa3b5b8f9, 0xe9e74e7a, 0x6bba6cef, 0x3db582b, 0x830eeffa, 0x4afbeb77, 0x442aaee8, 0xf784b50b, 0x61759008,
+			0x254ee7ff, 0x70cc5e2, 0xd983382c, 0x2ca176fd, 0x1ac675f9, 0x38358fa, 0x8f5abb04, 0xf15c80e8, 0x765dc2f6, 0x216bc816,
+		}},
+		"a report of before share and ResourceQuota were deleted by hand": {rules: rules{forging: true}, tape: []step{
+			0x62ec4ca, 0xb3bcf773, 0x5481167f, 0x61ae9cff, 0x30824ded, 0x5563ba02, 0xd27e5b00, 0x9f559cd0, 0x16f64177, 0xec0dfb79, 0x1f5e252f,
+			0xd3c7ea0c,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if w := play(tc.tape, tc.rules, false); w.err != nil {
+				t.Error(explain(tc.tape, tc.rules))
+			}
+		})
+	}
+}
+
 // schedules is how many random schedules TestSimulation plays. make schedules asks for many more.
 var schedules = flag.Uint64("schedules", 10_000, "how many random schedules TestSimulation plays")
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -111,6 +112,41 @@ func TestLateUpdateOfAShareThatIsGone(t *testing.T) {
 		t.Error("the round does not end by an error, which has the next one begin at once")
 	}
 	w.members.byName["west"].cache = nil
+	w.settle()
+	w.wantLedger("east 25/25 Settled", "west 5/5 Settled")
+}
+
+// TestLateCreate has the create of an old leader arrive after share and ResourceQuota, and with them all that would refuse it, were deleted
+// by hand, and after what the cluster had was given to another one.
+func TestLateCreate(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, mostOf("east, west", "east", "10"))
+	w.settle()
+	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
+	w.loseShare("west")
+	late, other, inner := w.hub, w.newHub(), w.members.byName["west"].client
+	created := false
+	w.members.byName["west"].client = interceptor.NewClient(servers["west"], interceptor.Funcs{
+		Create: func(ctx context.Context, _ client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			created = true
+			w.members.byName["west"].client, w.hub = inner, other
+			w.edit(mostOf("east, west", "west", "5"))
+			w.settle()
+			w.wantLedger("east 25/25 Settled", "west 5/5 Settled")
+			w.loseShare("west")
+			w.agents["west"].hard, w.agents["west"].revision = nil, 0
+			return inner.Create(ctx, object, options...)
+		},
+	})
+	if _, err := late.Reconcile(t.Context(), w.request(quotaName)); err != nil {
+		t.Log("the old leader:", err)
+	}
+	if !created {
+		t.Fatal("the old leader has created nothing")
+	}
+	if got := w.share("west"); len(got.Spec.Hard) != 1 || !got.Spec.Hard["pods"].Equal(resource.MustParse("0")) {
+		t.Errorf("what was decided for a share that is gone is given by another one: %v", got.Spec)
+	}
 	w.settle()
 	w.wantLedger("east 25/25 Settled", "west 5/5 Settled")
 }

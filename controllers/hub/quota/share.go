@@ -39,6 +39,7 @@ func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
 	return nil
 }
 
+// create writes a share that gives nothing yet. The watch on it starts the round that writes what was decided.
 func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *member) error {
 	share := &quotav1alpha1.QuotaShare{
 		ObjectMeta: metav1.ObjectMeta{
@@ -49,7 +50,7 @@ func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *m
 			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: m.verdict.Admission, Fleet: s.fleet,
 		},
 	}
-	share.Spec.Revision, share.Spec.Hard = s.decision.Ledger.Share(m.Name, s.fq.Spec.Hard)
+	share.Spec.Revision, share.Spec.Hard = s.decision.Ledger.FirstShare(m.Name, s.fq.Spec.Hard)
 	err := c.Create(ctx, share)
 	if !members.IsMissingNamespace(err) || !m.Selected || !ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
 		return err
