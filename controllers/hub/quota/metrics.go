@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -24,6 +25,10 @@ var (
 		Name: "fedquota_debt",
 		Help: "What is granted above the budget, in cores, bytes or objects. Nobody is raised while it is above 0.",
 	}, []string{"namespace", "name", "resource"})
+	ready = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "fedquota_ready",
+		Help: "1 if the condition Ready of the FederatedQuota is True, else 0.",
+	}, []string{"namespace", "name"})
 	settleSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "fedquota_settle_seconds",
 		Help:    "Time from the ledger's decision on a cluster until the cluster was seen to enforce it.",
@@ -40,7 +45,7 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(grantedRatio, debt, settleSeconds, fencedWrites, memberReachable)
+	metrics.Registry.MustRegister(grantedRatio, debt, ready, settleSeconds, fencedWrites, memberReachable)
 }
 
 // measure exports the round.
@@ -51,6 +56,8 @@ func (r *Reconciler) measure(s *scope) {
 		forgetSeries(client.ObjectKeyFromObject(s.fq)) // those of names that have left the budget
 		memory.series = names
 	}
+	isReady := apimeta.IsStatusConditionTrue(s.fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	ready.WithLabelValues(s.fq.Namespace, s.fq.Name).Set(truth(isReady))
 	for _, name := range names {
 		labels := prometheus.Labels{"namespace": s.fq.Namespace, "name": s.fq.Name, "resource": string(name)}
 		grantedRatio.With(labels).Set(baseUnits(name, s.decision.Ledger.Granted(name)) / baseUnits(name, max(1, budget[name])))
@@ -73,6 +80,7 @@ func forgetSeries(key types.NamespacedName) {
 	labels := prometheus.Labels{"namespace": key.Namespace, "name": key.Name}
 	grantedRatio.DeletePartialMatch(labels)
 	debt.DeletePartialMatch(labels)
+	ready.DeletePartialMatch(labels)
 }
 
 // baseUnits returns an amount in cores, bytes or objects.

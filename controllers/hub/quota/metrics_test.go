@@ -1,11 +1,16 @@
 package quota
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/yaml"
 )
 
 // TestSeriesOfNamesThatLeave has no series stay when its name leaves the budget, or the FederatedQuota is gone.
@@ -37,6 +42,44 @@ func TestSeriesOfNamesThatLeave(t *testing.T) {
 	w.settle()
 	if left := names(); len(left) > 0 {
 		t.Errorf("series of a FederatedQuota that is gone: %v", left)
+	}
+}
+
+// TestAlerts has alerts name metrics that there are.
+func TestAlerts(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "prometheus", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready.WithLabelValues("alerts", "alerts").Set(1) // a vector without series is not gathered
+	debt.WithLabelValues("alerts", "alerts", "pods").Set(1)
+	memberReachable.WithLabelValues("alerts").Set(1)
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, family := range families {
+		known[family.GetName()] = true
+	}
+	var rule struct {
+		Spec struct {
+			Groups []struct{ Rules []struct{ Expr string } }
+		}
+	}
+	if err := yaml.Unmarshal(content, &rule); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rule.Spec.Groups[0].Rules {
+		names := regexp.MustCompile(`fedquota_[a-z_]+`).FindAllString(r.Expr, -1)
+		if len(names) == 0 {
+			t.Errorf("%q names no metric", r.Expr)
+		}
+		for _, name := range names {
+			if !known[name] {
+				t.Errorf("%q names %s, which nobody exports", r.Expr, name)
+			}
+		}
 	}
 }
 
