@@ -31,8 +31,10 @@ func TestSlowShareHoldsUpNoOther(t *testing.T) {
 		},
 	})
 	other.agent.Recorder = &events.FakeRecorder{} // there are shares of other tests, too
+	// A queue of priorities may hang as it shuts down (kubernetes-sigs/controller-runtime#3538).
 	manager, err := ctrl.NewManager(server, ctrl.Options{
-		Scheme: as(t, admin).Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
+		Scheme: as(t, admin).Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
 	})
 	must(t, err)
 	must(t, other.agent.SetupWithManager(manager))
