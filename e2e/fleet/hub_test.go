@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -27,7 +28,10 @@ func testClusterCache(t *testing.T, f *fleet.Fleet) {
 		t.Fatal(err)
 	}
 	ctrl.SetLogger(logr.Discard())
-	manager, err := ctrl.NewManager(f.Hub.Config, ctrl.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
+	// A queue of priorities may hang as it shuts down (kubernetes-sigs/controller-runtime#3538).
+	manager, err := ctrl.NewManager(f.Hub.Config, ctrl.Options{
+		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{UsePriorityQueue: new(false)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,8 +42,9 @@ func watching(t *testing.T, certificate *serving.Certificate) (shares *controlle
 	scheme := watchedScheme()
 	informers := &informertest.FakeInformers{Scheme: scheme}
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
-		Scheme:     scheme,
-		Controller: config.Controller{SkipNameValidation: new(true)},
+		Scheme: scheme,
+		// A queue of priorities may hang as it shuts down (kubernetes-sigs/controller-runtime#3538).
+		Controller: config.Controller{SkipNameValidation: new(true), UsePriorityQueue: new(false)},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (apimeta.RESTMapper, error) {
 			return apimeta.NewDefaultRESTMapper(nil), nil
