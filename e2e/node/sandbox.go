@@ -81,6 +81,9 @@ func again(ctx context.Context, stage string) *exec.Cmd {
 
 // exitStatus returns the exit status of a process that was waited for.
 func exitStatus(err error) (int, error) {
+	if err == nil {
+		return 0, nil
+	}
 	if ended := new(exec.ExitError); errors.As(err, &ended) && ended.Exited() {
 		return ended.ExitCode(), nil
 	}
