@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
@@ -76,6 +77,8 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 		LeaderElectionNamespace:       o.namespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
+		// The queue of priorities may hang as it shuts down (kubernetes-sigs/controller-runtime#3538): nobody leads meanwhile.
+		Controller: ctrlconfig.Controller{UsePriorityQueue: new(false)},
 	})
 	if err != nil {
 		return nil, err
