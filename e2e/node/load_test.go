@@ -125,16 +125,16 @@ func (w *world) judge(what string, l *load, excused int) {
 	w.Logf("%s. What fits: %s. What waits: %s", what, &l.fitting, &l.waiting)
 	fits, waits := &l.fitting, &l.waiting
 	if waits.created == 0 {
-		w.Errorf("%s: no limit was raised for a request that was held", what)
+		w.fault("%s: no limit was raised for a request that was held", what)
 	}
 	if fits.refused > 0 {
-		w.Errorf("%s: requests that fit were refused", what)
+		w.fault("%s: requests that fit were refused", what)
 	}
 	for _, line := range slices.Concat(fits.bypassed, fits.failed, waits.failed) {
-		w.Errorf("%s: a request failed: %s", what, line)
+		w.fault("%s: a request failed: %s", what, line)
 	}
 	for _, line := range waits.bypassed[excused:] {
-		w.Errorf("%s: a request was not held: %s", what, line)
+		w.fault("%s: a request was not held: %s", what, line)
 	}
 }
 
@@ -142,7 +142,7 @@ func (w *world) judge(what string, l *load, excused int) {
 func (w *world) smooth(what string, l *load) {
 	w.Helper()
 	if count := w.unreviewed() - l.unreviewed; count > 0 {
-		w.Errorf("%s: the webhook gave no answer to %d requests", what, count)
+		w.fault("%s: the webhook gave no answer to %d requests", what, count)
 	}
 }
 

@@ -72,18 +72,18 @@ func (w *world) finish(o *observer.Observer) {
 	recount, err := o.Recount(w.Context())
 	w.must(err)
 	if over := recount.Over(); len(over) > 0 {
-		w.Errorf("more pods exist than the budget allows, by %v: %+v", over, recount.Resources)
+		w.fault("more pods exist than the budget allows, by %v: %+v", over, recount.Resources)
 	}
 	report := o.Stop()
 	var table strings.Builder
 	w.must(report.WriteTable(&table))
 	w.Log(table.String())
 	for _, line := range report.Violations() {
-		w.Errorf("the observer: %s", line)
+		w.fault("the observer: %s", line)
 	}
 	for _, pod := range slices.Concat(w.pods("hub"), w.pods("agent")) {
 		if s := pod.Status.ContainerStatuses[0]; s.RestartCount > 0 {
-			w.Errorf("pod %s was restarted: %+v", pod.Name, s.LastTerminationState)
+			w.fault("pod %s was restarted: %+v", pod.Name, s.LastTerminationState)
 		}
 	}
 }

@@ -42,6 +42,8 @@ type world struct {
 	root string
 	// hub and west are administrators' clients of their API servers.
 	hub, west client.WithWatch
+	// faults are what was wrong so far. They are told once more at the end, where a log that was cut still has them.
+	faults []string
 }
 
 // startWorld starts control planes and the node. They end with the test; their files stay in bin/e2e, logs included.
@@ -51,6 +53,11 @@ func startWorld(t *testing.T) *world {
 		t.Skipf("%s is not set: it names the folder with the programs of control plane and node", fleet.AssetsVariable)
 	}
 	w := &world{T: t}
+	t.Cleanup(func() {
+		for _, fault := range w.faults {
+			t.Log("FAULT: " + fault)
+		}
+	})
 	var err error
 	w.root, err = filepath.Abs(filepath.Join("..", ".."))
 	w.must(err)
@@ -98,6 +105,13 @@ func (w *world) client(config *rest.Config) client.WithWatch {
 	return c
 }
 
+// fault says what is wrong; the test goes on.
+func (w *world) fault(format string, args ...any) {
+	w.Helper()
+	w.Errorf(format, args...)
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
 // must ends the test if there is an error.
 func (w *world) must(err error) {
 	w.Helper()
@@ -120,7 +134,8 @@ func (w *world) eventually(what string, check func(ctx context.Context) error) {
 		}
 		select {
 		case <-ctx.Done():
-			w.Fatalf("%s: %v\n%s", what, err, w.dump())
+			w.fault("%s: %v", what, err)
+			w.Fatal(w.dump())
 		case <-ticker.C:
 		}
 	}

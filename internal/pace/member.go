@@ -40,7 +40,7 @@ const (
 	Underway = time.Second
 	// Drain is how long an agent serves its webhook after it was asked to end, until API servers are led to another replica, and
 	// DrainMost how much longer it does so for requests that are under way: they are held for 5 seconds at most.
-	Drain     = 3 * time.Second
+	Drain     = 5 * time.Second
 	DrainMost = 10 * time.Second
 	// HoldPause is how long no request is held for a share that was held for in vain.
 	HoldPause = 5 * time.Second
