@@ -2,6 +2,7 @@ package member_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,6 +69,30 @@ func TestRecountDuringACharge(t *testing.T) {
 	}
 }
 
+// TestRecountWhilePodsEnd has a pod end after it was listed. The quota controller, which had left it out, finds nothing to change then.
+func TestRecountWhilePodsEnd(t *testing.T) {
+	w := settled(t, 1, l{"pods", "4"}, l{"pods", "0"})
+	w.runs("a", corev1.PodPending)
+	w.runs("b", corev1.PodPending)
+	w.count("pods", "0")
+	w.recount(&ending{Reader: as(t, agent), end: func() { w.ends("b") }})
+	if used := w.quota().Status.Used["pods"]; used.Value() != 1 {
+		t.Errorf("%s pods are used, want 1", used.String())
+	}
+}
+
+// ending has something happen after pods were listed for the first time.
+type ending struct {
+	client.Reader
+	end  func()
+	once sync.Once
+}
+
+func (e *ending) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	defer e.once.Do(e.end)
+	return e.Reader.List(ctx, list, opts...)
+}
+
 // charging has something happen after a ResourceQuota was read.
 type charging struct {
 	client.Reader
@@ -91,6 +116,13 @@ func (w *world) runs(name string, phase corev1.PodPhase) {
 	must(w.t, as(w.t, admin).Create(w.t.Context(), pod))
 	pod.Status.Phase = phase
 	must(w.t, as(w.t, admin).Status().Update(w.t.Context(), pod))
+}
+
+// ends deletes a pod at once.
+func (w *world) ends(name string) {
+	w.t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: name}}
+	must(w.t, as(w.t, admin).Delete(w.t.Context(), pod, client.GracePeriodSeconds(0)))
 }
 
 func (w *world) recount(live client.Reader) {

@@ -28,7 +28,7 @@ const page = 500
 
 // Reconciler counts the pods of a managed ResourceQuota when status.used has fallen, and raises what is too low. The quota controller
 // recounts from a cache whenever a limit moves or a pod ends. A pod that the cache has not seen yet was charged, and is left out then:
-// room for one pod too many, until the next recount. It never lowers anything.
+// room for one pod too many, until the next recount. It lowers nothing but what it has raised.
 type Reconciler struct {
 	client.Client
 	// Live reads from the API server.
@@ -69,7 +69,9 @@ func fell(before, after *corev1.ResourceQuota) bool {
 	return false
 }
 
-// Reconcile counts the pods of a ResourceQuota. A charge that comes meanwhile changes the ResourceQuota, which conflicts.
+// Reconcile counts the pods of a ResourceQuota, until what was written is what there is: a pod that ends after it was listed has the
+// quota controller count again, which finds nothing to change before usage is raised. A charge that comes meanwhile changes the
+// ResourceQuota, which conflicts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	quota := &corev1.ResourceQuota{}
 	if err := r.Live.Get(ctx, req.NamespacedName, quota); err != nil {
@@ -78,28 +80,36 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !nativequota.IsManaged(quota) {
 		return ctrl.Result{}, nil
 	}
-	counted, err := r.count(ctx, quota)
-	if err != nil {
-		return ctrl.Result{}, err
+	told := quota.Status.Used
+	for {
+		counted, err := r.count(ctx, quota)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		used := quotav1.Max(told, counted)
+		if quotav1.Equals(used, quota.Status.Used) {
+			return ctrl.Result{}, nil
+		}
+		was := quota.Status.Used
+		if err := r.write(ctx, quota, used); apierrors.IsConflict(err) {
+			return ctrl.Result{RequeueAfter: pace.RecountInterval}, nil
+		} else if err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+		ctrl.LoggerFrom(ctx).Info("Raised status.used to the pods that there are", "used", used, "was", was, "told", told)
 	}
-	low := beyond(counted, quota.Status.Used)
-	if len(low) == 0 {
-		return ctrl.Result{}, nil
-	}
+}
+
+// write writes usage, unless the ResourceQuota has changed.
+func (r *Reconciler) write(ctx context.Context, quota *corev1.ResourceQuota, used corev1.ResourceList) error {
 	patch, err := patches.Merge(map[string]any{
 		"metadata": map[string]any{"resourceVersion": quota.ResourceVersion},
-		"status":   map[string]any{"used": low},
+		"status":   map[string]any{"used": used},
 	})
 	if err != nil {
-		return ctrl.Result{}, err
+		return err
 	}
-	if err := r.Status().Patch(ctx, quota.DeepCopy(), patch); apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: pace.RecountInterval}, nil
-	} else if err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	ctrl.LoggerFrom(ctx).Info("Raised status.used to the pods that there are", "used", low, "was", quota.Status.Used)
-	return ctrl.Result{}, nil
+	return r.Status().Patch(ctx, quota, patch)
 }
 
 // count returns what the pods of a ResourceQuota are charged. They are read after it: each of them was charged in it, unless that was
@@ -122,15 +132,4 @@ func (r *Reconciler) count(ctx context.Context, quota *corev1.ResourceQuota) (co
 
 func charge(quota *corev1.ResourceQuota, pod *corev1.Pod, now time.Time) corev1.ResourceList {
 	return nativequota.Charge{Resource: nativequota.Pods, Object: pod, Now: now}.To(&quota.Spec, quota.Status.Used)
-}
-
-// beyond returns what of counted is more than used.
-func beyond(counted, used corev1.ResourceList) corev1.ResourceList {
-	more := corev1.ResourceList{}
-	for name, quantity := range counted {
-		if quantity.Cmp(used[name]) > 0 {
-			more[name] = quantity
-		}
-	}
-	return more
 }
