@@ -4,12 +4,8 @@ import "time"
 
 // What a user feels of the hub manager.
 const (
-	// RoundInterval is how often the hub looks at a budget although nothing was reported: what a watch has missed is found then.
-	RoundInterval = 30 * time.Second
 	// RetryInterval is how soon the hub tries a member again that could not be read, or could not take its share.
 	RetryInterval = 15 * time.Second
-	// SnapshotInterval is the least time between two writes of a FederatedQuota's status that differ in usage alone.
-	SnapshotInterval = 5 * time.Second
 	// FirstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its agent may
 	// not be there, and a name that it does not count is never reported.
 	FirstReportWait = 5 * time.Second
@@ -63,10 +59,27 @@ const (
 	// member holds, both since this hub manager leads.
 	Connecting = 5 * time.Second
 	Looking    = 30 * time.Second
-	// atOnce is how many Clusters are connected in that time, and perCluster how much longer each one more may take.
+	// atOnce is how many Clusters are connected in that time, and perCluster how much longer each one more may take. A round over a
+	// budget reads all of its clusters, so what nobody waits for is put off as much.
 	atOnce     = 100
 	perCluster = 50 * time.Millisecond
 )
+
+// RoundInterval returns how often the hub looks at a budget over that many clusters although nothing was reported: what a watch has
+// missed is found then.
+func RoundInterval(clusters int) time.Duration {
+	return 30*time.Second + beyond(clusters)
+}
+
+// SnapshotInterval returns the least time between two writes of the status of such a budget that differ in usage alone.
+func SnapshotInterval(clusters int) time.Duration {
+	return 5*time.Second + beyond(clusters)
+}
+
+// UsageDelay returns how long a round over such a budget may be put off that nothing but other usage calls for.
+func UsageDelay(clusters int) time.Duration {
+	return beyond(clusters)
+}
 
 // ConnectingTo returns how long raises wait for the first connections to that many Clusters.
 func ConnectingTo(clusters int) time.Duration {

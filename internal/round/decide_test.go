@@ -99,8 +99,8 @@ func TestNext(t *testing.T) {
 		exact  time.Duration
 		about  time.Duration
 	}{
-		"at rest":       {child: settled, about: pace.RoundInterval},
-		"there is none": {child: with(func(c *Child) { c.Reading = Reading{Failure: "no Cluster"} }), gone: true, about: pace.RoundInterval},
+		"at rest":       {child: settled, about: pace.RoundInterval(1)},
+		"there is none": {child: with(func(c *Child) { c.Reading = Reading{Failure: "no Cluster"} }), gone: true, about: pace.RoundInterval(1)},
 		"health probes fail": {
 			child: with(func(c *Child) { c.Reading.Failure = "health probes fail" }), about: pace.RetryInterval,
 		},
@@ -108,13 +108,13 @@ func TestNext(t *testing.T) {
 			child: with(func(c *Child) { c.Reading.HeldBack = Obstacle{Message: "no room"} }), about: pace.RetryInterval,
 		},
 		"stalled": {
-			child: with(func(c *Child) { c.Past.StalledFor = time.Second }), exact: time.Second, about: pace.RoundInterval,
+			child: with(func(c *Child) { c.Past.StalledFor = time.Second }), exact: time.Second, about: pace.RoundInterval(1),
 		},
 		"damped": {
-			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), exact: time.Second, about: pace.RoundInterval,
+			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), exact: time.Second, about: pace.RoundInterval(1),
 		},
 		"damped, static": {
-			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), static: true, about: pace.RoundInterval,
+			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), static: true, about: pace.RoundInterval(1),
 		},
 		"its agent is behind": {
 			child: with(func(c *Child) { s := *c.Reading.Share; s.Behind = true; c.Reading.Share = &s }),

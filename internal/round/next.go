@@ -17,7 +17,7 @@ func (d *Decision) Next() (exact, about time.Duration) {
 	if len(r.unseen) > 0 {
 		next.in(pace.FirstLookInterval)
 	}
-	about = pace.RoundInterval
+	about = pace.RoundInterval(len(r.children))
 	if len(r.leftOut) > 0 || r.in.halted() {
 		about = pace.RetryInterval
 	}

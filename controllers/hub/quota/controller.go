@@ -48,8 +48,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	if err != nil {
 		return err
 	}
-	r.watcher = c
-	r.Stores.Follow(c)
+	r.Stores.Follow(c, r.reported())
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (r *Reconciler) readShare(parent context.Context, s *scope, m *member, key 
 	}
 	ctx, cancel := context.WithTimeout(parent, r.Timeout)
 	defer cancel()
-	if err := r.Members.Watch(ctx, key, r.Stores.ShareWatcher(m.Name, r.watcher)); err != nil {
+	if err := r.Members.Watch(ctx, key, r.Stores.ShareWatcher(m.Name)); err != nil {
 		return err
 	}
 	reader, err := r.reader(ctx, key, m.Live)

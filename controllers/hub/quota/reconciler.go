@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -45,7 +44,6 @@ type Reconciler struct {
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
 
-	watcher   clustercache.SourceWatcher[ctrl.Request]
 	births    births
 	silences  members.Silences
 	marks     members.Marks

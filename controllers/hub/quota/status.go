@@ -28,7 +28,7 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 		return nil
 	}
 	memory := r.memoryOf(s.fq.UID)
-	if wait := pace.SnapshotInterval - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
+	if wait := pace.SnapshotInterval(len(s.members)) - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
 		s.snapshotDue = wait
 		return nil
 	}

@@ -2,15 +2,21 @@ package quota
 
 import (
 	"context"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // newcomers keeps back events of objects that were there before: each FederatedQuota has a round after a start anyway.
@@ -29,6 +35,55 @@ func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Requ
 func (r *Reconciler) concerned(ctx context.Context, object client.Object) []ctrl.Request {
 	cluster, ok := object.(*clusterv1.Cluster)
 	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || input.Concerns(fq, cluster) })
+}
+
+// reported has each report of a member start a round: at once, unless it tells of nothing but other usage and its budget is large.
+func (r *Reconciler) reported() handler.EventHandler {
+	now := &handler.EnqueueRequestForObject{}
+	return handler.Funcs{
+		CreateFunc: now.Create, DeleteFunc: now.Delete, GenericFunc: now.Generic,
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			if delay := r.usageDelay(ctx, e); delay > 0 {
+				queue.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)}, delay)
+				return
+			}
+			now.Update(ctx, e, queue)
+		},
+	}
+}
+
+// usageDelay returns how long the round may wait that a change of a share starts, 0 if it is to be made at once.
+func (r *Reconciler) usageDelay(ctx context.Context, e event.UpdateEvent) time.Duration {
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := r.Get(ctx, client.ObjectKeyFromObject(e.ObjectNew), fq, client.UnsafeDisableDeepCopy); err != nil {
+		return 0
+	}
+	delay := pace.UsageDelay(len(fq.Status.Clusters))
+	if delay == 0 || !usageAlone(e.ObjectOld, e.ObjectNew) {
+		return 0
+	}
+	return delay
+}
+
+// usageAlone says whether a share differs in what is used of each name alone, while no cluster of the budget waits for room.
+func usageAlone(before, after client.Object) bool {
+	var shares [2]*quotav1alpha1.QuotaShare
+	for i, object := range []client.Object{before, after} {
+		share, ok := object.(*quotav1alpha1.QuotaShare)
+		if !ok {
+			return false
+		}
+		var err error
+		if shares[i], err = unpack(share); err != nil {
+			return false
+		}
+	}
+	old, now := shares[0], shares[1]
+	if len(now.Spec.Fleet.Waiting) > 0 || !sets.KeySet(old.Status.Used).Equal(sets.KeySet(now.Status.Used)) {
+		return false
+	}
+	old.ResourceVersion, old.Status.Used = now.ResourceVersion, now.Status.Used
+	return equality.Semantic.DeepEqual(old, now)
 }
 
 // siblings returns the other FederatedQuotas of a namespace: a conflict with one that changes or goes may have ended.

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -54,9 +55,10 @@ func (w *Watcher) waits(ctx context.Context, age time.Duration) bool {
 	return false
 }
 
-// Follow has the shares of members watched for a controller as soon as a member is looked at first, before any round asks for them.
-func (w *Watcher) Follow(controller clustercache.SourceWatcher[ctrl.Request]) {
-	w.controller = controller
+// Follow has the shares of members watched for a controller, which is called as the handler says, as soon as a member is looked at first,
+// before any round asks for them.
+func (w *Watcher) Follow(controller clustercache.SourceWatcher[ctrl.Request], handler handler.EventHandler) {
+	w.controller, w.handler = controller, handler
 }
 
 // fill begins to watch the shares of a member, and waits until they are cached. Where that fails rounds find out.
@@ -67,7 +69,7 @@ func (w *Watcher) fill(ctx context.Context, cluster *clusterv1.Cluster) {
 	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	key := client.ObjectKeyFromObject(cluster)
-	if err := w.Members.Watch(ctx, key, w.ShareWatcher(cluster.Name, w.controller)); err != nil {
+	if err := w.Members.Watch(ctx, key, w.ShareWatcher(cluster.Name)); err != nil {
 		return
 	}
 	if reader, err := w.Members.GetReader(ctx, key); err == nil {

@@ -41,8 +41,9 @@ type Watcher struct {
 	Wake chan event.GenericEvent
 
 	known stores
-	// controller is whom the shares of members are watched for.
+	// controller is whom the shares of members are watched for, and handler has it called.
 	controller clustercache.SourceWatcher[ctrl.Request]
+	handler    handler.EventHandler
 	listen     sync.Mutex
 	listening  listening
 }
@@ -284,14 +285,14 @@ type shareWatcher struct {
 	epoch int
 }
 
-// ShareWatcher returns what watches the shares of a member for a controller.
-func (w *Watcher) ShareWatcher(member string, controller clustercache.SourceWatcher[ctrl.Request]) clustercache.Watcher {
+// ShareWatcher returns what watches the shares of a member for whom Follow has named.
+func (w *Watcher) ShareWatcher(member string) clustercache.Watcher {
 	epoch := w.known.epochOf(member)
 	return &shareWatcher{epoch: epoch, Watcher: clustercache.NewWatcher(clustercache.WatcherOptions{
 		Name:         fmt.Sprintf("quota-watchShares-%d", epoch),
-		Watcher:      controller,
+		Watcher:      w.controller,
 		Kind:         &quotav1alpha1.QuotaShare{},
-		EventHandler: &handler.EnqueueRequestForObject{},
+		EventHandler: w.handler,
 	})}
 }
 

@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -105,7 +106,8 @@ func TestSharesAreDroppedBeforeTheyAreWatchedAgain(t *testing.T) {
 		notes := &journal{}
 		var w Watcher
 		w.known.of("west").epoch = epoch
-		if err := w.ShareWatcher("west", notes).Watch(notes); err != nil {
+		w.Follow(notes, &handler.EnqueueRequestForObject{})
+		if err := w.ShareWatcher("west").Watch(notes); err != nil {
 			t.Error(err)
 		}
 		if diff := cmp.Diff(want, notes.lines); diff != "" {

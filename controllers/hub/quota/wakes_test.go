@@ -1,0 +1,102 @@
+package quota
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+func TestUsageAlone(t *testing.T) {
+	tests := map[string]struct {
+		change  func(share *quotav1alpha1.QuotaShare)
+		waiting bool
+		want    bool
+	}{
+		"more is used":                  {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["pods"] = resource.MustParse("6") }, want: true},
+		"less is used":                  {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["pods"] = resource.MustParse("4") }, want: true},
+		"a cluster waits":               {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["pods"] = resource.MustParse("4") }, waiting: true},
+		"a name is counted":             {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["services"] = resource.MustParse("0") }},
+		"a name is counted no more":     {change: func(s *quotav1alpha1.QuotaShare) { delete(s.Status.Used, "pods") }},
+		"a limit is in force":           {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Hard["pods"] = resource.MustParse("40") }},
+		"a request asks":                {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Demand = list("pods", "1") }},
+		"the agent acted on a revision": {change: func(s *quotav1alpha1.QuotaShare) { s.Status.ObservedGeneration++ }},
+		"a condition":                   {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Conditions[0].Status = "False" }},
+		"somebody else's limit":         {change: func(s *quotav1alpha1.QuotaShare) { s.Spec.Hard["pods"] = resource.MustParse("51") }},
+		"an annotation":                 {change: func(s *quotav1alpha1.QuotaShare) { s.Annotations["a"] = "b" }},
+		"it is being deleted":           {change: func(s *quotav1alpha1.QuotaShare) { s.DeletionTimestamp = new(s.CreationTimestamp) }},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var packed [2]*quotav1alpha1.QuotaShare
+			for i := range packed {
+				share := usualShare(1)
+				share.ResourceVersion = fmt.Sprint(i)
+				if tt.waiting {
+					share.Spec.Fleet.Waiting = []quotav1alpha1.ClusterName{"east"}
+				}
+				if i == 1 {
+					tt.change(share)
+				}
+				object, err := Pack(share)
+				if err != nil {
+					t.Fatal(err)
+				}
+				packed[i] = object.(*quotav1alpha1.QuotaShare)
+			}
+			if got := usageAlone(packed[0], packed[1]); got != tt.want {
+				t.Errorf("got %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestReportsOfUsageMayWait has clusters report other usage: a small budget has a round at once, a large one a while later.
+func TestReportsOfUsageMayWait(t *testing.T) {
+	for name, tt := range map[string]struct {
+		clusters int
+		want     time.Duration
+	}{"small": {clusters: 100}, "large": {clusters: 300, want: 10 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east")
+			w.create(quotaName, weighted)
+			fq := w.quota()
+			for i := range tt.clusters {
+				fq.Status.Clusters = append(fq.Status.Clusters, quotav1alpha1.ClusterStatus{
+					Name: quotav1alpha1.ClusterName(fmt.Sprintf("cluster-%03d", i)), State: quotav1alpha1.ClusterSettled,
+				})
+			}
+			w.must(servers[hubName].Status().Update(t.Context(), fq))
+			before, after := usualShare(1), usualShare(1)
+			for _, share := range []*quotav1alpha1.QuotaShare{before, after} {
+				share.Namespace, share.Name = fq.Namespace, fq.Name
+			}
+			after.Status.Used["pods"] = resource.MustParse("6")
+			clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+			queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request](),
+				workqueue.TypedRateLimitingQueueConfig[ctrl.Request]{Clock: clock})
+			defer queue.ShutDown()
+			w.hub.reported().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, queue)
+			if got := pace.UsageDelay(tt.clusters); got != tt.want {
+				t.Errorf("the round may wait for %s, want %s", got, tt.want)
+			}
+			if tt.want > 0 {
+				if queue.Len() > 0 {
+					t.Error("the round is made at once")
+				}
+				clock.Step(tt.want)
+			}
+			if request, _ := queue.Get(); request.Name != fq.Name {
+				t.Errorf("a round over %v", request)
+			}
+		})
+	}
+}
