@@ -11,6 +11,7 @@ import (
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // denial returns what native quota says of a request that does not fit, and after it what the fleet uses and who waits; ""
@@ -66,6 +67,14 @@ func listed(list corev1.ResourceList) string {
 
 // readMost is how long a ResourceQuota is read from the API server.
 const readMost = time.Second
+
+// refresh has a lane see the ResourceQuota as the API server has it. Another replica may have let a request go whose charge the watch
+// does not show yet: one that takes the same room would go on and be refused, where it can be held.
+func (g *Gate) refresh(ctx context.Context, l *lane) {
+	if quota := g.read(ctx, l); quota != nil && nativequota.IsManaged(quota) {
+		l.refresh(quota, g.Clock.Now())
+	}
+}
 
 // read returns the ResourceQuota of a lane as the API server has it at some moment after the call, nil if that is not known. The
 // read is for all who share it: it does not end with the client of the one whose turn it is.

@@ -74,6 +74,9 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 			continue
 		}
 		c := claim{lane: l, asked: asked, list: list}
+		if l.tight(asked, now) {
+			g.refresh(ctx, l)
+		}
 		if l.enter(asked, now, request.DryRun) {
 			room = append(room, c)
 		} else {

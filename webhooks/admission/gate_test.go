@@ -32,8 +32,13 @@ func TestAdmit(t *testing.T) {
 			s.live = s.quota.DeepCopy()
 			s.live.Status.Used["requests.cpu"] = resource.MustParse("7")
 		}},
-		"the API server is silent": {cpu: "3", dryRun: true, change: func(s *scene) { s.live = nil }},
-		"usage is not known":       {cpu: "3", change: func(s *scene) { s.quota.Status.Used = nil; s.gate.SetQuota(s.quota) }},
+		"another replica gave the room away": {
+			cpu: "2", dryRun: true, change: func(s *scene) { s.charged("10") },
+			want: "exceeded quota: compute, requested: requests.cpu=2, used: requests.cpu=10, limited: requests.cpu=10; fleet: used requests.cpu=28 of 30",
+		},
+		"the API server is silent when room is tight": {cpu: "2", change: func(s *scene) { s.live = nil }},
+		"the API server is silent":                    {cpu: "3", dryRun: true, change: func(s *scene) { s.live = nil }},
+		"usage is not known":                          {cpu: "3", change: func(s *scene) { s.quota.Status.Used = nil; s.gate.SetQuota(s.quota) }},
 		"another name is not counted": {
 			cpu: "3", dryRun: true, want: denied,
 			change: func(s *scene) { s.limitUncounted("count/widgets.example.com") },
@@ -113,6 +118,37 @@ func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
 		if got := s.admit(r); got != "" {
 			t.Error(got)
 		}
+	}
+}
+
+// TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor has a request ask for room that another replica gave away, which the watch shows later.
+func TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "8")
+		before := s.quota.DeepCopy()
+		s.charged("10")
+		second := s.held(request("2"))
+		before.ResourceVersion = "1"
+		s.gate.SetQuota(before) // a late watch gives no room back
+		synctest.Wait()
+		if s.waiting() != 1 {
+			t.Error("the request went on")
+		}
+		s.set("12", "10")
+		if got := s.answer(second, time.Second); got != "" {
+			t.Error(got)
+		}
+	})
+}
+
+// TestRefreshNotesNothingThatIsGone has a ResourceQuota deleted while it is read.
+func TestRefreshNotesNothingThatIsGone(t *testing.T) {
+	s := newScene(t, "8")
+	l := s.gate.lane(key)
+	s.gate.DeleteQuota(key)
+	s.gate.refresh(t.Context(), l)
+	if l.quota != nil {
+		t.Error("it is noted again")
 	}
 }
 

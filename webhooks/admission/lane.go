@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -110,6 +111,13 @@ func (l *lane) room(asked amount.List, now time.Time) bool {
 	return true
 }
 
+// tight says whether the request fits, and no other one like it beside it.
+func (l *lane) tight(asked amount.List, now time.Time) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.room(asked, now) && !l.room(asked.Times(2), now)
+}
+
 // let notes that a request goes on.
 func (l *lane) let(asked amount.List, now time.Time) {
 	l.passed = append(l.passed, asking{asked: asked, at: now})
@@ -191,10 +199,35 @@ func raised(was, is corev1.ResourceList) bool {
 	return false
 }
 
-// setQuota notes the ResourceQuota, and lets those requests go on that there is room for now, in their order.
+// setQuota notes the ResourceQuota.
 func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if !newer(l.quota, quota) {
+		l.see(quota, now)
+	}
+}
+
+// refresh notes a ResourceQuota that was read. One that is gone is not noted again: nobody would tell.
+func (l *lane) refresh(quota *corev1.ResourceQuota, now time.Time) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.quota != nil && l.quota.UID == quota.UID && !newer(l.quota, quota) {
+		l.see(quota, now)
+	}
+}
+
+// newer says whether a ResourceQuota is a later state of the same object than another one: what is read comes before what a watch shows.
+func newer(a, b *corev1.ResourceQuota) bool {
+	if a == nil || b == nil || a.UID != b.UID {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	return err == nil && order > 0
+}
+
+// see notes the ResourceQuota, and lets those requests go on that there is room for now, in their order.
+func (l *lane) see(quota *corev1.ResourceQuota, now time.Time) {
 	l.quota = quota
 	if quota == nil {
 		l.used, l.hard = nil, nil

@@ -85,6 +85,13 @@ func (s *scene) set(hard, used string) {
 	s.gate.SetQuota(s.quota)
 }
 
+// charged makes the API server alone know of more usage.
+func (s *scene) charged(used string) {
+	s.live = s.quota.DeepCopy()
+	s.live.ResourceVersion = "2"
+	s.live.Status.Used["requests.cpu"] = resource.MustParse(used)
+}
+
 // saysStuck makes the share say whether the quota controller is stuck.
 func (s *scene) saysStuck(stuck metav1.ConditionStatus) {
 	s.share = s.share.DeepCopy()
