@@ -27,6 +27,7 @@ include hack/make/generate.mk
 include hack/make/conformance.mk
 include hack/make/release.mk
 include hack/make/node.mk
+include hack/make/skew.mk
 
 ##@ General
 

@@ -61,6 +61,8 @@ type System struct {
 	// manager is the file of the managers; env is what their environment has beyond this process's own.
 	manager string
 	env     []string
+	// serves says that its managers serve webhooks in the place of those that are named HubManager and Agent.
+	serves bool
 	// started is all managers that were ever started, by name; stand-ins are among them.
 	started map[string]Manager
 }
@@ -92,9 +94,19 @@ func (s *System) Managers(c *fleet.ControlPlane) []Manager {
 // StandIn returns the same system with managers that are run from another file, and with more in their environment.
 func (s *System) StandIn(manager string, env ...string) *System {
 	other := *s
-	other.manager, other.env = manager, env
+	other.manager, other.env, other.serves = manager, env, len(env) > 0
 	return &other
 }
+
+// Version returns the same system as another version of the project has it, whose folder is root: manifests and managers.
+func (s *System) Version(root string) *System {
+	other := *s
+	other.root, other.manager, other.serves = root, filepath.Join(root, "bin", "manager"), true
+	return &other
+}
+
+// InstallHub applies the manifests of the hub.
+func (s *System) InstallHub(ctx context.Context) error { return s.apply(ctx, s.Hub, "config/default") }
 
 // Agent returns the name of the process of a member's agent.
 func Agent(member string) string { return "agent-" + member }
@@ -133,7 +145,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 // install applies the manifests everywhere.
 func (s *System) install(ctx context.Context) error {
 	var group errgroup.Group
-	group.Go(func() error { return s.apply(ctx, s.Hub, "config/default") })
+	group.Go(func() error { return s.InstallHub(ctx) })
 	for _, m := range s.Members {
 		if s.installs {
 			break
@@ -191,8 +203,11 @@ func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Proce
 
 // StartShard starts a hub manager for the FederatedQuotas that a selector selects.
 func (s *System) StartShard(ctx context.Context, name, selector string) (*fleet.Process, error) {
-	args := append([]string{s.agents(), "--watch-label-selector=" + selector}, s.hubArgs...)
-	if name == HubManager || len(s.env) > 0 {
+	args := append([]string{s.agents()}, s.hubArgs...)
+	if selector != "" {
+		args = append(args, "--watch-label-selector="+selector)
+	}
+	if name == HubManager || s.serves {
 		served, err := serveWebhook(ctx)
 		if err != nil {
 			return nil, err
@@ -224,7 +239,7 @@ func (s *System) StartElectedHubManager(ctx context.Context, name string) (*flee
 // StartAgent starts an agent of a member under the given name, without leader election. The one that is named by Agent
 // serves the member's webhook, and so does a stand-in: its API server knows one address.
 func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name string) (*fleet.Process, error) {
-	if name != Agent(m.Name) && len(s.env) == 0 {
+	if name != Agent(m.Name) && !s.serves {
 		return s.start(ctx, m, name, "agent", "fedquota-agent")
 	}
 	served, err := serveWebhook(ctx)

@@ -104,10 +104,10 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request, review *admissi
 	return json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReview)).Decode(review)
 }
 
-// answer answers one admission request.
+// answer answers one admission request. When the context ends, the API server has gone, or this server is ending: native quota decides.
 func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest, request Request) *admissionv1.AdmissionResponse {
 	message := h.gate.Admit(ctx, request)
-	if message == "" {
+	if message == "" || ctx.Err() != nil {
 		return &admissionv1.AdmissionResponse{Allowed: true}
 	}
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{

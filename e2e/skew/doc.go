@@ -1,0 +1,2 @@
+// Package skew upgrades and rolls back fedquota on a fleet in use, between an earlier version and this one.
+package skew
