@@ -34,17 +34,21 @@ release: image chart plugins ## Make all that is released in dist: manifests of 
 	cd dist && sha256sum install.yaml agent.yaml fedquota.yaml kubectl-fedquota_* fedquota-*.tgz manager-*.cdx.json manager.oci.tar > checksums.txt
 	cat dist/checksums.txt
 
+# What a value of the chart lets in.
+CHART_MORE := $(addprefix $(CURDIR)/config/prometheus/,monitor.yaml alerts.yaml)
+
 # Helm has to make of the chart what kustomize makes of config/default.
 .PHONY: chart
 chart: $(HELM) $(CONTROLPLANE)/kubectl ## Make the Helm chart out of config/default, dist/chart/fedquota, and check it.
 	mkdir -p dist
 	$(CONTROLPLANE)/kubectl kustomize config/default > dist/default.yaml
-	$(RELEASE) ./chart -source $(CURDIR)/config/chart -monitor $(CURDIR)/config/prometheus/monitor.yaml \
-		-to $(CURDIR)/dist/chart/fedquota -version $(VERSION) < dist/default.yaml
+	$(RELEASE) ./chart -source $(CURDIR)/config/chart -to $(CURDIR)/dist/chart/fedquota -version $(VERSION) \
+		$(CHART_MORE) < dist/default.yaml
 	$(HELM) lint --strict --quiet dist/chart/fedquota
-	$(HELM) template fedquota dist/chart/fedquota --namespace fedquota-system --set namespace.create=true,image.tag=latest > dist/chart.yaml
+	$(HELM) template fedquota dist/chart/fedquota --namespace fedquota-system > dist/chart.yaml \
+		--set namespace.create=true,image.tag=latest,serviceMonitor.enabled=true,prometheusRule.enabled=true
 	$(HELM) template fedquota dist/chart/fedquota --values config/chart/ci/all-values.yaml > /dev/null
-	$(RELEASE) ./chart -compare $(CURDIR)/dist/chart.yaml < dist/default.yaml
+	$(RELEASE) ./chart -compare $(CURDIR)/dist/chart.yaml $(CHART_MORE) < dist/default.yaml
 	rm dist/default.yaml dist/chart.yaml
 
 $(HELM): hack/release/go.sum

@@ -19,7 +19,9 @@ import (
 
 type options struct {
 	source, to, version string
-	monitor, rendered   string
+	rendered            string
+	// more are files of manifests that are not in config/default: a value lets each kind in.
+	more []string
 }
 
 func main() {
@@ -27,9 +29,9 @@ func main() {
 	flag.StringVar(&o.source, "source", "config/chart", "Folder with what of the chart is not made of manifests.")
 	flag.StringVar(&o.to, "to", "", "Folder to write the chart into.")
 	flag.StringVar(&o.version, "version", "latest", "Version of the image.")
-	flag.StringVar(&o.monitor, "monitor", "config/prometheus/monitor.yaml", "File with the ServiceMonitor.")
 	flag.StringVar(&o.rendered, "compare", "", "File with what Helm made of the chart: compare it, and write nothing.")
 	flag.Parse()
+	o.more = flag.Args()
 	if err := run(o, os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "chart:", err)
 		os.Exit(1)
@@ -46,16 +48,19 @@ func run(o options, in io.Reader) error {
 	if err != nil {
 		return err
 	}
+	for _, file := range o.more {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		more, err := chart.Decode(content)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, more...)
+	}
 	if o.rendered != "" {
 		return o.compare(objects)
-	}
-	monitor, err := os.ReadFile(o.monitor)
-	if err != nil {
-		return err
-	}
-	monitors, err := chart.Decode(monitor)
-	if err != nil {
-		return err
 	}
 	if err := os.RemoveAll(o.to); err != nil {
 		return err
@@ -63,7 +68,7 @@ func run(o options, in io.Reader) error {
 	if err := os.CopyFS(o.to, os.DirFS(o.source)); err != nil {
 		return err
 	}
-	return errors.Join(o.write(append(objects, monitors...)), o.setVersion())
+	return errors.Join(o.write(objects), o.setVersion())
 }
 
 func (o options) write(objects []*unstructured.Unstructured) error {
@@ -118,7 +123,7 @@ func (o options) compare(objects []*unstructured.Unstructured) error {
 	if diff := cmp.Diff(byName(objects), byName(rendered)); diff != "" {
 		return fmt.Errorf("the chart installs something else than config/default:\n%s", diff)
 	}
-	fmt.Printf("The chart installs the %d objects of config/default.\n", len(objects))
+	fmt.Printf("The chart installs the %d objects of config/default and config/prometheus.\n", len(objects))
 	return nil
 }
 

@@ -27,6 +27,7 @@ var conditions = map[string]string{
 	"Namespace":                ".Values.namespace.create",
 	"NetworkPolicy":            ".Values.networkPolicy.enabled",
 	"PodDisruptionBudget":      ".Values.podDisruptionBudget.enabled",
+	"PrometheusRule":           ".Values.prometheusRule.enabled",
 	"ServiceMonitor":           ".Values.serviceMonitor.enabled",
 }
 
@@ -55,6 +56,9 @@ func Template(object *unstructured.Unstructured) (file, text string, err error) 
 	switch object.GetKind() {
 	case "CustomResourceDefinition":
 		object.SetAnnotations(with(object.GetAnnotations(), "helm.sh/resource-policy", "keep"))
+		escape(object.Object["spec"])
+	case "PrometheusRule":
+		escape(object.Object["spec"])
 	case "RoleBinding", "ClusterRoleBinding":
 		for _, subject := range object.Object["subjects"].([]any) {
 			subject.(map[string]any)["namespace"] = "{{ .Release.Namespace }}"
@@ -68,7 +72,7 @@ func Template(object *unstructured.Unstructured) (file, text string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	text = t.fill(escape(string(content), object.GetKind()))
+	text = t.fill(string(content))
 	if object.GetKind() == "ValidatingAdmissionPolicy" {
 		text = strings.ReplaceAll(text, "'"+ownNamespace+"'", "'{{ .Values.agents.namespace }}'")
 	}
@@ -97,12 +101,24 @@ func with(all map[string]string, key, value string) map[string]string {
 	return all
 }
 
-// escape keeps what a CRD says in braces from being taken for a template.
-func escape(content, kind string) string {
-	if kind != "CustomResourceDefinition" {
-		return content
+// braces keeps braces from being taken for a template.
+var braces = strings.NewReplacer("{{", "{{ `{{` }}", "}}", "{{ `}}` }}")
+
+// escape keeps what a CRD or an alert says in braces from being taken for a template.
+func escape(value any) any {
+	switch v := value.(type) {
+	case string:
+		return braces.Replace(v)
+	case []any:
+		for i := range v {
+			v[i] = escape(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = escape(v[key])
+		}
 	}
-	return strings.NewReplacer("{{", `{{ "{{" }}`, "}}", `{{ "}}" }}`).Replace(content)
+	return value
 }
 
 // template is a template in the making. A key @@N of a mapping, or such an item of a list, stands for the snippet N.

@@ -55,7 +55,7 @@ metadata:
     helm.sh/resource-policy: keep
   name: quotas
 spec:
-  description: '{{ "{{" }}x{{ "}}" }}'
+  description: '{{ ` + "`{{`" + ` }}x{{ ` + "`}}`" + ` }}'
 {{- end }}
 `,
 		},
