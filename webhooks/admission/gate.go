@@ -74,7 +74,7 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 			continue
 		}
 		c := claim{lane: l, asked: asked, list: list}
-		if l.tight(asked, now) {
+		if l.doubtful(asked, now) {
 			g.refresh(ctx, l)
 		}
 		if l.enter(asked, now, request.DryRun) {

@@ -123,22 +123,30 @@ func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
 
 // TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor has a request ask for room that another replica gave away, which the watch shows later.
 func TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScene(t, "8")
-		before := s.quota.DeepCopy()
-		s.charged("10")
-		second := s.held(request("2"))
-		before.ResourceVersion = "1"
-		s.gate.SetQuota(before) // a late watch gives no room back
-		synctest.Wait()
-		if s.waiting() != 1 {
-			t.Error("the request went on")
-		}
-		s.set("12", "10")
-		if got := s.answer(second, time.Second); got != "" {
-			t.Error(got)
-		}
-	})
+	for name, raise := range map[string]func(s *scene){
+		"the last room":               func(*scene) {},
+		"what others were raised for": func(s *scene) { s.set("20", "8") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, "8")
+				raise(s)
+				before, hard := s.quota.DeepCopy(), s.quota.Spec.Hard["requests.cpu"]
+				s.charged(hard.String())
+				second := s.held(request("2"))
+				before.ResourceVersion = "1"
+				s.gate.SetQuota(before) // a late watch gives no room back
+				synctest.Wait()
+				if s.waiting() != 1 {
+					t.Error("the request went on")
+				}
+				s.set("30", hard.String())
+				if got := s.answer(second, time.Second); got != "" {
+					t.Error(got)
+				}
+			})
+		})
+	}
 }
 
 // TestRefreshNotesNothingThatIsGone has a ResourceQuota deleted while it is read.

@@ -111,11 +111,12 @@ func (l *lane) room(asked amount.List, now time.Time) bool {
 	return true
 }
 
-// tight says whether the request fits, and no other one like it beside it.
-func (l *lane) tight(asked amount.List, now time.Time) bool {
+// doubtful says whether the request fits, and the room for it may be gone: a limit was raised a moment ago, for somebody who takes that
+// room, or no other request like this one fits beside it.
+func (l *lane) doubtful(asked amount.List, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.room(asked, now) && !l.room(asked.Times(2), now)
+	return l.room(asked, now) && (now.Sub(l.raised) < settlingMost || !l.room(asked.Times(2), now))
 }
 
 // let notes that a request goes on.
