@@ -117,6 +117,11 @@ scale: controlplane build ## Measure a hub over a hundred light members, and wri
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./e2e/scale -name hundred -members 100 -budgets 20
 	$(GO) run ./hack/bench/paste docs/scale.md $(BIN)/scale
 
+.PHONY: scale-agent
+scale-agent: controlplane build ## Measure an agent over 5,000 namespaces and 50,000 pods, and write the table into docs/scale.md.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./e2e/scale/agent
+	$(GO) run ./hack/bench/paste docs/scale.md $(BIN)/scale
+
 .PHONY: mutants
 mutants: controlplane ## Take out one protection at a time, demand that its test fails, and write docs/protections.md.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/mutants -write docs/protections.md

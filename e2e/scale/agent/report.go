@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/hack/bench/rig"
+)
+
+// row is what a phase has shown. Memory is resident, in MiB; CPU in seconds, of the agent and of etcd and kube-apiserver.
+type row struct {
+	phase              string
+	seconds            float64
+	peak, end          float64
+	cpu, controlPlane  float64
+	load, note         string
+	startedWith, began float64
+}
+
+// measure runs a phase and notes what it showed.
+func (m *member) measure(ctx context.Context, phase string, do func(context.Context) (string, error)) error {
+	fmt.Fprintln(os.Stderr, "phase", phase)
+	r := row{phase: phase}
+	pid := m.pid()
+	if pid > 0 {
+		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) // without, the maximum goes on from the phase before
+		r.startedWith = cpu(pid)
+	}
+	r.began = m.planeCPU()
+	began := time.Now()
+	var err error
+	if r.note, err = do(ctx); err != nil {
+		return err
+	}
+	r.seconds = time.Since(began).Seconds()
+	if m.pid() != pid {
+		r.startedWith = 0
+	}
+	r.cpu, r.controlPlane = cpu(m.pid())-r.startedWith, m.planeCPU()-r.began
+	r.peak, r.end = memory(m.pid())
+	r.load = rig.ThisMachine().Load
+	m.rows = append(m.rows, r)
+	return m.write()
+}
+
+func (m *member) pid() int {
+	if m.agent == nil {
+		return 0
+	}
+	return m.agent.PID()
+}
+
+func (m *member) planeCPU() (sum float64) {
+	for _, name := range []string{fleet.Etcd, fleet.APIServer} {
+		sum += cpu(m.plane.Process(name).PID())
+	}
+	return sum
+}
+
+// cpu returns how many seconds of CPU a process has used, 0 of one that is gone.
+func cpu(pid int) float64 {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	stat, err := process.Stat()
+	if err != nil {
+		return 0
+	}
+	return stat.CPUTime()
+}
+
+// memory returns the most that was resident of a process since that was reset, and what is now, in MiB.
+func memory(pid int) (peak, now float64) {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, 0
+	}
+	status, err := process.NewStatus()
+	if err != nil {
+		return 0, 0
+	}
+	return float64(status.VmHWM) / (1 << 20), float64(status.VmRSS) / (1 << 20)
+}
+
+// write writes the table.
+func (m *member) write() error {
+	var lines strings.Builder
+	fmt.Fprintf(&lines, "phase\tseconds\tMiB max\tMiB end\tagent CPU s\tcontrol plane CPU s\tload\t\n")
+	for _, r := range m.rows {
+		fmt.Fprintf(&lines, "%s\t%.1f\t%.0f\t%.0f\t%.1f\t%.1f\t%s\t%s\n", r.phase, r.seconds, r.peak, r.end, r.cpu, r.controlPlane, r.load, r.note)
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "agent: %s\n", m.machine)
+	if err := rig.Table(&table, lines.String()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(m.results, 0o755); err != nil {
+		return err
+	}
+	fmt.Fprint(os.Stderr, table.String())
+	return os.WriteFile(filepath.Join(m.results, "agent.txt"), []byte(table.String()), 0o644)
+}
