@@ -74,10 +74,7 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 			continue
 		}
 		c := claim{lane: l, asked: asked, list: list}
-		if l.doubtful(asked, now) {
-			g.refresh(ctx, l)
-		}
-		if l.enter(asked, now, request.DryRun) {
+		if g.enters(ctx, l, asked, now, request.DryRun) {
 			room = append(room, c)
 		} else {
 			lacks = append(lacks, c)
@@ -100,6 +97,14 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 		}
 	}
 	return ""
+}
+
+// enters says whether there is room for the request in a share, which it has then. Where that is doubtful, it asks the API server.
+func (g *Gate) enters(ctx context.Context, l *lane, asked amount.List, now time.Time, dryRun bool) bool {
+	if l.doubtful(asked, now) {
+		g.refresh(ctx, l)
+	}
+	return l.enter(asked, now, dryRun)
 }
 
 // pass takes a request through the shares that have no room for it. It is held for none of them if one denies it anyway.

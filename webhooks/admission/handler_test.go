@@ -239,10 +239,7 @@ func TestOwner(t *testing.T) {
 
 // TestServerThatEnds has requests be held, and others be refused, while their context ends: native quota decides on them.
 func TestServerThatEnds(t *testing.T) {
-	for name, end := range map[string]func(s *scene, end func()){
-		"while it is held":    func(s *scene, end func()) { synctest.Wait(); end() },
-		"before it was asked": func(_ *scene, end func()) { end() },
-	} {
+	for name, wait := range map[string]func(){"while it is held": synctest.Wait, "before it was asked": func() {}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newScene(t, "8")
@@ -251,7 +248,8 @@ func TestServerThatEnds(t *testing.T) {
 				go func() {
 					answer <- NewHandler(s.gate).answer(ctx, &admissionv1.AdmissionRequest{}, request("3"))
 				}()
-				end(s, cancel)
+				wait()
+				cancel()
 				if got := <-answer; !got.Allowed {
 					t.Errorf("it was refused: %s", got.Result.Message)
 				}
