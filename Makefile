@@ -82,9 +82,12 @@ e2e: controlplane build $(KWOK) ## Run the end-to-end scenarios on fleets of rea
 safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/safety.md.
 	cp $(BIN)/e2e/safety.md docs/safety.md
 
+# The pages that show what the plugin prints.
+SEEN := see-a-budget break-glass remove-a-cluster install
+
 .PHONY: see-docs
-see-docs: ## Write what the plugin has printed in the end-to-end tests into docs/tasks/see-a-budget.md.
-	$(GO) run ./hack/bench/paste docs/tasks/see-a-budget.md $(BIN)/e2e/plugin
+see-docs: ## Write what the plugin has printed in the end-to-end tests into the pages of docs/tasks.
+	for page in $(SEEN); do $(GO) run ./hack/bench/paste docs/tasks/$$page.md $(BIN)/e2e/plugin || exit 1; done
 
 .PHONY: native
 native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/native.md: about 4 minutes.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -171,17 +172,31 @@ func (w *world) shows(server, command string, pieces ...string) {
 	w.has(command, out, pieces...)
 }
 
-// page keeps what a command prints for docs/tasks/see-a-budget.md, whatever it answers. Files are shown as if they were at hand.
-func (w *world) page(name, server, command string) {
+// page runs a command and keeps what it prints for a page of docs/tasks, whatever it answers, and returns that. Files are shown as if they
+// were at hand.
+func (w *world) page(name, server string, args ...string) string {
 	w.Helper()
-	_, out, errOut := w.run(server, strings.Fields(command)...)
-	shown := "$ kubectl fedquota " + strings.ReplaceAll(command, files, "") + " -n " + team
+	if len(args) == 1 {
+		args = strings.Fields(args[0])
+	}
+	_, out, errOut := w.run(server, args...)
+	shown := "$ kubectl fedquota"
+	for _, arg := range args {
+		if strings.Contains(arg, " ") {
+			arg = strconv.Quote(arg)
+		}
+		shown += " " + strings.ReplaceAll(arg, files, "")
+	}
+	if !slices.Contains(args, "-n") {
+		shown += " -n " + team
+	}
 	if server != hub {
 		shown += "   # in " + server
 	}
 	folder := filepath.Join(w.root, "bin", "e2e", "plugin")
 	w.must(os.MkdirAll(folder, 0o750))
 	w.must(os.WriteFile(filepath.Join(folder, name+".txt"), []byte(shown+"\n"+strings.TrimRight(out+errOut, "\n")+"\n"), 0o600))
+	return out + errOut
 }
 
 // answers demands an exit code, and pieces in what a command prints, in this order.
