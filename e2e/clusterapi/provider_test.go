@@ -18,8 +18,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	capikubeconfig "sigs.k8s.io/cluster-api/util/kubeconfig"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/fedquota/fedquota/e2e/system"
 )
 
 // The groups of Cluster API's providers.
@@ -113,7 +111,7 @@ func (w *world) provides(name string) {
 	w.Helper()
 	var cluster *clusterv1.Cluster
 	w.eventually("the objects of "+name, func(ctx context.Context) (err error) {
-		cluster, err = w.cluster(ctx, name)
+		cluster, err = w.read(ctx, name)
 		if err == nil && (!cluster.Spec.InfrastructureRef.IsDefined() || !cluster.Spec.ControlPlaneRef.IsDefined()) {
 			err = errors.New("it refers to none")
 		}
@@ -146,21 +144,14 @@ func (w *world) patchesStatus(object client.Object, patch string) {
 // admits writes the kubeconfig Secret of a Cluster, by a client certificate of a user who may do everything in the member.
 func (w *world) admits(name, user string) {
 	w.Helper()
-	member, err := system.Client(w.Member(name))
-	w.must(err)
-	w.must(member.Create(w.Context(), &rbacv1.ClusterRoleBinding{
+	w.must(w.members[name].Create(w.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}))
-	path, err := w.Member(name).UserKubeconfig(user)
-	w.must(err)
-	content, err := os.ReadFile(path)
-	w.must(err)
-	cluster, err := w.cluster(w.Context(), name)
-	w.must(err)
+	cluster := w.cluster(name)
 	owner := *metav1.NewControllerRef(cluster, clusterv1.GroupVersion.WithKind("Cluster"))
-	secret := capikubeconfig.GenerateSecretWithOwner(client.ObjectKeyFromObject(cluster), content, owner)
+	secret := capikubeconfig.GenerateSecretWithOwner(client.ObjectKeyFromObject(cluster), []byte(w.kubeconfig(name, user)), owner)
 	if err := w.hub.Update(w.Context(), secret.DeepCopy()); client.IgnoreNotFound(err) != nil {
 		w.Fatal(err)
 	} else if err != nil {
@@ -168,9 +159,19 @@ func (w *world) admits(name, user string) {
 	}
 }
 
+// kubeconfig returns the way of a user to a member.
+func (w *world) kubeconfig(name, user string) string {
+	w.Helper()
+	path, err := w.Member(name).UserKubeconfig(user)
+	w.must(err)
+	content, err := os.ReadFile(path)
+	w.must(err)
+	return string(content)
+}
+
 // provisioned says what is missing until Cluster API has brought up a cluster.
 func (w *world) provisioned(ctx context.Context, name string) error {
-	cluster, err := w.cluster(ctx, name)
+	cluster, err := w.read(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -42,6 +43,7 @@ type world struct {
 	*system.System
 
 	hub     client.Client
+	members map[string]client.Client
 	manager *fleet.Process // Cluster API's own
 }
 
@@ -61,7 +63,7 @@ func startWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, System: s}
+	w := &world{T: t, System: s, members: map[string]client.Client{}}
 	t.Cleanup(w.end)
 	w.hub, err = system.Client(s.Hub)
 	w.must(err)
@@ -69,6 +71,8 @@ func startWorld(t *testing.T) *world {
 	w.HubManager, err = s.StartHubManager(t.Context(), system.HubManager)
 	w.must(err)
 	for _, m := range s.Members {
+		w.members[m.Name], err = system.Client(m)
+		w.must(err)
 		s.Agents[m.Name], err = s.StartAgent(t.Context(), m, system.Agent(m.Name))
 		w.must(err)
 	}
@@ -126,8 +130,26 @@ func (w *world) patches(object client.Object, format string, args ...any) {
 	w.must(w.hub.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))))
 }
 
-// cluster reads a Cluster.
-func (w *world) cluster(ctx context.Context, name string) (*clusterv1.Cluster, error) {
+// read reads a Cluster.
+func (w *world) read(ctx context.Context, name string) (*clusterv1.Cluster, error) {
 	cluster := &clusterv1.Cluster{}
 	return cluster, w.hub.Get(ctx, client.ObjectKey{Namespace: clusterNamespace, Name: name}, cluster)
+}
+
+// cluster reads a Cluster that is there.
+func (w *world) cluster(name string) *clusterv1.Cluster {
+	w.Helper()
+	cluster, err := w.read(w.Context(), name)
+	w.must(err)
+	return cluster
+}
+
+// kubectl runs a command on the hub, in the namespace of the Clusters.
+func (w *world) kubectl(args ...string) {
+	w.Helper()
+	program := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
+	args = append([]string{"--kubeconfig=" + w.Hub.Kubeconfig, "--namespace=" + clusterNamespace}, args...)
+	if output, err := exec.CommandContext(w.Context(), program, args...).CombinedOutput(); err != nil {
+		w.Fatalf("kubectl %v: %v\n%s", args, err, output)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -26,7 +27,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/patches"
 )
 
-// infrastructure is what a Cluster refers to that was made of a Secret: Cluster API wants a reference, and nobody reads it.
+// infrastructure is the kind that a Cluster refers to that was made of a Secret: Cluster API wants a reference to a kind that is there.
 const infrastructure = "KubeconfigSecret"
 
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=create
@@ -44,6 +45,10 @@ type Reconciler struct {
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	asking := builder.WithPredicates(predicate.NewPredicateFuncs(asks))
+	if err := ctrl.NewControllerManagedBy(mgr).Named("leave").For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(ends))).
+		WithOptions(options).Complete(reconcile.Func(r.release)); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("join").
 		For(&corev1.Secret{}, asking).
@@ -84,6 +89,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, r.provision(ctx, cluster)
+}
+
+// release lets go a Cluster that somebody deletes. Where Cluster API runs, it waits with its finalizer while the Cluster is paused, and
+// then for an object of the kind that it refers to.
+func (r *Reconciler) release(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cluster := &clusterv1.Cluster{}
+	if err := r.Get(ctx, req.NamespacedName, cluster); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	stored := cluster.DeepCopy()
+	if !ends(cluster) || !controllerutil.RemoveFinalizer(cluster, clusterv1.ClusterFinalizer) {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(r.Patch(ctx, cluster, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+}
+
+// ends says whether a Cluster that was made of a Secret is being deleted.
+func ends(object client.Object) bool {
+	cluster, ok := object.(*clusterv1.Cluster)
+	return ok && joined(cluster) && !cluster.DeletionTimestamp.IsZero()
 }
 
 // asks says whether a Secret asks for a Cluster, or a Cluster was made of one that did.

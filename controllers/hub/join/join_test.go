@@ -227,3 +227,37 @@ func TestClusterOfSomebodyElse(t *testing.T) {
 		t.Error("the Cluster was written")
 	}
 }
+
+// TestRelease lets a Cluster go that was made of a Secret and is deleted, though Cluster API holds it, and no other one.
+func TestRelease(t *testing.T) {
+	w := newWorld(t)
+	secret := secretOf("held-kubeconfig", "held", "true", kubeconfig(t))
+	w.creates(secret)
+	w.reconciles(secret)
+	others := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "theirs"},
+		Spec: clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+			APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "DockerCluster", Name: "theirs",
+		}},
+	}
+	w.creates(others)
+	for name, gone := range map[string]bool{"held": true, "theirs": false} {
+		cluster := w.cluster(name)
+		cluster.Finalizers = []string{clusterv1.ClusterFinalizer}
+		w.must(server.Update(t.Context(), cluster))
+		release := func() {
+			_, err := w.release(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(cluster)})
+			w.must(err)
+		}
+		if release(); len(w.cluster(name).Finalizers) != 1 {
+			t.Errorf("Cluster %s was let go before somebody deleted it", name)
+		}
+		w.must(server.Delete(t.Context(), cluster))
+		if release(); (w.cluster(name) == nil) != gone {
+			t.Errorf("Cluster %s is gone: %t", name, !gone)
+		}
+	}
+	left := w.cluster("theirs")
+	left.Finalizers = nil
+	w.must(server.Update(t.Context(), left))
+}
