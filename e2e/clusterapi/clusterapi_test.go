@@ -54,7 +54,7 @@ func (w *world) pauses(o *observer.Observer) {
 	w.Helper()
 	for _, state := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
 		w.patches(w.cluster(west), `{"spec":{"paused":%t}}`, state == metav1.ConditionTrue)
-		w.eventually("Paused to be "+string(state), func(ctx context.Context) error {
+		w.eventually("Paused to be "+string(state), func(context.Context) error {
 			cluster := w.cluster(west)
 			if c := apimeta.FindStatusCondition(cluster.Status.Conditions, clusterv1.PausedCondition); c == nil || c.Status != state {
 				return fmt.Errorf("got %v", c)
@@ -139,7 +139,7 @@ func (w *world) joins() {
 func (w *world) deletes(o *observer.Observer) {
 	w.Helper()
 	w.kubectl("delete", "clusters.cluster.x-k8s.io", west, "--timeout=60s")
-	w.eventually("the hub to say so", func(ctx context.Context) error {
+	w.eventually("the hub to say so", func(context.Context) error {
 		fq := w.budget()
 		ready := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionReady)
 		if ready == nil || ready.Status == metav1.ConditionTrue || !strings.Contains(ready.Message, west) {
@@ -153,7 +153,7 @@ func (w *world) deletes(o *observer.Observer) {
 	o.Forget(west)
 	w.patches(w.budget(), `{"spec":{"removal":{"destroyed":[%q]}}}`, west)
 	w.enforce(40, 16)
-	w.eventually("the budget to be settled without it", func(ctx context.Context) error {
+	w.eventually("the budget to be settled without it", func(context.Context) error {
 		if fq := w.budget(); len(fq.Status.Clusters) != 1 || !apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady) {
 			return fmt.Errorf("it has %+v, %+v", fq.Status.Clusters, fq.Status.Conditions)
 		}
@@ -199,7 +199,7 @@ func podsOf(n int64) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(n, resource.DecimalSI)}
 }
 
-// changes changes the budget.
+// changes gives the FederatedQuota another budget.
 func (w *world) changes(o *observer.Observer, pods int64) {
 	w.Helper()
 	w.must(o.ChangeBudget(w.Context(), podsOf(pods), func(context.Context) error {

@@ -81,7 +81,7 @@ func newWorld(t *testing.T) *world {
 		t.Skipf("%s is not set: run `make test`, which builds an API server", fleet.AssetsVariable)
 	}
 	recorder := events.NewFakeRecorder(10)
-	return &world{T: t, Reconciler: &Reconciler{Client: server, Recorder: recorder}, told: recorder.Events}
+	return &world{T: t, Reconciler: &Reconciler{Client: server, Recorder: recorder, source: secrets{server}}, told: recorder.Events}
 }
 
 func (w *world) must(err error) {
@@ -191,8 +191,8 @@ func TestNotJoined(t *testing.T) {
 		"it does not ask":     {secret: secretOf("quiet-kubeconfig", "quiet", "", kubeconfig(t))},
 		"it asks not to":      {secret: secretOf("quiet-kubeconfig", "quiet", "false", kubeconfig(t))},
 		"it has another name": {secret: secretOf("access", "quiet", "true", kubeconfig(t)), told: `metadata.name: must be quiet-kubeconfig, since the label cluster.x-k8s.io/cluster-name is "quiet"`},
-		"it has no context":   {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`users: [{name: a, user: {token: hush}}]`)), told: "data[value]: must be a kubeconfig with a current context"},
-		"it is no kubeconfig": {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`hush`)), told: "data[value]: must be a kubeconfig with a current context"},
+		"it has no context":   {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`users: [{name: a, user: {token: hush}}]`)), told: "data[value] of Secret quiet-kubeconfig: must be a kubeconfig with a current context"},
+		"it is no kubeconfig": {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`hush`)), told: "data[value] of Secret quiet-kubeconfig: must be a kubeconfig with a current context"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
