@@ -52,7 +52,7 @@ func runOnServer(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	environment := &envtest.Environment{
-		CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDDirectoryPaths: append(crds, "../../../e2e/system/clusterprofiles.yaml"), ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	config, err := environment.Start()
 	if err != nil {
@@ -97,8 +97,8 @@ func (w *world) creates(object client.Object) {
 	w.Cleanup(func() { _ = server.Delete(context.Background(), object) })
 }
 
-// reconciles goes through a Secret once, and returns what that told.
-func (w *world) reconciles(s *corev1.Secret) string {
+// reconciles goes through an object once, and returns what that told.
+func (w *world) reconciles(s client.Object) string {
 	w.Helper()
 	_, err := w.Reconcile(w.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
 	w.must(err)

@@ -45,9 +45,9 @@ type Profiles struct {
 	inventory atomic.Pointer[inventory]
 }
 
-// inventory caches ClusterProfiles, and the Secrets for fedquota.
+// inventory reads ClusterProfiles of a kind that is served, and the Secrets for fedquota.
 type inventory struct {
-	cache.Cache
+	client.Reader
 
 	kind schema.GroupVersionKind
 }
@@ -55,21 +55,29 @@ type inventory struct {
 // Get implements client.Reader.
 func (p *Profiles) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	err := p.Reader.Get(ctx, key, object, options...)
-	s, ok := object.(*corev1.Secret)
-	cached := p.inventory.Load()
-	if !apierrors.IsNotFound(err) || !ok || cached == nil {
-		return err
+	if s, ok := object.(*corev1.Secret); ok && apierrors.IsNotFound(err) {
+		return p.instead(ctx, key, s, err)
 	}
-	cluster, purpose, unknown := secret.ParseSecretName(key.Name)
-	if unknown != nil || purpose != secret.Kubeconfig {
-		return err
+	return err
+}
+
+// instead reads the kubeconfig of a ClusterProfile in place of one that is not there, if the Cluster is one that it may be for.
+func (p *Profiles) instead(ctx context.Context, key client.ObjectKey, s *corev1.Secret, absent error) error {
+	known := p.inventory.Load()
+	name, purpose, err := secret.ParseSecretName(key.Name)
+	if known == nil || err != nil || purpose != secret.Kubeconfig {
+		return absent
 	}
-	found, missing := members.ProfileSecret(ctx, cached, client.ObjectKey{Namespace: key.Namespace, Name: cluster})
-	if apierrors.IsNotFound(missing) {
-		return err
+	cluster, profile := &clusterv1.Cluster{}, client.ObjectKey{Namespace: key.Namespace, Name: name}
+	if err := p.Reader.Get(ctx, profile, cluster); err != nil || !joined(cluster) {
+		return absent
 	}
-	if missing != nil {
-		return missing
+	found, err := members.ProfileSecret(ctx, known, profile)
+	if apierrors.IsNotFound(err) {
+		return absent
+	}
+	if err != nil {
+		return err
 	}
 	found.DeepCopyInto(s)
 	s.Data = map[string][]byte{secret.KubeconfigDataName: found.Data[members.ProfileDataName]}
@@ -78,12 +86,12 @@ func (p *Profiles) Get(ctx context.Context, key client.ObjectKey, object client.
 
 // wish implements Source.
 func (p *Profiles) wish(ctx context.Context, key client.ObjectKey) (*wish, error) {
-	cached := p.inventory.Load()
-	profile := cached.profile()
-	if err := cached.Get(ctx, key, profile); err != nil || !profile.DeletionTimestamp.IsZero() {
+	known := p.inventory.Load()
+	profile := known.profile()
+	if err := known.Get(ctx, key, profile); err != nil || !profile.DeletionTimestamp.IsZero() {
 		return nil, client.IgnoreNotFound(err)
 	}
-	s, err := members.ProfileSecret(ctx, cached, key)
+	s, err := members.ProfileSecret(ctx, known, key)
 	if errors.Is(err, members.ErrSeveralSecrets) {
 		return &wish{of: profile, problem: err.Error()}, nil
 	}
@@ -125,8 +133,28 @@ func (p *Profiles) begin(mgr ctrl.Manager, r *Reconciler, options controller.Opt
 		}
 		return false, nil
 	}
-	cached := &inventory{kind: mapping.GroupVersionKind}
-	cached.Cache, err = cache.New(mgr.GetConfig(), cache.Options{
+	cached, err := p.newCache(mgr)
+	if err != nil {
+		return false, err
+	}
+	known := &inventory{Reader: cached, kind: mapping.GroupVersionKind}
+	p.inventory.Store(known)
+	return true, ctrl.NewControllerManagedBy(mgr).
+		Named("join-profiles").
+		WatchesRawSource(source.Kind[client.Object](cached, known.profile(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Kind[client.Object](cached, &corev1.Secret{}, profileOf(func(s client.Object) string {
+			return s.GetLabels()[members.ProfileLabel]
+		}))).
+		Watches(&clusterv1.Cluster{}, profileOf(client.Object.GetName), builder.WithPredicates(predicate.NewPredicateFuncs(func(c client.Object) bool {
+			return joined(c.(*clusterv1.Cluster))
+		}))).
+		WithOptions(options).
+		Complete(&Reconciler{Client: r.Client, Recorder: r.Recorder, source: p})
+}
+
+// newCache adds a cache of ClusterProfiles and of the Secrets for fedquota. The manager's own goes by another label.
+func (p *Profiles) newCache(mgr ctrl.Manager) (cache.Cache, error) {
+	cached, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		DefaultNamespaces: map[string]cache.Config{p.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
@@ -134,26 +162,14 @@ func (p *Profiles) begin(mgr ctrl.Manager, r *Reconciler, options controller.Opt
 		},
 	})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if err := mgr.Add(cached.Cache); err != nil {
-		return false, err
-	}
-	p.inventory.Store(cached)
-	of := func(name func(client.Object) string) handler.EventHandler {
-		return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name(object)}}}
-		})
-	}
-	return true, ctrl.NewControllerManagedBy(mgr).
-		Named("join-profiles").
-		WatchesRawSource(source.Kind[client.Object](cached.Cache, cached.profile(), &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(source.Kind[client.Object](cached.Cache, &corev1.Secret{}, of(func(s client.Object) string {
-			return s.GetLabels()[members.ProfileLabel]
-		}))).
-		Watches(&clusterv1.Cluster{}, of(client.Object.GetName), builder.WithPredicates(predicate.NewPredicateFuncs(func(object client.Object) bool {
-			return joined(object.(*clusterv1.Cluster))
-		}))).
-		WithOptions(options).
-		Complete(&Reconciler{Client: r.Client, Recorder: r.Recorder, source: p})
+	return cached, mgr.Add(cached)
+}
+
+// profileOf has an object wake the ClusterProfile that it names.
+func profileOf(name func(client.Object) string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name(object)}}}
+	})
 }
