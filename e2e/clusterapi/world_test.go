@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,14 +66,12 @@ func startWorld(t *testing.T) *world {
 	}
 	w := &world{T: t, System: s, members: map[string]client.Client{}}
 	t.Cleanup(w.end)
-	w.hub, err = system.Client(s.Hub)
-	w.must(err)
+	w.hub = w.client(s.Hub.Config)
 	w.installClusterAPI(root)
 	w.HubManager, err = s.StartHubManager(t.Context(), system.HubManager)
 	w.must(err)
 	for _, m := range s.Members {
-		w.members[m.Name], err = system.Client(m)
-		w.must(err)
+		w.members[m.Name] = w.client(m.Config)
 		s.Agents[m.Name], err = s.StartAgent(t.Context(), m, system.Agent(m.Name))
 		w.must(err)
 	}
@@ -90,6 +89,16 @@ func (w *world) end() {
 	if err := w.Stop(); err != nil {
 		w.Error(err)
 	}
+}
+
+// client returns a client that is not held up by limits of its own.
+func (w *world) client(config *rest.Config) client.Client {
+	w.Helper()
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	w.must(err)
+	return c
 }
 
 // must fails the test on an error.
