@@ -1,5 +1,5 @@
-# A bare machine needs Go, make and git. Everything else is built from the modules that hack/tools and hack/controlplane
-# pin, into bin/.
+# A bare machine needs Go, make and git. Everything else is built from the modules that hack/tools, hack/controlplane and
+# hack/clusterapi pin, into bin/.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -ec
@@ -23,6 +23,7 @@ RACE := $(if $(shell command -v $$($(GO) env CC)),-race)
 
 include hack/make/tools.mk
 include hack/make/controlplane.mk
+include hack/make/clusterapi.mk
 include hack/make/generate.mk
 include hack/make/conformance.mk
 include hack/make/release.mk
@@ -75,7 +76,7 @@ test: controlplane build ## Run the tests, and the smoke test of the end-to-end 
 
 # One package at a time: two fleets at once would measure each other.
 .PHONY: e2e
-e2e: controlplane build $(KWOK) ## Run the end-to-end scenarios on fleets of real control planes.
+e2e: controlplane build $(KWOK) $(CLUSTERAPI) ## Run the end-to-end scenarios on fleets of real control planes.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -p 1 -count=1 -tags e2e -timeout 4h ./e2e/...
 
 .PHONY: safety

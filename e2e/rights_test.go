@@ -74,6 +74,7 @@ func TestLeastPrivilege(t *testing.T) {
 	for _, c := range []*fleet.ControlPlaneOptions{&options.Hub, &options.Members[0]} {
 		c.APIServerArgs = append(c.APIServerArgs, "--feature-gates=WatchList=false")
 	}
+	options.CRDPaths = []string{filepath.Join("system", "clusterprofiles.yaml")}
 	w := startWorld(t, "rights", system.Options{Fleet: options, HubArgs: []string{"--install-agents=true", "--agent-image=fedquota/manager:e2e"}})
 	s := newScenario(t, w, "team-a", budget("30", "60"))
 	s.exercise()

@@ -100,12 +100,13 @@ func newHubCommand() *cobra.Command {
 				return fmt.Errorf("setting up the watch over the store: %w", err)
 			}
 			ctx := command.Context()
-			accounts := settings.accounts(mgr)
-			connections, err := settings.connect(ctx, mgr, accounts)
+			profiles := &join.Profiles{Reader: mgr.GetClient(), Namespace: settings.clusterNamespace}
+			accounts := settings.accounts(mgr, profiles)
+			connections, err := settings.connect(ctx, mgr, profiles, accounts)
 			if err != nil {
 				return fmt.Errorf("setting up connections to members: %w", err)
 			}
-			if err := settings.setUp(mgr, connections, accounts, manifests); err != nil {
+			if err := settings.setUp(mgr, connections, accounts, profiles, manifests); err != nil {
 				return err
 			}
 			if err := webhook.setUpHub(mgr, options.namespace, settings.validator(mgr, connections)); err != nil {
@@ -136,18 +137,20 @@ func (o *hubOptions) validate(manager *managerOptions) (err error) {
 }
 
 // accounts returns the hub's accounts in members, nil if it acts as the users of the kubeconfig Secrets.
-func (o *hubOptions) accounts(mgr ctrl.Manager) *members.Accounts {
+func (o *hubOptions) accounts(mgr ctrl.Manager, secrets client.Reader) *members.Accounts {
 	if o.memberIdentity == identityKubeconfig {
 		return nil
 	}
 	return &members.Accounts{
-		Secrets: mgr.GetClient(), Namespace: o.agentNamespace, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Scheme: mgr.GetScheme(),
+		Secrets: secrets, Namespace: o.agentNamespace, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Scheme: mgr.GetScheme(),
 	}
 }
 
 // connect sets up the connections to members.
-func (o *hubOptions) connect(ctx context.Context, mgr ctrl.Manager, accounts *members.Accounts) (clustercache.ClusterCache, error) {
-	kubeconfigs := members.Kubeconfigs{Reader: mgr.GetClient(), Accounts: accounts}
+func (o *hubOptions) connect(
+	ctx context.Context, mgr ctrl.Manager, secrets client.Reader, accounts *members.Accounts,
+) (clustercache.ClusterCache, error) {
+	kubeconfigs := members.Kubeconfigs{Reader: secrets, Accounts: accounts}
 	if err := kubeconfigs.Register(); err != nil {
 		return nil, err
 	}
@@ -190,7 +193,8 @@ func (o *hubOptions) agent() ([]*unstructured.Unstructured, error) {
 
 // setUp adds the controllers of the hub manager.
 func (o *hubOptions) setUp(
-	mgr ctrl.Manager, connections clustercache.ClusterCache, accounts *members.Accounts, manifests []*unstructured.Unstructured,
+	mgr ctrl.Manager, connections clustercache.ClusterCache, accounts *members.Accounts, profiles *join.Profiles,
+	manifests []*unstructured.Unstructured,
 ) error {
 	identity, err := os.Hostname()
 	if err != nil {
@@ -225,6 +229,9 @@ func (o *hubOptions) setUp(
 	joiner := &join.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("fedquota-hub")}
 	if err := joiner.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the joining by Secrets: %w", err)
+	}
+	if err := profiles.SetupWithManager(mgr, joiner, options); err != nil {
+		return fmt.Errorf("setting up the joining by ClusterProfiles: %w", err)
 	}
 	if err := mgr.Add(watcher); err != nil {
 		return fmt.Errorf("setting up the looks at stores: %w", err)

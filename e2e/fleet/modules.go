@@ -23,6 +23,14 @@ func ClusterAPICRDs(ctx context.Context, resources ...string) ([]string, error) 
 	return paths, err
 }
 
+// ClusterAPI returns the version of Cluster API that this module requires, and the folder of the kustomization that installs its core.
+// It needs the go command.
+func ClusterAPI(ctx context.Context) (version, kustomization string, err error) {
+	dir, err := moduleDir(ctx, ".", "sigs.k8s.io/cluster-api")
+	_, version, _ = strings.Cut(filepath.Base(dir), "@")
+	return version, filepath.Join(dir, "config", "default"), err
+}
+
 // KWOKStages returns the files by which KWOK makes nodes ready, keeps them so, and runs pods. The folder is that of
 // the module that requires KWOK (hack/tools). It needs the go command.
 func KWOKStages(ctx context.Context, module string) ([]string, error) {

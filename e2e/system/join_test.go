@@ -234,6 +234,17 @@ func (i *installed) getsClusterAPI(before *clusterv1.Cluster) {
 func (i *installed) leaves(p *page) {
 	i.Helper()
 	cluster := i.cluster()
+	i.deselects()
+	p.runs("Leave")
+	if err := i.hub.Get(i.Context(), client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
+		i.Errorf("the Cluster is there: %v", err)
+	}
+}
+
+// deselects takes the cluster out of the budget, and waits until it has left.
+func (i *installed) deselects() {
+	i.Helper()
+	cluster := i.cluster()
 	off := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"tier":null}}}`))
 	if err := i.hub.Patch(i.Context(), cluster, off); err != nil {
 		i.Fatal(err)
@@ -246,8 +257,4 @@ func (i *installed) leaves(p *page) {
 		}
 		return err
 	})
-	p.runs("Leave")
-	if err := i.hub.Get(i.Context(), client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
-		i.Errorf("the Cluster is there: %v", err)
-	}
 }

@@ -24,8 +24,8 @@ func (s *System) assetsDir() string {
 	return os.Getenv(fleet.AssetsVariable)
 }
 
-// render returns the objects of a kustomization.
-func render(ctx context.Context, kubectl, folder string) ([]*unstructured.Unstructured, error) {
+// Render returns the objects of a kustomization.
+func Render(ctx context.Context, kubectl, folder string) ([]*unstructured.Unstructured, error) {
 	var stderr bytes.Buffer
 	command := exec.CommandContext(ctx, kubectl, "kustomize", folder)
 	command.Stderr = &stderr

@@ -162,7 +162,7 @@ func (s *System) install(ctx context.Context) error {
 
 // apply applies the objects of a kustomization by server-side apply, but for the workloads: they run as processes here.
 func (s *System) apply(ctx context.Context, c *fleet.ControlPlane, kustomization string) error {
-	objects, err := render(ctx, filepath.Join(s.assetsDir(), "kubectl"), filepath.Join(s.root, kustomization))
+	objects, err := Render(ctx, filepath.Join(s.assetsDir(), "kubectl"), filepath.Join(s.root, kustomization))
 	if err != nil {
 		return err
 	}

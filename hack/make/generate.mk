@@ -31,10 +31,11 @@ fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt
 
 .PHONY: tidy
-tidy: ## Tidy the go.mod of the project, of its tools, of its control planes and of its releases.
+tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, and of its releases.
 	$(GO) mod tidy
 	$(GO) -C hack/tools mod tidy
 	$(GO) -C hack/controlplane mod tidy
+	$(GO) -C hack/clusterapi mod tidy
 	$(GO) -C hack/release mod tidy
 
 # One after the other: each of them reads what another one writes.

@@ -47,6 +47,8 @@ const (
 	// often it looks at all manifests of the agent: 1,000 members make 100 and 400 reads of metadata per second.
 	GuardInterval   = 10 * time.Second
 	InstallInterval = time.Minute
+	// ProfilesInterval is how often the hub looks whether ClusterProfiles are served, until they are.
+	ProfilesInterval = 15 * time.Second
 	// TokenLife is for how long the hub asks for a token of its account in a member, and TokenRetry how soon it asks again after it got
 	// none: what reads takes the word of that long ago that the account is not there.
 	TokenLife  = time.Hour

@@ -52,7 +52,7 @@ func runOnServer(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	environment := &envtest.Environment{
-		CRDDirectoryPaths: crds, ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
+		CRDDirectoryPaths: append(crds, "../../../e2e/system/clusterprofiles.yaml"), ErrorIfCRDPathMissing: true, ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
 	config, err := environment.Start()
 	if err != nil {
@@ -81,7 +81,7 @@ func newWorld(t *testing.T) *world {
 		t.Skipf("%s is not set: run `make test`, which builds an API server", fleet.AssetsVariable)
 	}
 	recorder := events.NewFakeRecorder(10)
-	return &world{T: t, Reconciler: &Reconciler{Client: server, Recorder: recorder}, told: recorder.Events}
+	return &world{T: t, Reconciler: &Reconciler{Client: server, Recorder: recorder, source: secrets{server}}, told: recorder.Events}
 }
 
 func (w *world) must(err error) {
@@ -97,8 +97,8 @@ func (w *world) creates(object client.Object) {
 	w.Cleanup(func() { _ = server.Delete(context.Background(), object) })
 }
 
-// reconciles goes through a Secret once, and returns what that told.
-func (w *world) reconciles(s *corev1.Secret) string {
+// reconciles goes through an object once, and returns what that told.
+func (w *world) reconciles(s client.Object) string {
 	w.Helper()
 	_, err := w.Reconcile(w.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s)})
 	w.must(err)
@@ -191,8 +191,8 @@ func TestNotJoined(t *testing.T) {
 		"it does not ask":     {secret: secretOf("quiet-kubeconfig", "quiet", "", kubeconfig(t))},
 		"it asks not to":      {secret: secretOf("quiet-kubeconfig", "quiet", "false", kubeconfig(t))},
 		"it has another name": {secret: secretOf("access", "quiet", "true", kubeconfig(t)), told: `metadata.name: must be quiet-kubeconfig, since the label cluster.x-k8s.io/cluster-name is "quiet"`},
-		"it has no context":   {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`users: [{name: a, user: {token: hush}}]`)), told: "data[value]: must be a kubeconfig with a current context"},
-		"it is no kubeconfig": {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`hush`)), told: "data[value]: must be a kubeconfig with a current context"},
+		"it has no context":   {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`users: [{name: a, user: {token: hush}}]`)), told: "data[value] of Secret quiet-kubeconfig: must be a kubeconfig with a current context"},
+		"it is no kubeconfig": {secret: secretOf("quiet-kubeconfig", "quiet", "true", []byte(`hush`)), told: "data[value] of Secret quiet-kubeconfig: must be a kubeconfig with a current context"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -226,4 +226,38 @@ func TestClusterOfSomebodyElse(t *testing.T) {
 	if now := w.cluster("south"); now.ResourceVersion != others.ResourceVersion {
 		t.Error("the Cluster was written")
 	}
+}
+
+// TestRelease lets a Cluster go that was made of a Secret and is deleted, though Cluster API holds it, and no other one.
+func TestRelease(t *testing.T) {
+	w := newWorld(t)
+	secret := secretOf("held-kubeconfig", "held", "true", kubeconfig(t))
+	w.creates(secret)
+	w.reconciles(secret)
+	others := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "theirs"},
+		Spec: clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+			APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "DockerCluster", Name: "theirs",
+		}},
+	}
+	w.creates(others)
+	for name, gone := range map[string]bool{"held": true, "theirs": false} {
+		cluster := w.cluster(name)
+		cluster.Finalizers = []string{clusterv1.ClusterFinalizer}
+		w.must(server.Update(t.Context(), cluster))
+		release := func() {
+			_, err := w.release(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(cluster)})
+			w.must(err)
+		}
+		if release(); len(w.cluster(name).Finalizers) != 1 {
+			t.Errorf("Cluster %s was let go before somebody deleted it", name)
+		}
+		w.must(server.Delete(t.Context(), cluster))
+		if release(); (w.cluster(name) == nil) != gone {
+			t.Errorf("Cluster %s is gone: %t", name, !gone)
+		}
+	}
+	left := w.cluster("theirs")
+	left.Finalizers = nil
+	w.must(server.Update(t.Context(), left))
 }

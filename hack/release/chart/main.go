@@ -131,6 +131,9 @@ func byName(objects []*unstructured.Unstructured) map[string]any {
 	all := make(map[string]any, len(objects))
 	for _, object := range objects {
 		unstructured.RemoveNestedField(object.Object, "metadata", "annotations", "helm.sh/resource-policy")
+		if len(object.GetAnnotations()) == 0 { // it was the only one
+			object.SetAnnotations(nil)
+		}
 		all[object.GetKind()+" "+object.GetNamespace()+"/"+object.GetName()] = object.Object
 	}
 	return all

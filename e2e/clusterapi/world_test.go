@@ -1,0 +1,164 @@
+//go:build e2e
+
+package clusterapi_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/bundle"
+)
+
+const (
+	east, west = "east", "west"
+	// clusterNamespace is where Clusters are.
+	clusterNamespace = "default"
+	// patience is how long anything may take that is bound to come.
+	patience = 2 * time.Minute
+	poll     = 50 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+// world is fedquota and Cluster API on a hub, and two members.
+type world struct {
+	*testing.T
+	*system.System
+
+	hub     client.Client
+	members map[string]client.Client
+	manager *fleet.Process // Cluster API's own
+}
+
+// startWorld starts a hub with Cluster API, and members with agents that nobody has told the hub of.
+func startWorld(t *testing.T) *world {
+	t.Helper()
+	if os.Getenv(fleet.AssetsVariable) == "" {
+		t.Skipf("%s is not set: run make e2e-clusterapi, which builds the control planes", fleet.AssetsVariable)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := system.Start(t.Context(), system.Options{Root: root, Bare: true, Standalone: true, Fleet: fleet.Options{
+		Dir: t.TempDir(), Members: []fleet.ControlPlaneOptions{{Name: east}, {Name: west}}, Progress: func(step string) { t.Log(step) },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, System: s, members: map[string]client.Client{}}
+	t.Cleanup(w.end)
+	w.hub = w.client(s.Hub.Config)
+	w.installClusterAPI(root)
+	w.HubManager, err = s.StartHubManager(t.Context(), system.HubManager)
+	w.must(err)
+	for _, m := range s.Members {
+		w.members[m.Name] = w.client(m.Config)
+		s.Agents[m.Name], err = s.StartAgent(t.Context(), m, system.Agent(m.Name))
+		w.must(err)
+	}
+	return w
+}
+
+// end stops everything, and shows what the managers of the hub logged if the test has failed.
+func (w *world) end() {
+	for _, p := range []*fleet.Process{w.manager, w.HubManager} {
+		if w.Failed() && p != nil {
+			log, err := os.ReadFile(p.LogPath)
+			w.Logf("%s: %v\n%s", p.Name, err, log[max(0, len(log)-8000):])
+		}
+	}
+	if err := w.Stop(); err != nil {
+		w.Error(err)
+	}
+}
+
+// client returns a client that is not held up by limits of its own.
+func (w *world) client(config *rest.Config) client.Client {
+	w.Helper()
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	w.must(err)
+	return c
+}
+
+// must fails the test on an error.
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// eventually waits until a condition has nothing to complain of.
+func (w *world) eventually(what string, condition func(context.Context) error) {
+	w.Helper()
+	began, last := time.Now(), error(nil)
+	err := wait.PollUntilContextTimeout(w.Context(), poll, patience, true, func(ctx context.Context) (bool, error) {
+		last = condition(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		w.Fatalf("waiting for %s: %v: %v", what, err, last)
+	}
+	w.Logf("%s: after %s", what, time.Since(began).Round(time.Millisecond))
+}
+
+// creates makes the objects of a YAML in the namespace of the Clusters, or in none.
+func (w *world) creates(content string) {
+	w.Helper()
+	objects, err := bundle.Decode([]byte(content))
+	w.must(err)
+	for _, object := range objects {
+		w.must(w.hub.Create(w.Context(), object))
+	}
+}
+
+// patches changes an object of the hub by a merge patch.
+func (w *world) patches(object client.Object, format string, args ...any) {
+	w.Helper()
+	w.must(w.hub.Patch(w.Context(), object, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))))
+}
+
+// read reads a Cluster.
+func (w *world) read(ctx context.Context, name string) (*clusterv1.Cluster, error) {
+	cluster := &clusterv1.Cluster{}
+	return cluster, w.hub.Get(ctx, client.ObjectKey{Namespace: clusterNamespace, Name: name}, cluster)
+}
+
+// cluster reads a Cluster that is there.
+func (w *world) cluster(name string) *clusterv1.Cluster {
+	w.Helper()
+	cluster, err := w.read(w.Context(), name)
+	w.must(err)
+	return cluster
+}
+
+// kubectl runs a command on the hub, in the namespace of the Clusters.
+func (w *world) kubectl(args ...string) {
+	w.Helper()
+	program := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
+	args = append([]string{"--kubeconfig=" + w.Hub.Kubeconfig, "--namespace=" + clusterNamespace}, args...)
+	if output, err := exec.CommandContext(w.Context(), program, args...).CombinedOutput(); err != nil {
+		w.Fatalf("kubectl %v: %v\n%s", args, err, output)
+	}
+}
