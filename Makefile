@@ -1,5 +1,5 @@
-# A bare machine needs Go, make and git. Everything else is built from the modules that hack/tools, hack/controlplane and
-# hack/clusterapi pin, into bin/.
+# A bare machine needs Go, make and git. Everything else is built from the modules that hack/tools and hack/controlplane
+# pin, into bin/.
 
 SHELL := /bin/sh
 .SHELLFLAGS := -ec

@@ -1,8 +1,10 @@
-# The manager of Cluster API's core, at the version that hack/clusterapi/go.mod pins, built once per version.
+# The manager of Cluster API's core, at the version that go.mod requires, built once per version. It is built from a copy of its module,
+# with the modules that this one pins, because it has no flag for the address of its webhooks: here they listen on 127.0.0.1 alone.
 
 CLUSTERAPI_VERSION := $(patsubst sigs.k8s.io/cluster-api@%,%,$(filter sigs.k8s.io/cluster-api@v%,\
-	$(subst sigs.k8s.io/cluster-api v,sigs.k8s.io/cluster-api@v,$(file <hack/clusterapi/go.mod))))
+	$(subst sigs.k8s.io/cluster-api v,sigs.k8s.io/cluster-api@v,$(file <go.mod))))
 CLUSTERAPI := $(BIN)/clusterapi/$(CLUSTERAPI_VERSION)/cluster-api
+CLUSTERAPI_SOURCE = $(@D)/source
 
 ##@ Cluster API
 
@@ -10,8 +12,15 @@ CLUSTERAPI := $(BIN)/clusterapi/$(CLUSTERAPI_VERSION)/cluster-api
 clusterapi: $(CLUSTERAPI) ## Build the manager of Cluster API's core into bin/clusterapi: about 2 minutes, once.
 
 $(CLUSTERAPI):
+	@rm -rf $(@D)
 	@mkdir -p $(@D)
-	@hack/build.sh $@ hack/clusterapi sigs.k8s.io/cluster-api -trimpath -ldflags '-s -w'
+	@$(GO) mod download sigs.k8s.io/cluster-api
+	@cp -r $$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/cluster-api) $(CLUSTERAPI_SOURCE)
+	@chmod -R u+w $(CLUSTERAPI_SOURCE)
+	@sed -i 's/^\(\t*\)Port: *webhookPort,$$/\1Host: "127.0.0.1",\n&/' $(CLUSTERAPI_SOURCE)/main.go
+	@grep -q '"127.0.0.1",' $(CLUSTERAPI_SOURCE)/main.go
+	@hack/build.sh $@ $(CLUSTERAPI_SOURCE) . -trimpath -ldflags '-s -w'
+	@rm -rf $(CLUSTERAPI_SOURCE)
 
 .PHONY: e2e-clusterapi
 e2e-clusterapi: controlplane build $(CLUSTERAPI) ## Run the hub beside Cluster API's own manager and webhooks; a part of make e2e.

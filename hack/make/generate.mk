@@ -35,7 +35,6 @@ tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluste
 	$(GO) mod tidy
 	$(GO) -C hack/tools mod tidy
 	$(GO) -C hack/controlplane mod tidy
-	$(GO) -C hack/clusterapi mod tidy
 	$(GO) -C hack/release mod tidy
 
 # One after the other: each of them reads what another one writes.
