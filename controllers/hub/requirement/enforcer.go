@@ -28,7 +28,7 @@ import (
 	"github.com/fedquota/fedquota/internal/requirement"
 )
 
-// fieldOwner is as whom the policy is applied.
+// fieldOwner is as whom the policy is written.
 const fieldOwner = "fedquota-requirement"
 
 // Enforcer keeps one policy in each member, which enforces all QuotaRequirements that select its Cluster. It removes the policy where none
@@ -58,7 +58,7 @@ type outcome struct {
 	enforced map[types.UID]int64
 	// trouble is why the last look failed, or empty.
 	trouble string
-	// versions are the policy and its binding as they were when they were applied.
+	// versions are the policy and its binding as they were when they were written.
 	versions map[string]version
 }
 
@@ -140,7 +140,7 @@ func (e *Enforcer) keep(ctx context.Context, c client.Client, o *outcome, wanted
 	}
 	changed := !o.looked || !sameGenerations(o.enforced, wanted)
 	for _, object := range []client.Object{policy, binding} { // what is bound is there
-		if err := e.apply(ctx, c, o, object, changed); err != nil {
+		if err := e.write(ctx, c, o, object, changed); err != nil {
 			return err
 		}
 	}
@@ -152,32 +152,47 @@ func sameGenerations(enforced map[types.UID]int64, wanted []quotav1alpha1.QuotaR
 	return !differ && len(enforced) == len(wanted)
 }
 
-// apply applies an object unless it is as it was applied last.
-func (e *Enforcer) apply(ctx context.Context, c client.Client, o *outcome, object client.Object, changed bool) error {
+// write has the member have an object, unless that is as it was written last.
+func (e *Enforcer) write(ctx context.Context, c client.Client, o *outcome, object client.Object, changed bool) error {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	kind := object.GetObjectKind().GroupVersionKind().Kind
-	if !changed {
-		stored, err := present(ctx, c, object)
-		if err != nil {
-			return fmt.Errorf("looking at %s %s: %w", kind, object.GetName(), err)
-		}
-		if stored != nil && versionOf(stored) == o.versions[kind] {
-			return nil
-		}
+	stored, err := present(ctx, c, object)
+	if err != nil {
+		return fmt.Errorf("looking at %s %s: %w", kind, object.GetName(), err)
 	}
+	switch {
+	case stored == nil:
+		err = apply(ctx, c, object)
+	case changed || versionOf(stored) != o.versions[kind]:
+		// It is replaced: an apply would leave in lists and beside them what others have added.
+		object.SetUID(stored.GetUID())
+		object.SetResourceVersion(stored.GetResourceVersion())
+		err = c.Update(ctx, object, client.FieldOwner(fieldOwner))
+	default:
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s %s: %w", kind, object.GetName(), err)
+	}
+	o.versions[kind] = versionOf(object)
+	ctrl.LoggerFrom(ctx).Info("Wrote the policy of QuotaRequirements", "kind", kind)
+	return nil
+}
+
+// apply makes an object that is not there. A role can name what may be applied, and not what may be created.
+func apply(ctx context.Context, c client.Client, object client.Object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
 		return err
 	}
 	delete(content, "status") // is the API server's
 	applied := &unstructured.Unstructured{Object: content}
-	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(fieldOwner), client.ForceOwnership)
-	if err != nil {
-		return fmt.Errorf("applying %s %s: %w", kind, object.GetName(), err)
+	if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
+		return err
 	}
-	o.versions[kind] = versionOf(applied)
-	ctrl.LoggerFrom(ctx).Info("Applied the policy of QuotaRequirements", "kind", kind)
+	object.SetUID(applied.GetUID())
+	object.SetGeneration(applied.GetGeneration())
 	return nil
 }
 
