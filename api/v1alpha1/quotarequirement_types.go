@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.enforced`,description="Clusters that enforce it / clusters selected"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="Which clusters do not enforce it, and why"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.status!="True")].message`,description="Which clusters do not enforce it, and why"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="metadata.name: may have at most 63 characters"
 type QuotaRequirement struct {
 	metav1.TypeMeta `json:",inline"`
@@ -39,6 +39,7 @@ type QuotaRequirement struct {
 type QuotaRequirementSpec struct {
 	// clusterSelector selects Clusters by their labels. An empty selector selects every Cluster.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",fieldPath=".matchExpressions",message="operator must be In or NotIn, with values, or Exists or DoesNotExist, without"
 	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
 
 	// exemptNamespaces are the namespaces of members in which nothing needs a quota, beside the namespaces of Kubernetes itself and of
@@ -81,6 +82,7 @@ type NamespaceSet struct {
 	// selector matches namespaces of a member by their labels there.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="has(self.matchLabels) || has(self.matchExpressions)",message="an empty selector would exempt every namespace: set matchLabels or matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",fieldPath=".matchExpressions",message="operator must be In or NotIn, with values, or Exists or DoesNotExist, without"
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
