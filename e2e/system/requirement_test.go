@@ -3,6 +3,9 @@ package system_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,13 +51,17 @@ func TestRequirement(t *testing.T) {
 	r.prepares()
 	r.begins()
 	r.demands()
+	r.page("required", r.system.Hub, "kubectl get quotarequirements")
 	r.refuses("team-a", services)
+	r.page("refused", r.system.Members[0], "kubectl create -n team-a -f web.yaml")
 	r.admits("team-a", "plain")
-	r.admits("exempt", services)
+	r.admits("monitoring", services)
 	r.admits(metav1.NamespaceSystem, services)
 	r.runsAgents()
 	r.covers()
 	r.admits("team-a", services)
+	r.page("admitted", r.system.Members[0], "kubectl create -n team-a -f web.yaml")
+	r.page("covered", r.system.Members[0], "kubectl get namespace team-a -o custom-columns=NAME:.metadata.name,COVERED:.metadata.annotations.quota\\.fedquota\\.io/covered")
 	r.refuses("team-b", services)
 	r.refusesForgeries()
 	r.heals()
@@ -70,7 +77,7 @@ func (r *required) prepares() {
 			r.Fatal(err)
 		}
 		r.members[m.Name] = c
-		for _, name := range []string{"team-a", "team-b", "exempt"} {
+		for _, name := range []string{"team-a", "team-b", "monitoring"} {
 			r.must(c.Create(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}))
 		}
 		for _, name := range []string{services, "plain"} {
@@ -78,6 +85,29 @@ func (r *required) prepares() {
 		}
 	}
 	r.must(r.hub.Create(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}))
+}
+
+// kubectl runs a command as an administrator, and returns what it prints.
+func (r *required) kubectl(c *fleet.ControlPlane, args ...string) (string, error) {
+	command := exec.CommandContext(r.Context(), filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl"), args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig)
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+// web is the pod of the page on tasks.
+const web = `{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {priorityClassName: cluster-services, containers: [{name: web, image: "registry.k8s.io/pause:3.10"}]}}`
+
+// page keeps what a command prints for docs/tasks/require-a-quota.md. The file web.yaml is at hand.
+func (r *required) page(name string, c *fleet.ControlPlane, command string) {
+	r.Helper()
+	file := filepath.Join(r.TempDir(), "web.yaml")
+	r.must(os.WriteFile(file, []byte(web), 0o600))
+	output, _ := r.kubectl(c, strings.Fields(strings.ReplaceAll(strings.TrimPrefix(command, "kubectl "), "web.yaml", file))...)
+	output = strings.ReplaceAll(output, file, "web.yaml")
+	folder := filepath.Join("..", "..", "bin", "e2e", "requirement")
+	r.must(os.MkdirAll(folder, 0o750))
+	r.must(os.WriteFile(filepath.Join(folder, name+".txt"), []byte("$ "+command+"\n"+output), 0o600))
 }
 
 func (r *required) must(err error) {
@@ -90,17 +120,8 @@ func (r *required) must(err error) {
 // demands makes the requirement. There is nothing else of fedquota in the members: the hub manager installs what it takes.
 func (r *required) demands() {
 	r.Helper()
-	r.must(r.hub.Create(r.Context(), &quotav1alpha1.QuotaRequirement{
-		ObjectMeta: metav1.ObjectMeta{Name: services},
-		Spec: quotav1alpha1.QuotaRequirementSpec{
-			ClusterSelector:  &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "prod"}},
-			ExemptNamespaces: quotav1alpha1.NamespaceSet{Names: []string{"exempt"}},
-			MatchScopes: []quotav1alpha1.RequiredScope{{
-				ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{services},
-			}},
-			Resources: []quotav1alpha1.RequiredResource{goldName},
-		},
-	}))
+	_, err := r.kubectl(r.system.Hub, "apply", "-f", filepath.Join("..", "..", "config", "samples", "quota_v1alpha1_quotarequirement.yaml"))
+	r.must(err)
 	r.Logf("enforced after %s", r.eventually("the requirement to be enforced", r.enforcedBy("2/2")))
 }
 
