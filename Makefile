@@ -85,6 +85,10 @@ safety: e2e ## Run the end-to-end scenarios and write what they showed into docs
 see-docs: ## Write what the plugin has printed in the end-to-end tests into docs/tasks/see-a-budget.md.
 	$(GO) run ./hack/bench/paste docs/tasks/see-a-budget.md $(BIN)/e2e/plugin
 
+.PHONY: require-docs
+require-docs: ## Write what TestRequirement has printed into docs/tasks/require-a-quota.md.
+	$(GO) run ./hack/bench/paste docs/tasks/require-a-quota.md $(BIN)/e2e/requirement
+
 .PHONY: native
 native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/native.md: about 4 minutes.
 	rm -f $(BIN)/e2e/native.md

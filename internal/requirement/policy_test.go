@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -292,6 +293,42 @@ func TestPolicy(t *testing.T) {
 	enforce(t, c)
 	for name, tc := range rows {
 		t.Run(name, func(t *testing.T) { tc.check(t, c, created[name]) })
+	}
+	t.Run("why it has no parameters", func(t *testing.T) { refusesWithoutParameters(t, c) })
+}
+
+// refusesWithoutParameters has a policy look for ResourceQuotas of the namespace, and refuse pods of a class where it finds none: it refuses
+// all pods there, since no condition is looked at before.
+func refusesWithoutParameters(t *testing.T, c client.Client) {
+	t.Helper()
+	policy, binding := requirement.Policy(nil, "fedquota-system"), requirement.Binding()
+	policy.Name, binding.Name, binding.Spec.PolicyName = "parameters", "parameters", "parameters"
+	policy.Spec = admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		ParamKind: &admissionregistrationv1.ParamKind{APIVersion: "v1", Kind: "ResourceQuota"},
+		MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+			},
+		}}},
+		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "class", Expression: "object.spec.?priorityClassName.orValue('') == 'cluster-services'"}},
+		Validations:     []admissionregistrationv1.Validation{{Expression: "true"}},
+	}
+	binding.Spec.ParamRef = &admissionregistrationv1.ParamRef{
+		Selector:                &metav1.LabelSelector{MatchLabels: map[string]string{quotav1alpha1.ManagedLabel: "true"}},
+		ParameterNotFoundAction: new(admissionregistrationv1.DenyAction),
+	}
+	must(t, c.Create(t.Context(), policy))
+	must(t, c.Create(t.Context(), binding))
+	plain := pod(class("plain"))
+	plain.Namespace = "probe"
+	var err error
+	_ = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err = c.Create(ctx, plain.DeepCopy(), client.DryRunAll)
+		return err != nil, nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "no params found for policy binding") {
+		t.Errorf("a pod of another class: got %v, want a refusal", err)
 	}
 }
 
