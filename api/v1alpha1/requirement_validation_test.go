@@ -10,7 +10,9 @@ func TestQuotaRequirementCreation(t *testing.T) {
 		resource   = "must be requests.DOMAIN/NAME (an extended resource), CLASS.storageclass.storage.k8s.io/requests.storage or " +
 			"CLASS.storageclass.storage.k8s.io/persistentvolumeclaims"
 	)
-	refused := func(field, value, message string) string { return "spec" + field + ": Invalid value: " + value + message }
+	refused := func(field, value, message string) string {
+		return "spec" + field + ": Invalid value: " + value + message
+	}
 	testCreations(t, "QuotaRequirement", map[string]creation{
 		"the least there is": {spec: valid},
 		"everything": {spec: `

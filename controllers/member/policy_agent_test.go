@@ -72,7 +72,8 @@ func TestNotesOnNamespaces(t *testing.T) {
 		"the agent annotates otherwise":            {by: agent, patch: `{"metadata":{"annotations":{"quota.fedquota.io/poked":"now"}}}`, refused: notTheNote},
 		"an administrator labels":                  {by: admin, patch: `{"metadata":{"labels":{"a":"b"}}}`},
 		"an administrator notes":                   {by: admin, patch: note, refused: notTheirs},
-		"an administrator takes the note back":     {by: admin, in: "noted", patch: `{"metadata":{"annotations":null}}`, refused: notTheirs},
+		"an administrator notes something else":    {by: admin, in: "noted", patch: `{"metadata":{"annotations":{"quota.fedquota.io/covered":"PriorityClass"}}}`, refused: notTheirs},
+		"an administrator takes the note off":      {by: admin, in: "noted", patch: `{"metadata":{"annotations":null}}`},
 		"an administrator labels what has a note":  {by: admin, in: "noted", patch: `{"metadata":{"labels":{"a":"b"}}}`},
 		"an administrator writes what it is again": {by: admin, in: "noted", patch: note},
 	} {

@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,12 +59,15 @@ func TestRequirement(t *testing.T) {
 	r.admits("monitoring", services)
 	r.admits(metav1.NamespaceSystem, services)
 	r.runsAgents()
+	r.waits()
 	r.covers()
 	r.admits("team-a", services)
+	r.goesOn()
 	r.page("admitted", r.system.Members[0], "kubectl create -n team-a -f web.yaml")
 	r.page("covered", r.system.Members[0], "kubectl get namespace team-a -o custom-columns=NAME:.metadata.name,COVERED:.metadata.annotations.quota\\.fedquota\\.io/covered")
 	r.refuses("team-b", services)
 	r.refusesForgeries()
+	r.admits("team-a", services) // the agent puts its note back
 	r.heals()
 	r.ends()
 }
@@ -143,7 +147,7 @@ func (r *required) enforcedBy(clusters string) func(context.Context) error {
 func (r *required) tries(namespace, class, wantPod, wantClaim string) {
 	r.Helper()
 	for name, c := range r.members {
-		p := pod("web", "0")
+		p := pod("probe", "0")
 		p.Namespace, p.Spec.PriorityClassName = namespace, class
 		claim := &corev1.PersistentVolumeClaim{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "data"},
@@ -211,6 +215,39 @@ func (r *required) covers() {
 	budget("storage", corev1.ResourceList{goldName: resource.MustParse("100Gi")}, nil)
 }
 
+// waits has a workload be refused its pod in each member.
+func (r *required) waits() {
+	r.Helper()
+	for name, c := range r.members {
+		set := replicaSet("waiting", 1)
+		set.Spec.Template.Spec = podSpec("0")
+		set.Spec.Template.Spec.PriorityClassName = services
+		r.must(c.Create(r.Context(), set))
+		r.eventually("a refusal in "+name, func(ctx context.Context) error {
+			err := c.Get(ctx, client.ObjectKeyFromObject(set), set)
+			if err == nil && len(set.Status.Conditions) == 0 {
+				err = errors.New("it has no condition")
+			}
+			return err
+		})
+	}
+}
+
+// goesOn sees that the workload gets its pod.
+func (r *required) goesOn() {
+	r.Helper()
+	for name, c := range r.members {
+		r.Logf("%s: it got its pod after %s", name, r.eventually("the pod in "+name, func(ctx context.Context) error {
+			set := replicaSet("waiting", 1)
+			err := c.Get(ctx, client.ObjectKeyFromObject(set), set)
+			if err == nil && set.Status.Replicas == 0 {
+				err = errors.New("there is none")
+			}
+			return err
+		}))
+	}
+}
+
 // refusesForgeries says as an administrator that a namespace is covered.
 func (r *required) refusesForgeries() {
 	r.Helper()
@@ -220,6 +257,8 @@ func (r *required) refusesForgeries() {
 		if !apierrors.IsForbidden(err) {
 			r.Errorf("%s: a forged note: got %v, want a 403", name, err)
 		}
+		off := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`))
+		r.must(c.Patch(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}, off))
 	}
 }
 

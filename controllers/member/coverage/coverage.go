@@ -38,16 +38,25 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("coverage").
-		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(predicate.NewPredicateFuncs(annotated))).
+		For(&corev1.Namespace{}, builder.OnlyMetadata, builder.WithPredicates(noted)).
 		Watches(&corev1.ResourceQuota{}, namespaceOf, builder.WithPredicates(covers)).
 		WithOptions(controller.Options{RateLimiter: backoff.RateLimiter()}).
 		Complete(r)
 }
 
-// annotated says whether a namespace is said to be covered. One that is not said to be is looked at when its ResourceQuotas change.
+// annotated says whether a namespace is said to be covered.
 func annotated(namespace client.Object) bool {
 	_, there := namespace.GetAnnotations()[quotav1alpha1.CoveredAnnotation]
 	return there
+}
+
+// noted lets through a namespace that comes with a note, or whose note somebody has changed.
+var noted = predicate.Funcs{
+	CreateFunc: func(e event.CreateEvent) bool { return annotated(e.Object) },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetAnnotations()[quotav1alpha1.CoveredAnnotation] != e.ObjectNew.GetAnnotations()[quotav1alpha1.CoveredAnnotation]
+	},
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }
 
 // covers lets through what changes the coverage by a ResourceQuota, which is little of what happens to it.
