@@ -163,7 +163,7 @@ func (r *required) tries(namespace, class, wantPod, wantClaim string) {
 			for object, want := range map[client.Object]string{p: wantPod, claim: wantClaim} {
 				err := c.Create(ctx, object.DeepCopyObject().(client.Object), client.DryRunAll)
 				if want == "" && err != nil || want != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want)) {
-					return fmt.Errorf("%T: got %v, want %q", object, err, want)
+					return fmt.Errorf("%T: got %w, want %q", object, err, want)
 				}
 			}
 			return nil

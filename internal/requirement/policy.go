@@ -24,7 +24,7 @@ func Policy(requirements []quotav1alpha1.QuotaRequirement, agentNamespace string
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: new(admissionregistrationv1.Fail),
 			MatchConstraints: &admissionregistrationv1.MatchResources{
-				ResourceRules:     resourceRules(requirements),
+				ResourceRules:     resourceRules(concernedBy(requirements)),
 				NamespaceSelector: beyondSystem(agentNamespace),
 			},
 			Variables: variables,
@@ -56,35 +56,41 @@ func beyondSystem(agentNamespace string) *metav1.LabelSelector {
 	}}}
 }
 
-// resourceRules returns what the policy looks at: of pods and volume claims those of which something is required. An update matters where
-// it can bring an object into a scope, or have it consume more.
-func resourceRules(requirements []quotav1alpha1.QuotaRequirement) []admissionregistrationv1.NamedRuleWithOperations {
-	pods, claims, updates := false, false, false
+// concerned are the kinds of objects of which something is required. Updates of pods matter where they can bring one into a scope.
+type concerned struct{ pods, updates, claims bool }
+
+func concernedBy(requirements []quotav1alpha1.QuotaRequirement) (c concerned) {
 	for i := range requirements {
 		for _, scope := range requirements[i].Spec.MatchScopes {
 			ofClaims := scope.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass
-			pods, claims = pods || !ofClaims, claims || ofClaims
-			updates = updates || isDeadline(scope.ScopeName)
+			c.pods, c.claims, c.updates = c.pods || !ofClaims, c.claims || ofClaims, c.updates || isDeadline(scope.ScopeName)
 		}
 		for _, name := range requirements[i].Spec.Resources {
 			_, _, ofClaims := storageClass(name)
-			pods, claims = pods || !ofClaims, claims || ofClaims
+			c.pods, c.claims = c.pods || !ofClaims, c.claims || ofClaims
 		}
 	}
+	return c
+}
+
+// resourceRules returns what the policy looks at. Claims are looked at when they are updated, too, since that can have them consume more.
+func resourceRules(c concerned) []admissionregistrationv1.NamedRuleWithOperations {
 	var rules []admissionregistrationv1.NamedRuleWithOperations
-	add := func(resource string, operations ...admissionregistrationv1.OperationType) {
+	add := func(resource string, updates bool) {
+		operations := []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
+		if updates {
+			operations = append(operations, admissionregistrationv1.Update)
+		}
 		rules = append(rules, admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
 			Operations: operations,
 			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}},
 		}})
 	}
-	if pods && updates {
-		add("pods", admissionregistrationv1.Create, admissionregistrationv1.Update)
-	} else if pods {
-		add("pods", admissionregistrationv1.Create)
+	if c.pods {
+		add("pods", c.updates)
 	}
-	if claims {
-		add("persistentvolumeclaims", admissionregistrationv1.Create, admissionregistrationv1.Update)
+	if c.claims {
+		add("persistentvolumeclaims", true)
 	}
 	return rules
 }

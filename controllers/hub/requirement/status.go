@@ -27,28 +27,48 @@ const unlooked = "not looked at yet"
 
 // entry returns what the status says of a Cluster, or nothing if the QuotaRequirement has nothing to do with it.
 func entry(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster, o outcome) *quotav1alpha1.RequirementCluster {
-	e := &quotav1alpha1.RequirementCluster{Name: quotav1alpha1.ClusterName(cluster.Name), Message: o.trouble}
-	before := quotav1alpha1.RequirementState("")
-	for i := range r.Status.Clusters {
-		if r.Status.Clusters[i].Name == e.Name {
-			before = r.Status.Clusters[i].State
-		}
-	}
-	generation, has := o.enforced[r.UID]
-	// What another hub manager has seen holds until this one has looked.
-	holds := !o.looked && before == quotav1alpha1.RequirementEnforced && r.Status.ObservedGeneration == r.Generation
-	switch {
-	case selects(r, cluster) && (has && generation == r.Generation || holds):
-		e.State = quotav1alpha1.RequirementEnforced
-	case selects(r, cluster):
-		e.State, e.Message = quotav1alpha1.RequirementNotEnforced, cmp.Or(o.trouble, unlooked)
-	case has || !o.looked && before != "":
-		e.State, e.Message = quotav1alpha1.RequirementLeaving, cmp.Or(o.trouble, unlooked)
-	default:
+	e := &quotav1alpha1.RequirementCluster{Name: quotav1alpha1.ClusterName(cluster.Name)}
+	if e.State = stateOf(r, cluster, o); e.State == "" {
 		return nil
+	}
+	e.Message = o.trouble
+	if e.State != quotav1alpha1.RequirementEnforced {
+		e.Message = cmp.Or(o.trouble, unlooked)
 	}
 	e.Message = conditions.Truncated(e.Message, messageLimit)
 	return e
+}
+
+// stateOf returns the state of a Cluster. What another hub manager has seen holds until this one has looked.
+func stateOf(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster, o outcome) quotav1alpha1.RequirementState {
+	generation, has := o.enforced[r.UID]
+	before := stateBefore(r, cluster)
+	if !o.looked {
+		has = before != ""
+		if before == quotav1alpha1.RequirementEnforced {
+			generation = r.Status.ObservedGeneration
+		}
+	}
+	switch {
+	case selects(r, cluster) && has && generation == r.Generation:
+		return quotav1alpha1.RequirementEnforced
+	case selects(r, cluster):
+		return quotav1alpha1.RequirementNotEnforced
+	case has:
+		return quotav1alpha1.RequirementLeaving
+	default:
+		return ""
+	}
+}
+
+// stateBefore returns the state of a Cluster in the status that is stored.
+func stateBefore(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster) quotav1alpha1.RequirementState {
+	for i := range r.Status.Clusters {
+		if string(r.Status.Clusters[i].Name) == cluster.Name {
+			return r.Status.Clusters[i].State
+		}
+	}
+	return ""
 }
 
 // counted are the clusters of a status, by their state.
