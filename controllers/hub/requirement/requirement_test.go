@@ -16,12 +16,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -207,6 +209,27 @@ func (w *world) says(name, reason, message string, clusters ...quotav1alpha1.Req
 	if diff := cmp.Diff(clusters, stored.Status.Clusters); diff != "" {
 		w.Errorf("clusters (-want +got):\n%s", diff)
 	}
+	if got, want := w.kstatusOf(stored), health[reason]; got != want {
+		w.Errorf("kstatus reads %s, want %s", got, want)
+	}
+}
+
+// health is what Flux and others make of the reason why a QuotaRequirement is ready or not.
+var health = map[string]status.Status{
+	quotav1alpha1.ReasonEnforced: status.CurrentStatus, quotav1alpha1.ReasonSettling: status.InProgressStatus,
+	quotav1alpha1.ReasonDegraded: status.InProgressStatus, quotav1alpha1.ReasonRemoving: status.TerminatingStatus,
+	quotav1alpha1.ReasonInvalidSpec: status.FailedStatus, quotav1alpha1.ReasonNoClusters: status.FailedStatus,
+}
+
+func (w *world) kstatusOf(r *quotav1alpha1.QuotaRequirement) status.Status {
+	w.Helper()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r)
+	w.must(err)
+	object := &unstructured.Unstructured{Object: content}
+	object.SetGroupVersionKind(quotav1alpha1.GroupVersion.WithKind("QuotaRequirement"))
+	result, err := status.Compute(object)
+	w.must(err)
+	return result.Status
 }
 
 // enforced returns for which resources the member has a policy that is bound.
