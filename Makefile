@@ -90,6 +90,10 @@ SEEN := see-a-budget break-glass remove-a-cluster install
 see-docs: ## Write what the plugin has printed in the end-to-end tests into the pages of docs/tasks.
 	for page in $(SEEN); do $(GO) run ./hack/bench/paste docs/tasks/$$page.md $(BIN)/e2e/plugin || exit 1; done
 
+.PHONY: require-docs
+require-docs: ## Write what TestRequirement has printed into docs/tasks/require-a-quota.md.
+	$(GO) run ./hack/bench/paste docs/tasks/require-a-quota.md $(BIN)/e2e/requirement
+
 .PHONY: native
 native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/native.md: about 4 minutes.
 	rm -f $(BIN)/e2e/native.md

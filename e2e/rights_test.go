@@ -8,17 +8,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -146,6 +150,7 @@ func (s *scenario) exercise() {
 	s.rest("no demand yet")
 	s.scraped()
 	s.joins()
+	s.requires()
 	s.electedHub(1)
 	s.pairIn(north)
 	s.pokes(east)
@@ -181,6 +186,68 @@ func (s *scenario) joins() {
 	})
 	s.must(s.hub.Delete(s.Context(), secret))
 	s.must(s.hub.Delete(s.Context(), cluster))
+}
+
+// requires has a QuotaRequirement enforced, healed, and removed, and a namespace be covered.
+func (s *scenario) requires() {
+	s.Helper()
+	required := &quotav1alpha1.QuotaRequirement{ObjectMeta: metav1.ObjectMeta{Name: "gpus"}, Spec: quotav1alpha1.QuotaRequirementSpec{
+		ClusterSelector: &metav1.LabelSelector{}, Resources: []quotav1alpha1.RequiredResource{"requests.example.com/gpu"},
+	}}
+	s.must(s.hub.Create(s.Context(), required))
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "fedquota-requirement"}}
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: policy.ObjectMeta}
+	s.eventually("the requirement to be enforced", func(ctx context.Context) error {
+		err := s.hub.Get(ctx, client.ObjectKeyFromObject(required), required)
+		if err == nil && !apimeta.IsStatusConditionTrue(required.Status.Conditions, quotav1alpha1.ConditionReady) {
+			err = fmt.Errorf("status %+v", required.Status)
+		}
+		return err
+	})
+	for _, object := range []client.Object{policy, binding} {
+		s.must(s.member(east).Get(s.Context(), client.ObjectKeyFromObject(policy), object))
+	}
+	policy.Spec.Validations[0].Expression, binding.Spec.ValidationActions = "true", []admissionregistrationv1.ValidationAction{admissionregistrationv1.Warn}
+	s.must(errors.Join(s.member(east).Update(s.Context(), policy), s.member(east).Update(s.Context(), binding)))
+	s.eventually("the policy to be healed", func(ctx context.Context) error {
+		err := errors.Join(s.member(east).Get(ctx, client.ObjectKeyFromObject(policy), policy), s.member(east).Get(ctx, client.ObjectKeyFromObject(binding), binding))
+		if err == nil && (policy.Spec.Validations[0].Expression == "true" || binding.Spec.ValidationActions[0] != admissionregistrationv1.Deny) {
+			err = errors.New("it is as somebody has changed it")
+		}
+		return err
+	})
+	s.covers(east)
+	s.must(s.hub.Delete(s.Context(), required))
+	s.eventually("the requirement to be removed", func(ctx context.Context) error {
+		if err := s.hub.Get(ctx, client.ObjectKeyFromObject(required), required); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+}
+
+// covers has a budget of a priority class cover the namespace in a member for a while.
+func (s *scenario) covers(member string) {
+	s.Helper()
+	classes := newQuota(client.ObjectKey{Namespace: s.key.Namespace, Name: "classes"}, corev1.ResourceList{pods: resource.MustParse("3")})
+	classes.Spec.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
+		ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"cluster-services"},
+	}}}
+	classes.Spec.Removal.Policy = quotav1alpha1.RemovalDelete
+	s.must(s.hub.Create(s.Context(), classes))
+	says := func(want string) {
+		s.eventually("the note of what is covered", func(ctx context.Context) error {
+			namespace := &corev1.Namespace{}
+			err := s.member(member).Get(ctx, client.ObjectKey{Name: s.key.Namespace}, namespace)
+			if got := namespace.Annotations[quotav1alpha1.CoveredAnnotation]; err == nil && got != want {
+				err = fmt.Errorf("it is %q, want %q", got, want)
+			}
+			return err
+		})
+	}
+	says("PriorityClass:In:cluster-services")
+	s.must(s.hub.Delete(s.Context(), classes))
+	says("")
 }
 
 // pokes has workloads of all kinds refused, until each kind was woken once there was room. One that tries again by itself just then needs
@@ -339,8 +406,14 @@ func unusedRights(rules []rbacv1.PolicyRule, requests []auditv1.Event) []string 
 			if ref.Subresource != "" {
 				resource += "/" + ref.Subresource
 			}
-			for _, name := range []string{"", ref.Name} {
-				used.Insert(right(r.Verb, ref.APIGroup, resource, name))
+			verbs := []string{r.Verb}
+			if r.Verb == "patch" && ptr.Deref(r.ResponseStatus, metav1.Status{}).Code == http.StatusCreated {
+				verbs = append(verbs, "create") // an apply that makes an object takes both
+			}
+			for _, verb := range verbs {
+				for _, name := range []string{"", ref.Name} {
+					used.Insert(right(verb, ref.APIGroup, resource, name))
+				}
 			}
 		}
 	}

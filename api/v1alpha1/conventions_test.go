@@ -52,9 +52,9 @@ var exclusions = []exclusion{
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleDescription, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleList, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleString, "corev1.ScopeSelector is imported"},
-	{regexp.MustCompile(`\.clusterSelector\.`), ruleList, "metav1.LabelSelector is imported"},
-	{regexp.MustCompile(`\.clusterSelector\.`), ruleMap, "metav1.LabelSelector is imported"},
-	{regexp.MustCompile(`\.clusterSelector\.`), ruleString, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|exemptNamespaces\.selector)\.`), ruleList, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|exemptNamespaces\.selector)\.`), ruleMap, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|exemptNamespaces\.selector)\.`), ruleString, "metav1.LabelSelector is imported"},
 }
 
 // A name that means a span of time. What comes before its end is up to the field.
@@ -198,6 +198,7 @@ func TestConditionsAreFirstInStatus(t *testing.T) {
 	for _, status := range []reflect.Type{
 		reflect.TypeFor[quotav1alpha1.FederatedQuotaStatus](),
 		reflect.TypeFor[quotav1alpha1.QuotaShareStatus](),
+		reflect.TypeFor[quotav1alpha1.QuotaRequirementStatus](),
 	} {
 		if first := status.Field(0).Name; first != "Conditions" {
 			t.Errorf("the first field of %s is %s, not Conditions", status.Name(), first)

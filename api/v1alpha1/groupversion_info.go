@@ -20,6 +20,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&FederatedQuota{}, &FederatedQuotaList{},
 		&QuotaShare{}, &QuotaShareList{},
+		&QuotaRequirement{}, &QuotaRequirementList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

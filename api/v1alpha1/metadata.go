@@ -20,6 +20,10 @@ const (
 	// NoteAnnotation is set on a ResourceQuota that the agent let go: it says in words why its limit is what it is, and how to lift it.
 	NoteAnnotation = "quota.fedquota.io/note"
 
+	// CoveredAnnotation is set by the agent on a Namespace of a member: what the managed ResourceQuotas there count that are in force,
+	// for the policy that the hub makes of QuotaRequirements. Its quotas are separated by "; ", and each names its scopes and resources.
+	CoveredAnnotation = "quota.fedquota.io/covered"
+
 	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the revision of
 	// a ledger at that time, written anew before one is 2^20 above it. A Cluster without it cannot hold a share.
 	MemberAnnotation = "quota.fedquota.io/member"
@@ -55,7 +59,7 @@ const (
 	// the one of the hub's own leader election: a hub may be a member as well.
 	HubLease = "fedquota-hub-heartbeat"
 
-	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, and on a
-	// QuotaShare until the agent has done it.
+	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, on a QuotaShare until the
+	// agent has done it, and on a QuotaRequirement until no member enforces it any more.
 	Finalizer = "quota.fedquota.io/removal"
 )

@@ -19,6 +19,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/member/canary"
+	"github.com/fedquota/fedquota/controllers/member/coverage"
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/member/recount"
 	"github.com/fedquota/fedquota/controllers/member/share"
@@ -78,6 +79,9 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	recounts := &recount.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}}
 	if err := recounts.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the recount of pods: %w", err)
+	}
+	if err := (&coverage.Reconciler{Client: mgr.GetClient()}).SetupWithManager(mgr); err != nil {
+		return fmt.Errorf("setting up the notes of what is covered: %w", err)
 	}
 	follower := &memberdemand.Follower{Demand: needs, Elected: mgr.Elected()}
 	if err := follower.SetupWithManager(mgr); err != nil {

@@ -31,6 +31,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/requirement"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/rollback"
@@ -226,6 +227,9 @@ func (o *hubOptions) setUp(
 	if err := reconciler.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the quota controller: %w", err)
 	}
+	if err := o.setUpRequirements(mgr, connections, options); err != nil {
+		return fmt.Errorf("setting up the requirements of quotas: %w", err)
+	}
 	joiner := &join.Reconciler{Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder("fedquota-hub")}
 	if err := joiner.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the joining by Secrets: %w", err)
@@ -241,6 +245,19 @@ func (o *hubOptions) setUp(
 		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Identity: identity,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
 	})
+}
+
+// setUpRequirements adds the controllers of QuotaRequirements.
+func (o *hubOptions) setUpRequirements(mgr ctrl.Manager, connections clustercache.ClusterCache, options controller.Options) error {
+	enforcer := &requirement.Enforcer{
+		Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
+		Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
+	}
+	if err := enforcer.SetupWithManager(mgr, options); err != nil {
+		return err
+	}
+	reconciler := &requirement.Reconciler{Client: mgr.GetClient(), Enforcer: enforcer, Shard: o.selector, Clock: clock.RealClock{}}
+	return reconciler.SetupWithManager(mgr, options)
 }
 
 // hubWatchdog ends the hub manager when the store of the hub went back.

@@ -54,6 +54,48 @@ func TestBoundsOfTheAgent(t *testing.T) {
 	})
 }
 
+// TestNotesOnNamespaces tries who may say what covers a namespace, and what else the agent may write there.
+func TestNotesOnNamespaces(t *testing.T) {
+	const (
+		notTheNote = "the agent writes the annotation quota.fedquota.io/covered of a namespace, and nothing else"
+		notTheirs  = "annotation quota.fedquota.io/covered is the agent's"
+	)
+	note := `{"metadata":{"annotations":{"quota.fedquota.io/covered":"BestEffort"}}}`
+	for name, tc := range map[string]struct {
+		by, in, patch string
+		refused       string
+	}{
+		"the agent notes":                          {by: agent, patch: note},
+		"the agent takes its note back":            {by: agent, patch: `{"metadata":{"annotations":{"quota.fedquota.io/covered":null}}}`},
+		"the agent labels":                         {by: agent, patch: `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`, refused: notTheNote},
+		"the agent labels its own":                 {by: agent, in: systemNamespace, patch: `{"metadata":{"labels":{"a":"b"}}}`, refused: notTheNote},
+		"the agent annotates otherwise":            {by: agent, patch: `{"metadata":{"annotations":{"quota.fedquota.io/poked":"now"}}}`, refused: notTheNote},
+		"an administrator labels":                  {by: admin, patch: `{"metadata":{"labels":{"a":"b"}}}`},
+		"an administrator notes":                   {by: admin, patch: note, refused: notTheirs},
+		"an administrator notes something else":    {by: admin, in: "noted", patch: `{"metadata":{"annotations":{"quota.fedquota.io/covered":"PriorityClass"}}}`, refused: notTheirs},
+		"an administrator takes the note off":      {by: admin, in: "noted", patch: `{"metadata":{"annotations":null}}`},
+		"an administrator labels what has a note":  {by: admin, in: "noted", patch: `{"metadata":{"labels":{"a":"b"}}}`},
+		"an administrator writes what it is again": {by: admin, in: "noted", patch: note},
+	} {
+		t.Run(name, func(t *testing.T) {
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tc.in}}
+			switch tc.in {
+			case "":
+				namespace.Name = newNamespace(t)
+			case "noted":
+				namespace.Name, namespace.GenerateName = "", "noted-"
+				namespace.Annotations = map[string]string{"quota.fedquota.io/covered": "BestEffort"}
+				must(t, as(t, admin).Create(t.Context(), namespace)) // as by restoring a backup
+			}
+			c := client.NewDryRunClient(as(t, tc.by))
+			got := refusal(t, c.Patch(t.Context(), namespace, client.RawPatch(types.MergePatchType, []byte(tc.patch))))
+			if (tc.refused == "") != (got == "") || !strings.Contains(got, tc.refused) {
+				t.Errorf("refused for %q; want %q", got, tc.refused)
+			}
+		})
+	}
+}
+
 // workloads are what the agent wakes, each with metadata that is none of its business.
 func workloads(namespace string) []client.Object {
 	about := metav1.ObjectMeta{

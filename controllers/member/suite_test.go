@@ -96,6 +96,7 @@ func install(ctx context.Context) error {
 	for _, path := range []string{
 		"rbac/agent/role.yaml", "rbac/agent/service_account.yaml", "rbac/agent/leader_election_role.yaml", "rbac/agent/bindings.yaml",
 		"member/policy/guard.yaml", "member/policy/fence.yaml", "member/policy/share.yaml", "member/policy/agent.yaml",
+		"member/policy/covered.yaml",
 	} {
 		if err := apply(ctx, c, "../../config/"+path); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
@@ -120,9 +121,11 @@ func install(ctx context.Context) error {
 		guard, fence := dry.Patch(ctx, canary.DeepCopy(), label), dry.Status().Patch(ctx, canary.DeepCopy(), label)
 		moved := share.DeepCopy()
 		moved.Annotations["quota.fedquota.io/cluster"] = "another"
+		covered := dry.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}},
+			client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"quota.fedquota.io/covered":"BestEffort"}}}`)))
 		bounds := client.NewDryRunClient(bounded).Create(ctx, unmanaged().in(metav1.NamespaceDefault).Obj())
 		return apierrors.IsForbidden(guard) && apierrors.IsForbidden(fence) && apierrors.IsForbidden(dry.Update(ctx, moved)) &&
-			apierrors.IsForbidden(bounds), nil
+			apierrors.IsForbidden(bounds) && apierrors.IsForbidden(covered), nil
 	})
 	return errors.Join(err, c.Delete(ctx, share))
 }

@@ -42,7 +42,7 @@ type member struct {
 	plane  *fleet.ControlPlane
 }
 
-// startSystem starts a hub and the member east, until the test ends.
+// startSystem starts a hub and its members, the member east alone if options name none, until the test ends.
 func startSystem(t *testing.T, options system.Options) *system.System {
 	t.Helper()
 	if os.Getenv(fleet.AssetsVariable) == "" {
@@ -56,7 +56,10 @@ func startSystem(t *testing.T, options system.Options) *system.System {
 		t.Skip("bin/manager is not built: run `make build`")
 	}
 	options.Root = root
-	options.Fleet = fleet.Options{Dir: t.TempDir(), Members: []fleet.ControlPlaneOptions{{Name: "east"}}, Progress: func(step string) { t.Log(step) }}
+	options.Fleet.Dir, options.Fleet.Progress = t.TempDir(), func(step string) { t.Log(step) }
+	if options.Fleet.Members == nil {
+		options.Fleet.Members = []fleet.ControlPlaneOptions{{Name: "east"}}
+	}
 	s, err := system.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package agents keeps the agent installed in the members of FederatedQuotas.
+// Package agents keeps the agent installed in the members of FederatedQuotas and QuotaRequirements.
 package agents
 
 import (
@@ -30,8 +30,8 @@ import (
 // fieldOwner is as whom the manifests are applied. What others add to an object stays.
 const fieldOwner = "fedquota-install"
 
-// Installer applies the manifests of the agent to each Cluster that a FederatedQuota selects, and heals what somebody changes or
-// deletes there. It removes nothing: what an agent enforces stays in force without it.
+// Installer applies the manifests of the agent to each Cluster that a FederatedQuota or a QuotaRequirement selects, and heals what
+// somebody changes or deletes there. It removes nothing: what an agent enforces stays in force without it.
 type Installer struct {
 	client.Client
 	// Members connects to members.
@@ -141,7 +141,7 @@ func (i *Installer) keep(ctx context.Context, c client.Client, cluster *clusterv
 	return err
 }
 
-// selected says whether a FederatedQuota has an entry for a Cluster, and whether by one it may lack something.
+// selected says whether a FederatedQuota or a QuotaRequirement has an entry for a Cluster, and whether by one it may lack something.
 func (i *Installer) selected(ctx context.Context, cluster string) (selected, suspected bool, err error) {
 	var quotas quotav1alpha1.FederatedQuotaList
 	if err := i.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
@@ -154,7 +154,34 @@ func (i *Installer) selected(ctx context.Context, cluster string) (selected, sus
 			}
 		}
 	}
-	return selected, suspected, nil
+	required, lacking, err := i.required(ctx, cluster)
+	return selected || required, suspected || lacking, err
+}
+
+// required says whether a QuotaRequirement selects a Cluster, and whether one may lack something to be enforced there: the hub's account
+// writes the policy, and the agent says what is covered.
+func (i *Installer) required(ctx context.Context, cluster string) (required, lacking bool, err error) {
+	var requirements quotav1alpha1.QuotaRequirementList
+	if err := i.List(ctx, &requirements, client.UnsafeDisableDeepCopy); err != nil {
+		return false, false, err
+	}
+	for n := range requirements.Items {
+		for name, lacks := range clustersOf(&requirements.Items[n]) {
+			required, lacking = required || name == cluster, lacking || name == cluster && lacks
+		}
+	}
+	return required, lacking, nil
+}
+
+// clustersOf returns the names of the Clusters that a QuotaRequirement selects, and whether they may lack something.
+func clustersOf(requirement *quotav1alpha1.QuotaRequirement) map[string]bool {
+	clusters := map[string]bool{}
+	for _, c := range requirement.Status.Clusters {
+		if c.State != quotav1alpha1.RequirementLeaving {
+			clusters[string(c.Name)] = c.State == quotav1alpha1.RequirementNotEnforced
+		}
+	}
+	return clusters
 }
 
 // suspicious says whether a cluster may lack something that the installer brings: the API of shares, a policy, the agent.

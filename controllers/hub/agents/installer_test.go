@@ -72,7 +72,7 @@ func runOnServer(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	environment := &envtest.Environment{
-		CRDDirectoryPaths:        append(crds, filepath.Join("..", "..", "..", "config", "crd", "bases", "quota.fedquota.io_federatedquotas.yaml")),
+		CRDDirectoryPaths:        append(crds, crd("federatedquotas"), crd("quotarequirements")),
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 	}
@@ -90,6 +90,10 @@ func runOnServer(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	return m.Run(), nil
+}
+
+func crd(plural string) string {
+	return filepath.Join("..", "..", "..", "config", "crd", "bases", "quota.fedquota.io_"+plural+".yaml")
 }
 
 // connected is a cluster cache with one member.
@@ -365,4 +369,40 @@ type refusing struct{ client.Client }
 
 func (refusing) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 	return apierrors.NewForbidden(corev1.Resource("namespaces"), bundle.Namespace, errors.New("read only"))
+}
+
+// TestRequirementInstalls has a QuotaRequirement alone select a Cluster, and then leave it.
+func TestRequirementInstalls(t *testing.T) {
+	w := newWorld(t)
+	w.look()
+	if missing := w.missing(); len(missing) < len(w.Objects)-1 {
+		t.Fatalf("installed where nothing selects it; missing %v", missing)
+	}
+	requirement := &quotav1alpha1.QuotaRequirement{
+		ObjectMeta: metav1.ObjectMeta{Name: w.quota.Name},
+		Spec:       quotav1alpha1.QuotaRequirementSpec{ClusterSelector: &metav1.LabelSelector{}, Resources: []quotav1alpha1.RequiredResource{"requests.example.com/gpu"}},
+	}
+	w.must(server.Create(t.Context(), requirement))
+	t.Cleanup(func() { _ = server.Delete(context.Background(), requirement) })
+	says := func(state quotav1alpha1.RequirementState) {
+		requirement.Status.Clusters = []quotav1alpha1.RequirementCluster{{Name: quotav1alpha1.ClusterName(w.quota.Name), State: state}}
+		w.must(server.Status().Update(t.Context(), requirement))
+	}
+	says(quotav1alpha1.RequirementNotEnforced)
+	if diff := cmp.Diff([]ctrl.Request{w.request()}, w.requiring(t.Context(), requirement)); diff != "" {
+		t.Errorf("woken (-want +got):\n%s", diff)
+	}
+	w.look()
+	if missing := w.missing(); len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
+	says(quotav1alpha1.RequirementEnforced)
+	if woken := w.requiring(t.Context(), requirement); len(woken) > 0 {
+		t.Errorf("woken for what is well: %v", woken)
+	}
+	says(quotav1alpha1.RequirementLeaving)
+	w.look()
+	if w.knows(w.quota.Name) {
+		t.Error("it looks after a Cluster that is leaving")
+	}
 }

@@ -23,6 +23,8 @@ func (i *Installer) SetupWithManager(mgr ctrl.Manager, options controller.Option
 		For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(i.concerned), builder.WithPredicates(
 			predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return entriesOf(quota) }))).
+		Watches(&quotav1alpha1.QuotaRequirement{}, handler.EnqueueRequestsFromMapFunc(i.requiring), builder.WithPredicates(
+			predicates.Changed(func(requirement *quotav1alpha1.QuotaRequirement) any { return clustersOf(requirement) }))).
 		WatchesRawSource(i.Members.GetClusterSource("agents", func(_ context.Context, cluster client.Object) []ctrl.Request {
 			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 		})).
@@ -32,8 +34,17 @@ func (i *Installer) SetupWithManager(mgr ctrl.Manager, options controller.Option
 
 // concerned returns the Clusters of a FederatedQuota that nothing was looked at yet, or that may lack something.
 func (i *Installer) concerned(_ context.Context, object client.Object) []ctrl.Request {
+	return i.requests(entriesOf(object.(*quotav1alpha1.FederatedQuota)))
+}
+
+// requiring returns the same of a QuotaRequirement.
+func (i *Installer) requiring(_ context.Context, object client.Object) []ctrl.Request {
+	return i.requests(clustersOf(object.(*quotav1alpha1.QuotaRequirement)))
+}
+
+func (i *Installer) requests(entries map[string]bool) []ctrl.Request {
 	var requests []ctrl.Request
-	for name, suspicious := range entriesOf(object.(*quotav1alpha1.FederatedQuota)) {
+	for name, suspicious := range entries {
 		if suspicious || !i.knows(name) {
 			requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: i.ClusterNamespace, Name: name}})
 		}

@@ -1,0 +1,85 @@
+package requirement
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/predicates"
+)
+
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotarequirements,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotarequirements/status,verbs=update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=list;watch
+
+// changed lets through a QuotaRequirement that demands something else, or goes.
+var changed = predicates.Changed(func(r *quotav1alpha1.QuotaRequirement) any { return r.Spec })
+
+// otherCluster lets through a Cluster that may be selected otherwise, or that is said to be destroyed.
+var otherCluster = predicate.Or(predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+	predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() || !e.ObjectOld.GetDeletionTimestamp().Equal(e.ObjectNew.GetDeletionTimestamp())
+	}})
+
+// SetupWithManager registers the enforcer.
+func (e *Enforcer) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("requirement-members").
+		For(&clusterv1.Cluster{}, builder.WithPredicates(otherCluster)).
+		Watches(&quotav1alpha1.QuotaRequirement{}, handler.EnqueueRequestsFromMapFunc(e.clusters), builder.WithPredicates(changed)).
+		WatchesRawSource(e.Members.GetClusterSource("requirement-members", func(_ context.Context, cluster client.Object) []ctrl.Request {
+			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
+		})).
+		WithOptions(options).
+		Complete(e)
+}
+
+// clusters returns all Clusters: each may be one that a QuotaRequirement selects, or has selected before.
+func (e *Enforcer) clusters(ctx context.Context, _ client.Object) []ctrl.Request {
+	var list clusterv1.ClusterList
+	if err := e.List(ctx, &list, client.InNamespace(e.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
+		return nil
+	}
+	requests := make([]ctrl.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
+	all := handler.EnqueueRequestsFromMapFunc(r.all)
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("requirement").
+		For(&quotav1alpha1.QuotaRequirement{}, builder.WithPredicates(predicate.Or(changed, predicate.LabelChangedPredicate{}))).
+		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(otherCluster)).
+		WatchesRawSource(source.Channel(r.Enforcer.Wake, all)).
+		WithOptions(options).
+		Complete(r)
+}
+
+// all returns all QuotaRequirements.
+func (r *Reconciler) all(ctx context.Context, _ client.Object) []ctrl.Request {
+	var list quotav1alpha1.QuotaRequirementList
+	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaRequirements")
+		return nil
+	}
+	requests := make([]ctrl.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+	}
+	return requests
+}
