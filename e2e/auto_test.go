@@ -90,8 +90,9 @@ func (s *scenario) runs(member, name string, count int) time.Duration {
 	return time.Since(start)
 }
 
-// refusals returns how often quota refused the creation of pods for a ReplicaSet, as its events tell. A conflict is none: the API server
-// gives up a charge when the ResourceQuota has changed a few times meanwhile, with native quota, too (kubernetes/kubernetes#67761).
+// refusals returns how often quota refused the creation of pods for a ReplicaSet, as its events tell. A conflict is
+// none: the API server gives up a charge when the ResourceQuota has changed a few times meanwhile, with native quota,
+// too (kubernetes/kubernetes#67761).
 func (s *scenario) refusals(member, name string) int {
 	s.Helper()
 	var events corev1.EventList
@@ -105,14 +106,15 @@ func (s *scenario) refusals(member, name string) int {
 	return count
 }
 
-// rest waits until no limit has moved for longer than a move for headroom is put off: one follows each change of demand.
-// Limits that swing never get there.
+// rest waits until no limit has moved for longer than a move for headroom is put off: one follows each change of
+// demand. Limits that swing never get there.
 func (s *scenario) rest(what string) {
 	s.Helper()
 	s.eventually(what, func(ctx context.Context) error { return errors.Join(s.allUnmoved(ctx, 10*time.Second), ctx.Err()) })
 }
 
-// still sees by watches that no limit moves in any member for a while: neither is spec.hard written nor a revision taken.
+// still sees by watches that no limit moves in any member for a while: neither is spec.hard written nor a revision
+// taken.
 func (s *scenario) still(what string, duration time.Duration) {
 	s.Helper()
 	if err := s.allUnmoved(s.Context(), duration); err != nil {
@@ -131,7 +133,8 @@ func (s *scenario) allUnmoved(ctx context.Context, duration time.Duration) error
 	return errors.Join(errs...)
 }
 
-// unmoved watches the ResourceQuota of a member, for a while from when the watch shows it, and says how its limit moved.
+// unmoved watches the ResourceQuota of a member, for a while from when the watch shows it, and says how its limit
+// moved.
 func (s *scenario) unmoved(ctx context.Context, member string, duration time.Duration) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -166,8 +169,8 @@ func (s *scenario) unmoved(ctx context.Context, member string, duration time.Dur
 	return nil
 }
 
-// bursts scale a ReplicaSet in each member up and down at random, far beyond the member's part and to nothing, until the
-// returned function is called, which leaves nothing of them.
+// bursts scale a ReplicaSet in each member up and down at random, far beyond the member's part and to nothing, until
+// the returned function is called, which leaves nothing of them.
 func (s *scenario) bursts() (end func()) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -191,7 +194,8 @@ func (s *scenario) bursts() (end func()) {
 	}
 }
 
-// follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not use.
+// follows sees that the whole chain works after what was done to it: a member gets for its demand what others do not
+// use.
 func (s *scenario) follows(member string, replicas int32) {
 	s.Helper()
 	s.deploy(member, "proof", replicas, loadPod)
@@ -201,8 +205,8 @@ func (s *scenario) follows(member string, replicas int32) {
 	s.undeploy(member, "proof")
 }
 
-// misfit tries to create a pod in a member that asks for the whole budget, some of which is used, and returns how long the
-// answer took.
+// misfit tries to create a pod in a member that asks for the whole budget, some of which is used, and returns how long
+// the answer took.
 func (s *scenario) misfit(member string) time.Duration {
 	s.Helper()
 	start := time.Now()

@@ -21,8 +21,8 @@ import (
 // naivePatience is how long the naive writer waits for one member.
 const naivePatience = 5 * time.Second
 
-// plain is a namespace of the same fleet with a plain ResourceQuota in every member, under the same load and watched by the
-// same kind of observer. fedquota has no part in it.
+// plain is a namespace of the same fleet with a plain ResourceQuota in every member, under the same load and watched by
+// the same kind of observer. fedquota has no part in it.
 type plain struct {
 	*scenario
 	hard corev1.ResourceList

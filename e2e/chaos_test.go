@@ -48,8 +48,8 @@ type planned struct {
 	at time.Duration
 }
 
-// plan draws what happens in a lane. It depends on nothing but the seed, the name of the lane, and the duration; a lane in
-// three is left out, so that not every seed has everything.
+// plan draws what happens in a lane. It depends on nothing but the seed, the name of the lane, and the duration; a lane
+// in three is left out, so that not every seed has everything.
 func (l lane) plan(seed uint64, duration time.Duration) []planned {
 	name := fnv.New64()
 	_, _ = name.Write([]byte(l.name))
@@ -90,9 +90,11 @@ type chaos struct {
 	renewed bool
 	// acting is held for writing while the hub is rolled back, which no hub manager that is stopped may miss.
 	acting sync.RWMutex
-	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for themselves.
+	// managed is held for writing while the FederatedQuota is deleted, and members have their ResourceQuotas for
+	// themselves.
 	managed sync.RWMutex
-	// ruling is held for writing while a new FederatedQuota takes members in, from which rules that cannot be would keep it.
+	// ruling is held for writing while a new FederatedQuota takes members in, from which rules that cannot be would keep
+	// it.
 	ruling sync.RWMutex
 
 	mutex  sync.Mutex
@@ -180,7 +182,8 @@ func (c *chaos) tellGranted(ctx context.Context) {
 }
 
 // granted tells the observer what is granted of the names of which that is less than it allows. A ledger that is
-// new, or was rolled back, says nothing until it has met the members, and one that is given up forgets what it hands over.
+// new, or was rolled back, says nothing until it has met the members, and one that is given up forgets what it hands
+// over.
 func (c *chaos) granted(ctx context.Context) error {
 	c.budget.Lock()
 	defer c.budget.Unlock()

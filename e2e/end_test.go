@@ -61,8 +61,8 @@ func (s *scenario) finish(except ...observer.FindingKind) {
 	s.untouched()
 }
 
-// recount sees that no more exists than is allowed. What native quota let through it charges above its limit as soon as it
-// counts everything anew; what a limit of ours let through stays too much for as long as nobody deletes it.
+// recount sees that no more exists than is allowed. What native quota let through it charges above its limit as soon as
+// it counts everything anew; what a limit of ours let through stays too much for as long as nobody deletes it.
 func (s *scenario) recount() {
 	s.Helper()
 	s.eventually("counting what exists", func(ctx context.Context) error {

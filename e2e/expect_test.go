@@ -66,8 +66,8 @@ func (s *scenario) holds(what string, duration time.Duration, check func(ctx con
 	}
 }
 
-// settle waits until the hub says that all is settled and the members show it, and lowers the observer's ceiling to what
-// is granted then.
+// settle waits until the hub says that all is settled and the members show it, and lowers the observer's ceiling to
+// what is granted then.
 func (s *scenario) settle() {
 	s.Helper()
 	start := time.Now()

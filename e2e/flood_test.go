@@ -23,8 +23,8 @@ import (
 	"github.com/fedquota/fedquota/e2e/system"
 )
 
-// TestFlood has somebody in east send to the webhook's port what no API server sends, as much as goes: the agent keeps within the memory
-// that its Deployment has, and requests of the API server are admitted meanwhile.
+// TestFlood has somebody in east send to the webhook's port what no API server sends, as much as goes: the agent keeps
+// within the memory that its Deployment has, and requests of the API server are admitted meanwhile.
 func TestFlood(t *testing.T) {
 	w := startWorld(t, "flood", system.Options{Fleet: fleet.Options{Members: threeMembers()[:1]}})
 	s := newScenario(t, w, "team-a", budget("30", "60"))
@@ -67,8 +67,8 @@ func (s *scenario) webhookURL(member string) (url string) {
 	return url
 }
 
-// flood sends bodies that are too long or are no review, of a stated length and not, and reviews of pods that do not fit, each of another
-// owner, until the returned function is called, which returns how often each answer came.
+// flood sends bodies that are too long or are no review, of a stated length and not, and reviews of pods that do not
+// fit, each of another owner, until the returned function is called, which returns how often each answer came.
 func (s *scenario) flood(url string) (end func() map[int]int) {
 	ctx, cancel := context.WithCancel(s.Context())
 	caller := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // whoever floods

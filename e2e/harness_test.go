@@ -58,7 +58,8 @@ func newScenario(t *testing.T, w *world, namespace string, hard corev1.ResourceL
 	return s
 }
 
-// observe starts an observer. The context of a test ends before its cleanups, and this one is stopped there at the latest.
+// observe starts an observer. The context of a test ends before its cleanups, and this one is stopped there at the
+// latest.
 func (s *scenario) observe(hard corev1.ResourceList) {
 	s.Helper()
 	o, err := observer.Watch(context.WithoutCancel(s.Context()), observer.Options{
@@ -69,8 +70,8 @@ func (s *scenario) observe(hard corev1.ResourceList) {
 	s.observer = o
 }
 
-// observeAnew starts an observer under load, from an instant at which nothing is above the budget: of usage above a limit that it finds at
-// its start, no observer can tell whether native quota let it in.
+// observeAnew starts an observer under load, from an instant at which nothing is above the budget: of usage above a
+// limit that it finds at its start, no observer can tell whether native quota let it in.
 func (s *scenario) observeAnew(hard corev1.ResourceList) {
 	s.Helper()
 	s.eventually("an instant without an excess", func(context.Context) error {

@@ -26,9 +26,10 @@ import (
 	"github.com/fedquota/fedquota/e2e/system"
 )
 
-// TestHostileMember has somebody in east stop the agent, take its token, and report lies, while east goes on using what it has. The hub
-// believes what it cannot check, so east may have more than its part; all others together never have more than the budget, nothing of
-// theirs is touched, what they are guaranteed they get, and all is well once the lies end.
+// TestHostileMember has somebody in east stop the agent, take its token, and report lies, while east goes on using what
+// it has. The hub believes what it cannot check, so east may have more than its part; all others together never have
+// more than the budget, nothing of theirs is touched, what they are guaranteed they get, and all is well once the lies
+// end.
 func TestHostileMember(t *testing.T) {
 	w := startWorld(t, "hostile", system.Options{Fleet: fleet.Options{Members: threeMembers()}})
 	s := newScenario(t, w, "team-a", budget("30", "60"))

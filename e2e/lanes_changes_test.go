@@ -96,8 +96,8 @@ func (c *chaos) losses() lane {
 	}}
 }
 
-// recreation deletes the FederatedQuota and creates it again, over all clusters: what one that is not selected goes on using is no
-// part of the new budget. It waits until the administrators' members are managed again.
+// recreation deletes the FederatedQuota and creates it again, over all clusters: what one that is not selected goes on
+// using is no part of the new budget. It waits until the administrators' members are managed again.
 func (c *chaos) recreation() lane {
 	return lane{name: "FederatedQuota", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "re-created", do: func(ctx context.Context) error {
@@ -214,8 +214,8 @@ func (c *chaos) shares(member string) lane {
 	}}
 }
 
-// told says whether a member has no share that the ledger has told something. One that was just rebuilt tells nobody anything for as
-// long as the rules are such as cannot be, which nobody may mend before all lanes have ended.
+// told says whether a member has no share that the ledger has told something. One that was just rebuilt tells nobody
+// anything for as long as the rules are such as cannot be, which nobody may mend before all lanes have ended.
 func (c *chaos) told(ctx context.Context, member string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

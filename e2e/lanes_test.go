@@ -113,8 +113,9 @@ func (c *chaos) network(member string) lane {
 	}}
 }
 
-// rollback puts the etcd of the hub back to where it was before all faults, with a budget of 30 cpu then. It takes ledger and markers
-// along; while the FederatedQuota is deleted no share is left either to tell of the revisions that were given.
+// rollback puts the etcd of the hub back to where it was before all faults, with a budget of 30 cpu then. It takes
+// ledger and markers along; while the FederatedQuota is deleted no share is left either to tell of the revisions that
+// were given.
 func (c *chaos) rollback(snapshot string) lane {
 	return lane{name: "data of the hub", pause: c.duration * 3 / 2, draw: func(*rand.Rand) disturbance {
 		return disturbance{kind: "hub rolled back", lasts: c.duration, do: func(ctx context.Context) error {

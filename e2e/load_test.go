@@ -26,9 +26,9 @@ const (
 	lastPods = 100
 )
 
-// storm is writers who create and delete pods in one member as fast as its API servers answer. They fill whatever limit is
-// in force: refused, they delete one and try again. In the end they delete no more, so that what is counted then is all that
-// limits allow.
+// storm is writers who create and delete pods in one member as fast as its API servers answer. They fill whatever limit
+// is in force: refused, they delete one and try again. In the end they delete no more, so that what is counted then is
+// all that limits allow.
 type storm struct {
 	namespace string
 	clients   []client.WithWatch
@@ -68,7 +68,8 @@ func (s *scenario) storm(members ...string) {
 	})
 }
 
-// lull has the writers delete what they have until all is settled, and write again until they are refused: the limits are full then.
+// lull has the writers delete what they have until all is settled, and write again until they are refused: the limits
+// are full then.
 func (s *scenario) lull() {
 	s.Helper()
 	for _, load := range s.storms {
@@ -242,9 +243,10 @@ func (s *scenario) used(member string, name corev1.ResourceName, want string) {
 	})
 }
 
-// recounted waits until the quota controller of a member has counted this usage itself. Where it counts everything anew before it
-// has heard of a pod that was charged just now, it takes that charge back, and limits follow, until it counts the next time: up to
-// a minute. So one more pod comes, which asks for no cpu, since that may be used up, and goes, which makes it count.
+// recounted waits until the quota controller of a member has counted this usage itself. Where it counts everything anew
+// before it has heard of a pod that was charged just now, it takes that charge back, and limits follow, until it counts
+// the next time: up to a minute. So one more pod comes, which asks for no cpu, since that may be used up, and goes,
+// which makes it count.
 func (s *scenario) recounted(member string, want corev1.ResourceList) {
 	s.Helper()
 	pod := newPod(s.key.Namespace, "recounted", "0")

@@ -28,7 +28,8 @@ import (
 )
 
 const (
-	// scraperName is a service account that is bound to the role for metrics and to nothing else, and the name of that binding.
+	// scraperName is a service account that is bound to the role for metrics and to nothing else, and the name of that
+	// binding.
 	scraperName = "metrics-reader"
 	// scrapeTimeout is how long a manager may take to serve its metrics.
 	scrapeTimeout = 10 * time.Second
@@ -107,7 +108,8 @@ func scrape(ctx context.Context, by *http.Client, m system.Manager) (families ma
 	return parser.TextToMetricFamilies(response.Body)
 }
 
-// valueOf returns the value of the series with these labels, of a histogram how much it has observed, and whether there is one.
+// valueOf returns the value of the series with these labels, of a histogram how much it has observed, and whether there
+// is one.
 func valueOf(families map[string]*dto.MetricFamily, name string, labels map[string]string) (float64, bool) {
 	for _, series := range families[name].GetMetric() {
 		matching := 0
@@ -137,8 +139,8 @@ func (s *scenario) hubMetric(ctx context.Context, name string, labels map[string
 	return total, served, nil
 }
 
-// measured says which resources are granted above the budget without a debt, as all hub managers tell by their metrics that have
-// had to do with the quota, and of which none of them tells.
+// measured says which resources are granted above the budget without a debt, as all hub managers tell by their metrics
+// that have had to do with the quota, and of which none of them tells.
 func (s *scenario) measured(ctx context.Context) error {
 	fq, err := s.federatedQuota(ctx)
 	if err != nil {
@@ -165,7 +167,8 @@ func (s *scenario) measured(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// within says whether metrics tell how much of a resource is granted, and if that is above the budget although there is no debt.
+// within says whether metrics tell how much of a resource is granted, and if that is above the budget although there is
+// no debt.
 func within(families map[string]*dto.MetricFamily, fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) (known bool, err error) {
 	labels := map[string]string{"namespace": fq.Namespace, "name": fq.Name, "resource": string(name)}
 	ratio, known := valueOf(families, "fedquota_granted_ratio", labels)

@@ -64,8 +64,8 @@ func kubeconfigSecret(cluster string) types.NamespacedName {
 	return types.NamespacedName{Namespace: corev1.NamespaceDefault, Name: cluster + "-kubeconfig"}
 }
 
-// toxic makes the way between hub and member bad in one direction ("upstream" is what the hub sends), until the returned
-// function is called.
+// toxic makes the way between hub and member bad in one direction ("upstream" is what the hub sends), until the
+// returned function is called.
 func (s *scenario) toxic(member, kind, stream string, attributes string) (remove func()) {
 	s.Helper()
 	s.Cleanup(func() { s.proxies[member].Toxics.ResetToxics(context.Background()) })

@@ -25,8 +25,8 @@ type result struct {
 	Faults []string  `json:"faults,omitempty"`
 	// LimitWrites counts changes of spec.hard in all members.
 	LimitWrites int `json:"limitWrites"`
-	// Confirmed is the largest proved excess by resource, Unconfirmed the largest by arrival alone with the longest time that
-	// one was seen, Native what native quota charged above its own limit.
+	// Confirmed is the largest proved excess by resource, Unconfirmed the largest by arrival alone with the longest time
+	// that one was seen, Native what native quota charged above its own limit.
 	Confirmed          corev1.ResourceList `json:"confirmed,omitempty"`
 	Unconfirmed        corev1.ResourceList `json:"unconfirmed,omitempty"`
 	UnconfirmedSeconds float64             `json:"unconfirmedSeconds"`
@@ -40,7 +40,8 @@ type result struct {
 	LongestSettleSecond float64   `json:"longestSettleSeconds"`
 }
 
-// existing is what existed of a resource over all members, and what was allowed: the budget, or what was granted before a cut.
+// existing is what existed of a resource over all members, and what was allowed: the budget, or what was granted before
+// a cut.
 type existing struct {
 	Exists  resource.Quantity `json:"exists"`
 	Allowed resource.Quantity `json:"allowed"`
@@ -50,8 +51,8 @@ func (e existing) part() float64 {
 	return e.Exists.AsApproximateFloat64() / e.Allowed.AsApproximateFloat64()
 }
 
-// baseline is what an observer saw of plain ResourceQuotas: proved excess, what native quota charged above its own limits, how
-// much more than that existed at the end, and for how long the sum was above the budget, by arrival.
+// baseline is what an observer saw of plain ResourceQuotas: proved excess, what native quota charged above its own
+// limits, how much more than that existed at the end, and for how long the sum was above the budget, by arrival.
 type baseline struct {
 	Load         loadCount           `json:"load"`
 	Confirmed    corev1.ResourceList `json:"confirmed,omitempty"`

@@ -39,8 +39,8 @@ import (
 // accountPrefix begins the names of the users that the managers are.
 const accountPrefix = "system:serviceaccount:fedquota-system:"
 
-// seldom is what the recorder of events does when it has the same to tell again of an object that has not changed since. Without the
-// right that event would be lost.
+// seldom is what the recorder of events does when it has the same to tell again of an object that has not changed
+// since. Without the right that event would be lost.
 const seldom = "patch events.events.k8s.io"
 
 // keyUser is the user of the members' kubeconfig Secrets, and hubAgent what the hub manager calls itself.
@@ -49,7 +49,8 @@ const (
 	hubAgent = "fedquota-hub"
 )
 
-// auditPolicy writes down the requests of the managers' accounts, and of the user that members' kubeconfig Secrets are for.
+// auditPolicy writes down the requests of the managers' accounts, and of the user that members' kubeconfig Secrets are
+// for.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -59,8 +60,9 @@ rules:
 - {level: None}
 `
 
-// TestLeastPrivilege has the managers do all that they do, by the tokens of their accounts, and reads in the audit logs of all API
-// servers whether they were refused a request, and which of the rights that config/rbac gives them nothing has used.
+// TestLeastPrivilege has the managers do all that they do, by the tokens of their accounts, and reads in the audit logs
+// of all API servers whether they were refused a request, and which of the rights that config/rbac gives them nothing
+// has used.
 func TestLeastPrivilege(t *testing.T) {
 	logs := t.TempDir()
 	policy := filepath.Join(logs, "policy.yaml")
@@ -117,7 +119,8 @@ func (s *scenario) uses(part string, events []auditv1.Event) {
 	}
 }
 
-// bootstraps demands that the hub manager does with members' kubeconfig Secrets nothing but to get tokens, and to install.
+// bootstraps demands that the hub manager does with members' kubeconfig Secrets nothing but to get tokens, and to
+// install.
 func (s *scenario) bootstraps(events []auditv1.Event) {
 	s.Helper()
 	done := map[string]int{}
@@ -250,8 +253,8 @@ func (s *scenario) covers(member string) {
 	says("")
 }
 
-// pokes has workloads of all kinds refused, until each kind was woken once there was room. One that tries again by itself just then needs
-// nobody to wake it.
+// pokes has workloads of all kinds refused, until each kind was woken once there was room. One that tries again by
+// itself just then needs nobody to wake it.
 func (s *scenario) pokes(member string) {
 	s.Helper()
 	s.namespaceIn(member)
@@ -285,8 +288,8 @@ func (s *scenario) workload(kind string) client.Object {
 	}
 }
 
-// neverWoken has workloads refused while west holds the whole budget, lets them have it, and takes them away. It names those that got their
-// pod without being woken.
+// neverWoken has workloads refused while west holds the whole budget, lets them have it, and takes them away. It names
+// those that got their pod without being woken.
 func (s *scenario) neverWoken(member string, workloads []client.Object) (names []string) {
 	s.Helper()
 	for _, workload := range workloads {

@@ -17,7 +17,8 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-// pair is two agents of one member of which one leads. Both answer the webhook; the switchboard says which one is asked.
+// pair is two agents of one member of which one leads. Both answer the webhook; the switchboard says which one is
+// asked.
 type pair struct {
 	*switchboard
 	agents [2]*fleet.Process
@@ -104,8 +105,8 @@ func (p *pair) ask(s *scenario, agent int) {
 	})
 }
 
-// held creates a pod in north that has to wait for a raise, and removes it. Nobody else asks for that much: if the demand did
-// not come through, the pod would never be.
+// held creates a pod in north that has to wait for a raise, and removes it. Nobody else asks for that much: if the
+// demand did not come through, the pod would never be.
 func (s *scenario) held(name, cpus string) {
 	s.Helper()
 	start := time.Now()

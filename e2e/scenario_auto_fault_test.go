@@ -11,7 +11,8 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-// testAutoKills kills hub managers, of which there are two, and agents at random moments while limits follow bursts of demand.
+// testAutoKills kills hub managers, of which there are two, and agents at random moments while limits follow bursts of
+// demand.
 func testAutoKills(t *testing.T, w *world) {
 	s := newScenario(t, w, "auto-kills", budget("30", "60"))
 	s.create(budget("30", "60"), following)
@@ -41,8 +42,8 @@ func testAutoKills(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testAutoNetwork cuts a member off and stops the quota controller of another, each over a cut of the budget, while limits
-// follow bursts of demand.
+// testAutoNetwork cuts a member off and stops the quota controller of another, each over a cut of the budget, while
+// limits follow bursts of demand.
 func testAutoNetwork(t *testing.T, w *world) {
 	s := newScenario(t, w, "auto-network", budget("30", "60"))
 	s.create(budget("30", "60"), following)

@@ -20,9 +20,9 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-// testDemand has a deployment in east want more than east's part while the others idle: no pod of it is refused, so that its
-// ReplicaSet never sleeps in back-off. How soon it has them is for a benchmark to say; here a request may be held for longer than
-// by default, because the machine may be busy.
+// testDemand has a deployment in east want more than east's part while the others idle: no pod of it is refused, so
+// that its ReplicaSet never sleeps in back-off. How soon it has them is for a benchmark to say; here a request may be
+// held for longer than by default, because the machine may be busy.
 func testDemand(t *testing.T, w *world) {
 	s := newScenario(t, w, "demand", budget("30", "60"))
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
@@ -123,8 +123,8 @@ func (s *scenario) asking(members ...string) {
 	}
 }
 
-// full waits until the hub knows that so many cpus are used, or the little more that native quota lets through after a late recount:
-// no ReplicaSet gives that back.
+// full waits until the hub knows that so many cpus are used, or the little more that native quota lets through after a
+// late recount: no ReplicaSet gives that back.
 func (s *scenario) full(cpus string) {
 	s.Helper()
 	s.eventually(cpus+" cpus used", func(ctx context.Context) error {
@@ -136,7 +136,8 @@ func (s *scenario) full(cpus string) {
 	})
 }
 
-// testReclaim has west want its min back, which east has borrowed: it gets it as pods of east end, and no pod is touched.
+// testReclaim has west want its min back, which east has borrowed: it gets it as pods of east end, and no pod is
+// touched.
 func testReclaim(t *testing.T, w *world) {
 	s := newScenario(t, w, "reclaim", budget("30", "60"))
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
@@ -209,8 +210,9 @@ func testFull(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testHubDown has neither a hub manager nor an API server of the hub: limits stay, and no request waits for an answer that
-// cannot come. East learns it at once, by a request that is held in vain; the others by the Lease, before any of theirs is held.
+// testHubDown has neither a hub manager nor an API server of the hub: limits stay, and no request waits for an answer
+// that cannot come. East learns it at once, by a request that is held in vain; the others by the Lease, before any of
+// theirs is held.
 func testHubDown(t *testing.T, w *world) {
 	const wait = 5 * time.Second
 	s := newScenario(t, w, "hub-down", budget("30", "60"))
@@ -258,9 +260,9 @@ func testHubDown(t *testing.T, w *world) {
 	s.finish()
 }
 
-// asksInVain creates pods in a member of which one fits, sees that they are answered sooner than what is held, and returns how
-// many questions are open in the report after that: one if any request of this share was held in vain and the hub wrote nothing
-// since. Of those that do not fit the median counts: the machine may stall.
+// asksInVain creates pods in a member of which one fits, sees that they are answered sooner than what is held, and
+// returns how many questions are open in the report after that: one if any request of this share was held in vain and
+// the hub wrote nothing since. Of those that do not fit the median counts: the machine may stall.
 func (s *scenario) asksInVain(member string, hold time.Duration) int64 {
 	s.Helper()
 	var took []time.Duration

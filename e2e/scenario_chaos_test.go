@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// seedsVariable names the environment variable with the seeds to draw faults from, separated by commas. Without it there
-	// is one, and a fresh one.
+	// seedsVariable names the environment variable with the seeds to draw faults from, separated by commas. Without it
+	// there is one, and a fresh one.
 	seedsVariable = "FEDQUOTA_CHAOS_SEEDS"
 	// durationVariable names the one that says for how long each.
 	durationVariable = "FEDQUOTA_CHAOS_DURATION"
@@ -56,7 +56,8 @@ func testChaos(t *testing.T, w *world) {
 	}
 }
 
-// testSeed has whatever a seed says happen at once, under load in all members, and sees that all is well once it is over.
+// testSeed has whatever a seed says happen at once, under load in all members, and sees that all is well once it is
+// over.
 func testSeed(t *testing.T, w *world, namespace string, seed uint64, duration time.Duration) {
 	s := newScenario(t, w, namespace, budget("30", "60"))
 	c := &chaos{scenario: s, seed: seed, duration: duration, writers: map[string]*storm{}, count: map[string]int{}}
@@ -111,8 +112,8 @@ func (c *chaos) heal() {
 	})
 }
 
-// counted waits until the quota controller of a member, which may just have been started, takes note of a pod that is deleted. What it
-// misses is counted on for minutes, until it counts everything anew.
+// counted waits until the quota controller of a member, which may just have been started, takes note of a pod that is
+// deleted. What it misses is counted on for minutes, until it counts everything anew.
 func (c *chaos) counted(member string) {
 	c.Helper()
 	want := 0

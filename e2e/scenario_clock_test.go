@@ -20,7 +20,8 @@ import (
 // skewVariable says by how many seconds the wall clock of a manager of skewedManager is ahead.
 const skewVariable = "FEDQUOTA_CLOCK_SKEW"
 
-// testClocks runs agents whose clocks are an hour ahead and an hour behind, and then a hub manager whose clock is an hour ahead.
+// testClocks runs agents whose clocks are an hour ahead and an hour behind, and then a hub manager whose clock is an
+// hour ahead.
 func testClocks(t *testing.T, w *world) {
 	manager := skewedManager(t)
 	s := newScenario(t, w, "clocks", budget("30", "60"))
@@ -75,8 +76,8 @@ func (s *scenario) standIn(process *fleet.Process, manager string, skew int, sta
 	s.Cleanup(func() { s.must(other.Kill()) })
 }
 
-// skewedManager builds the manager with a standard library whose time.Now is off by what skewVariable says: the whole process
-// has that clock, its libraries included, and the product has nothing in it that could turn its clock.
+// skewedManager builds the manager with a standard library whose time.Now is off by what skewVariable says: the whole
+// process has that clock, its libraries included, and the product has nothing in it that could turn its clock.
 func skewedManager(t *testing.T) string {
 	t.Helper()
 	goroot, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()

@@ -116,8 +116,9 @@ func testOldLeader(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testShards moves a budget between two hub managers by its label, in the middle of changes and under load. One of the two is killed or
-// paused each time: the other one acts on what is its own without it, and what comes late of the first is as harmless as of an old leader.
+// testShards moves a budget between two hub managers by its label, in the middle of changes and under load. One of the
+// two is killed or paused each time: the other one acts on what is its own without it, and what comes late of the first
+// is as harmless as of an old leader.
 func testShards(t *testing.T, w *world) {
 	s := newScenario(t, w, "shards", budget("30", "60"))
 	s.must(w.HubManager.Kill())
@@ -165,8 +166,8 @@ func (s *scenario) moveTo(shard string) {
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Labels = map[string]string{"shard": shard} })
 }
 
-// testElectedHubs has two hub managers of which one is elected, as in a Deployment, and kills the one that leads in the middle of
-// a change: nothing moves until its Lease has run out, and then the other one goes on.
+// testElectedHubs has two hub managers of which one is elected, as in a Deployment, and kills the one that leads in the
+// middle of a change: nothing moves until its Lease has run out, and then the other one goes on.
 func testElectedHubs(t *testing.T, w *world) {
 	s := newScenario(t, w, "elected-hubs", budget("30", "60"))
 	s.must(w.HubManager.Kill())

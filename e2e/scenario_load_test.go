@@ -51,8 +51,8 @@ func testStorm(t *testing.T, w *world) {
 	s.result.Naive = naive.judge()
 }
 
-// progress waits until the members, all of them if none is named, confirm the revision of their entry: under load a limit may stay above its target, but
-// nobody waits.
+// progress waits until the members, all of them if none is named, confirm the revision of their entry: under load a
+// limit may stay above its target, but nobody waits.
 func (s *scenario) progress(members ...string) {
 	s.Helper()
 	s.eventually("confirmations", func(ctx context.Context) error {
@@ -84,7 +84,8 @@ func (s *scenario) confirmed(ctx context.Context, fq *quotav1alpha1.FederatedQuo
 	return nil
 }
 
-// testCut cuts the budget below what is used. Nothing is evicted, nothing more is admitted, and limits follow usage down.
+// testCut cuts the budget below what is used. Nothing is evicted, nothing more is admitted, and limits follow usage
+// down.
 func testCut(t *testing.T, w *world) {
 	s := newScenario(t, w, "cut", ported(budget("30", "60"), "6"))
 	s.create(ported(budget("30", "60"), "6"))
@@ -181,8 +182,8 @@ func (s *scenario) unhurt(member string) {
 // fillingUp is how many requests the load needs to fill all members for certain.
 const fillingUp = 300
 
-// cutUnderLoad cuts the budget while all members are full and are written at full speed: all that is deleted is gone for good,
-// and the limits come down to their targets while the load goes on.
+// cutUnderLoad cuts the budget while all members are full and are written at full speed: all that is deleted is gone
+// for good, and the limits come down to their targets while the load goes on.
 func (s *scenario) cutUnderLoad() {
 	s.Helper()
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard = budget("30", "60") })

@@ -19,7 +19,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// testNamespaceMissing has members without the namespace: they are named, the others go on, and it is created when asked for.
+// testNamespaceMissing has members without the namespace: they are named, the others go on, and it is created when
+// asked for.
 func testNamespaceMissing(t *testing.T, w *world) {
 	s := newScenario(t, w, "homeless", budget("30", "60"))
 	s.namespaceIn(east)
@@ -33,7 +34,8 @@ func testNamespaceMissing(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testKubeconfig selects clusters that nobody can connect to, each for another reason: they are named, the others go on.
+// testKubeconfig selects clusters that nobody can connect to, each for another reason: they are named, the others go
+// on.
 func testKubeconfig(t *testing.T, w *world) {
 	s := newScenario(t, w, "ghosts", budget("30", "60"))
 	nowhere := []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
@@ -157,8 +159,8 @@ func testMeddling(t *testing.T, w *world) {
 	}
 	s.settle()
 
-	// A share lowered by hand, by somebody who says that they are the hub: a revision of the future is then refused by nobody, and
-	// taken for a ledger that was rolled back.
+	// A share lowered by hand, by somebody who says that they are the hub: a revision of the future is then refused by
+	// nobody, and taken for a ledger that was rolled back.
 	s.fault("share rewritten by hand in west, at a revision of the future")
 	share := &quotav1alpha1.QuotaShare{}
 	s.must(s.member(west).Get(s.Context(), s.key, share))

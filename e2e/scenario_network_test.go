@@ -116,8 +116,8 @@ func testCutOff(t *testing.T, w *world) {
 	s.result.Naive = naive.judge()
 }
 
-// halfClosed ends one direction of the connections between hub and a member while the other one stays open, each time over a
-// change that takes from that member.
+// halfClosed ends one direction of the connections between hub and a member while the other one stays open, each time
+// over a change that takes from that member.
 func (s *scenario) halfClosed(member string) {
 	s.Helper()
 	board := newSwitchboard(s.T)
@@ -161,8 +161,8 @@ func (s *scenario) by(member, address string) (back func()) {
 	return func() { lead(s.proxies[member].Listen) }
 }
 
-// testQuotaController stops the quota controller of a member in the middle of a lower, which waits for usage to fall: nobody is
-// raised by what that member does not confirm.
+// testQuotaController stops the quota controller of a member in the middle of a lower, which waits for usage to fall:
+// nobody is raised by what that member does not confirm.
 func testQuotaController(t *testing.T, w *world) {
 	s := newScenario(t, w, "stuck", budget("30", "60"))
 	s.create(budget("30", "60"))
@@ -198,8 +198,8 @@ func testQuotaController(t *testing.T, w *world) {
 	s.result.Naive = naive.judge()
 }
 
-// testClusterDeleted deletes the Cluster of a member that runs: what it was granted stays granted, until somebody says that
-// the cluster is destroyed.
+// testClusterDeleted deletes the Cluster of a member that runs: what it was granted stays granted, until somebody says
+// that the cluster is destroyed.
 func testClusterDeleted(t *testing.T, w *world) {
 	s := newScenario(t, w, "deleted", budget("30", "60"))
 	s.create(budget("30", "60"))

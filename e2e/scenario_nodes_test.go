@@ -20,12 +20,13 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-// nodePatience is how long a pod waits for a node before its cluster counts as full for pods like it, and a little more.
+// nodePatience is how long a pod waits for a node before its cluster counts as full for pods like it, and a little
+// more.
 const nodePatience = 32 * time.Second
 
-// testNodes has a ReplicaSet in north want more than the nodes of north hold. Its pods are admitted until some of them have
-// waited for a node in vain and more are wanted: from then on north is raised no more, neither for its demand nor for headroom,
-// west has what it wants, and north is raised again once it has nodes for all.
+// testNodes has a ReplicaSet in north want more than the nodes of north hold. Its pods are admitted until some of them
+// have waited for a node in vain and more are wanted: from then on north is raised no more, neither for its demand nor
+// for headroom, west has what it wants, and north is raised again once it has nodes for all.
 func testNodes(t *testing.T, w *world) {
 	s := newScenario(t, w, "nodes", budget("30", "60"))
 	nodes := s.schedule(north, 2, "2500m")

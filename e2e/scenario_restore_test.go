@@ -20,10 +20,11 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// testMemberRestored puts the etcd of a member back to a snapshot: once to one with a lower limit than granted, once to one
-// with a higher limit than granted. The latter exceeds the budget, which nobody can prevent; it has to end by itself, under
-// load that has filled the higher limit, and is judged from then on. Nobody restarts agent or hub manager: a watch that goes
-// on from a version which has not happened yet is silent until it has, so both have to notice.
+// testMemberRestored puts the etcd of a member back to a snapshot: once to one with a lower limit than granted, once to
+// one with a higher limit than granted. The latter exceeds the budget, which nobody can prevent; it has to end by
+// itself, under load that has filled the higher limit, and is judged from then on. Nobody restarts agent or hub
+// manager: a watch that goes on from a version which has not happened yet is silent until it has, so both have to
+// notice.
 func testMemberRestored(t *testing.T, w *world) {
 	s := newScenario(t, w, "member-restored", budget("30", "60"))
 	s.create(budget("30", "60"))
@@ -56,8 +57,8 @@ func testMemberRestored(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testHubRestored puts the etcd of the hub back to a snapshot under a hub manager that nobody restarts: the ledger meets
-// members with higher revisions, learns what they hold, and goes on above.
+// testHubRestored puts the etcd of the hub back to a snapshot under a hub manager that nobody restarts: the ledger
+// meets members with higher revisions, learns what they hold, and goes on above.
 func testHubRestored(t *testing.T, w *world) {
 	s := newScenario(t, w, "hub-restored", budget("30", "60"))
 	s.create(budget("30", "60"))
@@ -109,8 +110,8 @@ func testHubRestored(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testHubForgetsSelection puts the etcd of the hub back to a time when west was not selected. Nothing in the ledger tells of what
-// west holds, nor does east, which was never told of west: only the share in west does.
+// testHubForgetsSelection puts the etcd of the hub back to a time when west was not selected. Nothing in the ledger
+// tells of what west holds, nor does east, which was never told of west: only the share in west does.
 func testHubForgetsSelection(t *testing.T, w *world) {
 	placed := func(most string, members ...quotav1alpha1.ClusterName) func(*quotav1alpha1.FederatedQuota) {
 		return func(fq *quotav1alpha1.FederatedQuota) {
@@ -142,9 +143,9 @@ func testHubForgetsSelection(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testOrphan takes from the hub whatever tells of the limit in west, which is not selected any more: the ledger, and the share there. Its
-// ResourceQuota is left, with the marker on the Cluster that says to look for it: it counts while the FederatedQuota is there, and is
-// released when that is deleted.
+// testOrphan takes from the hub whatever tells of the limit in west, which is not selected any more: the ledger, and
+// the share there. Its ResourceQuota is left, with the marker on the Cluster that says to look for it: it counts while
+// the FederatedQuota is there, and is released when that is deleted.
 func testOrphan(t *testing.T, w *world) {
 	s := newScenario(t, w, "orphan", budget("30", "60"))
 	s.create(budget("30", "60"))
@@ -220,8 +221,8 @@ func (s *scenario) version() string {
 	return namespaces.ResourceVersion
 }
 
-// overtake writes on the hub until its store is ahead of a version that it has forgotten: that it went back no longer shows by
-// that.
+// overtake writes on the hub until its store is ahead of a version that it has forgotten: that it went back no longer
+// shows by that.
 func (s *scenario) overtake(version string) {
 	s.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.key.Namespace}}

@@ -22,8 +22,9 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-// testRunbook restores the hub with the commands of docs/tasks/restore-the-hub.md, whose example is team-a/compute. East was
-// raised after the backup and is cut off: but for the commands, nothing would say that what the ledger has as free is in use.
+// testRunbook restores the hub with the commands of docs/tasks/restore-the-hub.md, whose example is team-a/compute.
+// East was raised after the backup and is cut off: but for the commands, nothing would say that what the ledger has as
+// free is in use.
 func testRunbook(t *testing.T, w *world) {
 	s := newScenario(t, w, "team-a", budget("30", "60"))
 	s.create(budget("30", "60"), atMost("10", "10", "5"))
@@ -60,9 +61,10 @@ func testRunbook(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testRestoredObjects restores a FederatedQuota as tools do that back up objects, not etcd: without status, once with the finalizer and
-// while the hub manager is away, once without and under its eyes, as Git restores it after somebody has torn the finalizer off. East is cut
-// off and holds more than its new spec gives it: nobody is raised before it has been heard.
+// testRestoredObjects restores a FederatedQuota as tools do that back up objects, not etcd: without status, once with
+// the finalizer and while the hub manager is away, once without and under its eyes, as Git restores it after somebody
+// has torn the finalizer off. East is cut off and holds more than its new spec gives it: nobody is raised before it has
+// been heard.
 func testRestoredObjects(t *testing.T, w *world) {
 	s := newScenario(t, w, "restored-objects", budget("30", "60"))
 	s.create(budget("30", "60"), atMost("15", "10", "5"))
@@ -110,7 +112,8 @@ func (s *scenario) waitsFor(member string, inForce amounts) {
 	s.holds("limits to wait for "+member, 3*time.Second, func(ctx context.Context) error { return s.limits(ctx, inForce) })
 }
 
-// restoreObject deletes the FederatedQuota whoever it waits for, and creates it again with another spec and these finalizers.
+// restoreObject deletes the FederatedQuota whoever it waits for, and creates it again with another spec and these
+// finalizers.
 func (s *scenario) restoreObject(change func(*quotav1alpha1.FederatedQuota), finalizers ...string) {
 	s.Helper()
 	fq, err := s.federatedQuota(s.Context())
@@ -132,7 +135,8 @@ func atMost(cpus ...string) func(*quotav1alpha1.FederatedQuota) {
 	}
 }
 
-// joinedSince takes the marker from a Cluster, which a backup does not have that is older than the cluster's first share.
+// joinedSince takes the marker from a Cluster, which a backup does not have that is older than the cluster's first
+// share.
 func (s *scenario) joinedSince(name string) {
 	s.Helper()
 	cluster := &clusterv1.Cluster{}

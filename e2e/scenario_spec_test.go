@@ -54,7 +54,8 @@ func testBounds(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testBadInput creates what cannot be acted on. Each gets an answer that says what is wrong; nothing spins; others go on.
+// testBadInput creates what cannot be acted on. Each gets an answer that says what is wrong; nothing spins; others go
+// on.
 func testBadInput(t *testing.T, w *world) {
 	s := newScenario(t, w, "good", budget("30", "60"))
 	s.create(budget("30", "60"))
@@ -246,7 +247,8 @@ func testUnknown(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testConflict has two FederatedQuotas over the same scope: the older one goes on, and when it is gone the other takes over.
+// testConflict has two FederatedQuotas over the same scope: the older one goes on, and when it is gone the other takes
+// over.
 func testConflict(t *testing.T, w *world) {
 	s := newScenario(t, w, "conflict", budget("30", "60"))
 	s.create(budget("30", "60"), func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Removal.Policy = quotav1alpha1.RemovalDelete })
@@ -343,8 +345,8 @@ func (s *scenario) released(member string, policy quotav1alpha1.RemovalPolicy) {
 	}
 }
 
-// testReselect takes a cluster out of the placement and puts it back, empty and while it is still in use, under load in the others,
-// which takes at once what they are given.
+// testReselect takes a cluster out of the placement and puts it back, empty and while it is still in use, under load in
+// the others, which takes at once what they are given.
 func testReselect(t *testing.T, w *world) {
 	for _, policy := range []quotav1alpha1.RemovalPolicy{quotav1alpha1.RemovalDelete, quotav1alpha1.RemovalRetain} {
 		t.Run(string(policy), func(t *testing.T) {

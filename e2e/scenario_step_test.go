@@ -139,9 +139,10 @@ func testSteps(t *testing.T, w *world) {
 	s.finish()
 }
 
-// killAt makes a change and kills what the point says as soon as its step is seen; then it starts it again. It says whether
-// the kill came too late to be before the next step. Nothing is left to do of the change before: its step could be taken for one of
-// this change, which the hub manager would not have begun, and the next one might then ask for what there is.
+// killAt makes a change and kills what the point says as soon as its step is seen; then it starts it again. It says
+// whether the kill came too late to be before the next step. Nothing is left to do of the change before: its step could
+// be taken for one of this change, which the hub manager would not have begun, and the next one might then ask for what
+// there is.
 func (s *scenario) killAt(point killPoint, change func()) (missed bool) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())

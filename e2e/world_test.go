@@ -37,8 +37,8 @@ type world struct {
 	scrapers map[string]*http.Client
 }
 
-// threeMembers are the members of the sample. Native quota charges pods that then fail to be made, and keeps the charge until it
-// recounts everything: tests must not take five minutes for that.
+// threeMembers are the members of the sample. Native quota charges pods that then fail to be made, and keeps the charge
+// until it recounts everything: tests must not take five minutes for that.
 func threeMembers() []fleet.ControlPlaneOptions {
 	var members []fleet.ControlPlaneOptions
 	for _, name := range []string{east, west, north} {
@@ -153,7 +153,8 @@ func (w *world) names() []string {
 	return names
 }
 
-// requests counts what an API server has answered of a kind of request, as its metrics tell: all that the labels are part of.
+// requests counts what an API server has answered of a kind of request, as its metrics tell: all that the labels are
+// part of.
 func requests(ctx context.Context, t *testing.T, c *fleet.ControlPlane, labels ...string) int {
 	t.Helper()
 	lines, err := metrics(ctx, c)

@@ -3,8 +3,8 @@ package v1alpha1
 // Conditions of a FederatedQuota. Ready is always present. The others are there only while they are true, and their
 // messages name the clusters concerned; lastTransitionTime says since when.
 const (
-	// ConditionReady is the summary: True while the budget is kept and every selected member enforces a share of the present spec,
-	// also while limits move. status.settled says how many members enforce their target.
+	// ConditionReady is the summary: True while the budget is kept and every selected member enforces a share of the
+	// present spec, also while limits move. status.settled says how many members enforce their target.
 	ConditionReady = "Ready"
 	// ConditionReconciling is True while Ready is not, and nobody has to change the object for it to be (kstatus).
 	ConditionReconciling = "Reconciling"
@@ -20,14 +20,14 @@ const (
 	ConditionStuckQuotaController = "StuckQuotaController"
 	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage.
 	ConditionForeignQuota = "ForeignQuota"
-	// ConditionRebuilding is True while the ledger learns from a member what it may hold; no member is raised while that may be
-	// anything.
+	// ConditionRebuilding is True while the ledger learns from a member what it may hold; no member is raised while that
+	// may be anything.
 	ConditionRebuilding = "Rebuilding"
 	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, an unknown
 	// resource, an agent that cannot write, or, after half a minute, one that does not act.
 	ConditionMemberNotReady = "MemberNotReady"
-	// ConditionKindNotServed is True while a member serves no kind that is counted under a name of the budget. All other names go on,
-	// and this one is counted once the kind is there.
+	// ConditionKindNotServed is True while a member serves no kind that is counted under a name of the budget. All other
+	// names go on, and this one is counted once the kind is there.
 	ConditionKindNotServed = "KindNotServed"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
 	ConditionUnknownCluster = "UnknownCluster"
@@ -37,22 +37,22 @@ const (
 	ConditionBreakGlass = "BreakGlass"
 )
 
-// Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as on a
-// FederatedQuota, Unguarded and NodesFull are there only while they are true.
+// Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as
+// on a FederatedQuota, Unguarded and NodesFull are there only while they are true.
 const (
 	// ConditionEnforced is True while the ResourceQuota has the share's revision in force.
 	ConditionEnforced = "Enforced"
 	// ConditionUnguarded is True while guard or fence is not in force in the member: nothing is enforced anew or reported.
 	ConditionUnguarded = "Unguarded"
-	// ConditionNodesFull is True while demand is left out because pods like those that ask for more find no node: the member
-	// gets no more headroom.
+	// ConditionNodesFull is True while demand is left out because pods like those that ask for more find no node: the
+	// member gets no more headroom.
 	ConditionNodesFull = "NodesFull"
 )
 
 // Reasons of conditions.
 const (
-	// ReasonSettling means that a first limit under the present spec is on its way to a member, or that members are about to say what
-	// they hold.
+	// ReasonSettling means that a first limit under the present spec is on its way to a member, or that members are about
+	// to say what they hold.
 	ReasonSettling = "Settling"
 	// ReasonDegraded means that one or more members are held back; the other conditions say which and why.
 	ReasonDegraded = "Degraded"
@@ -80,18 +80,19 @@ const (
 	ReasonLimitsMoved = "LimitsMoved"
 	// ReasonReleased is that of an event on a ResourceQuota that the agent has let go, with a limit of what is used.
 	ReasonReleased = "Released"
-	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which member,
-	// and the entries in status.clusters why.
+	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which
+	// member, and the entries in status.clusters why.
 	ReasonReported = "Reported"
 
 	// ReasonAgentAbsent means that the agent of a member does not act on its share.
 	ReasonAgentAbsent = "AgentAbsent"
-	// ReasonMayHoldShare means that the ledger knows nobody, that the Cluster is marked, which another budget may have done, and that the
-	// cluster is asked whether it holds a share.
+	// ReasonMayHoldShare means that the ledger knows nobody, that the Cluster is marked, which another budget may have
+	// done, and that the cluster is asked whether it holds a share.
 	ReasonMayHoldShare = "MayHoldShare"
 	// ReasonNamespaceMissing means that a member does not have the namespace.
 	ReasonNamespaceMissing = "NamespaceMissing"
-	// ReasonForeignShare means that the share in a member counts something else, or has a revision that the hub has not written.
+	// ReasonForeignShare means that the share in a member counts something else, or has a revision that the hub has not
+	// written.
 	ReasonForeignShare = "ForeignShare"
 	// ReasonRefused means that a member's API server refused the share, or the removal of it.
 	ReasonRefused = "Refused"
@@ -104,18 +105,19 @@ const (
 	ReasonEnforced = "Enforced"
 	// ReasonPending means that the ResourceQuota was written and is not in force yet.
 	ReasonPending = "Pending"
-	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or not do with it what removal asks for; the
-	// message says what the API server answered.
+	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or not do with it what removal asks for;
+	// the message says what the API server answered.
 	ReasonWriteFailed = "WriteFailed"
-	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes nothing.
+	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes
+	// nothing.
 	ReasonStaleShare = "StaleShare"
-	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, and does not take
-	// over.
+	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, and does not
+	// take over.
 	ReasonNameTaken = "NameTaken"
 	// ReasonNamespaceTerminating means that the namespace is being deleted in the member.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonKindNotServed means that the share is in force, and that the member serves no kind that is counted under a name in hard:
-	// the name is counted once the kind is there.
+	// ReasonKindNotServed means that the share is in force, and that the member serves no kind that is counted under a
+	// name in hard: the name is counted once the kind is there.
 	ReasonKindNotServed = "KindNotServed"
 	// ReasonUnknownResource means that native quota never counts anything under a name in hard.
 	ReasonUnknownResource = "UnknownResource"

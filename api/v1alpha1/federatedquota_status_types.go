@@ -65,8 +65,9 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// specRevision is the first revision that may have been decided on the spec of observedGeneration. A cluster enforces a share of
-	// that spec once it enforces this revision, a later one, or the latest one of its entry. 0 while nothing was decided on it.
+	// specRevision is the first revision that may have been decided on the spec of observedGeneration. A cluster enforces
+	// a share of that spec once it enforces this revision, a later one, or the latest one of its entry. 0 while nothing
+	// was decided on it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
@@ -126,8 +127,8 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// granted is the most that the cluster may be enforcing or using, as far as the hub can know. Names that left the budget are
-	// in it until the cluster has dropped them.
+	// granted is the most that the cluster may be enforcing or using, as far as the hub can know. Names that left the
+	// budget are in it until the cluster has dropped them.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=64
@@ -151,8 +152,8 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// removal is what the share of a cluster that leaves was told shall become of the ResourceQuota, once it was. Only then
-	// does it mean anything that the share is gone.
+	// removal is what the share of a cluster that leaves was told shall become of the ResourceQuota, once it was. Only
+	// then does it mean anything that the share is gone.
 	// +optional
 	Removal RemovalPolicy `json:"removal,omitempty"`
 
@@ -164,7 +165,8 @@ type ClusterStatus struct {
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// reason says in one word why the cluster is NotReady: what the hub found, or the reason of the condition that its share has.
+	// reason says in one word why the cluster is NotReady: what the hub found, or the reason of the condition that its
+	// share has.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`

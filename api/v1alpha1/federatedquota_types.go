@@ -216,8 +216,8 @@ type Rebalance struct {
 	HeadroomPercent *int32 `json:"headroomPercent,omitempty"`
 
 	// dampingSeconds is the least time between two moves of a cluster's limit that serve headroom alone. What somebody
-	// needs moves at once. Defaults to 60 where requests may be held, since who has no headroom waits a moment then and is not
-	// refused, and to 5 with admission Off. It only counts in mode Auto.
+	// needs moves at once. Defaults to 60 where requests may be held, since who has no headroom waits a moment then and is
+	// not refused, and to 5 with admission Off. It only counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
@@ -252,14 +252,15 @@ const (
 //
 // +kubebuilder:validation:MinProperties=1
 type Admission struct {
-	// mode says what happens to a request that does not fit. Defaults to Hold. It only counts in mode Auto: with Static no request
-	// is held.
+	// mode says what happens to a request that does not fit. Defaults to Hold. It only counts in mode Auto: with Static no
+	// request is held.
 	// +optional
 	Mode AdmissionMode `json:"mode,omitempty"`
 
-	// waitMilliseconds is how long a request may be held for a raise. Its answer comes a moment later, since the API server is asked
-	// first whether it judges by the raise, or what is used. API servers go on without an answer after the longest waitMilliseconds
-	// of the cluster, rounded up to whole seconds, and 2 seconds more. Defaults to 500. It only counts in mode Auto.
+	// waitMilliseconds is how long a request may be held for a raise. Its answer comes a moment later, since the API
+	// server is asked first whether it judges by the raise, or what is used. API servers go on without an answer after the
+	// longest waitMilliseconds of the cluster, rounded up to whole seconds, and 2 seconds more. Defaults to 500. It only
+	// counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=5000

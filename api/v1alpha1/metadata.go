@@ -12,16 +12,18 @@ const (
 	// the agent reports. While it is there, the agent changes nothing and the hub raises nobody on that member's account.
 	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
 
-	// ReleasedAnnotation is set on a ResourceQuota that the agent managed and let go: it is the member's own, and the agent
-	// takes it over again when a share of its name and scopes comes back that is not older. Its value is the revision that was
-	// enforced then.
+	// ReleasedAnnotation is set on a ResourceQuota that the agent managed and let go: it is the member's own, and the
+	// agent takes it over again when a share of its name and scopes comes back that is not older. Its value is the
+	// revision that was enforced then.
 	ReleasedAnnotation = "quota.fedquota.io/released"
 
-	// NoteAnnotation is set on a ResourceQuota that the agent let go: it says in words why its limit is what it is, and how to lift it.
+	// NoteAnnotation is set on a ResourceQuota that the agent let go: it says in words why its limit is what it is, and
+	// how to lift it.
 	NoteAnnotation = "quota.fedquota.io/note"
 
-	// CoveredAnnotation is set by the agent on a Namespace of a member: what the managed ResourceQuotas there count that are in force,
-	// for the policy that the hub makes of QuotaRequirements. Its quotas are separated by "; ", and each names its scopes and resources.
+	// CoveredAnnotation is set by the agent on a Namespace of a member: what the managed ResourceQuotas there count that
+	// are in force, for the policy that the hub makes of QuotaRequirements. Its quotas are separated by "; ", and each
+	// names its scopes and resources.
 	CoveredAnnotation = "quota.fedquota.io/covered"
 
 	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the revision of
@@ -36,11 +38,13 @@ const (
 	// deleted. Without it the agent leaves the ResourceQuota as it is, still managed.
 	RemovalAnnotation = "quota.fedquota.io/removal"
 
-	// DestroyedAnnotation on a Cluster says, for all FederatedQuotas at once, that the cluster is destroyed and that what was granted to
-	// it is free. Its value is the reason, which must not be empty. It does not count while the hub is connected to the cluster.
+	// DestroyedAnnotation on a Cluster says, for all FederatedQuotas at once, that the cluster is destroyed and that what
+	// was granted to it is free. Its value is the reason, which must not be empty. It does not count while the hub is
+	// connected to the cluster.
 	DestroyedAnnotation = "quota.fedquota.io/destroyed"
 
-	// JoinLabel on a kubeconfig Secret has the hub make a Cluster of it, for a cluster that Cluster API did not make. Its value is "true".
+	// JoinLabel on a kubeconfig Secret has the hub make a Cluster of it, for a cluster that Cluster API did not make. Its
+	// value is "true".
 	JoinLabel = "quota.fedquota.io/join"
 
 	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
@@ -51,15 +55,15 @@ const (
 	// whether the API server judges by what is stored.
 	EchoAnnotation = "quota.fedquota.io/echo"
 
-	// HubFieldManager is the field manager that the hub states when it writes a QuotaShare: it may be the same user in a member as
-	// an administrator. The share policy there refuses who does not state it.
+	// HubFieldManager is the field manager that the hub states when it writes a QuotaShare: it may be the same user in a
+	// member as an administrator. The share policy there refuses who does not state it.
 	HubFieldManager = "fedquota-hub"
 
-	// HubLease is the name of the Lease, in the namespace of a member's agent, that the hub renews while it is there. It is not
-	// the one of the hub's own leader election: a hub may be a member as well.
+	// HubLease is the name of the Lease, in the namespace of a member's agent, that the hub renews while it is there. It
+	// is not the one of the hub's own leader election: a hub may be a member as well.
 	HubLease = "fedquota-hub-heartbeat"
 
-	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, on a QuotaShare until the
-	// agent has done it, and on a QuotaRequirement until no member enforces it any more.
+	// Finalizer is set on a FederatedQuota until every member has confirmed what spec.removal asks for, on a QuotaShare
+	// until the agent has done it, and on a QuotaRequirement until no member enforces it any more.
 	Finalizer = "quota.fedquota.io/removal"
 )

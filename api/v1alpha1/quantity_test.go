@@ -34,7 +34,8 @@ func quantityPattern(t *testing.T) string {
 	return sets.List(patterns)[0]
 }
 
-// TestQuantitiesParse has the API server take no quantity that cannot be read: its object would end every watch of its kind.
+// TestQuantitiesParse has the API server take no quantity that cannot be read: its object would end every watch of its
+// kind.
 func TestQuantitiesParse(t *testing.T) {
 	text := rapid.StringMatching(quantityPattern(t))
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,9 +5,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// QuotaRequirement says what may only be consumed where a managed quota covers it: pods of a priority class or another scope, storage
-// of a class, an extended resource. In every selected cluster a ValidatingAdmissionPolicy refuses it elsewhere. It is for a fleet what
-// limitedResources in the admission configuration of an API server are for one cluster.
+// QuotaRequirement says what may only be consumed where a managed quota covers it: pods of a priority class or another
+// scope, storage of a class, an extended resource. In every selected cluster a ValidatingAdmissionPolicy refuses it
+// elsewhere. It is for a fleet what limitedResources in the admission configuration of an API server are for one
+// cluster.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -42,22 +43,22 @@ type QuotaRequirementSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",fieldPath=".matchExpressions",message="operator must be In or NotIn, with values, or Exists or DoesNotExist, without"
 	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
 
-	// exemptNamespaces are the namespaces of members in which nothing needs a quota, beside the namespaces of Kubernetes itself and of
-	// the agent, which are always exempt.
+	// exemptNamespaces are the namespaces of members in which nothing needs a quota, beside the namespaces of Kubernetes
+	// itself and of the agent, which are always exempt.
 	// +optional
 	ExemptNamespaces NamespaceSet `json:"exemptNamespaces,omitempty,omitzero"`
 
-	// matchScopes are the scopes of which each object needs a quota: one in its namespace that has the same scope and matches the object,
-	// as with matchScopes of limitedResources. An object that matches several needs a quota of each.
+	// matchScopes are the scopes of which each object needs a quota: one in its namespace that has the same scope and
+	// matches the object, as with matchScopes of limitedResources. An object that matches several needs a quota of each.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	MatchScopes []RequiredScope `json:"matchScopes,omitempty"`
 
-	// resources are names that may only be consumed where a quota limits them: requests.DOMAIN/NAME for an extended resource of pods,
-	// CLASS.storageclass.storage.k8s.io/requests.storage or CLASS.storageclass.storage.k8s.io/persistentvolumeclaims for volume claims of
-	// a storage class.
+	// resources are names that may only be consumed where a quota limits them: requests.DOMAIN/NAME for an extended
+	// resource of pods, CLASS.storageclass.storage.k8s.io/requests.storage or
+	// CLASS.storageclass.storage.k8s.io/persistentvolumeclaims for volume claims of a storage class.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1

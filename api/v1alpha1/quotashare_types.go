@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// QuotaShare is the part of a FederatedQuota's budget that this cluster is told to enforce. The hub writes its spec, the
-// agent its status.
+// QuotaShare is the part of a FederatedQuota's budget that this cluster is told to enforce. The hub writes its spec,
+// the agent its status.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -136,8 +136,8 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
 
-	// ping is a counter by which the agent finds out whether the hub is there. The agent counts it up when it held a request in
-	// vain and heard nothing from the hub meanwhile. It holds no request until spec.pong has caught up.
+	// ping is a counter by which the agent finds out whether the hub is there. The agent counts it up when it held a
+	// request in vain and heard nothing from the hub meanwhile. It holds no request until spec.pong has caught up.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
@@ -149,15 +149,16 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// demandByShape splits demand by what one request asks for, small requests before large ones. Each shape stands for all
-	// requests for the same amounts. Where there are more shapes than fit, the last ones stand for several large ones.
+	// demandByShape splits demand by what one request asks for, small requests before large ones. Each shape stands for
+	// all requests for the same amounts. Where there are more shapes than fit, the last ones stand for several large ones.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
 
-	// demandByReplica is what refused requests ask for, by the replica of the agent that has seen them. The replica that leads
-	// adds them up in demand, together with what it has seen itself. It is a map so that each replica patches its own part alone.
+	// demandByReplica is what refused requests ask for, by the replica of the agent that has seen them. The replica that
+	// leads adds them up in demand, together with what it has seen itself. It is a map so that each replica patches its
+	// own part alone.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=8
 	DemandByReplica map[string]ReplicaDemand `json:"demandByReplica,omitempty"`
@@ -172,8 +173,8 @@ type DemandShape struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Amounts map[corev1.ResourceName]resource.Quantity `json:"amounts,omitempty"`
 
-	// unit is what one of them asks for, the smallest if they differ. Limits are raised by whole units where the budget does not
-	// hold all that is asked for.
+	// unit is what one of them asks for, the smallest if they differ. Limits are raised by whole units where the budget
+	// does not hold all that is asked for.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
@@ -182,8 +183,8 @@ type DemandShape struct {
 
 // ReplicaDemand is what the refused requests ask for that one replica of the agent has seen.
 type ReplicaDemand struct {
-	// renewTime changes with each write of the replica. A replica that has not written for as long as a request is remembered is
-	// gone.
+	// renewTime changes with each write of the replica. A replica that has not written for as long as a request is
+	// remembered is gone.
 	// +required
 	RenewTime metav1.MicroTime `json:"renewTime,omitzero"`
 
@@ -198,7 +199,8 @@ type ReplicaDemand struct {
 
 // OwnerDemand is what one workload needs, some of it asked for by requests that do not fit.
 type OwnerDemand struct {
-	// owner is a hash that names the workload, the same at each replica. "others" stands for all that there is no space for.
+	// owner is a hash that names the workload, the same at each replica. "others" stands for all that there is no space
+	// for.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=16

@@ -109,7 +109,8 @@ func TestTheLargestStatusFitsIntoEtcd(t *testing.T) {
 	}
 }
 
-// TestStatusHasRoomForWhatLeaves stores as many entries and names as the hub manager keeps at most while clusters or names leave.
+// TestStatusHasRoomForWhatLeaves stores as many entries and names as the hub manager keeps at most while clusters or
+// names leave.
 func TestStatusHasRoomForWhatLeaves(t *testing.T) {
 	c := newClient(t)
 	quota := &quotav1alpha1.FederatedQuota{

@@ -247,8 +247,8 @@ func TestQuotaShareRevision(t *testing.T) {
 	})
 }
 
-// TestStoredBefore has objects that were stored before a rule refuse their spec: everything else of them can be written, they can be
-// repaired, and deleted.
+// TestStoredBefore has objects that were stored before a rule refuse their spec: everything else of them can be
+// written, they can be repaired, and deleted.
 func TestStoredBefore(t *testing.T) {
 	c := newClient(t)
 	negative := newObject(t, "FederatedQuota", "hard: {pods: -1}\nplacement: {clusters: [a]}\nscopes: [Terminating, NotTerminating]")

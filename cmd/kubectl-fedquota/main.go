@@ -12,8 +12,8 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 )
 
-// version, commit and image, that of the agents of the same release, are set by the linker, as in -X main.version=v0.1.0. A plain
-// build leaves them empty.
+// version, commit and image, that of the agents of the same release, are set by the linker, as in -X
+// main.version=v0.1.0. A plain build leaves them empty.
 var version, commit, image string
 
 func main() {

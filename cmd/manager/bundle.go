@@ -6,7 +6,8 @@ import (
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
-// newBundleCommand returns the command that prints the manifests of the agent, for those whose GitOps tool installs them.
+// newBundleCommand returns the command that prints the manifests of the agent, for those whose GitOps tool installs
+// them.
 func newBundleCommand() *cobra.Command {
 	var options bundle.Options
 	command := &cobra.Command{

@@ -13,8 +13,8 @@ import (
 
 const drainInterval = 50 * time.Millisecond
 
-// drain is the webhook of a process that ends only once nobody relies on it: kube-proxy leads new connections to other replicas a moment
-// after this one was asked to end, API servers keep connections, and requests may be held.
+// drain is the webhook of a process that ends only once nobody relies on it: kube-proxy leads new connections to other
+// replicas a moment after this one was asked to end, API servers keep connections, and requests may be held.
 type drain struct {
 	http.Handler
 	clock clock.Clock
@@ -25,7 +25,8 @@ type drain struct {
 	underWay atomic.Int64
 }
 
-// ServeHTTP answers a request. Once the process was asked to end, it has the API server take another connection for the next one.
+// ServeHTTP answers a request. Once the process was asked to end, it has the API server take another connection for the
+// next one.
 func (d *drain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.underWay.Add(1)
 	defer d.underWay.Add(-1)

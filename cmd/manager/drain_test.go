@@ -12,8 +12,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// TestDrain asks a process to end while a request is held. It serves on, has API servers go elsewhere, and ends once the request is
-// answered.
+// TestDrain asks a process to end while a request is held. It serves on, has API servers go elsewhere, and ends once
+// the request is answered.
 func TestDrain(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
 	held, answer := make(chan struct{}), make(chan struct{})

@@ -162,8 +162,8 @@ func (o *hubOptions) connect(
 	}, controller.Options{MaxConcurrentReconciles: o.connections})
 }
 
-// slim makes what caches of members hold small. It is one function for all kinds: what names a kind to a cache makes connections fail to
-// members that lack it, which the agent is yet to be installed in.
+// slim makes what caches of members hold small. It is one function for all kinds: what names a kind to a cache makes
+// connections fail to members that lack it, which the agent is yet to be installed in.
 func slim(object any) (any, error) {
 	object, err := cache.TransformStripManagedFields()(object)
 	if err != nil {
@@ -271,8 +271,8 @@ func hubWatchdog(mgr ctrl.Manager) *rollback.Watchdog {
 	}
 }
 
-// hubObjects restricts what the hub manager caches: of Clusters and Secrets those of one namespace, and of these the ones that belong to
-// a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out.
+// hubObjects restricts what the hub manager caches: of Clusters and Secrets those of one namespace, and of these the
+// ones that belong to a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out.
 func hubObjects(clusterNamespace string) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)

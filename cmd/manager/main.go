@@ -15,7 +15,8 @@ func main() {
 	}
 }
 
-// newRootCommand returns the command of the program. It prints its errors itself: those in flags come before there is a logger.
+// newRootCommand returns the command of the program. It prints its errors itself: those in flags come before there is a
+// logger.
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:          "manager",

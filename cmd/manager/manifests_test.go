@@ -57,7 +57,8 @@ func deployment(t *testing.T, path string) *appsv1.Deployment {
 	}
 }
 
-// TestProvidedCertificates has cert-manager make the certificates that the webhooks are served with, under a flag that there is.
+// TestProvidedCertificates has cert-manager make the certificates that the webhooks are served with, under a flag that
+// there is.
 func TestProvidedCertificates(t *testing.T) {
 	for part, tt := range map[string]struct {
 		command         *cobra.Command

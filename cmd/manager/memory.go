@@ -11,8 +11,9 @@ import (
 // cgroupLimit is where Linux says how much memory a container may take, "max" for any amount.
 const cgroupLimit = "/sys/fs/cgroup/memory.max"
 
-// limitMemory has garbage collected in time to stay below the limit of the container, whoever set that: without, a heap of half the limit
-// may grow to the whole before it is collected. A tenth is left for what the runtime does not count. GOMEMLIMIT goes first.
+// limitMemory has garbage collected in time to stay below the limit of the container, whoever set that: without, a heap
+// of half the limit may grow to the whole before it is collected. A tenth is left for what the runtime does not count.
+// GOMEMLIMIT goes first.
 func limitMemory(file string) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -54,8 +54,8 @@ func (o *managerOptions) bind(command *cobra.Command, name string) {
 	flags.AddGoFlagSet(goFlags)
 }
 
-// newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in. Its name is its
-// user agent.
+// newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in. Its
+// name is its user agent.
 func (o *managerOptions) newManager(name string, objects cache.Options, webhooks webhook.Server) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
 	restConfig, err := ctrl.GetConfig()
@@ -77,7 +77,8 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 		LeaderElectionNamespace:       o.namespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
-		// The queue of priorities may hang as it shuts down (kubernetes-sigs/controller-runtime#3538): nobody leads meanwhile.
+		// The queue of priorities may hang as it shuts down (kubernetes-sigs/controller-runtime#3538): nobody leads
+		// meanwhile.
 		Controller: ctrlconfig.Controller{UsePriorityQueue: new(false)},
 	})
 	if err != nil {

@@ -24,7 +24,8 @@ current-context: nowhere
 contexts: [{name: nowhere, context: {cluster: nowhere}}]
 clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:1"}}]`
 
-// TestReadyOnceTheWebhookServes has a process without a certificate live and not be ready: API servers would call it in vain.
+// TestReadyOnceTheWebhookServes has a process without a certificate live and not be ready: API servers would call it in
+// vain.
 func TestReadyOnceTheWebhookServes(t *testing.T) {
 	must := func(err error) {
 		t.Helper()

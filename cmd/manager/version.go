@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version, commit and image, the image that holds the program, are set by the linker, as in -X main.version=v0.1.0. A plain build
-// leaves them empty: what Go itself recorded stands in for the first two then.
+// version, commit and image, the image that holds the program, are set by the linker, as in -X main.version=v0.1.0. A
+// plain build leaves them empty: what Go itself recorded stands in for the first two then.
 var version, commit, image string
 
 // reportedModules are the libraries that decide with which Kubernetes and Cluster API the program speaks.

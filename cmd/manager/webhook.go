@@ -55,8 +55,8 @@ func (o *webhookOptions) server() webhook.Server {
 	})
 }
 
-// drained returns the context of a process that ends once nobody relies on its webhook. Whoever calls it by a URL knows no other
-// replica: it ends as soon as all requests are answered.
+// drained returns the context of a process that ends once nobody relies on its webhook. Whoever calls it by a URL knows
+// no other replica: it ends as soon as all requests are answered.
 func (o *webhookOptions) drained(ctx context.Context) context.Context {
 	if o.port == 0 {
 		return ctx

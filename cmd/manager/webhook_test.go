@@ -15,7 +15,8 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// TestWebhookWithoutCertificate sets up an agent that can neither read nor write the certificate's Secret: it enforces limits all the same.
+// TestWebhookWithoutCertificate sets up an agent that can neither read nor write the certificate's Secret: it enforces
+// limits all the same.
 func TestWebhookWithoutCertificate(t *testing.T) {
 	scheme := newScheme()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{

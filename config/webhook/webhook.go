@@ -1,5 +1,5 @@
-// Package webhook holds what controller-gen makes of the markers of the hub's webhooks. It is not installed as it is: the hub manager
-// adds whom the API server shall trust.
+// Package webhook holds what controller-gen makes of the markers of the hub's webhooks. It is not installed as it is:
+// the hub manager adds whom the API server shall trust.
 package webhook
 
 import _ "embed"

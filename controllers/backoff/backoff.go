@@ -14,7 +14,8 @@ const (
 	lastRetry = 15 * time.Second
 )
 
-// RateLimiter returns how soon what failed is tried again: each time after twice as long as before, and after 15 s at most.
+// RateLimiter returns how soon what failed is tried again: each time after twice as long as before, and after 15 s at
+// most.
 func RateLimiter() workqueue.TypedRateLimiter[ctrl.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](firstRetry, lastRetry)
 }

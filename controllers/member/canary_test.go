@@ -200,7 +200,8 @@ func TestCanaryStaleRead(t *testing.T) {
 	a.wants(canary.Verdict{Known: true, Stuck: true})
 }
 
-// TestCanaryEditedByHand shows that a limit that somebody sets back does not make the quota controller seem stuck for ever.
+// TestCanaryEditedByHand shows that a limit that somebody sets back does not make the quota controller seem stuck for
+// ever.
 func TestCanaryEditedByHand(t *testing.T) {
 	a := newAviary(t).settle()
 	q := a.get()

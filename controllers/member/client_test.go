@@ -55,7 +55,8 @@ func preceded(c client.WithWatch, do func() bool) client.WithWatch {
 	})
 }
 
-// precededInForce returns a client that runs do before each patch of a ResourceQuota's status, for as often as do returns true.
+// precededInForce returns a client that runs do before each patch of a ResourceQuota's status, for as often as do
+// returns true.
 func precededInForce(c client.WithWatch, do func() bool) client.WithWatch {
 	more := true
 	return interceptor.NewClient(c, interceptor.Funcs{

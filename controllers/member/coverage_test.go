@@ -15,8 +15,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/member/coverage"
 )
 
-// TestCoverage has the agent note what covers a namespace, by its own account: at first, when the ResourceQuota comes into force, when
-// somebody has created the namespace with a note, and when the ResourceQuota is gone.
+// TestCoverage has the agent note what covers a namespace, by its own account: at first, when the ResourceQuota comes
+// into force, when somebody has created the namespace with a note, and when the ResourceQuota is gone.
 func TestCoverage(t *testing.T) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "covered-", Annotations: map[string]string{quotav1alpha1.CoveredAnnotation: "PriorityClass", "kept": "a"},

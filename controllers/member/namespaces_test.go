@@ -25,7 +25,8 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// TestNamespaces has the book know of workloads where there is a share, for as long as there is one, by the rights of the agent.
+// TestNamespaces has the book know of workloads where there is a share, for as long as there is one, by the rights of
+// the agent.
 func TestNamespaces(t *testing.T) {
 	w, elsewhere := newWorld(t), newNamespace(t)
 	api := agentsAPI(t)
@@ -73,7 +74,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestLimitRanges has the book know what a LimitRange gives to pods, as long as there is one, by the rights of the agent.
+// TestLimitRanges has the book know what a LimitRange gives to pods, as long as there is one, by the rights of the
+// agent.
 func TestLimitRanges(t *testing.T) {
 	namespace := newNamespace(t)
 	d := &memberdemand.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
@@ -97,8 +99,8 @@ func TestLimitRanges(t *testing.T) {
 	heard(amount.List{"pods": 3})
 }
 
-// TestWorkloadsComeLast has an agent that starts not take pods for lacking that it does not know yet, nor for cheaper than they will
-// be: somebody would be lowered for them, or woken in vain.
+// TestWorkloadsComeLast has an agent that starts not take pods for lacking that it does not know yet, nor for cheaper
+// than they will be: somebody would be lowered for them, or woken in vain.
 func TestWorkloadsComeLast(t *testing.T) {
 	for _, slow := range []string{"pods", "limitranges"} {
 		t.Run(slow, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// TestWorkloadsAreWoken has a workload sleep that lacks a pod: it is woken when there is room, and again if it goes on sleeping and
-// is known to have been refused.
+// TestWorkloadsAreWoken has a workload sleep that lacks a pod: it is woken when there is room, and again if it goes on
+// sleeping and is known to have been refused.
 func TestWorkloadsAreWoken(t *testing.T) {
 	for name, refused := range map[string]bool{"was refused": true, "lacks a pod for an unknown reason": false} {
 		t.Run(name, func(t *testing.T) { testWorkloadIsWoken(t, refused) })

@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestBoundsOfTheAgent tries by the agent's account what its roles allow and it does not do: who steals its token can do no more.
+// TestBoundsOfTheAgent tries by the agent's account what its roles allow and it does not do: who steals its token can
+// do no more.
 func TestBoundsOfTheAgent(t *testing.T) {
 	const (
 		notAWorkload = "the agent writes the annotation quota.fedquota.io/poked of a workload, and nothing else"

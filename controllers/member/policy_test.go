@@ -240,7 +240,8 @@ func setRules(t *testing.T, policy string, rules []admissionregistrationv1.Valid
 	must(t, c.Update(t.Context(), object))
 }
 
-// TestReinstall takes guard and fence out of a member and puts them back: they are in force again, and nothing was lost.
+// TestReinstall takes guard and fence out of a member and puts them back: they are in force again, and nothing was
+// lost.
 func TestReinstall(t *testing.T) {
 	c, namespace := as(t, admin), newNamespace(t)
 	q := quota("compute").managed("1").hard("pods", "10").status("pods", "8").create(t, namespace)

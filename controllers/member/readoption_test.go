@@ -48,8 +48,8 @@ func TestReadoption(t *testing.T) {
 	}
 }
 
-// TestLateShareAfterRelease has a share come into being that the hub decided on before the cluster left: what it grants has
-// been given to others since.
+// TestLateShareAfterRelease has a share come into being that the hub decided on before the cluster left: what it grants
+// has been given to others since.
 func TestLateShareAfterRelease(t *testing.T) {
 	w := settled(t, 5, l{"pods", "10"}, l{"pods", "0"})
 	w.share(6, "pods", "0")
@@ -71,8 +71,8 @@ func TestLateShareAfterRelease(t *testing.T) {
 	w.wantsReason("Enforced")
 }
 
-// TestReadoptionAtTheSameRevision has the hub select the cluster again before it has seen that the share is gone: its entry
-// keeps the revision, within which no limit goes up, and the hub confirms what is in force by another one.
+// TestReadoptionAtTheSameRevision has the hub select the cluster again before it has seen that the share is gone: its
+// entry keeps the revision, within which no limit goes up, and the hub confirms what is in force by another one.
 func TestReadoptionAtTheSameRevision(t *testing.T) {
 	w := settled(t, 5, l{"pods", "10"}, l{"pods", "8"})
 	w.leave("Retain")
@@ -164,7 +164,8 @@ func TestNoReadoption(t *testing.T) {
 	w.wantsReason("NameTaken")
 }
 
-// TestStaleDelete has a second agent, whose cache still shows the share that left, meet the ResourceQuota of the one that came since.
+// TestStaleDelete has a second agent, whose cache still shows the share that left, meet the ResourceQuota of the one
+// that came since.
 func TestStaleDelete(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	w.leave("Delete")
@@ -205,8 +206,8 @@ func TestStaleRelease(t *testing.T) {
 	w.wantsReport(2, l{"pods", "4"}, l{"pods", "3"})
 }
 
-// TestReleasesWhatItRead has a second agent release, by what it read before, what the first has released and taken over again:
-// a revision that is not the last one would be noted.
+// TestReleasesWhatItRead has a second agent release, by what it read before, what the first has released and taken over
+// again: a revision that is not the last one would be noted.
 func TestReleasesWhatItRead(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "3"})
 	w.leave("Retain")
@@ -223,8 +224,8 @@ func TestReleasesWhatItRead(t *testing.T) {
 	w.wantsQuota("2", "pods", "4")
 }
 
-// TestLateAfterRelease has a second agent go on, after the first has released the ResourceQuota, with a write that it had
-// decided before: nobody's policy judges that any more, and the cluster is granted nothing.
+// TestLateAfterRelease has a second agent go on, after the first has released the ResourceQuota, with a write that it
+// had decided before: nobody's policy judges that any more, and the cluster is granted nothing.
 func TestLateAfterRelease(t *testing.T) {
 	for name, tc := range map[string]struct {
 		late func(client.WithWatch, func() bool) client.WithWatch
@@ -275,7 +276,8 @@ func TestReleasedTwice(t *testing.T) {
 	w.wantsQuota("", "pods", "3")
 }
 
-// TestReleasedIsNotTakenBack has a second agent whose cache still shows the share on whose account the first has released.
+// TestReleasedIsNotTakenBack has a second agent whose cache still shows the share on whose account the first has
+// released.
 func TestReleasedIsNotTakenBack(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	stale := w.status()

@@ -69,7 +69,8 @@ func TestRecountDuringACharge(t *testing.T) {
 	}
 }
 
-// TestRecountWhilePodsEnd has a pod end after it was listed. The quota controller, which had left it out, finds nothing to change then.
+// TestRecountWhilePodsEnd has a pod end after it was listed. The quota controller, which had left it out, finds nothing
+// to change then.
 func TestRecountWhilePodsEnd(t *testing.T) {
 	w := settled(t, 1, l{"pods", "4"}, l{"pods", "0"})
 	w.runs("a", corev1.PodPending)

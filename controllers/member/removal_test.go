@@ -52,8 +52,9 @@ func TestBreakGlass(t *testing.T) {
 	w.wantsConditions()
 }
 
-// TestAnotherInItsPlace has somebody put a ResourceQuota of their own in the place of one that was deleted behind broken glass,
-// while the agent is away: what is in force there counts as before, and the agent takes it for no limit of its own.
+// TestAnotherInItsPlace has somebody put a ResourceQuota of their own in the place of one that was deleted behind
+// broken glass, while the agent is away: what is in force there counts as before, and the agent takes it for no limit
+// of its own.
 func TestAnotherInItsPlace(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	w.breakGlass("the hub is down")
@@ -102,8 +103,8 @@ func TestRemovalAboveTheLimit(t *testing.T) {
 	w.wantsQuota("", "pods", "12")
 }
 
-// TestRemovalOvercharged releases a ResourceQuota whose usage native quota has just let rise above its limit: nobody has charged that,
-// and it would be a limit that nobody has granted.
+// TestRemovalOvercharged releases a ResourceQuota whose usage native quota has just let rise above its limit: nobody
+// has charged that, and it would be a limit that nobody has granted.
 func TestRemovalOvercharged(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	w.count("pods", "12")
@@ -112,8 +113,8 @@ func TestRemovalOvercharged(t *testing.T) {
 	w.wantsQuota("", "pods", "10")
 }
 
-// TestRemovalEbbs releases a ResourceQuota of which more is used than its limit, as was reported: what native quota has let in is given
-// time to go before it would become the limit.
+// TestRemovalEbbs releases a ResourceQuota of which more is used than its limit, as was reported: what native quota has
+// let in is given time to go before it would become the limit.
 func TestRemovalEbbs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		later time.Duration
@@ -152,8 +153,8 @@ func TestRemovalDelete(t *testing.T) {
 	}
 }
 
-// TestReportsRefusedRemoval has an API server that refuses what the removal policy asks for: the answer is reported, once, and
-// the share goes when it can.
+// TestReportsRefusedRemoval has an API server that refuses what the removal policy asks for: the answer is reported,
+// once, and the share goes when it can.
 func TestReportsRefusedRemoval(t *testing.T) {
 	for _, policy := range []string{"Retain", "Delete"} {
 		t.Run(policy, func(t *testing.T) {

@@ -36,7 +36,8 @@ func TestReportsOnlyWhatIsInForce(t *testing.T) {
 	w.wantsReport(2, l{"pods", "6"}, l{"pods", "4"})
 }
 
-// TestReportsRefusedWrites has an API server that refuses what the agent writes: what is in force is reported, and the answer.
+// TestReportsRefusedWrites has an API server that refuses what the agent writes: what is in force is reported, and the
+// answer.
 func TestReportsRefusedWrites(t *testing.T) {
 	quotas := schema.GroupResource{Resource: "resourcequotas"}
 	for name, refusal := range map[string]error{
@@ -75,8 +76,8 @@ func TestReportsRefusedWrites(t *testing.T) {
 	}
 }
 
-// TestReportsWhatIsReadLive has a limit raised behind broken glass, and an agent whose cache does not show that yet: it must
-// not take back what another agent has reported.
+// TestReportsWhatIsReadLive has a limit raised behind broken glass, and an agent whose cache does not show that yet: it
+// must not take back what another agent has reported.
 func TestReportsWhatIsReadLive(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
 	stale := w.quota()
@@ -121,8 +122,8 @@ func TestReportsNothingWhileUnguarded(t *testing.T) {
 	w.wantsReport(1, l{"pods", "10"}, l{"pods", "9"})
 }
 
-// TestLimitLoweredByHand leaves a limit that is below the share at its own revision: that is reported, and raised by the
-// hub's next revision alone.
+// TestLimitLoweredByHand leaves a limit that is below the share at its own revision: that is reported, and raised by
+// the hub's next revision alone.
 func TestLimitLoweredByHand(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "4"})
 	w.breakGlass("less is enough")

@@ -77,7 +77,8 @@ func TestFollowsUsageDown(t *testing.T) {
 	}
 }
 
-// TestYields lets usage rise between the agent's read and its write, as under a storm of creates: each try leaves more room.
+// TestYields lets usage rise between the agent's read and its write, as under a storm of creates: each try leaves more
+// room.
 func TestYields(t *testing.T) {
 	for name, tc := range map[string]struct {
 		charges []string
@@ -109,7 +110,8 @@ func TestYields(t *testing.T) {
 	}
 }
 
-// TestStaleShare has a share come back at an older revision, as after it was deleted by hand and restored from the past.
+// TestStaleShare has a share come back at an older revision, as after it was deleted by hand and restored from the
+// past.
 func TestStaleShare(t *testing.T) {
 	w := settled(t, 5, l{"pods", "10"}, l{"pods", "8"})
 	w.leave("")
@@ -142,8 +144,8 @@ func TestNames(t *testing.T) {
 	w.wantsReason("Enforced")
 }
 
-// TestRename has a budget count the same under another name: until the quota controller has counted that, the name that left
-// is all that limits the namespace.
+// TestRename has a budget count the same under another name: until the quota controller has counted that, the name that
+// left is all that limits the namespace.
 func TestRename(t *testing.T) {
 	w := settled(t, 1, l{"configmaps", "2"}, l{"configmaps", "2"})
 	w.share(2, "count/configmaps", "2")
@@ -170,8 +172,8 @@ func TestRename(t *testing.T) {
 	w.unwritten(func() { w.reconcile() })
 }
 
-// TestNameThatComesBack has a name leave and come back before the quota controller has seen either: it was in force all the
-// time, so that its usage is known.
+// TestNameThatComesBack has a name leave and come back before the quota controller has seen either: it was in force all
+// the time, so that its usage is known.
 func TestNameThatComesBack(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10", "services", "5"}, l{"pods", "8", "services", "1"})
 	w.share(2, "pods", "9")
@@ -293,8 +295,8 @@ func TestReportPacing(t *testing.T) {
 	w.wantsReport(2, l{"pods", "9"}, l{"pods", "6"})
 }
 
-// TestReportsWrittenByOthers has somebody else write the status of a share. Nothing tells the agent, and it reports anew all the same,
-// since it looks at each share now and then.
+// TestReportsWrittenByOthers has somebody else write the status of a share. Nothing tells the agent, and it reports
+// anew all the same, since it looks at each share now and then.
 func TestReportsWrittenByOthers(t *testing.T) {
 	for name, write := range map[string]func(*quotav1alpha1.QuotaShareStatus){
 		"nothing":      func(s *quotav1alpha1.QuotaShareStatus) { *s = quotav1alpha1.QuotaShareStatus{} },

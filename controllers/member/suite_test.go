@@ -172,7 +172,8 @@ func apply(ctx context.Context, c client.Client, path string) error {
 // clients holds the clients of the users, each of which has asked the API server for its kinds.
 var clients sync.Map
 
-// clientOf returns a client of a user. The tenant and the agent have the rights that they were given, all others every right.
+// clientOf returns a client of a user. The tenant and the agent have the rights that they were given, all others every
+// right.
 func clientOf(user string) (client.WithWatch, error) {
 	if c, ok := clients.Load(user); ok {
 		return c.(client.WithWatch), nil

@@ -13,7 +13,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// TestSlowShareHoldsUpNoOther has the API server not answer what is asked about one share: another one is enforced meanwhile.
+// TestSlowShareHoldsUpNoOther has the API server not answer what is asked about one share: another one is enforced
+// meanwhile.
 func TestSlowShareHoldsUpNoOther(t *testing.T) {
 	slow, other := newWorld(t), newWorld(t)
 	asked := make(chan struct{}, 1)

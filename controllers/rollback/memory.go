@@ -1,10 +1,10 @@
 // Package rollback notices that the store behind an API server was put back to an earlier state, as by the restore of a
 // snapshot of its etcd.
 //
-// Watches do not notice: one that goes on from a resourceVersion which has not happened yet is silent until it has, and a
-// cache that is fed by it shows what is no more. But the resourceVersions of one store only ever rise, and so does the one
-// of an object. A consistent read, whichever of several API servers answers it, that shows a lower one than an earlier read
-// did is a proof. Readers that lag are no false alarm: no cache is read.
+// Watches do not notice: one that goes on from a resourceVersion which has not happened yet is silent until it has, and
+// a cache that is fed by it shows what is no more. But the resourceVersions of one store only ever rise, and so does
+// the one of an object. A consistent read, whichever of several API servers answers it, that shows a lower one than an
+// earlier read did is a proof. Readers that lag are no false alarm: no cache is read.
 package rollback
 
 import (
@@ -13,14 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Memory is the resourceVersions that were seen last of one store. Its zero value is ready to use, by one goroutine at a time.
+// Memory is the resourceVersions that were seen last of one store. Its zero value is ready to use, by one goroutine at
+// a time.
 type Memory struct {
 	store   string
 	objects map[types.NamespacedName]string
 }
 
-// Behind takes a list of one kind that was read consistently, after all that were taken before. It says whether the store
-// went back since the last one.
+// Behind takes a list of one kind that was read consistently, after all that were taken before. It says whether the
+// store went back since the last one.
 func (m *Memory) Behind(list *metav1.PartialObjectMetadataList) bool {
 	behind := lower(list.ResourceVersion, m.store)
 	objects := make(map[types.NamespacedName]string, len(list.Items))
@@ -48,8 +49,8 @@ func (m *Memory) BehindPart(list *metav1.PartialObjectMetadataList) bool {
 	return behind
 }
 
-// Expect takes the resourceVersion of an object that was seen elsewhere, in a cache or in the answer to a write, before the
-// next list is read: a store that has forgotten it went back.
+// Expect takes the resourceVersion of an object that was seen elsewhere, in a cache or in the answer to a write, before
+// the next list is read: a store that has forgotten it went back.
 func (m *Memory) Expect(object types.NamespacedName, version string) {
 	if m.objects == nil {
 		m.objects = map[types.NamespacedName]string{}

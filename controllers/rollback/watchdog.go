@@ -24,7 +24,8 @@ const (
 	timeout = 3 * time.Second
 )
 
-// ErrStoreWentBack is why a process has to end: what it has in its caches and in its memory is of a time that is no more.
+// ErrStoreWentBack is why a process has to end: what it has in its caches and in its memory is of a time that is no
+// more.
 var ErrStoreWentBack = errors.New("the API server shows an earlier state than it did: its etcd was restored; this process ends, to start again without what it remembers")
 
 // Watchdog ends the process when the store of its own API server went back. It looks on every replica: the one that
@@ -32,11 +33,12 @@ var ErrStoreWentBack = errors.New("the API server shows an earlier state than it
 type Watchdog struct {
 	// Live reads from the API server.
 	Live client.Reader
-	// Kind is what is listed, of which Options select little. What is listed is better an object that changes often: it shows
-	// that the store went back even when the store as a whole is ahead again.
+	// Kind is what is listed, of which Options select little. What is listed is better an object that changes often: it
+	// shows that the store went back even when the store as a whole is ahead again.
 	Kind    schema.GroupVersionKind
 	Options []client.ListOption
-	// Cached reads from the caches, which may have seen more than the last look, and Objects is an empty list of what it shows.
+	// Cached reads from the caches, which may have seen more than the last look, and Objects is an empty list of what it
+	// shows.
 	Cached  client.Client
 	Objects client.ObjectList
 
@@ -57,7 +59,8 @@ func (w *Watchdog) Start(ctx context.Context) error {
 	return nil // the process ends for another reason
 }
 
-// Look returns ErrStoreWentBack if the store went back since the last look. An API server that does not answer says nothing.
+// Look returns ErrStoreWentBack if the store went back since the last look. An API server that does not answer says
+// nothing.
 func (w *Watchdog) Look(ctx context.Context) error {
 	list, err := List(ctx, w.Live, w.Kind, timeout, w.Options...)
 	behind := err == nil && w.memory.Behind(list)
@@ -74,8 +77,8 @@ func (w *Watchdog) Look(ctx context.Context) error {
 	return nil
 }
 
-// behindCache says whether the newest object in the cache is newer than in the store. One that the store does not have may
-// just have been deleted: the next newest one tells.
+// behindCache says whether the newest object in the cache is newer than in the store. One that the store does not have
+// may just have been deleted: the next newest one tells.
 func (w *Watchdog) behindCache(ctx context.Context) (bool, error) {
 	cached, err := w.newestFirst(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/rollback"
 )
 
-// answers is an API server that gives these answers to lists, an error for an empty one, and the last one again and again. The
-// Reader answers what is asked for by name.
+// answers is an API server that gives these answers to lists, an error for an empty one, and the last one again and
+// again. The Reader answers what is asked for by name.
 type answers struct {
 	client.Reader
 
@@ -73,7 +73,8 @@ func TestWatchdogEndsWithTheProcess(t *testing.T) {
 	}
 }
 
-// TestWatchdogLooksBesideTheCache has a store that is ahead of all looks, and behind what came into the cache since the last one.
+// TestWatchdogLooksBesideTheCache has a store that is ahead of all looks, and behind what came into the cache since the
+// last one.
 func TestWatchdogLooksBesideTheCache(t *testing.T) {
 	type versions = map[string]string
 	for name, tc := range map[string]struct {

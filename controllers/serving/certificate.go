@@ -1,5 +1,5 @@
-// Package serving holds what the managers serve admission webhooks with: the certificate, and what API servers are told of where the
-// webhooks are.
+// Package serving holds what the managers serve admission webhooks with: the certificate, and what API servers are told
+// of where the webhooks are.
 package serving
 
 import (
@@ -31,8 +31,8 @@ const (
 	checkInterval = 10 * time.Minute
 	// retryInterval is when it is tried again what failed.
 	retryInterval = 10 * time.Second
-	// rolloutTime is how long the certificate before is served on: the replica that leads looks at the Secret within a checkInterval,
-	// and then writes what API servers shall trust. The rest is for writes that fail.
+	// rolloutTime is how long the certificate before is served on: the replica that leads looks at the Secret within a
+	// checkInterval, and then writes what API servers shall trust. The rest is for writes that fail.
 	rolloutTime = 3 * checkInterval
 )
 
@@ -64,8 +64,8 @@ type Certificate struct {
 // NeedLeaderElection lets every replica serve.
 func (c *Certificate) NeedLeaderElection() bool { return false }
 
-// Start looks at the Secret at once and then now and then, until the context ends. What it cannot read or write ends no manager: limits
-// are enforced without a webhook, too.
+// Start looks at the Secret at once and then now and then, until the context ends. What it cannot read or write ends no
+// manager: limits are enforced without a webhook, too.
 func (c *Certificate) Start(ctx context.Context) error {
 	for {
 		wait := checkInterval
@@ -115,7 +115,8 @@ func (c *Certificate) changed() chan event.GenericEvent {
 	return c.changes
 }
 
-// trust takes an authority, and sends an event if it is a new one, unless an event waits to be seen. The caller holds the mutex.
+// trust takes an authority, and sends an event if it is a new one, unless an event waits to be seen. The caller holds
+// the mutex.
 func (c *Certificate) trust(authority []byte) {
 	if bytes.Equal(c.authority, authority) {
 		return
@@ -173,8 +174,8 @@ func (c *Certificate) provided(secret *corev1.Secret, err error) error {
 	return nil
 }
 
-// use serves with what the Secret holds, or says why that will not do: it has to be good for some time yet. As long as the certificate at hand is trusted, too, it goes on
-// until API servers know the new one.
+// use serves with what the Secret holds, or says why that will not do: it has to be good for some time yet. As long as
+// the certificate at hand is trusted, too, it goes on until API servers know the new one.
 func (c *Certificate) use(secret *corev1.Secret, yet time.Duration) error {
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	if err != nil {
@@ -212,8 +213,8 @@ func trusted(pair *tls.Certificate, authorities []byte, now time.Time) error {
 	return err
 }
 
-// renew gives the Secret a new certificate. The authorities before it are trusted on, also if somebody has deleted them: replicas that
-// have not seen the new one serve with theirs.
+// renew gives the Secret a new certificate. The authorities before it are trusted on, also if somebody has deleted
+// them: replicas that have not seen the new one serve with theirs.
 func (c *Certificate) renew(secret *corev1.Secret) error {
 	before := secret.Data[authorityKey]
 	if len(before) == 0 {

@@ -114,8 +114,8 @@ func TestProvidedCertificate(t *testing.T) {
 	}
 }
 
-// TestDeletedCertificate has an agent that runs make a new Secret for one that somebody deleted or emptied: API servers trust what it
-// serves on, and are told of the new authority at once.
+// TestDeletedCertificate has an agent that runs make a new Secret for one that somebody deleted or emptied: API servers
+// trust what it serves on, and are told of the new authority at once.
 func TestDeletedCertificate(t *testing.T) {
 	for name, spoil := range map[string]func(client.Client, *corev1.Secret) error{
 		"deleted": func(store client.Client, secret *corev1.Secret) error { return store.Delete(t.Context(), secret) },
@@ -167,8 +167,8 @@ func TestDeletedCertificate(t *testing.T) {
 	}
 }
 
-// TestCertificateTriedAgain has a process go on and try again soon where the Secret cannot be written, and keep the type of one that
-// somebody made: API servers let nobody change it.
+// TestCertificateTriedAgain has a process go on and try again soon where the Secret cannot be written, and keep the
+// type of one that somebody made: API servers let nobody change it.
 func TestCertificateTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusals := 2
@@ -201,8 +201,8 @@ func TestCertificateTriedAgain(t *testing.T) {
 	})
 }
 
-// TestCertificateOfAClockAhead has a replica make the certificate by a clock that is ahead: those whose clock is right do not wait for
-// the time from which it is valid.
+// TestCertificateOfAClockAhead has a replica make the certificate by a clock that is ahead: those whose clock is right
+// do not wait for the time from which it is valid.
 func TestCertificateOfAClockAhead(t *testing.T) {
 	at := func(ahead time.Duration, do func(t *testing.T)) {
 		synctest.Test(t, func(t *testing.T) {

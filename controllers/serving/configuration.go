@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// NewTemplate returns the webhook that controller-gen made of the markers: one, with the rules of all, behind the Service in
-// the manager's namespace.
+// NewTemplate returns the webhook that controller-gen made of the markers: one, with the rules of all, behind the
+// Service in the manager's namespace.
 func NewTemplate(manifest []byte, namespace string) (admissionregistrationv1.ValidatingWebhook, error) {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := yaml.UnmarshalStrict(manifest, configuration); err != nil {
@@ -33,7 +33,8 @@ func NewTemplate(manifest []byte, namespace string) (admissionregistrationv1.Val
 	return template, nil
 }
 
-// Locate tells API servers whom to trust, and where the webhook is: behind the Service of the template, or at the same path below a URL.
+// Locate tells API servers whom to trust, and where the webhook is: behind the Service of the template, or at the same
+// path below a URL.
 func Locate(to *admissionregistrationv1.WebhookClientConfig, certificate *Certificate, url string) {
 	to.CABundle = certificate.Authority()
 	if url != "" {

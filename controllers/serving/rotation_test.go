@@ -45,7 +45,8 @@ type rotation struct {
 	leaves map[string]bool // that were served
 }
 
-// TestRotation renews a certificate twice under load, step by step. A request whose review does not reach the webhook is refused: none is.
+// TestRotation renews a certificate twice under load, step by step. A request whose review does not reach the webhook
+// is refused: none is.
 func TestRotation(t *testing.T) {
 	if os.Getenv(assetsVariable) == "" {
 		t.Skipf("%s is not set: run `make test`, which builds an API server", assetsVariable)
@@ -200,7 +201,8 @@ func (r *rotation) load() (stop func()) {
 	}
 }
 
-// goOn lets both replicas be asked for a while by an API server that knows whom to trust. It learns that within a rolloutTime.
+// goOn lets both replicas be asked for a while by an API server that knows whom to trust. It learns that within a
+// rolloutTime.
 func (r *rotation) goOn() {
 	r.Helper()
 	until := r.asked.Load() + 20

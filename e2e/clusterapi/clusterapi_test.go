@@ -80,8 +80,8 @@ func (w *world) rotates(o *observer.Observer) {
 	first := w.clientBy(path)
 	w.must(w.members[west].Delete(w.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "first"}}))
 	w.refused(first, "the old credentials", apierrors.IsForbidden)
-	// The hub holds a token that the old credentials got it. It ends with its ServiceAccount, once the API server has forgotten that it was
-	// good: so does another one that was used just before.
+	// The hub holds a token that the old credentials got it. It ends with its ServiceAccount, once the API server has
+	// forgotten that it was good: so does another one that was used just before.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "fedquota-system", Name: members.AccountName}}
 	path = filepath.Join(w.Member(west).Dir, "token.kubeconfig")
 	w.must(w.Member(west).ServiceAccountKubeconfig(w.Context(), account.Namespace, account.Name, path))
@@ -113,7 +113,8 @@ func (w *world) refused(c client.Client, what string, as func(error) bool) {
 	})
 }
 
-// losesClusterAPI has the manager of Cluster API go away, and with it the webhooks that every change of a Cluster needs.
+// losesClusterAPI has the manager of Cluster API go away, and with it the webhooks that every change of a Cluster
+// needs.
 func (w *world) losesClusterAPI(o *observer.Observer) {
 	w.Helper()
 	w.must(w.manager.Kill())
@@ -126,8 +127,8 @@ func (w *world) losesClusterAPI(o *observer.Observer) {
 	w.must(w.manager.Restart(w.Context()))
 }
 
-// followsLabels places a budget by a label that Cluster API itself sets, on Clusters that follow a ClusterClass, and sees what the hub and
-// people set still there.
+// followsLabels places a budget by a label that Cluster API itself sets, on Clusters that follow a ClusterClass, and
+// sees what the hub and people set still there.
 func (w *world) followsLabels(o *observer.Observer) {
 	w.Helper()
 	w.patches(w.budget(), `{"spec":{"placement":{"clusterSelector":{"matchLabels":{"tier":null,%q:""}}}}}`, clusterv1.ClusterTopologyOwnedLabel)
@@ -142,8 +143,8 @@ func (w *world) followsLabels(o *observer.Observer) {
 	}
 }
 
-// joins makes a Cluster by a labelled Secret. Cluster API takes it, and leaves it alone until somebody has it go on with that: it then finds
-// no infrastructure, and nothing comes of it. It holds the Cluster in no case.
+// joins makes a Cluster by a labelled Secret. Cluster API takes it, and leaves it alone until somebody has it go on
+// with that: it then finds no infrastructure, and nothing comes of it. It holds the Cluster in no case.
 func (w *world) joins() {
 	w.Helper()
 	kubeconfig := strings.ReplaceAll(w.kubeconfig(east, "first"), "https://127.0.0.1", "https://127.0.0.1:1/") // or east would be there twice
@@ -170,8 +171,8 @@ func (w *world) joins() {
 	w.kubectl("delete", "clusters.cluster.x-k8s.io", "south", "--timeout=60s")
 }
 
-// deletes has somebody delete a Cluster of a budget. Cluster API ends it, and the hub keeps what it was granted until it is told that this
-// is gone.
+// deletes has somebody delete a Cluster of a budget. Cluster API ends it, and the hub keeps what it was granted until
+// it is told that this is gone.
 func (w *world) deletes(o *observer.Observer) {
 	w.Helper()
 	w.kubectl("delete", "clusters.cluster.x-k8s.io", west, "--timeout=60s")

@@ -32,8 +32,8 @@ func (s *served) client(path any) map[string]any {
 	}
 }
 
-// installClusterAPI installs Cluster API's core on the hub as its manifests say, but for its webhooks, which a process of this machine
-// serves, and runs its manager as the account that they make.
+// installClusterAPI installs Cluster API's core on the hub as its manifests say, but for its webhooks, which a process
+// of this machine serves, and runs its manager as the account that they make.
 func (w *world) installClusterAPI(root string) {
 	w.Helper()
 	version, kustomization, err := fleet.ClusterAPI(w.Context())
@@ -54,8 +54,8 @@ func (w *world) installClusterAPI(root string) {
 	w.runClusterAPI(filepath.Join(root, "bin", "clusterapi", version, "cluster-api"), webhooks)
 }
 
-// leads has an object lead to the webhooks, and says whether it is to be installed: the manager and its certificate are a process and a
-// file here.
+// leads has an object lead to the webhooks, and says whether it is to be installed: the manager and its certificate are
+// a process and a file here.
 func (s *served) leads(object *unstructured.Unstructured) bool {
 	switch object.GetKind() {
 	case "Deployment", "Service", "Certificate", "Issuer":

@@ -84,7 +84,8 @@ spec:
   topology: {classRef: {name: small}, version: v1.36.3}
 `
 
-// bringsUp makes the Clusters, plays their providers, and waits until Cluster API says that they are provisioned and connects to them.
+// bringsUp makes the Clusters, plays their providers, and waits until Cluster API says that they are provisioned and
+// connects to them.
 func (w *world) bringsUp() {
 	w.Helper()
 	for group, kind := range map[string]string{infrastructure: "StandInCluster", controlPlane: "StandInControlPlane"} {
@@ -141,7 +142,8 @@ func (w *world) patchesStatus(object client.Object, patch string) {
 	w.must(w.hub.Status().Patch(w.Context(), object, client.RawPatch("application/merge-patch+json", []byte(patch))))
 }
 
-// admits writes the kubeconfig Secret of a Cluster, by a client certificate of a user who may do everything in the member.
+// admits writes the kubeconfig Secret of a Cluster, by a client certificate of a user who may do everything in the
+// member.
 func (w *world) admits(name, user string) {
 	w.Helper()
 	w.must(w.members[name].Create(w.Context(), &rbacv1.ClusterRoleBinding{

@@ -43,7 +43,8 @@ const (
 	kubernetesName    = "kubernetes.default.svc"
 )
 
-// newCredentials makes a certificate authority, a certificate for what serves at an address, and the key pair of service account tokens.
+// newCredentials makes a certificate authority, a certificate for what serves at an address, and the key pair of
+// service account tokens.
 func newCredentials(cluster, folder, address string) (*credentials, error) {
 	c := &credentials{
 		cluster: cluster,

@@ -40,9 +40,9 @@ const (
 	stateDead    = "X"
 )
 
-// Down ends all processes of the fleet in a folder, whoever started them and however far that came, and returns how many
-// ran. Programs are asked to end and given a few seconds, control planes are killed. The files stay. A folder without a
-// fleet is no error.
+// Down ends all processes of the fleet in a folder, whoever started them and however far that came, and returns how
+// many ran. Programs are asked to end and given a few seconds, control planes are killed. The files stay. A folder
+// without a fleet is no error.
 func Down(ctx context.Context, dir string) (int, error) {
 	fleet, err := readState(dir)
 	if errors.Is(err, os.ErrNotExist) {

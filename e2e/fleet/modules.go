@@ -11,8 +11,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// ClusterAPICRDs returns the files of Cluster API's CRDs of the given resources ("clusters", …), in the version that this
-// module requires. The fleet itself needs the clusters; each more costs the hub time and memory. It needs the go
+// ClusterAPICRDs returns the files of Cluster API's CRDs of the given resources ("clusters", …), in the version that
+// this module requires. The fleet itself needs the clusters; each more costs the hub time and memory. It needs the go
 // command.
 func ClusterAPICRDs(ctx context.Context, resources ...string) ([]string, error) {
 	dir, err := moduleDir(ctx, ".", "sigs.k8s.io/cluster-api")
@@ -23,8 +23,8 @@ func ClusterAPICRDs(ctx context.Context, resources ...string) ([]string, error) 
 	return paths, err
 }
 
-// ClusterAPI returns the version of Cluster API that this module requires, and the folder of the kustomization that installs its core.
-// It needs the go command.
+// ClusterAPI returns the version of Cluster API that this module requires, and the folder of the kustomization that
+// installs its core. It needs the go command.
 func ClusterAPI(ctx context.Context) (version, kustomization string, err error) {
 	dir, err := moduleDir(ctx, ".", "sigs.k8s.io/cluster-api")
 	_, version, _ = strings.Cut(filepath.Base(dir), "@")

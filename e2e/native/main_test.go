@@ -13,7 +13,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// atOnce is how many rows are played at the same time: for the most part a row waits for requests that are held in vain.
+// atOnce is how many rows are played at the same time: for the most part a row waits for requests that are held in
+// vain.
 const atOnce = 3
 
 func TestMain(m *testing.M) {

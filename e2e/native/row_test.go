@@ -20,7 +20,8 @@ const (
 	sectionWhole    section = "Whole requests"
 )
 
-// row is one thing that native quota charges for. Its budget is that of two objects; each member begins with a part of it.
+// row is one thing that native quota charges for. Its budget is that of two objects; each member begins with a part of
+// it.
 type row struct {
 	section section
 	// what is shown, beyond the name.
@@ -37,7 +38,8 @@ type row struct {
 	had string
 	// beside is an object that the scope leaves out, as YAML.
 	beside string
-	// unseen says that the agent does not see what the object is charged: native quota judges alone, and no limit moves for it.
+	// unseen says that the agent does not see what the object is charged: native quota judges alone, and no limit moves
+	// for it.
 	unseen bool
 	// note says why the charge is what it is, where that is not plain.
 	note string
@@ -102,8 +104,8 @@ type sight struct {
 	slips int
 }
 
-// takesAll has an object more in east than it has room for, so that its limit takes what west has. What does not fit is refused in both
-// members. What is deleted in east makes room in west.
+// takesAll has an object more in east than it has room for, so that its limit takes what west has. What does not fit is
+// refused in both members. What is deleted in east makes room in west.
 func takesAll(s *scene) {
 	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()

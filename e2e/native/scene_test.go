@@ -73,8 +73,8 @@ func (s *scene) eventually(what string, condition func(context.Context) error) {
 	s.must(await(s.Context(), what, condition))
 }
 
-// budget creates a FederatedQuota over both members, and waits until they enforce it. It gives nobody headroom: limits move by demand
-// alone.
+// budget creates a FederatedQuota over both members, and waits until they enforce it. It gives nobody headroom: limits
+// move by demand alone.
 func (s *scene) budget(name, spec string, hard resource.Quantity) {
 	s.Helper()
 	fq := &quotav1alpha1.FederatedQuota{
@@ -242,8 +242,9 @@ func (s *scene) creates(member, content string) attempt {
 	}
 }
 
-// refusedBy sees a request for one object more refused in a member that is charged for so many, and has room for no more: by the agent, in
-// the words of native quota. An API server that does not call the agent yet, or had no answer from it in time, refuses it alone.
+// refusedBy sees a request for one object more refused in a member that is charged for so many, and has room for no
+// more: by the agent, in the words of native quota. An API server that does not call the agent yet, or had no answer
+// from it in time, refuses it alone.
 func (s *scene) refusedBy(budget, member string, objects int64, request attempt) error {
 	s.Helper()
 	used := s.charge(objects, 1)
@@ -268,7 +269,8 @@ func (s *scene) refusedBy(budget, member string, objects int64, request attempt)
 	return fmt.Errorf("in %s: got %w, want %q", member, err, want)
 }
 
-// slipped counts a request that native quota let through beyond the limit: it had not counted an object that was just made.
+// slipped counts a request that native quota let through beyond the limit: it had not counted an object that was just
+// made.
 func (s *scene) slipped() {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -28,8 +28,9 @@ func whole() []row {
 	})
 }
 
-// oneMore has a ReplicaSet of one pod in each member, for which there is room, and has both lack a second one. Then the budget has more, of
-// which the half is less than a pod: one of them has its second, and the other one once that is gone.
+// oneMore has a ReplicaSet of one pod in each member, for which there is room, and has both lack a second one. Then the
+// budget has more, of which the half is less than a pod: one of them has its second, and the other one once that is
+// gone.
 func oneMore(resources, more string) func(*scene) {
 	return func(s *scene) {
 		s.budget(budgetName, s.spec, s.charge(2, 2))

@@ -36,8 +36,8 @@ type world struct {
 	clients map[string]client.Client
 }
 
-// startWorld starts a fleet that ends with the test. Quota controllers recount everything every 10 s: now and then they miss an object
-// that was just made, and keep that count until then.
+// startWorld starts a fleet that ends with the test. Quota controllers recount everything every 10 s: now and then they
+// miss an object that was just made, and keep that count until then.
 func startWorld(t *testing.T) *world {
 	t.Helper()
 	if os.Getenv(fleet.AssetsVariable) == "" {

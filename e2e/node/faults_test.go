@@ -53,7 +53,8 @@ func (w *world) crash(pod corev1.Pod) {
 	})
 }
 
-// process returns the id of the agent in a pod, by its command line and its cgroup. All processes that can be seen are the sandbox's.
+// process returns the id of the agent in a pod, by its command line and its cgroup. All processes that can be seen are
+// the sandbox's.
 func (w *world) process(pod corev1.Pod) int {
 	w.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cgroup")

@@ -19,18 +19,21 @@ import (
 )
 
 const (
-	// writers is how many create pods that fit, at once. One more creates pods that have to wait: what several ask for is not known to
-	// fit until it is there.
+	// writers is how many create pods that fit, at once. One more creates pods that have to wait: what several ask for is
+	// not known to fit until it is there.
 	writers = 3
 	// wait is how long requests are held.
 	wait = 5 * time.Second
-	// settling is how long a request that there is room for waits for an API server that is slow to see that. Then native quota judges.
+	// settling is how long a request that there is room for waits for an API server that is slow to see that. Then native
+	// quota judges.
 	settling = time.Second
-	// nobody is a scheduler that does not exist: pods of the load are charged and reviewed like all others, and burden no node.
+	// nobody is a scheduler that does not exist: pods of the load are charged and reviewed like all others, and burden no
+	// node.
 	nobody = "nobody"
 )
 
-// load is requests to the API server of the hub until it is ended: pods that fit, and pods that have to wait for a raise.
+// load is requests to the API server of the hub until it is ended: pods that fit, and pods that have to wait for a
+// raise.
 type load struct {
 	fitting, waiting tally
 	// unreviewed is how many requests the API server had let go without an answer of the webhook when the load began.
@@ -45,7 +48,8 @@ type tally struct {
 	created int
 	// refused by the webhook, in the words of native quota: no raise came while it held them, or it would not have come.
 	refused int
-	// bypassed are those that native quota refused without the webhook having held them, and failed those with any other error.
+	// bypassed are those that native quota refused without the webhook having held them, and failed those with any other
+	// error.
 	bypassed, failed []string
 	longest          time.Duration
 }
@@ -117,8 +121,8 @@ func (w *world) progress(l *load) {
 	})
 }
 
-// judge says what must not be: no request that fits is refused, and none fails. Of those that wait none is refused without having been
-// held, but for so many.
+// judge says what must not be: no request that fits is refused, and none fails. Of those that wait none is refused
+// without having been held, but for so many.
 func (w *world) judge(what string, l *load, excused int) {
 	w.Helper()
 	l.end()
@@ -179,8 +183,9 @@ func (w *world) aboveLimit(ctx context.Context) (resource.Quantity, error) {
 	return asked, err
 }
 
-// create creates pods that ask for something, one after the other. They stay: who deletes makes the quota controller write the same
-// object as the API server, which then refuses a request now and then for that conflict alone, with fedquota or without.
+// create creates pods that ask for something, one after the other. They stay: who deletes makes the quota controller
+// write the same object as the API server, which then refuses a request now and then for that conflict alone, with
+// fedquota or without.
 func (w *world) create(ctx context.Context, t *tally, namespace string, asks func(context.Context) (resource.Quantity, error)) {
 	going := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {

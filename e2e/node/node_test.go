@@ -96,8 +96,8 @@ func (w *world) replicasCrash() {
 	w.replicaCrashes("the replica that leads was killed", leader)
 }
 
-// replicaCrashes kills a replica of the agent while requests come. Those that API servers send to it before they know of that go to
-// native quota.
+// replicaCrashes kills a replica of the agent while requests come. Those that API servers send to it before they know
+// of that go to native quota.
 func (w *world) replicaCrashes(what string, pod corev1.Pod) {
 	w.Helper()
 	l := w.startLoad()
@@ -172,7 +172,8 @@ func (w *world) limit() resource.Quantity {
 	return quota.Status.Hard[cpu]
 }
 
-// heldAndRaised has a Deployment ask for more than the limit: nothing of it is refused, the limit is raised, and its pods run.
+// heldAndRaised has a Deployment ask for more than the limit: nothing of it is refused, the limit is raised, and its
+// pods run.
 func (w *world) heldAndRaised() {
 	w.Helper()
 	const replicas, each = 6, "100m"

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// stageVariable says what a process of the program is: the one that was started, the first one in the sandbox, or the one
-	// that does the work.
+	// stageVariable says what a process of the program is: the one that was started, the first one in the sandbox, or the
+	// one that does the work.
 	stageVariable = "FEDQUOTA_SANDBOX_STAGE"
 	stageFirst    = "first"
 	stageWork     = "work"
@@ -90,8 +90,8 @@ func exitStatus(err error) (int, error) {
 	return failed, err
 }
 
-// beFirst is the first process of the sandbox: it makes mounts and network, starts the work, and reaps what others leave behind.
-// All of the sandbox ends with it.
+// beFirst is the first process of the sandbox: it makes mounts and network, starts the work, and reaps what others
+// leave behind. All of the sandbox ends with it.
 func beFirst() (int, error) {
 	if err := makeMounts(); err != nil {
 		return failed, fmt.Errorf("mounting: %w", err)
@@ -118,7 +118,8 @@ func beFirst() (int, error) {
 	}
 }
 
-// makeMounts gives the sandbox a /proc of its processes, and empty folders where programs keep what they know of the machine.
+// makeMounts gives the sandbox a /proc of its processes, and empty folders where programs keep what they know of the
+// machine.
 func makeMounts() error {
 	// Mounts of the sandbox stay in it; within it they are shared, as kubelet wants it.
 	for _, propagation := range []uintptr{unix.MS_PRIVATE, unix.MS_SHARED} {
@@ -137,8 +138,8 @@ func makeMounts() error {
 	return nil
 }
 
-// makeNetwork brings up the loopback device and a bridge with the node's address. All that has no other way goes to the bridge,
-// for addresses of Services need one until kube-proxy turns them into others.
+// makeNetwork brings up the loopback device and a bridge with the node's address. All that has no other way goes to the
+// bridge, for addresses of Services need one until kube-proxy turns them into others.
 func makeNetwork() error {
 	for _, args := range [][]string{
 		{"link", "set", "lo", "up"},

@@ -42,21 +42,21 @@
 // above the budget while it drains, and may even grow: a raise that was granted before the cut may still be on its way
 // to a member, and a lowered member may get back what was never released. Both are bounded by what was granted at the
 // time of the cut, which is at most what was allowed before it. That is the ceiling, and above it an excess is a
-// violation. Only the ledger knows how the ceiling comes down; SetGranted states it. Growth of the sum while it is above
-// the budget is proved in the same way (the smallest sum now against the largest possible sum at an earlier probe since
-// the cut) and always reported; Options.StrictCuts makes it a violation, which is right when nothing was in flight at
-// the cut and demand does not move.
+// violation. Only the ledger knows how the ceiling comes down; SetGranted states it. Growth of the sum while it is
+// above the budget is proved in the same way (the smallest sum now against the largest possible sum at an earlier probe
+// since the cut) and always reported; Options.StrictCuts makes it a violation, which is right when nothing was in
+// flight at the cut and demand does not move.
 //
 // # What exists
 //
-// Recount counts, object by object, what exists in all members, whatever any ResourceQuota says of it. It may be as much as
-// the ceiling and what native quota overcharged. Native quota may let through what it does not count at once, so a recount
-// above that which stays there, while nothing is created or deleted, is what a limit has let through.
+// Recount counts, object by object, what exists in all members, whatever any ResourceQuota says of it. It may be as
+// much as the ceiling and what native quota overcharged. Native quota may let through what it does not count at once,
+// so a recount above that which stays there, while nothing is created or deleted, is what a limit has let through.
 //
 // # What is checked in each member alone
 //
 // These need no clock, as versions of one member are ordered: a limit put below usage, a revision that goes down, a
 // limit raised within one revision, the managed label lost, an object re-created, a second managed object of the same
-// namespace and scopes (all violations); usage first known to be above a new limit, deletions, releases, and charges above
-// the limit in force (reported).
+// namespace and scopes (all violations); usage first known to be above a new limit, deletions, releases, and charges
+// above the limit in force (reported).
 package observer

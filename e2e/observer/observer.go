@@ -24,8 +24,8 @@ type Options struct {
 	Namespace, Name string
 	// Budget is what may be in force over all members, per resource name. Other names are not added up.
 	Budget corev1.ResourceList
-	// Unmanaged adds up ResourceQuotas that do not carry the managed label as well: what is measured beside the operator, to
-	// compare it with. What a managed one must not do is reported of them too, and means nothing.
+	// Unmanaged adds up ResourceQuotas that do not carry the managed label as well: what is measured beside the operator,
+	// to compare it with. What a managed one must not do is reported of them too, and means nothing.
 	Unmanaged bool
 	// StrictCuts makes every proved growth of a sum that is above its budget a violation. Without it a sum may grow up
 	// to the ceiling; the package comment says why.

@@ -185,8 +185,8 @@ type Report struct {
 }
 
 // Violations returns, as one line each, what a correct operator never shows: proved excesses, violations in a member,
-// and proved growth above the budget where Options.StrictCuts asks for it. Unconfirmed and native excesses are not in it, nor
-// are the kinds of findings that are excepted, because what was done to the system brings them.
+// and proved growth above the budget where Options.StrictCuts asks for it. Unconfirmed and native excesses are not in
+// it, nor are the kinds of findings that are excepted, because what was done to the system brings them.
 func (r Report) Violations(except ...FindingKind) []string {
 	var lines []string
 	for _, res := range r.Resources {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// How many unconfirmed excesses per resource name, how many violations and how many of the last recounts the table shows; the
-// report has more.
+// How many unconfirmed excesses per resource name, how many violations and how many of the last recounts the table
+// shows; the report has more.
 const (
 	shownUnconfirmed = 3
 	shownViolations  = 20

@@ -242,8 +242,8 @@ func (w *world) cutOff() {
 	w.has("leave", out, "cluster/west: stated as destroyed", "team-a/compute: west holds nothing")
 }
 
-// adopts makes a budget out of ResourceQuotas that limit a namespace, while pods are created in it as fast as that goes: none of them is
-// without a limit at any instant, nor admits more than it did before.
+// adopts makes a budget out of ResourceQuotas that limit a namespace, while pods are created in it as fast as that
+// goes: none of them is without a limit at any instant, nor admits more than it did before.
 func (w *world) adopts() {
 	const other = "team-b"
 	for _, c := range w.clients {
@@ -278,8 +278,8 @@ func (w *world) adopts() {
 	w.must(w.clients[hub].Delete(w.Context(), fq))
 }
 
-// unbroken demands that each version of the ResourceQuota which was seen limits pods to no more than before, until the agent has it, and
-// that the agent got it.
+// unbroken demands that each version of the ResourceQuota which was seen limits pods to no more than before, until the
+// agent has it, and that the agent got it.
 func (w *world) unbroken(cluster string, stream watch.Interface, most int64) {
 	w.Helper()
 	w.eventually("the last version in "+cluster, func(context.Context) (bool, error) {

@@ -172,8 +172,8 @@ func (w *world) shows(server, command string, pieces ...string) {
 	w.has(command, out, pieces...)
 }
 
-// page runs a command and keeps what it prints for a page of docs/tasks, whatever it answers, and returns that. Files are shown as if they
-// were at hand.
+// page runs a command and keeps what it prints for a page of docs/tasks, whatever it answers, and returns that. Files
+// are shown as if they were at hand.
 func (w *world) page(name, server string, args ...string) string {
 	w.Helper()
 	if len(args) == 1 {

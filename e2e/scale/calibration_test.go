@@ -36,8 +36,8 @@ type both struct {
 	real []client.Client
 }
 
-// TestLightMembersAreLikeRealOnes has one budget over three real members and three light ones: all are told the same and say the same,
-// while the budget comes, is used, grows, is cut and goes.
+// TestLightMembersAreLikeRealOnes has one budget over three real members and three light ones: all are told the same
+// and say the same, while the budget comes, is used, grows, is cut and goes.
 func TestLightMembersAreLikeRealOnes(t *testing.T) {
 	b := startBoth(t)
 	key := budgetKey(0)
@@ -139,7 +139,8 @@ func (b *both) eventually(what string, condition func(context.Context) error) {
 	}
 }
 
-// agree waits until all members hold a share of this limit in force, of which so much is used, and all shares say the same.
+// agree waits until all members hold a share of this limit in force, of which so much is used, and all shares say the
+// same.
 func (b *both) agree(limit, used string) {
 	b.Helper()
 	b.eventually("all members to agree on "+limit, func(ctx context.Context) error {

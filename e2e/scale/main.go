@@ -1,5 +1,5 @@
-// Scale measures a hub manager over many members: a real hub, the real program, and light members that serve HTTPS and answer as real
-// ones do.
+// Scale measures a hub manager over many members: a real hub, the real program, and light members that serve HTTPS and
+// answer as real ones do.
 package main
 
 import (

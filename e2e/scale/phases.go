@@ -160,7 +160,8 @@ func (r *rig) change(ctx context.Context, each int64, number int) error {
 	})
 }
 
-// inForce waits until members enforce what the first budgets give them: in Static an equal part each, in Auto whatever settles.
+// inForce waits until members enforce what the first budgets give them: in Static an equal part each, in Auto whatever
+// settles.
 func (r *rig) inForce(ctx context.Context, number int, but *members.Member) error {
 	if r.mode != quotav1alpha1.RebalanceStatic {
 		return r.seenAndSettled(ctx, number, but)
@@ -192,7 +193,8 @@ func (r *rig) inForce(ctx context.Context, number int, but *members.Member) erro
 	return nil
 }
 
-// seenAndSettled waits until the hub manager has acted on the specs of the first budgets, and all are settled, but for one member.
+// seenAndSettled waits until the hub manager has acted on the specs of the first budgets, and all are settled, but for
+// one member.
 func (r *rig) seenAndSettled(ctx context.Context, number int, but *members.Member) error {
 	err := r.forBudgets(number, func(key types.NamespacedName) error {
 		return until(ctx, slowPoll/4, func(ctx context.Context) bool {
@@ -245,8 +247,8 @@ func (r *rig) back(ctx context.Context) error {
 	return r.inForce(ctx, 1, nil)
 }
 
-// demand has all members want more than they have, some of them a lot more, and waits until limits have come to rest. Where limits do not
-// follow demand there is nothing to see.
+// demand has all members want more than they have, some of them a lot more, and waits until limits have come to rest.
+// Where limits do not follow demand there is nothing to see.
 func (r *rig) demand(ctx context.Context) error {
 	if r.mode == quotav1alpha1.RebalanceStatic {
 		return nil

@@ -40,7 +40,8 @@ type row struct {
 	PeakMiB    float64 `json:"peakMiB"`
 	RSSMiB     float64 `json:"rssMiB"`
 	Goroutines float64 `json:"goroutines"`
-	// ManagerCPU, HubCPU and FleetCPU are seconds of CPU of the hub manager, of etcd and kube-apiserver of the hub, and of the members.
+	// ManagerCPU, HubCPU and FleetCPU are seconds of CPU of the hub manager, of etcd and kube-apiserver of the hub, and of
+	// the members.
 	ManagerCPU     float64          `json:"managerCPU"`
 	HubCPU         float64          `json:"hubCPU"`
 	FleetCPU       float64          `json:"fleetCPU"`

@@ -37,7 +37,8 @@ const (
 	name     = "compute"
 	// budget is the most that is ever set.
 	budget = 30
-	// most is how many pods a member has at most at a time: more than its part, so that requests are refused, held and raised.
+	// most is how many pods a member has at most at a time: more than its part, so that requests are refused, held and
+	// raised.
 	most = 14
 )
 
@@ -47,15 +48,16 @@ type world struct {
 	hub client.Client
 	// earlier and later are the same system in the two versions.
 	earlier, later *system.System
-	// managers are the hub managers, and agents those of each member, of both versions; nil before they were started first.
+	// managers are the hub managers, and agents those of each member, of both versions; nil before they were started
+	// first.
 	earlierHub, laterHub       *fleet.Process
 	earlierAgents, laterAgents map[string]*fleet.Process
 	edits                      int
 }
 
-// TestUpgradeAndRollBack upgrades the hub manager, and then the agents one by one, and rolls all back in the same order, while
-// pods come and go. In each step the budget is changed and comes into force everywhere, and an observer sees no sum of limits
-// above it.
+// TestUpgradeAndRollBack upgrades the hub manager, and then the agents one by one, and rolls all back in the same
+// order, while pods come and go. In each step the budget is changed and comes into force everywhere, and an observer
+// sees no sum of limits above it.
 func TestUpgradeAndRollBack(t *testing.T) {
 	w := start(t)
 	w.installsAndRuns()
@@ -204,7 +206,8 @@ func (w *world) observe() *observer.Observer {
 	return o
 }
 
-// load has pods come and go in each member, until the returned function is called, which says how requests were answered.
+// load has pods come and go in each member, until the returned function is called, which says how requests were
+// answered.
 func (w *world) load() (stop func()) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.Context())

@@ -226,7 +226,8 @@ func podSpec(cpu string) corev1.PodSpec {
 	}
 }
 
-// TestAdmission sees requests that do not fit through the webhook of an agent and the native quota of a real API server.
+// TestAdmission sees requests that do not fit through the webhook of an agent and the native quota of a real API
+// server.
 func TestAdmission(t *testing.T) {
 	m := startMember(t)
 	s := share("compute", "2", "10")
@@ -244,9 +245,9 @@ func TestAdmission(t *testing.T) {
 	t.Run("agent dead", func(t *testing.T) { m.testAgentDead(t) })
 }
 
-// testHeld holds a pod that does not fit until the limit is raised for the demand that it states. Native quota cannot refuse
-// it on the word of an older cache: the agent lets it go when the API server, the only one here, has said that its cache is not
-// behind.
+// testHeld holds a pod that does not fit until the limit is raised for the demand that it states. Native quota cannot
+// refuse it on the word of an older cache: the agent lets it go when the API server, the only one here, has said that
+// its cache is not behind.
 func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()
 	stated := m.raiseLater(t, s, "3", "10")
@@ -297,10 +298,10 @@ func replicaSet(name string, replicas int32) *appsv1.ReplicaSet {
 	}
 }
 
-// recounted sees that all pods are counted for good. The quota controller counts anew after each raise, and each few minutes, and may
-// not know the latest pod then. Once it no longer counts a pod that came after them, and asks for nothing, it knows them all. It
-// keeps counting that pod where it hears of its end before it has heard of its charge: it takes its count for written then. So
-// another one comes and goes.
+// recounted sees that all pods are counted for good. The quota controller counts anew after each raise, and each few
+// minutes, and may not know the latest pod then. Once it no longer counts a pod that came after them, and asks for
+// nothing, it knows them all. It keeps counting that pod where it hears of its end before it has heard of its charge:
+// it takes its count for written then. So another one comes and goes.
 func (m *member) recounted(t *testing.T, cpu, pods string) {
 	t.Helper()
 	want := corev1.ResourceList{"requests.cpu": resource.MustParse(cpu), "pods": resource.MustParse(pods)}

@@ -128,8 +128,8 @@ func TestHubInstallsAgents(t *testing.T) {
 	i.refusesAtTheDoor()
 }
 
-// refusesAtTheDoor tries a budget that cannot be acted on. The hub manager tells the API server where to ask, and is the one that answers;
-// while it is away, the budget is stored, and can be deleted.
+// refusesAtTheDoor tries a budget that cannot be acted on. The hub manager tells the API server where to ask, and is
+// the one that answers; while it is away, the budget is stored, and can be deleted.
 func (i *installed) refusesAtTheDoor() {
 	typo := func() *quotav1alpha1.FederatedQuota {
 		return &quotav1alpha1.FederatedQuota{
@@ -177,7 +177,8 @@ func (i *installed) refusesAtTheDoor() {
 	})
 }
 
-// refusesSystemNamespaces tries a budget for what keeps clusters alive, first without and then with an administrator's leave.
+// refusesSystemNamespaces tries a budget for what keeps clusters alive, first without and then with an administrator's
+// leave.
 func (i *installed) refusesSystemNamespaces() {
 	fq := &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "compute"},
@@ -258,7 +259,8 @@ func (i *installed) healsTheWebhook() {
 	i.Logf("the webhook was back after %s", i.eventually("the webhook to come back", i.called))
 }
 
-// healsTheAccount takes the rights of the hub away while it is down, and then its account: the hub manager brings both back, and writes.
+// healsTheAccount takes the rights of the hub away while it is down, and then its account: the hub manager brings both
+// back, and writes.
 func (i *installed) healsTheAccount() {
 	i.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "fedquota-hub-in-member"}}

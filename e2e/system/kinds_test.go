@@ -20,7 +20,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// TestPoke sees a ReplicaSet that sleeps in back-off get its pods soon after a raise, and left alone where that is asked for.
+// TestPoke sees a ReplicaSet that sleeps in back-off get its pods soon after a raise, and left alone where that is
+// asked for.
 func TestPoke(t *testing.T) {
 	m := startMember(t)
 	t.Run("disabled", func(t *testing.T) {
@@ -40,7 +41,8 @@ func TestPoke(t *testing.T) {
 	})
 }
 
-// raiseAsleep raises a share for a ReplicaSet that sleeps in back-off, and says after what time it had its pods, and whether it was poked.
+// raiseAsleep raises a share for a ReplicaSet that sleeps in back-off, and says after what time it had its pods, and
+// whether it was poked.
 func (m *member) raiseAsleep(t *testing.T, mode quotav1alpha1.PokeMode, name string) (took time.Duration, poked bool) {
 	t.Helper()
 	s := share("compute", "1", "1")

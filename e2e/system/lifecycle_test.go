@@ -26,8 +26,8 @@ import (
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
-// TestLifecycle takes away from a member, and from the hub, what an administrator may take away by mistake or on purpose: no limit goes up
-// for that, all comes back that is to, and nothing stays that is not.
+// TestLifecycle takes away from a member, and from the hub, what an administrator may take away by mistake or on
+// purpose: no limit goes up for that, all comes back that is to, and nothing stays that is not.
 func TestLifecycle(t *testing.T) {
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true})
 	i := &installed{T: t, system: s}
@@ -84,7 +84,8 @@ func (i *installed) staysWithin(was *corev1.ResourceQuota) {
 	}
 }
 
-// losesTheAPI deletes the CRD of shares in the member, and all shares with it. The limit stays in force, and all comes back.
+// losesTheAPI deletes the CRD of shares in the member, and all shares with it. The limit stays in force, and all comes
+// back.
 func (i *installed) losesTheAPI(quota *corev1.ResourceQuota) {
 	i.Helper()
 	share := &quotav1alpha1.QuotaShare{}
@@ -128,7 +129,8 @@ func (i *installed) current(ctx context.Context) error {
 	return nil
 }
 
-// losesTheNamespaceOfTheAgent deletes fedquota-system in the member: the hub manager installs all of it again, and limits move again.
+// losesTheNamespaceOfTheAgent deletes fedquota-system in the member: the hub manager installs all of it again, and
+// limits move again.
 func (i *installed) losesTheNamespaceOfTheAgent(quota *corev1.ResourceQuota) {
 	i.Helper()
 	namespace := &corev1.Namespace{}
@@ -170,8 +172,9 @@ func (i *installed) hards(pods string) {
 	}
 }
 
-// losesTheNamespaceOnTheHub deletes the namespace with the budget in it while the agent is away: the deletion waits, says for whom, and
-// ends when the agent is back. The limit stays at what is used, and is nobody's any more. A new budget takes it over.
+// losesTheNamespaceOnTheHub deletes the namespace with the budget in it while the agent is away: the deletion waits,
+// says for whom, and ends when the agent is back. The limit stays at what is used, and is nobody's any more. A new
+// budget takes it over.
 func (i *installed) losesTheNamespaceOnTheHub() {
 	i.Helper()
 	if err := i.system.Agents["east"].Kill(); err != nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
-// TestJoinByProfile has a hub limit a cluster that a ClusterProfile tells of, whose kind is installed after the hub manager has started.
+// TestJoinByProfile has a hub limit a cluster that a ClusterProfile tells of, whose kind is installed after the hub
+// manager has started.
 func TestJoinByProfile(t *testing.T) {
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true})
 	i := &installed{T: t, system: s}
@@ -68,7 +69,8 @@ func (i *installed) hasAnInventory() {
 	i.eventually("the ClusterProfile", func(ctx context.Context) error { return i.hub.Create(ctx, profile) })
 }
 
-// startsWithAnInventory starts the hub manager again, which finds its way to the member as before, and lowers the budget.
+// startsWithAnInventory starts the hub manager again, which finds its way to the member as before, and lowers the
+// budget.
 func (i *installed) startsWithAnInventory() {
 	i.Helper()
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"}}
@@ -85,7 +87,8 @@ func (i *installed) startsWithAnInventory() {
 	i.Logf("the lower budget was in force after %s", took)
 }
 
-// leavesTheInventory takes the cluster out of the budget, then its Secret away, and then the Cluster, which does not come back.
+// leavesTheInventory takes the cluster out of the budget, then its Secret away, and then the Cluster, which does not
+// come back.
 func (i *installed) leavesTheInventory() {
 	i.Helper()
 	i.deselects()

@@ -42,8 +42,8 @@ type required struct {
 	members map[string]client.Client
 }
 
-// TestRequirement has the members of a hub admit pods of a priority class, and claims of a storage class, where a FederatedQuota covers
-// them, and nowhere else.
+// TestRequirement has the members of a hub admit pods of a priority class, and claims of a storage class, where a
+// FederatedQuota covers them, and nowhere else.
 func TestRequirement(t *testing.T) {
 	members := []fleet.ControlPlaneOptions{{Name: "east", Labels: map[string]string{"tier": "prod"}}, {Name: "west", Labels: map[string]string{"tier": "prod"}}}
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Fleet: fleet.Options{Members: members}})
@@ -121,7 +121,8 @@ func (r *required) must(err error) {
 	}
 }
 
-// demands makes the requirement. There is nothing else of fedquota in the members: the hub manager installs what it takes.
+// demands makes the requirement. There is nothing else of fedquota in the members: the hub manager installs what it
+// takes.
 func (r *required) demands() {
 	r.Helper()
 	_, err := r.kubectl(r.system.Hub, "apply", "-f", filepath.Join("..", "..", "config", "samples", "quota_v1alpha1_quotarequirement.yaml"))

@@ -1,5 +1,5 @@
-// Package system puts fedquota on a fleet of real control planes: the manifests of config/default and config/member on the API
-// servers, the hub manager and the agents as processes of this machine, each under its own service account.
+// Package system puts fedquota on a fleet of real control planes: the manifests of config/default and config/member on
+// the API servers, the hub manager and the agents as processes of this machine, each under its own service account.
 package system
 
 import (
@@ -70,7 +70,8 @@ type System struct {
 // Manager is a hub manager or an agent that was started.
 type Manager struct {
 	*fleet.Process
-	// Of is the control plane that it works for, MetricsURL where it serves its metrics to whom that one's API server lets.
+	// Of is the control plane that it works for, MetricsURL where it serves its metrics to whom that one's API server
+	// lets.
 	Of         *fleet.ControlPlane
 	MetricsURL string
 }
@@ -98,7 +99,8 @@ func (s *System) StandIn(manager string, env ...string) *System {
 	return &other
 }
 
-// Version returns the same system as another version of the project has it, whose folder is root: manifests and managers.
+// Version returns the same system as another version of the project has it, whose folder is root: manifests and
+// managers.
 func (s *System) Version(root string) *System {
 	other := *s
 	other.root, other.manager, other.serves = root, filepath.Join(root, "bin", "manager"), true
@@ -195,8 +197,8 @@ func (s *System) run(ctx context.Context) error {
 	return nil
 }
 
-// StartHubManager starts a hub manager under the given name, without leader election: several may run at once. The one that is named
-// HubManager serves the webhook of the hub, and so does a stand-in: the API server knows one address.
+// StartHubManager starts a hub manager under the given name, without leader election: several may run at once. The one
+// that is named HubManager serves the webhook of the hub, and so does a stand-in: the API server knows one address.
 func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Process, error) {
 	return s.StartShard(ctx, name, "")
 }
@@ -249,8 +251,8 @@ func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name str
 	return s.start(ctx, m, name, "agent", "fedquota-agent", served...)
 }
 
-// StartElectedAgent starts an agent of a member that acts only while it is elected. It serves the member's webhook on a port,
-// and has API servers call it by a URL that several agents may share.
+// StartElectedAgent starts an agent of a member that acts only while it is elected. It serves the member's webhook on a
+// port, and has API servers call it by a URL that several agents may share.
 func (s *System) StartElectedAgent(ctx context.Context, m *fleet.ControlPlane, name string, port int, url string) (*fleet.Process, error) {
 	return s.start(ctx, m, name, "agent", "fedquota-agent", "--leader-elect=true", "--webhook-host=127.0.0.1",
 		fmt.Sprintf("--webhook-port=%d", port), "--webhook-url="+url)

@@ -76,8 +76,8 @@ func (u update) do(ctx context.Context, by client.Client, change func(client.Obj
 	return by.Patch(ctx, changed, client.MergeFrom(stored))
 }
 
-// TestUpdates has objects that are there ask for more than there is room for, which is refused or held, and for less although the cluster
-// is to have nothing, which is not.
+// TestUpdates has objects that are there ask for more than there is room for, which is refused or held, and for less
+// although the cluster is to have nothing, which is not.
 func TestUpdates(t *testing.T) {
 	m := startMember(t)
 	m.create(t, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: "example.com/none", AllowVolumeExpansion: new(true)})

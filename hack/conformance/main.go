@@ -1,5 +1,6 @@
-// The conformance program runs the Kubernetes project's own end-to-end tests of ResourceQuota in a member with the agent,
-// its policies and CRDs installed, and fails unless all of them pass. With -shares each of their namespaces gets a share.
+// The conformance program runs the Kubernetes project's own end-to-end tests of ResourceQuota in a member with the
+// agent, its policies and CRDs installed, and fails unless all of them pass. With -shares each of their namespaces gets
+// a share.
 package main
 
 import (
@@ -90,7 +91,8 @@ func run(ctx context.Context, root, suite, dir string, shares bool) (err error) 
 	return errors.Join(judge(report), suiteErr)
 }
 
-// judgeShares gives namespaces shares until the context ends, and fails unless most had one in force: some specs end before that.
+// judgeShares gives namespaces shares until the context ends, and fails unless most had one in force: some specs end
+// before that.
 func judgeShares(ctx context.Context, s *system.System) error {
 	g, err := newGiver(s)
 	if err == nil {

@@ -83,8 +83,8 @@ func (d demo) stop(ctx context.Context, s *system.System) error {
 	return errors.Join(err, rest)
 }
 
-// end ends all processes that are on record, returns how many ran, and removes the kubeconfigs, which lead nowhere then.
-// It is quick, and so it is not interrupted.
+// end ends all processes that are on record, returns how many ran, and removes the kubeconfigs, which lead nowhere
+// then. It is quick, and so it is not interrupted.
 func (d demo) end(ctx context.Context) (int, error) {
 	ended, err := fleet.Down(context.WithoutCancel(ctx), d.fleet())
 	for _, name := range append([]string{fleet.HubName}, members...) {

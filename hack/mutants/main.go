@@ -48,7 +48,8 @@ func run(ctx context.Context, root, only, write string) error {
 	return os.WriteFile(filepath.Join(root, write), []byte(document(all())), 0o600)
 }
 
-// attack takes the protections out, one after another, in a copy of the tree. Neither that nor what its tests leave behind stays.
+// attack takes the protections out, one after another, in a copy of the tree. Neither that nor what its tests leave
+// behind stays.
 func attack(ctx context.Context, root string, list []mutant) (err error) {
 	folder, err := os.MkdirTemp("", "mutants-")
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 type mutant struct {
 	// protection says what is taken out, in the words of the protocol.
 	protection string
-	// in is the function that holds old once, which becomes new: its name, behind the folder of its package where there are several.
-	// Neither where it stands nor how it is formatted matters, nor what its variables are called.
+	// in is the function that holds old once, which becomes new: its name, behind the folder of its package where there
+	// are several. Neither where it stands nor how it is formatted matters, nor what its variables are called.
 	in string
 	// file holds old instead, where that is no Go.
 	file     string
@@ -122,7 +122,8 @@ func allPass(ctx context.Context, tree string, list []mutant) error {
 	return nil
 }
 
-// goTest runs tests of a package and returns what they print. What they leave in the folder for such things is beside the tree.
+// goTest runs tests of a package and returns what they print. What they leave in the folder for such things is beside
+// the tree.
 func goTest(ctx context.Context, tree, pkg, pattern string) (string, error) {
 	command := exec.CommandContext(ctx, "go", "test", "-v", "-count=1", "-vet=off", "-trimpath", "-timeout=5m", "-run", pattern, "./"+pkg)
 	command.Dir = tree

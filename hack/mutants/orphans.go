@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptOrphans makes this process the parent of whatever outlives the one that has started it: a test that panics, or is
-// interrupted, stops none of its servers.
+// adoptOrphans makes this process the parent of whatever outlives the one that has started it: a test that panics, or
+// is interrupted, stops none of its servers.
 func adoptOrphans() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }

@@ -135,7 +135,8 @@ type word struct {
 	member     bool // it stands behind a dot
 }
 
-// words returns the tokens of a piece of source, without comments and ends of lines: how it is formatted does not matter.
+// words returns the tokens of a piece of source, without comments and ends of lines: how it is formatted does not
+// matter.
 func words(text string) []word {
 	files := token.NewFileSet()
 	file := files.AddFile("", -1, len(text))
@@ -158,8 +159,8 @@ func words(text string) []word {
 	}
 }
 
-// replace returns the text of the function in which new stands for old, which it holds once. Names of variables do not matter: old may
-// call them otherwise, as long as it does so throughout.
+// replace returns the text of the function in which new stands for old, which it holds once. Names of variables do not
+// matter: old may call them otherwise, as long as it does so throughout.
 func (f function) replace(old, replacement string) (string, error) {
 	here, pattern := words(f.text), words(old)
 	type match struct {

@@ -22,8 +22,8 @@ type Options struct {
 // the hub refills its reserve when it is below half. All of it comes out of what is free first, and then from those
 // above their fair share, beginning with who has the most above it, so that few are moved.
 //
-// What of a member's demand is of one kind is for objects of one shape: when one resource cannot give all of its part, the
-// others need to give no more of theirs. Where a budget does not hold all demand, whole requests are served.
+// What of a member's demand is of one kind is for objects of one shape: when one resource cannot give all of its part,
+// the others need to give no more of theirs. Where a budget does not hold all demand, whole requests are served.
 func Auto(in Input, options Options) Result {
 	a := newAuto(&in, options)
 	a.couple()
@@ -54,8 +54,8 @@ type auto struct {
 	rooms   []int64  // working memory, one per resource
 }
 
-// plan is the distribution of one resource. Its slices are parallel to Input.Members; pinned members have no part in it,
-// and their entries are zero.
+// plan is the distribution of one resource. Its slices are parallel to Input.Members; pinned members have no part in
+// it, and their entries are zero.
 type plan struct {
 	*auto
 	resource int

@@ -272,7 +272,8 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestAutoServesWholeUnits has objects ask that are too large to be served in part. Target after target is filled by what fits.
+// TestAutoServesWholeUnits has objects ask that are too large to be served in part. Target after target is filled by
+// what fits.
 func TestAutoServesWholeUnits(t *testing.T) {
 	tests := map[string]struct {
 		budget int64
@@ -315,7 +316,8 @@ func inUnits(c Claim, unit int64) []Kind {
 	return []Kind{{Amounts: []int64{c.Demand}, Unit: []int64{unit}}}
 }
 
-// TestAutoServesAsManyUnitsAsAPool draws clusters whose objects are all of one size, and checks that what fits one quota fits.
+// TestAutoServesAsManyUnitsAsAPool draws clusters whose objects are all of one size, and checks that what fits one
+// quota fits.
 func TestAutoServesAsManyUnitsAsAPool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit, budget := rapid.Int64Range(1, 20).Draw(t, "unit"), rapid.Int64Range(0, 500).Draw(t, "budget")

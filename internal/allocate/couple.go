@@ -10,8 +10,8 @@ const couplingRounds = 4
 // others can have the difference.
 //
 // One resource after the other is laid, each with what the others left of the demands. What that frees may serve a
-// member better in one resource and make it ask for more in the next: this is followed for a few rounds. Two mostly do; a
-// fleet in which every resource is short at once may go on for many, each for less.
+// member better in one resource and make it ask for more in the next: this is followed for a few rounds. Two mostly do;
+// a fleet in which every resource is short at once may go on for many, each for less.
 func (a *auto) couple() {
 	for r := range a.plans {
 		a.plans[r].expectAll()
@@ -38,8 +38,9 @@ func (p *plan) expectAll() {
 	}
 }
 
-// trim sets what everybody asks for: the part of its demand that the other resources serve, as far as its max holds it. The budget
-// of the resource itself does not limit the ask, so that a member gets more of it as soon as others leave it more.
+// trim sets what everybody asks for: the part of its demand that the other resources serve, as far as its max holds it.
+// The budget of the resource itself does not limit the ask, so that a member gets more of it as soon as others leave it
+// more.
 func (p *plan) trim() (changed bool) {
 	for i := range p.claims {
 		c := &p.claims[i]
@@ -81,8 +82,8 @@ func (p *plan) lacks(i int) bool {
 	return p.need[i] < amount.Add(p.claims[i].Used, p.asks[i])
 }
 
-// serves is how much of its demand the member i gets. It is bounded by its max alone if the member gets all that it asks for, even if
-// it asks for less than its demand: then another resource is tighter than this one.
+// serves is how much of its demand the member i gets. It is bounded by its max alone if the member gets all that it
+// asks for, even if it asks for less than its demand: then another resource is tighter than this one.
 func (p *plan) serves(i int) int64 {
 	if p.lacks(i) {
 		return p.need[i] - p.claims[i].Used

@@ -38,7 +38,8 @@ func TestAutoRoundsWhatItTrimsUp(t *testing.T) {
 	}
 }
 
-// TestAutoCouplesKinds has a pod wait for a gpu that nobody has, and others of the same member, which want none, get their cpu.
+// TestAutoCouplesKinds has a pod wait for a gpu that nobody has, and others of the same member, which want none, get
+// their cpu.
 func TestAutoCouplesKinds(t *testing.T) {
 	in := Input{
 		Quota:   "q",

@@ -31,8 +31,8 @@ type Member struct {
 	Damped bool
 	// Claims holds the member's state, one entry per resource, parallel to Input.Budgets.
 	Claims []Claim
-	// Kinds splits the demand by what is asked for together, in the order in which they are served: small requests before large
-	// ones. Without any, all demand is asked for together, and any part of it is of use.
+	// Kinds splits the demand by what is asked for together, in the order in which they are served: small requests before
+	// large ones. Without any, all demand is asked for together, and any part of it is of use.
 	Kinds []Kind
 }
 
@@ -40,8 +40,8 @@ type Member struct {
 type Kind struct {
 	// Amounts are what all of the requests ask for.
 	Amounts []int64
-	// Unit is what one request asks for, the smallest if they differ. It counts as zero where it is not known: then only the last
-	// request asks for that resource.
+	// Unit is what one request asks for, the smallest if they differ. It counts as zero where it is not known: then only
+	// the last request asks for that resource.
 	Unit []int64
 }
 

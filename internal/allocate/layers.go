@@ -26,8 +26,8 @@ func fullNeed(c *Claim, ask int64) int64 {
 	return need
 }
 
-// layNeed sets need: what is in use, whether the budget holds it or not, and then layer by layer what the budget holds; and floor,
-// the part of it that does not depend on whether it serves a request.
+// layNeed sets need: what is in use, whether the budget holds it or not, and then layer by layer what the budget holds;
+// and floor, the part of it that does not depend on whether it serves a request.
 func (p *plan) layNeed() {
 	for i := range p.claims {
 		p.need[i] = p.claims[i].Used

@@ -67,8 +67,8 @@ func (p *plan) moveForHeadroom(free int64) {
 	}
 }
 
-// keepSurplus leaves those whom it may touch so much of their surplus together. Who has the least keeps it, so that what
-// is missing comes from the fewest: if everybody gave a part, one raise would move the whole fleet.
+// keepSurplus leaves those whom it may touch so much of their surplus together. Who has the least keeps it, so that
+// what is missing comes from the fewest: if everybody gave a part, one raise would move the whole fleet.
 func (p *plan) keepSurplus(together int64, may func(i int) bool) {
 	p.donors = p.donors[:0]
 	for i := range p.surplus {

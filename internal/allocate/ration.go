@@ -7,11 +7,12 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// Ration cuts raises down to what is free, parallel to Input.Budgets: a member that may not be raised has no part in it. What
-// is needed comes first, and among equals each gets its part by weight. The rest follows when donors have settled.
+// Ration cuts raises down to what is free, parallel to Input.Budgets: a member that may not be raised has no part in
+// it. What is needed comes first, and among equals each gets its part by weight. The rest follows when donors have
+// settled.
 //
-// Who gets less than it needs gets no more than serves whole requests of its kinds. With the rest its next request would still not
-// fit, and the raise that makes it fit would have to wait until this one is enforced.
+// Who gets less than it needs gets no more than serves whole requests of its kinds. With the rest its next request
+// would still not fit, and the raise that makes it fit would have to wait until this one is enforced.
 func Ration(in Input, result Result, free []int64, mayRaise func(member, resource int) bool) {
 	ranks := in.ranks()
 	needed, missing := make([]Bound, len(in.Members)), make([]Bound, len(in.Members))

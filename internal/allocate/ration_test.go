@@ -50,8 +50,8 @@ func TestRation(t *testing.T) {
 	}
 }
 
-// TestRationStaysWithinTheFree rations raises of any fleet: together they take no more than is free, none goes above what was
-// decided, and who may not be raised is not.
+// TestRationStaysWithinTheFree rations raises of any fleet: together they take no more than is free, none goes above
+// what was decided, and who may not be raised is not.
 func TestRationStaysWithinTheFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, rapid.IntRange(1, 3).Draw(t, "resources"))

@@ -8,7 +8,8 @@ const (
 	Pinned Reason = "Pinned"
 	// Kept means: the member has what it needs and nobody needs what it has beyond that, so nothing moves.
 	Kept Reason = "Kept"
-	// Surplus means: lowered, because the member held more than its fair share and somebody needs it, or the budget was cut.
+	// Surplus means: lowered, because the member held more than its fair share and somebody needs it, or the budget was
+	// cut.
 	Surplus Reason = "Surplus"
 	// Short means: the budget does not hold what the member is entitled to or asks for; the target is its fair part.
 	Short Reason = "Short"
@@ -29,7 +30,7 @@ const (
 	Demand Reason = "Demand"
 	// Headroom means: raised to have room for what it may need next.
 	Headroom Reason = "Headroom"
-	// Weight means: the target is the member's part, by weight, of what is left when everything that goes before is served.
-	// Under Static that is the whole budget.
+	// Weight means: the target is the member's part, by weight, of what is left when everything that goes before is
+	// served. Under Static that is the whole budget.
 	Weight Reason = "Weight"
 )

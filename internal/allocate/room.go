@@ -6,14 +6,15 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// MakeRoom lowers targets of Auto below usage where a member uses more than its max, where members use more than the budget
-// holds, or where another lacks what it is guaranteed. Usage alone would let a member keep what it uses for ever, replacing
-// each object that ends. With a target below its usage, its limit follows its usage down, nothing that runs being touched,
-// until the budget holds what is used, and the lender has its min back.
+// MakeRoom lowers targets of Auto below usage where a member uses more than its max, where members use more than the
+// budget holds, or where another lacks what it is guaranteed. Usage alone would let a member keep what it uses for
+// ever, replacing each object that ends. With a target below its usage, its limit follows its usage down, nothing that
+// runs being touched, until the budget holds what is used, and the lender has its min back.
 //
 // Who is lowered, and how far, is the weighted max-min of what members use and ask for, each having its min first.
 //
-// A request that no raise could serve, since its member's max does not hold it in some resource, takes nothing from anybody.
+// A request that no raise could serve, since its member's max does not hold it in some resource, takes nothing from
+// anybody.
 func MakeRoom(in Input, result Result) {
 	in = in.withinMax()
 	ranks := in.ranks()

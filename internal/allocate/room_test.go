@@ -105,8 +105,8 @@ func TestMakeRoom(t *testing.T) {
 	}
 }
 
-// TestMakeRoomForNothing has a lender ask for pods that its max does not hold in another resource: nobody makes room for these, and for
-// no more than the part that it holds.
+// TestMakeRoomForNothing has a lender ask for pods that its max does not hold in another resource: nobody makes room
+// for these, and for no more than the part that it holds.
 func TestMakeRoomForNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kinds []Kind
@@ -136,7 +136,8 @@ func TestMakeRoomForNothing(t *testing.T) {
 	}
 }
 
-// TestMakeRoomOfEachResource has a lender lack all that its pods need: no resource waits for another to make room first.
+// TestMakeRoomOfEachResource has a lender lack all that its pods need: no resource waits for another to make room
+// first.
 func TestMakeRoomOfEachResource(t *testing.T) {
 	in := Input{
 		Quota:   "q",
@@ -157,8 +158,8 @@ func TestMakeRoomOfEachResource(t *testing.T) {
 	}
 }
 
-// TestMakeRoomBringsUsageIntoBounds checks that nobody who uses more than the budget or a max holds is left there, that a min
-// which is used is not touched, and that nobody is moved who does not use more.
+// TestMakeRoomBringsUsageIntoBounds checks that nobody who uses more than the budget or a max holds is left there, that
+// a min which is used is not touched, and that nobody is moved who does not use more.
 func TestMakeRoomBringsUsageIntoBounds(t *testing.T) {
 	lowered := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -42,7 +42,8 @@ func (in *Input) kinds() [][]kind {
 	return kinds
 }
 
-// counted is a kind as it counts, which takes what it asks for off what is left of the demand, and the memory that it does not need.
+// counted is a kind as it counts, which takes what it asks for off what is left of the demand, and the memory that it
+// does not need.
 func (of *Kind) counted(left, memory []int64) (kind, []int64) {
 	resources := len(left)
 	k := kind{amounts: memory[:resources], unit: memory[resources : 2*resources], count: 1}
@@ -81,8 +82,9 @@ func (k *kind) within(room int64, r int) int64 {
 	return min(room/k.unit[r], k.count-1)
 }
 
-// askedInWhole is what the member i asks for of the resource: the requests that the other resources serve, one kind after the other.
-// One of which they serve a part counts whole, as what others leave may serve the rest, unless all that is unused would not.
+// askedInWhole is what the member i asks for of the resource: the requests that the other resources serve, one kind
+// after the other. One of which they serve a part counts whole, as what others leave may serve the rest, unless all
+// that is unused would not.
 func (p *plan) askedInWhole(i int) (ask int64) {
 	rooms := p.rooms
 	for r := range p.plans {
@@ -108,8 +110,8 @@ func (p *plan) askedInWhole(i int) (ask int64) {
 	return ask
 }
 
-// serveWhole takes from each what does not serve a whole request in all resources, and serves further requests out of what that leaves,
-// of one member after the other, in an order that stays the same; those of weight zero come last.
+// serveWhole takes from each what does not serve a whole request in all resources, and serves further requests out of
+// what that leaves, of one member after the other, in an order that stays the same; those of weight zero come last.
 func (a *auto) serveWhole() {
 	if a.kinds == nil {
 		return
@@ -147,8 +149,8 @@ func (a *auto) topUp(i int, left []int64) {
 	}
 }
 
-// serve serves the member i, kind after kind, as many further requests as fit into what it needs and what is left, and makes that its
-// need. It says whether all are served, and leaves in rooms what would hold no other request.
+// serve serves the member i, kind after kind, as many further requests as fit into what it needs and what is left, and
+// makes that its need. It says whether all are served, and leaves in rooms what would hold no other request.
 func (a *auto) serve(i int, left []int64) (all bool) {
 	rooms, kinds := a.rooms, a.kinds[i]
 	for r := range a.plans {
@@ -189,7 +191,8 @@ func (a *auto) served(i, r int) (sum int64) {
 	return sum
 }
 
-// forgo makes the member i ask for no more than is served of those resources that would hold another request of any kind.
+// forgo makes the member i ask for no more than is served of those resources that would hold another request of any
+// kind.
 func (a *auto) forgo(i int) {
 	for r := range a.plans {
 		lacks := func(k kind) bool { return k.of(k.served+1, r)-k.of(k.served, r) > a.rooms[r] }

@@ -34,8 +34,8 @@ func using(id string, amounts ...int64) Member {
 	return m
 }
 
-// TestAutoServesWholeRequests has requests wait in several resources. Those that cannot be served neither spoil what others
-// are served by nor keep anything from them.
+// TestAutoServesWholeRequests has requests wait in several resources. Those that cannot be served neither spoil what
+// others are served by nor keep anything from them.
 func TestAutoServesWholeRequests(t *testing.T) {
 	merged := asking("a", []int64{65, 20})
 	merged.Kinds[0].Unit = []int64{1, 4}
@@ -124,8 +124,8 @@ func TestAutoSaysWhatIsShort(t *testing.T) {
 	}
 }
 
-// TestAutoServesWhatAPoolWould checks that a request which would fit one quota is served somewhere, in any fleet in which
-// nobody has a min or max, whoever else waits for what.
+// TestAutoServesWhatAPoolWould checks that a request which would fit one quota is served somewhere, in any fleet in
+// which nobody has a min or max, whoever else waits for what.
 func TestAutoServesWhatAPoolWould(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := anyWaiting(t)

@@ -1,7 +1,7 @@
 // Package amount turns quantities into exact integers, one unit per resource name, and back.
 //
-// The unit is a thousandth for cpu names and 1 for everything else. Amounts are int64; a quantity that does not fit is an
-// error of the caller's input, never a wrapped number.
+// The unit is a thousandth for cpu names and 1 for everything else. Amounts are int64; a quantity that does not fit is
+// an error of the caller's input, never a wrapped number.
 package amount
 
 import (

@@ -16,13 +16,14 @@ const (
 // enormous is a number that costs much to read.
 var enormous = regexp.MustCompile(fmt.Sprintf(`^[+-]?([0-9.]+[eE][+-]?[0-9]{%d,}$|[0-9.]{%d,})`, mostExponent, mostDigits))
 
-// Costly says whether there is a number anywhere in a JSON object that takes minutes to read as a quantity, such as 1e99999999. API servers
-// let none through, but anybody who reaches the port of a webhook may send one.
+// Costly says whether there is a number anywhere in a JSON object that takes minutes to read as a quantity, such as
+// 1e99999999. API servers let none through, but anybody who reaches the port of a webhook may send one.
 func Costly(object []byte) bool {
 	return mayBeCostly(object) && isCostly(object)
 }
 
-// mayBeCostly is a quick look for many digits, for an exponent of many digits, and for characters that are written by their number.
+// mayBeCostly is a quick look for many digits, for an exponent of many digits, and for characters that are written by
+// their number.
 func mayBeCostly(object []byte) bool {
 	digits, most := 0, mostDigits
 	for _, c := range object {

@@ -34,8 +34,8 @@ type Options struct {
 	Namespace string
 }
 
-// order is that in which kinds are applied: nothing comes before what it needs, nothing enforces before it is guarded, and no account is
-// there before it has its roles. Kinds that are not listed come in between, as they stand.
+// order is that in which kinds are applied: nothing comes before what it needs, nothing enforces before it is guarded,
+// and no account is there before it has its roles. Kinds that are not listed come in between, as they stand.
 var order = map[string]int{
 	"Namespace": -4, "CustomResourceDefinition": -3, "ValidatingAdmissionPolicy": -2, "ValidatingAdmissionPolicyBinding": -1, "ServiceAccount": 1,
 	"Deployment": 2,
@@ -50,7 +50,8 @@ func Objects(options Options) ([]*unstructured.Unstructured, error) {
 	if wrong := validation.IsDNS1123Label(namespace); len(wrong) > 0 {
 		return nil, fmt.Errorf("namespace of the agent %q: %s", namespace, wrong[0])
 	}
-	// All that the manifests say of the namespace they say by this name: the user in the guard and an argument of the agent, too.
+	// All that the manifests say of the namespace they say by this name: the user in the guard and an argument of the
+	// agent, too.
 	objects, err := Decode(bytes.ReplaceAll(agent, []byte(Namespace), []byte(namespace)))
 	if err != nil {
 		return nil, err

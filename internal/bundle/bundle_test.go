@@ -84,7 +84,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestNamespace puts the agent into another namespace: nothing names the first one any more, and the guard knows the agent there.
+// TestNamespace puts the agent into another namespace: nothing names the first one any more, and the guard knows the
+// agent there.
 func TestNamespace(t *testing.T) {
 	objects, err := bundle.Objects(bundle.Options{Image: "i", Namespace: "quota"})
 	if err != nil {

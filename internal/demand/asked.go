@@ -24,9 +24,9 @@ func (o Owner) Key() string {
 	return fmt.Sprintf("%016x", hash.Sum64())
 }
 
-// Asked returns what those need under a share of whom this book was told that a request does not fit: what other books may not
-// know of. It is by their keys, and bounded: those that come last are one, but for workloads, which other books come to know by
-// themselves.
+// Asked returns what those need under a share of whom this book was told that a request does not fit: what other books
+// may not know of. It is by their keys, and bounded: those that come last are one, but for workloads, which other books
+// come to know by themselves.
 func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]Need {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -49,7 +49,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestManyWorkloadsAtTwoReplicas has more workloads be refused at both replicas than are told apart: none of them counts twice.
+// TestManyWorkloadsAtTwoReplicas has more workloads be refused at both replicas than are told apart: none of them
+// counts twice.
 func TestManyWorkloadsAtTwoReplicas(t *testing.T) {
 	here, there := demand.NewBook(), demand.NewBook()
 	for i := range 50 {

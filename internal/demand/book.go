@@ -234,8 +234,9 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	return lacked || missing > 0
 }
 
-// Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one that
-// has waited longest first. Those that make nothing of the room there is are left out: waking them does not help either.
+// Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one
+// that has waited longest first. Those that make nothing of the room there is are left out: waking them does not help
+// either.
 func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -20,8 +20,9 @@ type (
 	story map[int]event
 )
 
-// TestFutileRoom has a workload of three pods lack them all after a request of it was held, whatever room there is: what room does
-// not help asks for none, and is not woken. It is looked at every second for a minute, as the agent does.
+// TestFutileRoom has a workload of three pods lack them all after a request of it was held, whatever room there is:
+// what room does not help asks for none, and is not woken. It is looked at every second for a minute, as the agent
+// does.
 func TestFutileRoom(t *testing.T) {
 	const minute, late = 60, 50
 	room := func(cpu string) event {
@@ -96,8 +97,8 @@ func TestFutileRoom(t *testing.T) {
 	}
 }
 
-// TestRoomThatNobodySaw has a workload be looked at in some seconds alone, as by a replica that leads after a while, or while the API
-// server is away: room does not count as useless through time in which nobody looked.
+// TestRoomThatNobodySaw has a workload be looked at in some seconds alone, as by a replica that leads after a while, or
+// while the API server is away: room does not count as useless through time in which nobody looked.
 func TestRoomThatNobodySaw(t *testing.T) {
 	for name, tc := range map[string]struct {
 		looks []int // in which seconds
@@ -124,8 +125,8 @@ func TestRoomThatNobodySaw(t *testing.T) {
 	}
 }
 
-// TestRefusedByAnother has a workload lack pods, maybe refused by a quota that is not the share's: while the share has room it has
-// nothing to do with that.
+// TestRefusedByAnother has a workload lack pods, maybe refused by a quota that is not the share's: while the share has
+// room it has nothing to do with that.
 func TestRefusedByAnother(t *testing.T) {
 	other := types.NamespacedName{Namespace: key.Namespace, Name: "other"}
 	deniedBy := func(share types.NamespacedName) func(*demand.Book) {
@@ -187,8 +188,8 @@ func TestRefusedByAnother(t *testing.T) {
 	}
 }
 
-// TestSecondShareIsRaised has a workload be refused by another quota at first, while the share is full: when the share is raised, that
-// refusal is too old to keep the workload asleep.
+// TestSecondShareIsRaised has a workload be refused by another quota at first, while the share is full: when the share
+// is raised, that refusal is too old to keep the workload asleep.
 func TestSecondShareIsRaised(t *testing.T) {
 	const raised = 60
 	other := types.NamespacedName{Namespace: key.Namespace, Name: "other"}

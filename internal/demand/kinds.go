@@ -29,7 +29,8 @@ func (n Need) and(other Need, budget amount.List) Need {
 	return Need{Amounts: amount.Sum(n.Amounts, other.Amounts), Unit: smaller(n.Unit, other.Unit, budget)}
 }
 
-// kinds puts those requests together that ask for the same of what a share limits, small ones before large ones: so they are served.
+// kinds puts those requests together that ask for the same of what a share limits, small ones before large ones: so
+// they are served.
 func kinds(share *quotav1alpha1.QuotaShare, needs map[string]Need) []Need {
 	byRequest, budget := map[string]Need{}, budgetOf(share)
 	for _, need := range needs {
@@ -48,8 +49,8 @@ func kinds(share *quotav1alpha1.QuotaShare, needs map[string]Need) []Need {
 	return merged(sorted, budget)
 }
 
-// merged merges what there is beyond the most kinds into the largest smaller kind of the same names, as long as there are not more
-// names than kinds: who lacks one of many resources must not hold up those who want nothing of it.
+// merged merges what there is beyond the most kinds into the largest smaller kind of the same names, as long as there
+// are not more names than kinds: who lacks one of many resources must not hold up those who want nothing of it.
 func merged(sorted []Need, budget amount.List) []Need {
 	unseen := map[string]bool{}
 	for _, need := range sorted {

@@ -23,8 +23,8 @@ func gpus() *quotav1alpha1.QuotaShare {
 	return s
 }
 
-// TestKinds has owners ask for the same, and for something else: those whose requests are the same are one kind, and small ones come
-// before large ones.
+// TestKinds has owners ask for the same, and for something else: those whose requests are the same are one kind, and
+// small ones come before large ones.
 func TestKinds(t *testing.T) {
 	b := demand.NewBook()
 	b.SetWorkload(workload(3), start)
@@ -50,7 +50,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestUnitsAreRequests has two owners ask, each for much of what the other asks little of: no unit is told that nobody asks for.
+// TestUnitsAreRequests has two owners ask, each for much of what the other asks little of: no unit is told that nobody
+// asks for.
 func TestUnitsAreRequests(t *testing.T) {
 	b := demand.NewBook()
 	b.Hold(key, web, onePod, amount.List{"requests.cpu": 4000, "requests.nvidia.com/gpu": 1}, start)
@@ -65,8 +66,8 @@ func TestUnitsAreRequests(t *testing.T) {
 	}
 }
 
-// TestManySizes has more sizes than are told apart: the largest are one kind, of those that ask for the same names, with one that
-// is asked for.
+// TestManySizes has more sizes than are told apart: the largest are one kind, of those that ask for the same names,
+// with one that is asked for.
 func TestManySizes(t *testing.T) {
 	b := demand.NewBook()
 	for i := range int64(12) {

@@ -25,8 +25,8 @@ func (b *Book) DeleteLimitRange(namespace, name string) bool {
 	return ns.setDefaults()
 }
 
-// setDefaults brings the pods of all workloads up to date. If the defaults have changed, what was asked for by the old ones
-// counts no more, and room may help that did not.
+// setDefaults brings the pods of all workloads up to date. If the defaults have changed, what was asked for by the old
+// ones counts no more, and room may help that did not.
 func (ns *namespace) setDefaults() bool {
 	var defaults nativequota.Defaults
 	for _, gives := range ns.limitRanges {

@@ -25,7 +25,8 @@ func silent(desired int64) demand.Workload {
 	return w
 }
 
-// TestDefaults has a workload of three pods, the template of which may request nothing, need what the LimitRanges of its namespace give.
+// TestDefaults has a workload of three pods, the template of which may request nothing, need what the LimitRanges of
+// its namespace give.
 func TestDefaults(t *testing.T) {
 	for name, tc := range map[string]struct {
 		workload demand.Workload
@@ -95,8 +96,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestRoomOnceThereAreDefaults has a workload be one that room does not help, since its template lacks a request, until a LimitRange
-// gives it.
+// TestRoomOnceThereAreDefaults has a workload be one that room does not help, since its template lacks a request, until
+// a LimitRange gives it.
 func TestRoomOnceThereAreDefaults(t *testing.T) {
 	b, s := demand.NewBook(), share()
 	s.Status.Hard, s.Status.Used = s.Spec.Hard, corev1.ResourceList{}
@@ -117,8 +118,8 @@ func TestRoomOnceThereAreDefaults(t *testing.T) {
 	}
 }
 
-// TestWakingWithDefaults has the room of a share suffice for a pod as its template is, and not for one as it will be made: nobody is
-// woken in vain, and the time of room that does not help does not run.
+// TestWakingWithDefaults has the room of a share suffice for a pod as its template is, and not for one as it will be
+// made: nobody is woken in vain, and the time of room that does not help does not run.
 func TestWakingWithDefaults(t *testing.T) {
 	b, s := demand.NewBook(), share()
 	s.Status.Hard, s.Status.Used = s.Spec.Hard, corev1.ResourceList{"requests.cpu": resource.MustParse("9")}

@@ -11,8 +11,9 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Demand returns what the namespace could use under a share beyond what it uses, by kind, and whether time alone changes it.
-// Elsewhere is what other books say was asked: of what one owner needs, the most that any book knows counts.
+// Demand returns what the namespace could use under a share beyond what it uses, by kind, and whether time alone
+// changes it. Elsewhere is what other books say was asked: of what one owner needs, the most that any book knows
+// counts.
 func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]Need) (demand []Need, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -58,8 +59,8 @@ type need struct {
 }
 
 // needs returns what each owner needs: a workload its missing pods or what it is asking for, whichever is more, and
-// whoever else what was refused. Pods that ask for more than the whole budget are left out, and those that room does not help: they
-// would only take from others.
+// whoever else what was refused. Pods that ask for more than the whole budget are left out, and those that room does
+// not help: they would only take from others.
 func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
 	needs := map[Owner]need{}
 	refusals, budget := ns.refusals[share.Name], budgetOf(share)
@@ -94,8 +95,8 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 	return needs
 }
 
-// full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the same
-// nodes, has waited for a node in vain. More budget for such pods would not help this cluster.
+// full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the
+// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster.
 func (ns *namespace) full(owner Owner, pod *Shape, now time.Time) bool {
 	for _, waiting := range ns.unschedulable {
 		alike := pod != nil && owner.UID != "" && waiting.Owner == owner.UID || pod.asksNoLess(waiting.Shape)
@@ -114,7 +115,8 @@ func (ns *namespace) shape(w *workload) *Shape {
 	return ShapeOf(w.pod)
 }
 
-// asks returns what a request of the workload that did not fit asked for last, or what one of its pods would if there was none.
+// asks returns what a request of the workload that did not fit asked for last, or what one of its pods would if there
+// was none.
 func (w *workload) asks(share *quotav1alpha1.QuotaShare, refusals map[Owner]*refusal) (unit amount.List, asked bool) {
 	if r, refused := refusals[w.Owner]; refused {
 		return r.unit, true
@@ -125,7 +127,8 @@ func (w *workload) asks(share *quotav1alpha1.QuotaShare, refusals map[Owner]*ref
 	return w.unit(share), false
 }
 
-// idles says whether a workload makes no progress, or none that helps it: pods that find no node would fill any headroom.
+// idles says whether a workload makes no progress, or none that helps it: pods that find no node would fill any
+// headroom.
 func (ns *namespace) idles(w *workload, shape *Shape, now time.Time) bool {
 	return w.stopped(now) || ns.full(w.Owner, shape, now)
 }
@@ -135,8 +138,8 @@ func (w *workload) stopped(now time.Time) bool {
 	return !w.Blocked && now.Sub(w.since) >= pace.ProgressPatience
 }
 
-// futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it, or it has
-// made none for a while. What refused it before the share was seen without room may have room itself by now.
+// futile says whether the workload lacks something else than room: one of its pods fits, and another quota refuses it,
+// or it has made none for a while. What refused it before the share was seen without room may have room itself by now.
 func (w *workload) futile(share *quotav1alpha1.QuotaShare, unit amount.List, now time.Time) bool {
 	left := amount.Sub(amount.Saturate(share.Status.Hard, amount.Down), amount.Saturate(share.Status.Used, amount.Up))
 	if !left.Covers(unit) {

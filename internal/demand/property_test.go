@@ -20,8 +20,8 @@ type truth struct {
 	held    int64
 }
 
-// TestDemandIsNeverCountedTwice tells a random story of one workload and one stranger, and compares with what is obvious:
-// the workload needs what it lacks or what it asks for, whichever is more; the stranger what it asks for.
+// TestDemandIsNeverCountedTwice tells a random story of one workload and one stranger, and compares with what is
+// obvious: the workload needs what it lacks or what it asks for, whichever is more; the stranger what it asks for.
 func TestDemandIsNeverCountedTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, now := demand.NewBook(), start

@@ -27,8 +27,8 @@ func (ns *namespace) strike(share string, owner Owner) {
 	}
 }
 
-// Hold notes a request that does not fit a share, for a pod of a shape or, without one, for something else, and says whether it
-// is asked for: not if no node has room for it. The caller ends it by End.
+// Hold notes a request that does not fit a share, for a pod of a shape or, without one, for something else, and says
+// whether it is asked for: not if no node has room for it. The caller ends it by End.
 func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -75,7 +75,8 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 	}
 }
 
-// Admitted notes that a request fits at once, maybe one that was refused before, and says whether that changes anything.
+// Admitted notes that a request fits at once, maybe one that was refused before, and says whether that changes
+// anything.
 func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.List) bool {
 	if !b.refused(share, owner) {
 		return false

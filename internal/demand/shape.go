@@ -16,7 +16,8 @@ import (
 type Shape struct {
 	// requests is what the pod asks of its node.
 	requests amount.List
-	// placement says to which nodes it may go, and before whom. It is only compared, and may be long: this is the hash of it.
+	// placement says to which nodes it may go, and before whom. It is only compared, and may be long: this is the hash of
+	// it.
 	placement [sha256.Size]byte
 }
 

@@ -16,7 +16,8 @@ type Sleeper struct {
 	Missing int64
 	// Since is when it last made progress.
 	Since time.Time
-	// Refused means that it is known to have been refused by the quota of the share: what else it may wait for is not ours to end.
+	// Refused means that it is known to have been refused by the quota of the share: what else it may wait for is not ours
+	// to end.
 	Refused bool
 }
 
@@ -26,8 +27,8 @@ func sortSleepers(sleepers []Sleeper) {
 	})
 }
 
-// refusedBy returns the quota that is known to have refused the workload, empty if none is. What was seen of its requests goes before
-// what its controller says, which may be about the first one that was refused.
+// refusedBy returns the quota that is known to have refused the workload, empty if none is. What was seen of its
+// requests goes before what its controller says, which may be about the first one that was refused.
 func (w *workload) refusedBy() string { return cmp.Or(w.denied, w.RefusedBy) }
 
 // Need returns what all the pods that it lacks are charged.

@@ -77,7 +77,8 @@ func TestNothingIsKept(t *testing.T) {
 	}
 }
 
-// TestSharesThatAreGone has a share denied a workload and be gone: the workload has no other reason to lack pods than before.
+// TestSharesThatAreGone has a share denied a workload and be gone: the workload has no other reason to lack pods than
+// before.
 func TestSharesThatAreGone(t *testing.T) {
 	b, now, one := NewBook(), time.Unix(1000, 0), amount.List{"pods": 1}
 	set, share := Owner{Kind: "Job", Name: "sum", UID: "sum"}, types.NamespacedName{Namespace: "team", Name: "compute"}

@@ -1,6 +1,6 @@
-// Package forecast says what becomes of a budget: it plays rounds until nothing moves any more. What decides is internal/round, as
-// the hub manager runs it. What is supposed is the rest: that members which can act do so at once, and that usage and demand stay as
-// they are.
+// Package forecast says what becomes of a budget: it plays rounds until nothing moves any more. What decides is
+// internal/round, as the hub manager runs it. What is supposed is the rest: that members which can act do so at once,
+// and that usage and demand stay as they are.
 package forecast
 
 import (
@@ -191,7 +191,8 @@ func tell(share *round.Share, d *round.Decision, v *round.Verdict, formats corev
 	}
 }
 
-// enforced returns the report of an agent that enforces a share: a limit follows usage down, and usage above the limit raises none.
+// enforced returns the report of an agent that enforces a share: a limit follows usage down, and usage above the limit
+// raises none.
 func enforced(share *round.Share) ledger.Report {
 	report := ledger.Report{Revision: share.Revision, Hard: amount.List{}, Used: maps.Clone(share.Report.Used)}
 	if report.Used == nil {

@@ -102,9 +102,9 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestPlayEqualsWhatHappens plays random changes in fleets whose members act one at a time, in any order and between any rounds, until
-// usage above targets has ended: limits come to rest where Play says. In mode Auto that is so of what clusters need: room that nobody needs
-// stays where it happens to be.
+// TestPlayEqualsWhatHappens plays random changes in fleets whose members act one at a time, in any order and between
+// any rounds, until usage above targets has ended: limits come to rest where Play says. In mode Auto that is so of what
+// clusters need: room that nobody needs stays where it happens to be.
 func TestPlayEqualsWhatHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawn(t, rapid.Bool().Draw(t, "auto"))

@@ -1,10 +1,11 @@
 // Package ledger holds the steps of the protocol as functions on a value.
 //
 // A Ledger says for each cluster what it was granted (the most that it may be enforcing or using, as far as the hub can
-// know), what its limit shall become, and under which revision it was told so. Every way to change a Ledger is a step of
-// the protocol, and the only one that can raise anyone takes no more than what is free: whatever a caller asks for, Raise and
-// Steer leave the sum of what is granted of a name that they raise within the budget. Steps that charge (Join, Adopt, Settle, Rebuild)
-// may take it above that, which is debt. So a round charges all that it has learned first, and steers last.
+// know), what its limit shall become, and under which revision it was told so. Every way to change a Ledger is a step
+// of the protocol, and the only one that can raise anyone takes no more than what is free: whatever a caller asks for,
+// Raise and Steer leave the sum of what is granted of a name that they raise within the budget. Steps that charge
+// (Join, Adopt, Settle, Rebuild) may take it above that, which is debt. So a round charges all that it has learned
+// first, and steers last.
 //
 // The steps are pure: no I/O, no clock. The caller stores the ledger with one compare-and-swap before it delivers any
 // share.
@@ -20,8 +21,8 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// Unknown is what counts as granted to a cluster that may hold any amount: more than any budget, also than one that was in
-// force before or will be. While it stands for one cluster nobody is raised.
+// Unknown is what counts as granted to a cluster that may hold any amount: more than any budget, also than one that was
+// in force before or will be. While it stands for one cluster nobody is raised.
 const Unknown int64 = math.MaxInt64
 
 // Entry is what the ledger knows of one cluster.
@@ -34,8 +35,9 @@ type Entry struct {
 	Target amount.List
 }
 
-// First returns what the share of a cluster is created with: limits of zero. A create names no share that was read. Where share and
-// ResourceQuota are gone, nothing is left that would refuse one that comes late. An update brings the target, and names its share.
+// First returns what the share of a cluster is created with: limits of zero. A create names no share that was read.
+// Where share and ResourceQuota are gone, nothing is left that would refuse one that comes late. An update brings the
+// target, and names its share.
 func (e Entry) First() Entry {
 	if nothing := zero(e.Target); !e.Target.Equal(nothing) {
 		e.Target, e.Revision = nothing, e.Revision-1
@@ -54,9 +56,9 @@ type Ledger struct {
 	sums amount.List
 }
 
-// Report is what a cluster says of itself: the revision in force, and limit and usage under it, out of one version of the
-// ResourceQuota. A name that has a limit and no usage is not counted there: its API server admits nothing that it would have to
-// charge under it. A name that is not in force yet is in neither list.
+// Report is what a cluster says of itself: the revision in force, and limit and usage under it, out of one version of
+// the ResourceQuota. A name that has a limit and no usage is not counted there: its API server admits nothing that it
+// would have to charge under it. A name that is not in force yet is in neither list.
 type Report struct {
 	Revision int64
 	Hard     amount.List
@@ -70,10 +72,10 @@ func (r Report) inUse(name corev1.ResourceName) (int64, bool) {
 	return max(hard, used), limited && counted
 }
 
-// New returns a ledger over the given budget. It copies the entries. Where the resource names of the budget have changed, a
-// cluster must confirm the change: a new name starts at zero, and one that left stays granted until the cluster has
-// dropped it, so that it is still counted if it comes back meanwhile. A cluster that may hold anything may hold the new
-// names too.
+// New returns a ledger over the given budget. It copies the entries. Where the resource names of the budget have
+// changed, a cluster must confirm the change: a new name starts at zero, and one that left stays granted until the
+// cluster has dropped it, so that it is still counted if it comes back meanwhile. A cluster that may hold anything may
+// hold the new names too.
 func New(budget amount.List, revision int64, entries map[string]Entry) *Ledger {
 	l := &Ledger{budget: budget.Clone(), revision: revision, entries: make(map[string]Entry, len(entries))}
 	for cluster, e := range entries {
@@ -142,7 +144,8 @@ func (l *Ledger) Granted(name corev1.ResourceName) int64 {
 // Free returns what can be granted of name at once, without taking from anyone.
 func (l *Ledger) Free(name corev1.ResourceName) int64 { return max(0, l.budget[name]-l.Granted(name)) }
 
-// Debt returns by how much the sum of what is granted of name is above the budget; Unknown while a cluster may hold any amount.
+// Debt returns by how much the sum of what is granted of name is above the budget; Unknown while a cluster may hold any
+// amount.
 func (l *Ledger) Debt(name corev1.ResourceName) int64 {
 	granted := l.Granted(name)
 	if granted == Unknown {
@@ -151,8 +154,8 @@ func (l *Ledger) Debt(name corev1.ResourceName) int64 {
 	return max(0, granted-l.budget[name])
 }
 
-// Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target. A name that is
-// not counted there is settled by its limit.
+// Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target. A
+// name that is not counted there is settled by its limit.
 func (l *Ledger) Settled(cluster string, report Report) bool {
 	e, ok := l.entries[cluster]
 	if !ok || !e.confirmedBy(report) || l.Disagrees(cluster, report) {
@@ -167,8 +170,9 @@ func (l *Ledger) Settled(cluster string, report Report) bool {
 	return true
 }
 
-// Drained says whether the report shows that the cluster has given back all: nothing is granted to it, and the entry is in force with a
-// limit under every name of the budget. What it uses under a name that is not limited yet, nobody knows.
+// Drained says whether the report shows that the cluster has given back all: nothing is granted to it, and the entry is
+// in force with a limit under every name of the budget. What it uses under a name that is not limited yet, nobody
+// knows.
 func (l *Ledger) Drained(cluster string, report Report) bool {
 	e, ok := l.entries[cluster]
 	if !ok || !e.confirmedBy(report) || l.Holds(cluster) {

@@ -85,8 +85,8 @@ func TestANameThatLeftIsDroppedOnceConfirmed(t *testing.T) {
 	}
 }
 
-// TestABudgetThatRisesWhileAClusterIsUnread restores a ledger from the time of a smaller budget, and raises the budget again
-// before the cluster is read: what it holds is more than the budget that it was counted with.
+// TestABudgetThatRisesWhileAClusterIsUnread restores a ledger from the time of a smaller budget, and raises the budget
+// again before the cluster is read: what it holds is more than the budget that it was counted with.
 func TestABudgetThatRisesWhileAClusterIsUnread(t *testing.T) {
 	restored := ledger.New(amount.List{pods: 100}, 10, entries{"a": entry(7, 50, 50), "b": entry(8, 0, 0)})
 	restored.Rebuild(20)

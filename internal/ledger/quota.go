@@ -10,15 +10,16 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// Quota is what one version of the ResourceQuota of a share says. Its methods are the agent's part of the protocol: what it writes
-// and reports, by what it has read. They keep quantities as they are, since others write these lists, too.
+// Quota is what one version of the ResourceQuota of a share says. Its methods are the agent's part of the protocol:
+// what it writes and reports, by what it has read. They keep quantities as they are, since others write these lists,
+// too.
 type Quota struct {
 	// Managed says whether it enforces a share, which guard and fence watch over.
 	Managed bool
 	// Revision is the one that it enforces, or did when it was released. 0: it never enforced a share.
 	Revision int64
-	// Spec is what was written (spec.hard), Hard what is in force (status.hard), and Used what is charged (status.used), of
-	// the names that are counted.
+	// Spec is what was written (spec.hard), Hard what is in force (status.hard), and Used what is charged (status.used),
+	// of the names that are counted.
 	Spec, Hard, Used corev1.ResourceList
 }
 
@@ -30,9 +31,9 @@ func (q Quota) Enforces(revision int64, limits corev1.ResourceList) bool {
 	return q.Managed && q.Revision == revision && quotav1.Equals(q.Spec, limits)
 }
 
-// Limits returns what is to be written for a share: its limit, or what is used where that is more, so that the limit follows
-// usage down. What is used above the present limit raises no limit, whoever set that: nobody has granted it. Within one
-// revision a limit only ever goes down, also of what was released at it.
+// Limits returns what is to be written for a share: its limit, or what is used where that is more, so that the limit
+// follows usage down. What is used above the present limit raises no limit, whoever set that: nobody has granted it.
+// Within one revision a limit only ever goes down, also of what was released at it.
 func (q Quota) Limits(revision int64, share corev1.ResourceList) corev1.ResourceList {
 	limits := make(corev1.ResourceList, len(share))
 	for name, limit := range share {
@@ -68,10 +69,10 @@ func (q Quota) Yield(limits corev1.ResourceList, attempt, attempts int64) corev1
 	return loose
 }
 
-// Publish returns the limits to put in force, so that nobody waits for the quota controller. A name whose usage is not known
-// yet is left to it: limiting it would refuse every request. So is one that left Spec: it may be all that limits the namespace
-// until the names that came are counted, and nothing is charged under a name that is not in force, so that its usage would be
-// wrong if it came back.
+// Publish returns the limits to put in force, so that nobody waits for the quota controller. A name whose usage is not
+// known yet is left to it: limiting it would refuse every request. So is one that left Spec: it may be all that limits
+// the namespace until the names that came are counted, and nothing is charged under a name that is not in force, so
+// that its usage would be wrong if it came back.
 func (q Quota) Publish() corev1.ResourceList {
 	limits := make(corev1.ResourceList, len(q.Spec))
 	maps.Copy(limits, q.Hard)
@@ -84,8 +85,8 @@ func (q Quota) Publish() corev1.ResourceList {
 	return limits
 }
 
-// InForce says whether what was written is in force, and nothing else: limit and usage may be relied upon. Where nothing is counted
-// under any name, the quota controller has taken them over once all are limited.
+// InForce says whether what was written is in force, and nothing else: limit and usage may be relied upon. Where
+// nothing is counted under any name, the quota controller has taken them over once all are limited.
 func (q Quota) InForce() bool {
 	for name := range q.Hard {
 		if _, stays := q.Spec[name]; !stays {
@@ -104,8 +105,8 @@ func (q Quota) InForce() bool {
 	return all || len(q.Used) > 0
 }
 
-// Report returns the limits in force, and usage where it is known. A name with a limit and no usage is one that the quota
-// controller has taken over and counts nothing under; one that it has yet to take over is in neither list.
+// Report returns the limits in force, and usage where it is known. A name with a limit and no usage is one that the
+// quota controller has taken over and counts nothing under; one that it has yet to take over is in neither list.
 func (q Quota) Report() (limits, used corev1.ResourceList) {
 	return maps.Clone(q.Hard), quotav1.Mask(q.Used, quotav1.ResourceNames(q.Hard))
 }
@@ -116,9 +117,9 @@ func (q Quota) Within() bool {
 	return within
 }
 
-// Release returns the limits under which it is handed over to the users of the cluster: what is used. A limit goes up to that only as
-// far as was reported, as in a namespace that was adopted with more: nobody would bring it there later. What native quota has let
-// rise above the limit since then raises no limit: no ledger has charged that.
+// Release returns the limits under which it is handed over to the users of the cluster: what is used. A limit goes up
+// to that only as far as was reported, as in a namespace that was adopted with more: nobody would bring it there later.
+// What native quota has let rise above the limit since then raises no limit: no ledger has charged that.
 func (q Quota) Release(reported corev1.ResourceList) corev1.ResourceList {
 	limits := maps.Clone(q.Spec)
 	for name, used := range quotav1.Mask(q.Used, quotav1.ResourceNames(q.Spec)) {

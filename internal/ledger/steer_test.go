@@ -69,7 +69,8 @@ func TestSteer(t *testing.T) {
 	}
 }
 
-// TestSteerRaisesWithinTheBudget is I1: any ledger, any reports and any targets. Where a target goes up, the sum is within the budget.
+// TestSteerRaisesWithinTheBudget is I1: any ledger, any reports and any targets. Where a target goes up, the sum is
+// within the budget.
 func TestSteerRaisesWithinTheBudget(t *testing.T) {
 	names := []corev1.ResourceName{pods, cpu}
 	value := rapid.Map(rapid.Int64Range(0, 40), func(value int64) int64 {

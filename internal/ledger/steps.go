@@ -8,8 +8,8 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// Join adds an entry for a cluster that was not in the ledger. A cluster that may already hold a share may hold anything
-// until it has confirmed, so nobody is raised before; one that cannot hold a share counts zero.
+// Join adds an entry for a cluster that was not in the ledger. A cluster that may already hold a share may hold
+// anything until it has confirmed, so nobody is raised before; one that cannot hold a share counts zero.
 func (l *Ledger) Join(cluster string, mayHoldShare bool) {
 	if _, ok := l.entries[cluster]; ok {
 		return
@@ -31,16 +31,17 @@ func unknown(like amount.List) amount.List {
 	return list
 }
 
-// Gap is what the counter skips after a ledger that was lost: more than any ledger decides in a second, or before the next marker. Its
-// decisions may still be on their way, of revisions that nobody has seen: all must be older than ours.
+// Gap is what the counter skips after a ledger that was lost: more than any ledger decides in a second, or before the
+// next marker. Its decisions may still be on their way, of revisions that nobody has seen: all must be older than ours.
 const Gap = 1 << 20
 
-// MostRevision is above all revisions that a ledger gives in a lifetime, and so far below the highest one that a share can have
-// that the counter may go on from it. A higher one was written by somebody else.
+// MostRevision is above all revisions that a ledger gives in a lifetime, and so far below the highest one that a share
+// can have that the counter may go on from it. A higher one was written by somebody else.
 const MostRevision = 1 << 52
 
-// Epoch returns the revision from which a ledger counts on that finds now that another one was lost: a gap for each second. So two
-// ledgers give the same revisions only if the clock was put back between them. It is 0 for a time that no clock should show.
+// Epoch returns the revision from which a ledger counts on that finds now that another one was lost: a gap for each
+// second. So two ledgers give the same revisions only if the clock was put back between them. It is 0 for a time that
+// no clock should show.
 func Epoch(now time.Time) int64 {
 	if second := now.Unix(); 0 < second && second < MostRevision/Gap {
 		return second * Gap
@@ -48,8 +49,9 @@ func Epoch(now time.Time) int64 {
 	return 0
 }
 
-// Continue makes the counter go on above a revision that another ledger gave, and in the present epoch. Shares tell of such a revision,
-// and the markers on Cluster objects, less than a gap behind the counter: they stay when a share is deleted.
+// Continue makes the counter go on above a revision that another ledger gave, and in the present epoch. Shares tell of
+// such a revision, and the markers on Cluster objects, less than a gap behind the counter: they stay when a share is
+// deleted.
 func (l *Ledger) Continue(above int64) {
 	if above > 0 && above >= l.revision {
 		l.revision = max(above+Gap, l.epoch)
@@ -75,9 +77,9 @@ type Share struct {
 // highest returns the highest revision that the share shows.
 func (s Share) highest() int64 { return max(s.Revision, s.InForce) }
 
-// Adopt takes what was read live of a cluster that joined: its share, or nil if it has none. Either way the entry gets a
-// revision above all that was seen. A cluster that cannot have held a share is told to enforce zero first, so that its
-// usage is learned before anything is handed out. One that holds a share, or may hold one that was deleted, may be
+// Adopt takes what was read live of a cluster that joined: its share, or nil if it has none. Either way the entry gets
+// a revision above all that was seen. A cluster that cannot have held a share is told to enforce zero first, so that
+// its usage is learned before anything is handed out. One that holds a share, or may hold one that was deleted, may be
 // enforcing anything until it confirms. It keeps the limit that it was told if it says that this is in force; a share
 // that is not may be an old one, put in the place of another, and what it says may have been given to others since.
 func (l *Ledger) Adopt(cluster string, share *Share) {
@@ -98,8 +100,8 @@ func (l *Ledger) Adopt(cluster string, share *Share) {
 	l.next(cluster, e)
 }
 
-// Raise grants a cluster x more of name, or as much of it as is free, and makes all it has the target. It returns what was
-// added: zero while there is debt, or while the cluster was never read.
+// Raise grants a cluster x more of name, or as much of it as is free, and makes all it has the target. It returns what
+// was added: zero while there is debt, or while the cluster was never read.
 func (l *Ledger) Raise(cluster string, name corev1.ResourceName, x int64) int64 {
 	e, ok := l.entries[cluster]
 	x = min(x, l.Free(name))
@@ -113,8 +115,9 @@ func (l *Ledger) Raise(cluster string, name corev1.ResourceName, x int64) int64 
 	return x
 }
 
-// Restore moves the target up within what is granted anyway: it was never released. While there is debt nothing is restored:
-// what is granted may be usage that was found then, or what nobody knows, and was never this cluster's to have again.
+// Restore moves the target up within what is granted anyway: it was never released. While there is debt nothing is
+// restored: what is granted may be usage that was found then, or what nobody knows, and was never this cluster's to
+// have again.
 func (l *Ledger) Restore(cluster string, name corev1.ResourceName, target int64) {
 	l.retarget(cluster, name, target, func(e Entry) bool {
 		return target > e.Target[name] && target <= e.Granted[name] && l.Debt(name) == 0
@@ -137,10 +140,10 @@ func (l *Ledger) retarget(cluster string, name corev1.ResourceName, target int64
 
 // Settle takes a report: a confirmation of the entry's own revision brings granted to what is in force or used, yet not
 // below the target, which the share entitles the cluster to. An older report changes nothing, except that more than
-// granted was seen in it: that is charged. A name that is not counted there releases nothing of what is known to be granted: it
-// may be counted yet. Where nobody knows what is granted, its limit does for an answer, since nothing can come to be used. A name of
-// which the ledger knows nothing, and that is in force at its revision, was written by a ledger that was lost: it counts until the
-// cluster has dropped it, as one that left the budget.
+// granted was seen in it: that is charged. A name that is not counted there releases nothing of what is known to be
+// granted: it may be counted yet. Where nobody knows what is granted, its limit does for an answer, since nothing can
+// come to be used. A name of which the ledger knows nothing, and that is in force at its revision, was written by a
+// ledger that was lost: it counts until the cluster has dropped it, as one that left the budget.
 func (l *Ledger) Settle(cluster string, report Report) {
 	e, ok := l.entries[cluster]
 	if !ok || e.Revision == 0 || report.Revision > e.Revision {
@@ -180,8 +183,8 @@ func (e Entry) charge(report Report) {
 	}
 }
 
-// barredBy says whether a report without usage of name, of which nobody knows what is granted, shows that none can come into use
-// beyond the target: a limit is in force at the entry's own revision.
+// barredBy says whether a report without usage of name, of which nobody knows what is granted, shows that none can come
+// into use beyond the target: a limit is in force at the entry's own revision.
 func (e Entry) barredBy(report Report, name corev1.ResourceName) bool {
 	hard, limited := report.Hard[name]
 	return e.confirmedBy(report) && e.Granted[name] == Unknown && limited && hard <= e.Target[name]
@@ -194,9 +197,9 @@ func (l *Ledger) Confirm(cluster string) {
 	}
 }
 
-// Disagrees says whether a report of the entry's own revision shows a limit below the target, or one that the entry does not
-// have. Another ledger decided that under the same revision, or somebody changed it: the cluster cannot get from there to
-// the target within the revision, and is to be asked anew, by Confirm.
+// Disagrees says whether a report of the entry's own revision shows a limit below the target, or one that the entry
+// does not have. Another ledger decided that under the same revision, or somebody changed it: the cluster cannot get
+// from there to the target within the revision, and is to be asked anew, by Confirm.
 func (l *Ledger) Disagrees(cluster string, report Report) bool {
 	e, ok := l.entries[cluster]
 	if !ok || !e.confirmedBy(report) {
@@ -210,8 +213,8 @@ func (l *Ledger) Disagrees(cluster string, report Report) bool {
 	return false
 }
 
-// RolledBack says whether a share seen in a cluster was decided by another ledger than this one, which was restored from the
-// past then: its revision is higher than the entry's, or it is the same and the limits are not.
+// RolledBack says whether a share seen in a cluster was decided by another ledger than this one, which was restored
+// from the past then: its revision is higher than the entry's, or it is the same and the limits are not.
 func (l *Ledger) RolledBack(cluster string, seen Share) bool {
 	e, ok := l.entries[cluster]
 	if !ok || e.Revision == 0 {
@@ -221,8 +224,8 @@ func (l *Ledger) RolledBack(cluster string, seen Share) bool {
 }
 
 // Rebuild continues above the highest revision seen after a rollback. Every entry may be out of date, so every cluster
-// counts as unread, and may hold anything, also of a name that has left the budget and may come back: it is to be adopted anew, and
-// until it has confirmed that nobody is raised.
+// counts as unread, and may hold anything, also of a name that has left the budget and may come back: it is to be
+// adopted anew, and until it has confirmed that nobody is raised.
 func (l *Ledger) Rebuild(highest int64) {
 	l.sums = nil
 	l.Continue(max(highest, l.revision+1)) // decisions of the lost ledger may be on their way, whatever was seen of it
@@ -231,8 +234,8 @@ func (l *Ledger) Rebuild(highest int64) {
 	}
 }
 
-// Vacate takes back all that was granted to a cluster that has no place to hold it: the namespace does not exist there, so
-// no share and no limit can be in force.
+// Vacate takes back all that was granted to a cluster that has no place to hold it: the namespace does not exist there,
+// so no share and no limit can be in force.
 func (l *Ledger) Vacate(cluster string) {
 	e, ok := l.entries[cluster]
 	if !ok || e.Revision == 0 || !l.Holds(cluster) {
@@ -260,8 +263,9 @@ func (l *Ledger) Holds(cluster string) bool {
 	return false
 }
 
-// Steer takes all decisions of a round: it moves every cluster towards its target, donors first, and raises out of what is
-// free, in the order given. A cluster is raised only where mayRaise agrees. A target for a cluster without an entry is ignored.
+// Steer takes all decisions of a round: it moves every cluster towards its target, donors first, and raises out of what
+// is free, in the order given. A cluster is raised only where mayRaise agrees. A target for a cluster without an entry
+// is ignored.
 func (l *Ledger) Steer(targets []Target, mayRaise func(cluster string, name corev1.ResourceName) bool) {
 	for _, t := range targets {
 		e := l.entries[t.Cluster]

@@ -312,8 +312,8 @@ func TestSteps(t *testing.T) {
 // gap is what the counter skips after a ledger that was lost.
 const gap = 1 << 20
 
-// TestRebuildLeavesAGap rebuilds a ledger whose counter is as far as all that was seen: a decision of the lost one may still be on its
-// way, and is to be older than what comes.
+// TestRebuildLeavesAGap rebuilds a ledger whose counter is as far as all that was seen: a decision of the lost one may
+// still be on its way, and is to be older than what comes.
 func TestRebuildLeavesAGap(t *testing.T) {
 	l := ledger.New(amount.List{pods: 30}, 41, map[string]ledger.Entry{"a": entry(41, 5, 5)})
 	l.Rebuild(41)
@@ -322,8 +322,8 @@ func TestRebuildLeavesAGap(t *testing.T) {
 	}
 }
 
-// TestTwoLossesShareNoRevision restores the same backup twice: what the first ledger decided after that is older than all that the second
-// one decides, and it stays so for a clock that shows no sensible time.
+// TestTwoLossesShareNoRevision restores the same backup twice: what the first ledger decided after that is older than
+// all that the second one decides, and it stays so for a clock that shows no sensible time.
 func TestTwoLossesShareNoRevision(t *testing.T) {
 	restored := func(at time.Time) *ledger.Ledger {
 		l := ledger.New(amount.List{pods: 30}, 41, map[string]ledger.Entry{"a": entry(41, 5, 5)})

@@ -61,7 +61,8 @@ type Charge struct {
 	Object any
 	// Old is what there was before an update, nil at a creation.
 	Old any
-	// Now is when it is asked for: a pod that was to be gone by then is charged no more. Not needed for what nobody deletes.
+	// Now is when it is asked for: a pod that was to be gone by then is charged no more. Not needed for what nobody
+	// deletes.
 	Now time.Time
 }
 

@@ -10,7 +10,8 @@ type Defaults struct {
 	Requests, Limits corev1.ResourceList
 }
 
-// DefaultsOf returns what a LimitRange gives to containers. The API server has filled it in, as a default request from a default limit.
+// DefaultsOf returns what a LimitRange gives to containers. The API server has filled it in, as a default request from
+// a default limit.
 func DefaultsOf(limits *corev1.LimitRange) Defaults {
 	for i := range limits.Spec.Limits {
 		if item := &limits.Spec.Limits[i]; item.Type == corev1.LimitTypeContainer { // there is one of each type
@@ -20,13 +21,14 @@ func DefaultsOf(limits *corev1.LimitRange) Defaults {
 	return Defaults{}
 }
 
-// Max returns the greater of each default. Of several LimitRanges the API server takes the first, in an order that is not the same
-// each time: pods that there is room for by the greater fit in any case.
+// Max returns the greater of each default. Of several LimitRanges the API server takes the first, in an order that is
+// not the same each time: pods that there is room for by the greater fit in any case.
 func (d Defaults) Max(other Defaults) Defaults {
 	return Defaults{Requests: quotav1.Max(d.Requests, other.Requests), Limits: quotav1.Max(d.Limits, other.Limits)}
 }
 
-// To returns a spec, as OfTemplate returns it, with the defaults: a request that is missing beside a limit was taken from that before.
+// To returns a spec, as OfTemplate returns it, with the defaults: a request that is missing beside a limit was taken
+// from that before.
 func (d Defaults) To(spec *corev1.PodSpec) *corev1.PodSpec {
 	if spec == nil || len(d.Requests) == 0 && len(d.Limits) == 0 {
 		return spec

@@ -31,8 +31,8 @@ func Revision(quota *corev1.ResourceQuota) int64 {
 	return ParseRevision(quota.Annotations[quotav1alpha1.RevisionAnnotation])
 }
 
-// ParseRevision returns the revision that a text states, from 1 up. It is 0 for all that the guard, too, takes for no revision: a sign,
-// a leading zero, a space, or a number that an int64 does not hold.
+// ParseRevision returns the revision that a text states, from 1 up. It is 0 for all that the guard, too, takes for no
+// revision: a sign, a leading zero, a space, or a number that an int64 does not hold.
 func ParseRevision(text string) int64 {
 	revision, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || revision < 1 || FormatRevision(revision) != text {

@@ -91,8 +91,8 @@ func chargesResourceClaims(name corev1.ResourceName) bool {
 	return strings.HasSuffix(string(name), corev1.ResourceClaimsPerClass)
 }
 
-// resourceClaimUsage returns what a ResourceClaim is charged. What a claim that stands for extended resources is charged
-// under the name of those depends on other objects, and is left out: such a request passes as if it fitted.
+// resourceClaimUsage returns what a ResourceClaim is charged. What a claim that stands for extended resources is
+// charged under the name of those depends on other objects, and is left out: such a request passes as if it fitted.
 func resourceClaimUsage(claim *resourcev1.ResourceClaim) corev1.ResourceList {
 	usage := corev1.ResourceList{}
 	add := func(class string, devices int64) {

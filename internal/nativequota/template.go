@@ -9,8 +9,8 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// OfTemplate returns a template's spec with the requests of the pods that are made of it: the API server takes a request that
-// is missing from the limit, of pods and not of templates.
+// OfTemplate returns a template's spec with the requests of the pods that are made of it: the API server takes a
+// request that is missing from the limit, of pods and not of templates.
 func OfTemplate(template *corev1.PodSpec) *corev1.PodSpec {
 	spec := *template
 	spec.InitContainers = withRequests(template.InitContainers)
@@ -23,8 +23,8 @@ func OfTemplate(template *corev1.PodSpec) *corev1.PodSpec {
 	return &spec
 }
 
-// wholeRequests returns the requests of a pod as a whole that has limits as a whole: what is missing is taken from what its containers
-// request, but for huge pages, and else from the limits.
+// wholeRequests returns the requests of a pod as a whole that has limits as a whole: what is missing is taken from what
+// its containers request, but for huge pages, and else from the limits.
 func wholeRequests(spec *corev1.PodSpec) corev1.ResourceList {
 	byContainers := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
 	maps.DeleteFunc(byContainers, func(name corev1.ResourceName, _ resource.Quantity) bool {

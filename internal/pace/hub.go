@@ -6,69 +6,71 @@ import "time"
 const (
 	// RetryInterval is how soon the hub tries a member again that could not be read, or could not take its share.
 	RetryInterval = 15 * time.Second
-	// FirstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its agent may
-	// not be there, and a name that it does not count is never reported.
+	// FirstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its
+	// agent may not be there, and a name that it does not count is never reported.
 	FirstReportWait = 5 * time.Second
 	// DonorPatience is how long the agent of a donor may take to act before other members are asked in its place.
 	DonorPatience = 3 * time.Second
 	// AgentPatience is how long an agent may take to act on a share before it counts as absent.
 	AgentPatience = 30 * time.Second
-	// ConfirmInterval is the least time between two times that a member is asked anew for a limit that it confirmed and does not
-	// have. Something there may change each one.
+	// ConfirmInterval is the least time between two times that a member is asked anew for a limit that it confirmed and
+	// does not have. Something there may change each one.
 	ConfirmInterval = 5 * time.Second
 	// RetellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
 	RetellInterval = time.Second
-	// StallInterval is how long nothing is written to a member after a write that was not answered in time: a round waits for
-	// each. It is also how soon a write is tried again that failed otherwise, and was not refused.
+	// StallInterval is how long nothing is written to a member after a write that was not answered in time: a round waits
+	// for each. It is also how soon a write is tried again that failed otherwise, and was not refused.
 	StallInterval = 5 * time.Second
-	// MemberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those that are
-	// well wait for the round: one that is stalled must not hold up their raises.
+	// MemberTimeout is how long a member may take to be read, and to be written. A round waits for all members, and those
+	// that are well wait for the round: one that is stalled must not hold up their raises.
 	MemberTimeout = 3 * time.Second
 	// UnreachableAfter is how long health probes may fail before a member counts as unreachable.
 	UnreachableAfter = 20 * time.Second
-	// FirstSilence is how long a member is not asked whose API server did not answer. It doubles each time, up to MostSilence: a round
-	// waits for each answer, and so do all budgets that a round is due of.
+	// FirstSilence is how long a member is not asked whose API server did not answer. It doubles each time, up to
+	// MostSilence: a round waits for each answer, and so do all budgets that a round is due of.
 	FirstSilence = 5 * time.Second
 	MostSilence  = 30 * time.Second
-	// Standstill is how long a hub manager may be silent before what it knows of the stores of members counts as old. Meanwhile
-	// another one may have led, and the hub been restored to before that.
+	// Standstill is how long a hub manager may be silent before what it knows of the stores of members counts as old.
+	// Meanwhile another one may have led, and the hub been restored to before that.
 	Standstill = 3 * time.Second
-	// LookInterval is how often the hub looks at the store of each member, and renews its Lease there: 1,000 members make 200 reads
-	// of the metadata of one share per second.
+	// LookInterval is how often the hub looks at the store of each member, and renews its Lease there: 1,000 members make
+	// 200 reads of the metadata of one share per second.
 	LookInterval = 5 * time.Second
-	// WholeLookInterval is how often it looks at all shares there although one shows nothing: 1,000 members with 200 shares each make
-	// 17 reads of 200 per second.
+	// WholeLookInterval is how often it looks at all shares there although one shows nothing: 1,000 members with 200
+	// shares each make 17 reads of 200 per second.
 	WholeLookInterval = time.Minute
 	// FirstLookInterval is how often the hub searches for stores that it has never looked at, for which raises wait.
 	FirstLookInterval = 250 * time.Millisecond
-	// LeaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one late.
+	// LeaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one
+	// late.
 	LeaseDuration = 3 * LookInterval
-	// GuardInterval is how often the hub looks whether the configuration of the agent's webhook is there, and InstallInterval how
-	// often it looks at all manifests of the agent: 1,000 members make 100 and 400 reads of metadata per second.
+	// GuardInterval is how often the hub looks whether the configuration of the agent's webhook is there, and
+	// InstallInterval how often it looks at all manifests of the agent: 1,000 members make 100 and 400 reads of metadata
+	// per second.
 	GuardInterval   = 10 * time.Second
 	InstallInterval = time.Minute
 	// ProfilesInterval is how often the hub looks whether ClusterProfiles are served, until they are.
 	ProfilesInterval = 15 * time.Second
-	// TokenLife is for how long the hub asks for a token of its account in a member, and TokenRetry how soon it asks again after it got
-	// none: what reads takes the word of that long ago that the account is not there.
+	// TokenLife is for how long the hub asks for a token of its account in a member, and TokenRetry how soon it asks again
+	// after it got none: what reads takes the word of that long ago that the account is not there.
 	TokenLife  = time.Hour
 	TokenRetry = 10 * time.Second
 	// EventPatience is how long a FederatedQuota may wait for clusters before an event tells of it.
 	EventPatience = 5 * time.Second
 	// MoveEventInterval is the least time between two events about limits that do not come to rest.
 	MoveEventInterval = 10 * time.Second
-	// Connecting is how long raises wait for the first connection to a Cluster, and Looking for the first look at what a connected
-	// member holds, both since this hub manager leads.
+	// Connecting is how long raises wait for the first connection to a Cluster, and Looking for the first look at what a
+	// connected member holds, both since this hub manager leads.
 	Connecting = 5 * time.Second
 	Looking    = 30 * time.Second
-	// atOnce is how many Clusters are connected in that time, and perCluster how much longer each one more may take. A round over a
-	// budget reads all of its clusters, so what nobody waits for is put off as much.
+	// atOnce is how many Clusters are connected in that time, and perCluster how much longer each one more may take. A
+	// round over a budget reads all of its clusters, so what nobody waits for is put off as much.
 	atOnce     = 100
 	perCluster = 50 * time.Millisecond
 )
 
-// RoundInterval returns how often the hub looks at a budget over that many clusters although nothing was reported: what a watch has
-// missed is found then.
+// RoundInterval returns how often the hub looks at a budget over that many clusters although nothing was reported: what
+// a watch has missed is found then.
 func RoundInterval(clusters int) time.Duration {
 	return 30*time.Second + beyond(clusters)
 }

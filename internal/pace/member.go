@@ -12,34 +12,37 @@ const (
 	ReportInterval = time.Second
 	// UrgentReportInterval is the least time between two reports of demand that there is no room for.
 	UrgentReportInterval = 20 * time.Millisecond
-	// CanaryInterval is how often the agent looks whether the quota controller works, and CanaryTimeout how long that may take to
-	// follow a change before it counts as stuck.
+	// CanaryInterval is how often the agent looks whether the quota controller works, and CanaryTimeout how long that may
+	// take to follow a change before it counts as stuck.
 	CanaryInterval = 15 * time.Second
 	CanaryTimeout  = 10 * time.Second
 	// EbbPatience is how long usage above a limit is given to fall before a release makes it the limit.
 	EbbPatience = 10 * time.Second
 	// PokeInterval is how long a workload that was woken has to make use of the room before it is woken again.
 	PokeInterval = 5 * time.Second
-	// ProgressPatience is how long a workload has to lack the same number of pods before they count as demand, unless one of them was
-	// refused: one that is just being scaled lacks nothing.
+	// ProgressPatience is how long a workload has to lack the same number of pods before they count as demand, unless one
+	// of them was refused: one that is just being scaled lacks nothing.
 	ProgressPatience = 2 * time.Second
 	// UnschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
 	UnschedulableAfter = 30 * time.Second
-	// FutileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not help.
+	// FutileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not
+	// help.
 	FutileAfter = 15 * time.Second
-	// UnseenFor is how long nobody may look at a workload before it is not known any more whether there was room all the time. One
-	// that lacks pods is looked at every second.
+	// UnseenFor is how long nobody may look at a workload before it is not known any more whether there was room all the
+	// time. One that lacks pods is looked at every second.
 	UnseenFor = 5 * time.Second
-	// RecountInterval is how long after usage fell the agent counts pods itself: the cache of the quota controller has them by then.
-	// It is the least time between two such counts of a namespace, each of which reads its pods from the API server.
+	// RecountInterval is how long after usage fell the agent counts pods itself: the cache of the quota controller has
+	// them by then. It is the least time between two such counts of a namespace, each of which reads its pods from the API
+	// server.
 	RecountInterval = 2 * time.Second
-	// ShareLookInterval is how long a share goes without a look at the most: nothing tells of a status that somebody else has
-	// written, which the hub would act upon.
+	// ShareLookInterval is how long a share goes without a look at the most: nothing tells of a status that somebody else
+	// has written, which the hub would act upon.
 	ShareLookInterval = time.Minute
 	// Underway is how long a request that went on counts before its charge is seen: later it was refused elsewhere.
 	Underway = time.Second
-	// Drain is how long an agent serves its webhook after it was asked to end, until API servers are led to another replica, and
-	// DrainMost how much longer it does so for requests that are under way: they are held for 5 seconds at most.
+	// Drain is how long an agent serves its webhook after it was asked to end, until API servers are led to another
+	// replica, and DrainMost how much longer it does so for requests that are under way: they are held for 5 seconds at
+	// most.
 	Drain     = 5 * time.Second
 	DrainMost = 10 * time.Second
 	// HoldPause is how long no request is held for a share that was held for in vain.

@@ -1,5 +1,5 @@
-// Package pace holds the numbers by which limits follow demand, for the product and for the replay that they were chosen
-// by: docs/decisions/0026-pacing.md tells how.
+// Package pace holds the numbers by which limits follow demand, for the product and for the replay that they were
+// chosen by: docs/decisions/0026-pacing.md tells how.
 package pace
 
 import (
@@ -11,23 +11,23 @@ import (
 const (
 	// HeadroomPercent is the room above its need that a cluster is given, in percent of that.
 	HeadroomPercent = 10
-	// ReservePercent is the part of the slack that the hub keeps where requests are held, in percent: they are raised out of
-	// it without a donor.
+	// ReservePercent is the part of the slack that the hub keeps where requests are held, in percent: they are raised out
+	// of it without a donor.
 	ReservePercent = 25
 	// Hold is how long a request that does not fit waits for a raise.
 	Hold = 500 * time.Millisecond
-	// Memory is how long a request that did not fit counts as demand after it was last seen. Who still wants it asks again,
-	// or is known to lack pods.
+	// Memory is how long a request that did not fit counts as demand after it was last seen. Who still wants it asks
+	// again, or is known to lack pods.
 	Memory = 5 * time.Second
 	// Damping is the least time between two moves of a limit for headroom alone.
 	Damping = 5 * time.Second
-	// HoldDamping is the same where requests are held: who has no headroom there waits a moment and is not refused, so that
-	// headroom can come later.
+	// HoldDamping is the same where requests are held: who has no headroom there waits a moment and is not refused, so
+	// that headroom can come later.
 	HoldDamping = time.Minute
 	// RespiteTime is how long a cluster that gave room away keeps its respite.
 	RespiteTime = time.Minute
-	// AskingRespiteTime is the same for a cluster that asks for room itself: what it keeps did not serve it, and may be what
-	// another one lacks.
+	// AskingRespiteTime is the same for a cluster that asks for room itself: what it keeps did not serve it, and may be
+	// what another one lacks.
 	AskingRespiteTime = 10 * time.Second
 )
 
@@ -65,10 +65,10 @@ func (t RespiteTimes) Of(demand int64) time.Duration {
 	return t.Idle
 }
 
-// Respite returns what a cluster that gave room away keeps for a while before others are given what they ask for: of what
-// it has, 6 % more than it uses, less 0.2 % of the budget. In a small fleet, where the same few clusters would have to give
-// the room of each pod that ends, that spares moves. In a large one such leftovers are too small for a pod each, and together
-// they are missed; there a cluster is seldom asked anyway.
+// Respite returns what a cluster that gave room away keeps for a while before others are given what they ask for: of
+// what it has, 6 % more than it uses, less 0.2 % of the budget. In a small fleet, where the same few clusters would
+// have to give the room of each pod that ends, that spares moves. In a large one such leftovers are too small for a pod
+// each, and together they are missed; there a cluster is seldom asked anyway.
 func Respite(budget, used, target int64) int64 {
 	budget, used = max(budget, 0), max(used, 0)
 	spare := max(0, used/100*6+used%100*6/100-budget/500)

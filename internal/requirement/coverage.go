@@ -1,5 +1,5 @@
-// Package requirement is what members know of QuotaRequirements: which quotas cover a namespace, in a text that its agent writes there,
-// and the policy that reads this text, which the hub writes. Both are pure.
+// Package requirement is what members know of QuotaRequirements: which quotas cover a namespace, in a text that its
+// agent writes there, and the policy that reads this text, which the hub writes. Both are pure.
 package requirement
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// What separates the quotas of a namespace in the text, the words of a quota, the parts of a scope with an operator, and its values. None
-// of them can be in a name.
+// What separates the quotas of a namespace in the text, the words of a quota, the parts of a scope with an operator,
+// and its values. None of them can be in a name.
 const (
 	betweenQuotas = "; "
 	betweenWords  = " "
@@ -20,9 +20,10 @@ const (
 	betweenValues = ","
 )
 
-// Coverage returns what the managed ResourceQuotas of a namespace cover that are in force, such as "PriorityClass:In:cluster-services;
-// gold.storageclass.storage.k8s.io/requests.storage". A word with a capital is a scope, any other a resource. Resources that nobody can
-// require are left out, and so are quotas that cover nothing else.
+// Coverage returns what the managed ResourceQuotas of a namespace cover that are in force, such as
+// "PriorityClass:In:cluster-services; gold.storageclass.storage.k8s.io/requests.storage". A word with a capital is a
+// scope, any other a resource. Resources that nobody can require are left out, and so are quotas that cover nothing
+// else.
 func Coverage(quotas []corev1.ResourceQuota) string {
 	var texts []string
 	for i := range quotas {

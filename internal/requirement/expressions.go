@@ -10,8 +10,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// variables are what the validations of all requirements are made of. The API server computes one when it is first needed. Those of a pod
-// are for requests of pods alone, and those of a claim for requests of volume claims.
+// variables are what the validations of all requirements are made of. The API server computes one when it is first
+// needed. Those of a pod are for requests of pods alone, and those of a claim for requests of volume claims.
 var variables = []admissionregistrationv1.Variable{
 	{Name: "pod", Expression: "request.resource.resource == 'pods'"},
 	{Name: "claim", Expression: "request.resource.resource == 'persistentvolumeclaims'"},
@@ -49,7 +49,8 @@ func isDeadline(scope corev1.ResourceQuotaScope) bool {
 	return scope == corev1.ResourceQuotaScopeTerminating || scope == corev1.ResourceQuotaScopeNotTerminating
 }
 
-// entersScope returns whether a request brings an object into a scope. What is in it already is left alone, whatever else changes.
+// entersScope returns whether a request brings an object into a scope. What is in it already is left alone, whatever
+// else changes.
 func entersScope(scope corev1.ScopedResourceSelectorRequirement) string {
 	switch scope.ScopeName {
 	case corev1.ResourceQuotaScopeVolumeAttributesClass:
@@ -82,7 +83,8 @@ func classMatches(class string, scope corev1.ScopedResourceSelectorRequirement) 
 	}
 }
 
-// coveredScope returns whether a quota covers the scope: it has the same one, and matches the object by it. So does native quota decide.
+// coveredScope returns whether a quota covers the scope: it has the same one, and matches the object by it. So does
+// native quota decide.
 func coveredScope(scope corev1.ScopedResourceSelectorRequirement) string {
 	word := "w == '" + string(scope.ScopeName) + "'"
 	if class := classOf(scope.ScopeName); class != "" {

@@ -56,7 +56,8 @@ func beyondSystem(agentNamespace string) *metav1.LabelSelector {
 	}}}
 }
 
-// concerned are the kinds of objects of which something is required. Updates of pods matter where they can bring one into a scope.
+// concerned are the kinds of objects of which something is required. Updates of pods matter where they can bring one
+// into a scope.
 type concerned struct{ pods, updates, claims bool }
 
 func concernedBy(requirements []quotav1alpha1.QuotaRequirement) (c concerned) {
@@ -73,7 +74,8 @@ func concernedBy(requirements []quotav1alpha1.QuotaRequirement) (c concerned) {
 	return c
 }
 
-// resourceRules returns what the policy looks at. Claims are looked at when they are updated, too, since that can have them consume more.
+// resourceRules returns what the policy looks at. Claims are looked at when they are updated, too, since that can have
+// them consume more.
 func resourceRules(c concerned) []admissionregistrationv1.NamedRuleWithOperations {
 	var rules []admissionregistrationv1.NamedRuleWithOperations
 	add := func(resource string, updates bool) {
@@ -160,7 +162,8 @@ func sortedKeys(labels map[string]string) []string {
 	return keys
 }
 
-// literal returns a string as CEL writes it. What comes here has passed a pattern or is the key of a label: it is ASCII.
+// literal returns a string as CEL writes it. What comes here has passed a pattern or is the key of a label: it is
+// ASCII.
 func literal(text string) string { return strconv.QuoteToASCII(text) }
 
 func literals(texts []string) string {

@@ -225,7 +225,8 @@ func attributes(class string) func(*corev1.PersistentVolumeClaim) {
 	return func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeAttributesClassName = &class }
 }
 
-// start starts an API server, whose plugins refuse nothing of the rows: accounts and resizing are none of their business.
+// start starts an API server, whose plugins refuse nothing of the rows: accounts and resizing are none of their
+// business.
 func start(t *testing.T) client.Client {
 	t.Helper()
 	if os.Getenv(fleet.AssetsVariable) == "" {
@@ -297,8 +298,8 @@ func TestPolicy(t *testing.T) {
 	t.Run("why it has no parameters", func(t *testing.T) { refusesWithoutParameters(t, c) })
 }
 
-// refusesWithoutParameters has a policy look for ResourceQuotas of the namespace, and refuse pods of a class where it finds none: it refuses
-// all pods there, since no condition is looked at before.
+// refusesWithoutParameters has a policy look for ResourceQuotas of the namespace, and refuse pods of a class where it
+// finds none: it refuses all pods there, since no condition is looked at before.
 func refusesWithoutParameters(t *testing.T, c client.Client) {
 	t.Helper()
 	policy, binding := requirement.Policy(nil, "fedquota-system"), requirement.Binding()

@@ -15,15 +15,16 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// child is what a round knows of a child. New fills in uid, replaced and suspected, identify what follows from reading it.
+// child is what a round knows of a child. New fills in uid, replaced and suspected, identify what follows from reading
+// it.
 type child struct {
 	*Child
 
 	// uid is that of the object which the entry was granted to, and replaced says whether another one has its name now.
 	uid      string
 	replaced bool
-	// suspected says whether its entry was made since its object is marked, which another budget may have done: it could not be
-	// asked whether it holds a share of this one.
+	// suspected says whether its entry was made since its object is marked, which another budget may have done: it could
+	// not be asked whether it holds a share of this one.
 	suspected bool
 
 	// failure says why it could not be read, or is empty.
@@ -66,8 +67,8 @@ const (
 	absent
 )
 
-// newChild fills in which object the entry of a child was granted to, why there is one, and how it has to be read: what an entry is
-// founded on, or ended by, does not come from a cache.
+// newChild fills in which object the entry of a child was granted to, why there is one, and how it has to be read: what
+// an entry is founded on, or ended by, does not come from a cache.
 func (r *Round) newChild(in *Child) *child {
 	c := &child{Child: in, uid: in.UID}
 	if e := in.Entry; e != nil {
@@ -81,8 +82,8 @@ func (r *Round) newChild(in *Child) *child {
 	return c
 }
 
-// identify takes what reading the child gave. Of two children that lead to the same API server one has the share there, or each
-// would take what the other writes for a ledger that was rolled back.
+// identify takes what reading the child gave. Of two children that lead to the same API server one has the share there,
+// or each would take what the other writes for a ledger that was rolled back.
 func (r *Round) identify(c *child) {
 	c.failure = c.Reading.Failure
 	share := c.Reading.Share
@@ -124,8 +125,8 @@ func (r *Round) sameServer(c *child) string {
 		min(c.Name, c.twin), max(c.Name, c.twin), mend, r.in.Key)
 }
 
-// knownBy says whether the share is that of the child that the entry was granted to. An object that was deleted and created again
-// for a child that runs finds the share there which was written for the old one: it takes over the entry.
+// knownBy says whether the share is that of the child that the entry was granted to. An object that was deleted and
+// created again for a child that runs finds the share there which was written for the old one: it takes over the entry.
 func (c *child) knownBy(share *Share) bool {
 	if c.replaced && share.Owner == c.uid {
 		c.uid, c.replaced = c.UID, false
@@ -133,8 +134,8 @@ func (c *child) knownBy(share *Share) bool {
 	return !c.replaced
 }
 
-// believe takes what the share says. A share that counts something else says nothing of this budget, and one that somebody else
-// has written a revision into says nothing that can be relied upon.
+// believe takes what the share says. A share that counts something else says nothing of this budget, and one that
+// somebody else has written a revision into says nothing that can be relied upon.
 func (r *Round) believe(c *child, share *Share) {
 	c.share = share
 	revision := max(share.Revision, share.Report.Revision)
@@ -155,8 +156,8 @@ func (r *Round) Forged(revision int64) bool {
 	return revision > max(ledger.MostRevision, r.in.Revision)
 }
 
-// agentState says whether the agent acts on the share. One that was absent in the last round is so until it acts: what a hub manager
-// that was started again remembers of it begins anew.
+// agentState says whether the agent acts on the share. One that was absent in the last round is so until it acts: what
+// a hub manager that was started again remembers of it begins anew.
 func (c *child) agentState() agent {
 	switch {
 	case c.share == nil || !c.share.Behind:
@@ -174,8 +175,8 @@ func (c *child) wasAbsent() bool {
 	return c.Entry != nil && c.Entry.Reason == quotav1alpha1.ReasonAgentAbsent
 }
 
-// unheardOf returns the resources of which a child can be expected to say for the first time what it uses: all of them if it joins,
-// and those that came into the budget.
+// unheardOf returns the resources of which a child can be expected to say for the first time what it uses: all of them
+// if it joins, and those that came into the budget.
 func (r *Round) unheardOf(c *child) []corev1.ResourceName {
 	if r.in.halted() || !c.Selected || c.misfit != "" || c.Reading.HeldBack != (Obstacle{}) || c.wasAbsent() {
 		return nil
@@ -199,7 +200,8 @@ func (c *child) lacksNamespace() bool {
 	return c.share == nil && c.Reading.HeldBack.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
-// told returns what its share says, or what is in force without one, or nil. A revision that no ledger gave says nothing.
+// told returns what its share says, or what is in force without one, or nil. A revision that no ledger gave says
+// nothing.
 func (c *child) told() *ledger.Share {
 	switch {
 	case c.share == nil:

@@ -36,8 +36,8 @@ func yes(condition, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// ready returns the summary: whether the budget is kept and every child enforces a share of this spec. That a limit moves, or that
-// usage drains, is no reason not to be ready.
+// ready returns the summary: whether the budget is kept and every child enforces a share of this spec. That a limit
+// moves, or that usage drains, is no reason not to be ready.
 func (d *Decision) ready(degraded bool) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
@@ -64,7 +64,8 @@ func (d *Decision) ready(degraded bool) metav1.Condition {
 	}
 }
 
-// waiting names the children that are waited for, each with its state, and those without an entry that nothing is decided before.
+// waiting names the children that are waited for, each with its state, and those without an entry that nothing is
+// decided before.
 func (d *Decision) waiting() string {
 	var names []string
 	for i, v := range d.Verdicts {
@@ -94,8 +95,9 @@ func (d *Decision) enforces(c *child, state quotav1alpha1.ClusterState) bool {
 	return false
 }
 
-// ofThisSpec says whether what a child has in force was decided on this spec. Once all children had such a share, each goes on having
-// one while its limit moves. A first share is zero, until all have said what they use: it does not count.
+// ofThisSpec says whether what a child has in force was decided on this spec. Once all children had such a share, each
+// goes on having one while its limit moves. A first share is zero, until all have said what they use: it does not
+// count.
 func (d *Decision) ofThisSpec(c *child, e ledger.Entry) bool {
 	inForce := c.report.Revision
 	if inForce == 0 || c.report.Hard.IsZero() && !e.Target.IsZero() {
@@ -155,8 +157,8 @@ func (d *Decision) notes() []metav1.Condition {
 	return conditions
 }
 
-// concerned says whether a child is one that the condition of its state is about. A child that was read is taken in by the next round:
-// that is not worth a condition, unless the ledger was lost or is rebuilt.
+// concerned says whether a child is one that the condition of its state is about. A child that was read is taken in by
+// the next round: that is not worth a condition, unless the ledger was lost or is rebuilt.
 func (d *Decision) concerned(c *child, state quotav1alpha1.ClusterState) bool {
 	return state != quotav1alpha1.ClusterUnread || !c.read() || d.round.learned == lost || d.round.learned == rebuilding
 }
@@ -187,9 +189,9 @@ func (d *Decision) reporting(say func(c *child) string) string {
 	return Abbreviated(names)
 }
 
-// debt says how much more is granted than the budget allows, and which children hold most above their target. Where a child may hold
-// any amount no debt is known: the condition Rebuilding names that child. What children that only settle give back is no debt: they
-// use less than their new limit, and have just not confirmed it.
+// debt says how much more is granted than the budget allows, and which children hold most above their target. Where a
+// child may hold any amount no debt is known: the condition Rebuilding names that child. What children that only settle
+// give back is no debt: they use less than their new limit, and have just not confirmed it.
 func (d *Decision) debt() string {
 	var parts []string
 	for _, name := range d.Ledger.Budget().Names() {

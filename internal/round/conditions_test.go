@@ -9,8 +9,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// TestConditionsAreSound goes through all states of a child and all states of the spec: whatever the round saw, its conditions are
-// sound, and while the budget is Ready nothing but Draining is said beside.
+// TestConditionsAreSound goes through all states of a child and all states of the spec: whatever the round saw, its
+// conditions are sound, and while the budget is Ready nothing but Draining is said beside.
 func TestConditionsAreSound(t *testing.T) {
 	away := Reading{Failure: "away"}
 	type state struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Decide takes what the children say into the ledger, and takes the decisions of the round: it charges all that was learned first,
-// and steers last.
+// Decide takes what the children say into the ledger, and takes the decisions of the round: it charges all that was
+// learned first, and steers last.
 func (r *Round) Decide() *Decision {
 	r.hear()
 	if !r.in.halted() {
@@ -67,15 +67,16 @@ func (r *Round) waits() map[corev1.ResourceName]time.Duration {
 	return waits
 }
 
-// mayRaise says whether a child may be raised now. No child is raised while another one is about to say what it uses of that
-// already: if the budget were handed out before, that usage would be debt.
+// mayRaise says whether a child may be raised now. No child is raised while another one is about to say what it uses of
+// that already: if the budget were handed out before, that usage would be debt.
 func (r *Round) mayRaise(name string, resource corev1.ResourceName) bool {
 	c := r.byName[name]
 	return !r.uncounted && r.awaited[resource] == 0 && c.counts(resource) && c.follows()
 }
 
-// rebuild forgets what the ledger has read if a child was told something by another ledger: this one was restored from the past
-// then. A ledger that has read no child, or is rebuilt, counts on above the markers, which tell of ledgers that were lost.
+// rebuild forgets what the ledger has read if a child was told something by another ledger: this one was restored from
+// the past then. A ledger that has read no child, or is rebuilt, counts on above the markers, which tell of ledgers
+// that were lost.
 func (r *Round) rebuild() {
 	var highest int64
 	for _, c := range r.children {
@@ -92,15 +93,15 @@ func (r *Round) rebuild() {
 	}
 }
 
-// isAhead says whether a share is newer than the entry as it was stored: names that came into the budget since have given the entry
-// a revision of this round.
+// isAhead says whether a share is newer than the entry as it was stored: names that came into the budget since have
+// given the entry a revision of this round.
 func (c *child) isAhead(told ledger.Share) bool {
 	return c.Entry != nil && c.Entry.Revision > 0 && max(told.Revision, told.InForce) > c.Entry.Revision
 }
 
-// join adds an entry for a child that is selected, or that holds a share of which the ledger does not know, or a limit in force
-// without one. A child that cannot be read may hold one if there was a ledger before. A budget that is deleted gives nothing away
-// any more, and waits for no such child.
+// join adds an entry for a child that is selected, or that holds a share of which the ledger does not know, or a limit
+// in force without one. A child that cannot be read may hold one if there was a ledger before. A budget that is deleted
+// gives nothing away any more, and waits for no such child.
 func (r *Round) join(c *child) {
 	switch {
 	case r.early(), c.Destroyed:
@@ -113,8 +114,9 @@ func (r *Round) join(c *child) {
 	}
 }
 
-// take adds an entry for a child that is selected. As long as an entry was ever read, the ledger knows whom it has told, and a marker
-// is of another budget. A ledger that was just rebuilt knows of nobody, and may be older than the marker.
+// take adds an entry for a child that is selected. As long as an entry was ever read, the ledger knows whom it has
+// told, and a marker is of another budget. A ledger that was just rebuilt knows of nobody, and may be older than the
+// marker.
 func (r *Round) take(c *child) {
 	switch {
 	case r.in.halted():
@@ -125,7 +127,8 @@ func (r *Round) take(c *child) {
 	}
 }
 
-// suspect adds an entry for a child of which nothing is known but the marker, until it is asked whether it holds a share.
+// suspect adds an entry for a child of which nothing is known but the marker, until it is asked whether it holds a
+// share.
 func (r *Round) suspect(c *child) {
 	if _, known := r.entry(c); !known {
 		c.suspected = true
@@ -133,8 +136,8 @@ func (r *Round) suspect(c *child) {
 	}
 }
 
-// enter adds an entry if the ledger has room for one. A child that is left out gets nothing. While one is left out that may hold a
-// share, no child is raised.
+// enter adds an entry if the ledger has room for one. A child that is left out gets nothing. While one is left out that
+// may hold a share, no child is raised.
 func (r *Round) enter(c *child, mayHoldShare bool) {
 	if _, known := r.entry(c); !known && r.ledger.Len() >= MostChildren {
 		r.leftOut = append(r.leftOut, c.Name)
@@ -160,8 +163,8 @@ func (r *Round) learn(c *child) {
 	}
 }
 
-// settle takes the report of a child. Where a limit is not what the entry says, the child is asked to confirm it anew, but not too
-// often: something there may change the limit each time.
+// settle takes the report of a child. Where a limit is not what the entry says, the child is asked to confirm it anew,
+// but not too often: something there may change the limit each time.
 func (r *Round) settle(c *child) {
 	r.ledger.Settle(c.Name, c.report)
 	if r.ledger.Disagrees(c.Name, c.report) && !c.reports(quotav1alpha1.ConditionBreakGlass) && c.Past.ConfirmedFor == 0 {

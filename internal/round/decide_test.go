@@ -34,8 +34,8 @@ func TestGoneNeverRead(t *testing.T) {
 	}
 }
 
-// TestFullLedger selects a child that the ledger has no room for. The child that has an entry is raised unless the other one may hold
-// a share.
+// TestFullLedger selects a child that the ledger has no room for. The child that has an entry is raised unless the
+// other one may hold a share.
 func TestFullLedger(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reading Reading
@@ -84,7 +84,8 @@ func waitedFor(name corev1.ResourceName) Past {
 	return Past{UnheardFor: map[corev1.ResourceName]time.Duration{name: pace.FirstReportWait}}
 }
 
-// TestNext looks again after a while although nothing happens, and sooner at children of which nothing may tell that they are well.
+// TestNext looks again after a while although nothing happens, and sooner at children of which nothing may tell that
+// they are well.
 func TestNext(t *testing.T) {
 	settled := Child{Name: "a", Selected: true, Entry: entry(3, 10, 10), Reading: Reading{Share: share(3, 10, 0)}}
 	with := func(change func(c *Child)) Child {

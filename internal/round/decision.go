@@ -20,7 +20,8 @@ type Decision struct {
 	SpecRevision int64
 	// Removed says that every child has confirmed what removal asks for.
 	Removed bool
-	// Verdicts are what was decided of each child that is selected or has an entry, by name. Those without an entry have no State.
+	// Verdicts are what was decided of each child that is selected or has an entry, by name. Those without an entry have
+	// no State.
 	Verdicts []Verdict
 	// Totals are the sums over all children, by resource name of the budget.
 	Totals Totals
@@ -45,11 +46,11 @@ type Verdict struct {
 	// Order is what is to be written to the child, and Admission what its share tells its agents.
 	Order     Order
 	Admission quotav1alpha1.Admission
-	// Decided says that the entry took a new revision in this round, and Confirms that it did so for no other reason than to be
-	// confirmed.
+	// Decided says that the entry took a new revision in this round, and Confirms that it did so for no other reason than
+	// to be confirmed.
 	Decided, Confirms bool
-	// From and To are the target before and after this round if it has moved, and Reasons why. The first share of a child is no
-	// move.
+	// From and To are the target before and after this round if it has moved, and Reasons why. The first share of a child
+	// is no move.
 	From, To amount.List
 	Reasons  map[corev1.ResourceName]allocate.Reason
 	// Unheard are the resources of which the child is expected to say for the first time what it uses.
@@ -129,8 +130,8 @@ func (r *Round) verdict(c *child) Verdict {
 	return v
 }
 
-// removalOf returns what the share of a child that leaves was told shall become of the ResourceQuota. The share knows that better
-// than the ledger as long as it is there, and one that is written again is about to be told otherwise.
+// removalOf returns what the share of a child that leaves was told shall become of the ResourceQuota. The share knows
+// that better than the ledger as long as it is there, and one that is written again is about to be told otherwise.
 func (r *Round) removalOf(c *child) quotav1alpha1.RemovalPolicy {
 	switch {
 	case c.Selected:
@@ -168,8 +169,8 @@ func (r *Round) letsGo(c *child) bool {
 	return !c.Selected && c.share != nil && !r.in.halted() && (r.in.Removing || r.drained(c))
 }
 
-// removalOrder returns the next step by which a share is removed. It is deleted once the ledger notes what it was told: a share that
-// somebody else has deleted before was told nothing.
+// removalOrder returns the next step by which a share is removed. It is deleted once the ledger notes what it was told:
+// a share that somebody else has deleted before was told nothing.
 func (c *child) removalOrder() Order {
 	switch {
 	case c.share.Removal == "":
@@ -180,7 +181,8 @@ func (c *child) removalOrder() Order {
 	return OrderRemove
 }
 
-// upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to write.
+// upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to
+// write.
 func (r *Round) upToDate(c *child, e ledger.Entry, fleet Fleet) bool {
 	share := c.share
 	if share.Revision != e.Revision {
@@ -190,15 +192,15 @@ func (r *Round) upToDate(c *child, e ledger.Entry, fleet Fleet) bool {
 		equality.Semantic.DeepEqual(share.Admission, r.admissionOf(c)) && !c.outdated(fleet)
 }
 
-// outdated says whether a child is about to refuse somebody with words that are no longer true. Usage, and which children wait, go
-// on changing: a child is told again after a while, and only if it asks for more itself. Of the budget it is told in any case: it
-// does not ask for what is more than all of the budget.
+// outdated says whether a child is about to refuse somebody with words that are no longer true. Usage, and which
+// children wait, go on changing: a child is told again after a while, and only if it asks for more itself. Of the
+// budget it is told in any case: it does not ask for what is more than all of the budget.
 func (c *child) outdated(fleet Fleet) bool {
 	return !c.share.Fleet.Budget.Equal(fleet.Budget) || c.misinformed(fleet) && c.Past.ToldFor == 0
 }
 
-// misinformed says whether a child that is about to refuse somebody was told of other usage than there is, or of other children
-// that wait.
+// misinformed says whether a child that is about to refuse somebody was told of other usage than there is, or of other
+// children that wait.
 func (c *child) misinformed(fleet Fleet) bool {
 	return c.wants() && c.share != nil && (!c.share.Fleet.Used.Equal(fleet.Used) || !slices.Equal(c.share.Fleet.Waiting, fleet.Waiting))
 }

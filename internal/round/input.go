@@ -27,11 +27,12 @@ type Input struct {
 	Revision int64
 	// Epoch is where the counter goes on if another ledger was lost: see ledger.Epoch.
 	Epoch int64
-	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the last
-	// stored round has found every child to enforce a share of it.
+	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the
+	// last stored round has found every child to enforce a share of it.
 	SpecRevision int64
 	Ready        bool
-	// Halted says why the spec cannot be acted on, or is empty. The ledger goes on following reports then, and decides nothing.
+	// Halted says why the spec cannot be acted on, or is empty. The ledger goes on following reports then, and decides
+	// nothing.
 	Halted Obstacle
 	// Removing says that the budget is being deleted.
 	Removing bool
@@ -41,8 +42,8 @@ type Input struct {
 	Admission quotav1alpha1.Admission
 	// Strangers say where the spec names children that do not exist.
 	Strangers []string
-	// Expected are the children of which it will soon be known whether they hold a share, or what it says. Nothing is decided
-	// before: a ledger that was restored may not know of them.
+	// Expected are the children of which it will soon be known whether they hold a share, or what it says. Nothing is
+	// decided before: a ledger that was restored may not know of them.
 	Expected []string
 	// Children are all that exist, and all that have an entry in the ledger.
 	Children []Child
@@ -76,7 +77,8 @@ type Child struct {
 
 	// Live says whether its share has to be read from its API server rather than from a cache. New fills it in.
 	Live bool
-	// Reading is what reading it has given, and Past what is remembered of it. The caller fills them in between New and Decide.
+	// Reading is what reading it has given, and Past what is remembered of it. The caller fills them in between New and
+	// Decide.
 	Reading Reading
 	Past    Past
 }
@@ -102,8 +104,8 @@ type Entry struct {
 	Used, Demand amount.List
 }
 
-// ReplacedBy says whether the entry was granted to another object than the one that has the name now. An entry that was never
-// written to was granted to none.
+// ReplacedBy says whether the entry was granted to another object than the one that has the name now. An entry that was
+// never written to was granted to none.
 func (e *Entry) ReplacedBy(uid string) bool {
 	return e != nil && (e.Revision > 0 || !e.Granted.IsZero()) && e.UID != "" && e.UID != uid
 }
@@ -116,8 +118,8 @@ func (e *Entry) suspected() bool {
 	return e.Revision == 0 && e.Reason == quotav1alpha1.ReasonMayHoldShare
 }
 
-// Obstacle is why a child cannot take its share, or a spec cannot be acted on. Decisions rest on the reason, people read the
-// message.
+// Obstacle is why a child cannot take its share, or a spec cannot be acted on. Decisions rest on the reason, people
+// read the message.
 type Obstacle struct{ Reason, Message string }
 
 // Reading is what reading a child has given.
@@ -126,8 +128,8 @@ type Reading struct {
 	Failure string
 	// Share is nil if there is none.
 	Share *Share
-	// Orphan is what the ResourceQuota of a share tells that is gone, nil if there is none. It is looked for where there is no
-	// share and the reading is live.
+	// Orphan is what the ResourceQuota of a share tells that is gone, nil if there is none. It is looked for where there
+	// is no share and the reading is live.
 	Orphan *ledger.Share
 	// HeldBack says why the child could not take its share in the last round, or is empty.
 	HeldBack Obstacle
@@ -146,8 +148,8 @@ type Share struct {
 	Fleet     Fleet
 	// OtherScope says that it counts other objects than the budget does.
 	OtherScope bool
-	// Deleting says that it was deleted and waits for the agent. Removal is what it was told shall become of the ResourceQuota,
-	// and ToldRemoval whether it was told anything of that.
+	// Deleting says that it was deleted and waits for the agent. Removal is what it was told shall become of the
+	// ResourceQuota, and ToldRemoval whether it was told anything of that.
 	Deleting    bool
 	Removal     quotav1alpha1.RemovalPolicy
 	ToldRemoval bool
@@ -172,8 +174,8 @@ type Fleet struct {
 	Waiting []string
 }
 
-// Past is what is remembered of a child from one round to the next. The zero value is that of a child of which nothing is remembered.
-// It is no part of the protocol: it paces moves.
+// Past is what is remembered of a child from one round to the next. The zero value is that of a child of which nothing
+// is remembered. It is no part of the protocol: it paces moves.
 type Past struct {
 	// Gave is how long ago its target went down last, by resource name, where it has not gone up since.
 	Gave map[corev1.ResourceName]time.Duration

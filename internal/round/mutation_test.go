@@ -46,8 +46,8 @@ const (
 // lacks says whether a variant goes without what protects the writes in a member.
 func (w *world) lacks(p protection) bool { return w.without == p || w.without == fencedMemberWrites }
 
-// createsGive says whether a create brings the target in a variant. It does so beside what else keeps a late create from giving anything:
-// either is enough.
+// createsGive says whether a create brings the target in a variant. It does so beside what else keeps a late create
+// from giving anything: either is enough.
 func (w *world) createsGive() bool {
 	return w.without == createsGiveNothing || w.without == clusterIdentified || w.without == revisionKept
 }
@@ -145,8 +145,8 @@ func (w *world) revision(r int64) int64 {
 	return r
 }
 
-// forget is an entry as a variant reads it that counts what was decided as if it were in force; or that believes what a share says
-// before the cluster has confirmed it.
+// forget is an entry as a variant reads it that counts what was decided as if it were in force; or that believes what a
+// share says before the cluster has confirmed it.
 func (w *world) forget(e ledger.Entry) ledger.Entry {
 	e.Granted, e.Target = e.Granted.Clone(), e.Target.Clone()
 	for name, granted := range e.Granted {

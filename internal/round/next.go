@@ -6,8 +6,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Next says when to look again although nothing may be reported: exactly after the first duration if that is not 0, and about after
-// the second one, which the caller spreads.
+// Next says when to look again although nothing may be reported: exactly after the first duration if that is not 0, and
+// about after the second one, which the caller spreads.
 func (d *Decision) Next() (exact, about time.Duration) {
 	r := d.round
 	next := soonest(0)

@@ -13,8 +13,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// plan returns what the limits of all children in the ledger shall become. A child that leaves gives all back, but for the deletion
-// of the budget itself, which leaves limits as they are.
+// plan returns what the limits of all children in the ledger shall become. A child that leaves gives all back, but for
+// the deletion of the budget itself, which leaves limits as they are.
 func (r *Round) plan() []ledger.Target {
 	if r.in.Removing {
 		return nil
@@ -75,8 +75,8 @@ func (r *Round) allocation(names []corev1.ResourceName) (allocate.Input, []*chil
 	return input, children
 }
 
-// claimant returns how a child takes part. In a static split every selected child has its part, present or not. Where limits follow
-// demand, a child that cannot be changed now keeps what it was granted.
+// claimant returns how a child takes part. In a static split every selected child has its part, present or not. Where
+// limits follow demand, a child that cannot be changed now keeps what it was granted.
 func (r *Round) claimant(c *child, e ledger.Entry, names []corev1.ResourceName) allocate.Member {
 	claimant := allocate.Member{ID: c.Name, Claims: make([]allocate.Claim, len(names))}
 	var terms Terms
@@ -123,8 +123,8 @@ func inOrder(list amount.List, names []corev1.ResourceName) []int64 {
 	return row
 }
 
-// restrict takes off a claim what the child could make no use of, or could not be given. A name that it does not count stays as it
-// is, as if all that was granted were used.
+// restrict takes off a claim what the child could make no use of, or could not be given. A name that it does not count
+// stays as it is, as if all that was granted were used.
 func (r *Round) restrict(claim *allocate.Claim, c *child, name corev1.ResourceName) {
 	if c.reports(quotav1alpha1.ConditionNodesFull) {
 		claim.Max = min(claim.Max, withoutHeadroom(claim))
@@ -137,8 +137,9 @@ func (r *Round) restrict(claim *allocate.Claim, c *child, name corev1.ResourceNa
 	}
 }
 
-// asTold makes a claim one for what the child was told. While another child may hold anything no child can be raised, so that none
-// needs to be lowered either, but by a cut of the budget or of its max. What that other child holds is not known, and not taken off.
+// asTold makes a claim one for what the child was told. While another child may hold anything no child can be raised,
+// so that none needs to be lowered either, but by a cut of the budget or of its max. What that other child holds is not
+// known, and not taken off.
 func asTold(claim *allocate.Claim) {
 	claim.Min, claim.Max = min(claim.Min, claim.Target), min(claim.Max, claim.Target)
 	claim.Used, claim.Respite = min(claim.Used, claim.Target), claim.Target
@@ -147,8 +148,8 @@ func asTold(claim *allocate.Claim) {
 	}
 }
 
-// withoutHeadroom is what a child gets at most whose nodes are full: what it has or asks for. Pods that find no node would fill any
-// headroom, step by step, and no other child could use it then.
+// withoutHeadroom is what a child gets at most whose nodes are full: what it has or asks for. Pods that find no node
+// would fill any headroom, step by step, and no other child could use it then.
 func withoutHeadroom(claim *allocate.Claim) int64 {
 	return max(claim.Target, amount.Add(claim.Used, claim.Demand))
 }

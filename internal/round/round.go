@@ -11,8 +11,8 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// MostChildren is how many children the schema of the status has room for. The placement selects half of that by name, so that
-// all of those may leave while as many others join.
+// MostChildren is how many children the schema of the status has room for. The placement selects half of that by name,
+// so that all of those may leave while as many others join.
 const MostChildren = 2000
 
 // Round is one round over one budget.
@@ -38,7 +38,8 @@ type Round struct {
 	uncounted bool
 }
 
-// learned is what a ledger knows of the children that it has told. Kept and Rebuilding exclude each other and the others.
+// learned is what a ledger knows of the children that it has told. Kept and Rebuilding exclude each other and the
+// others.
 type learned int
 
 const (
@@ -46,11 +47,11 @@ const (
 	kept learned = iota
 	// unread: no entry was ever read. The ledger is new, or all have left.
 	unread
-	// lost: no entry was ever read, and there was a ledger before, or may have been one, which told children what this one does not
-	// know. All that may hold a share are to be suspected in this round: the next one knows of them.
+	// lost: no entry was ever read, and there was a ledger before, or may have been one, which told children what this one
+	// does not know. All that may hold a share are to be suspected in this round: the next one knows of them.
 	lost
-	// rebuilding: a child was told something by another ledger, so that this one was restored from the past. It is rebuilt in this
-	// round, and which children that concerns is known in the next one.
+	// rebuilding: a child was told something by another ledger, so that this one was restored from the past. It is rebuilt
+	// in this round, and which children that concerns is known in the next one.
 	rebuilding
 )
 
@@ -92,8 +93,9 @@ func (in *Input) learned() learned {
 	return unread
 }
 
-// enlist fills in the children that the round concerns: those that are selected, that have an entry, or that may hold a share all
-// the same. After a restore a ledger does not know whom another one has told since, but looks at the stores of children do.
+// enlist fills in the children that the round concerns: those that are selected, that have an entry, or that may hold a
+// share all the same. After a restore a ledger does not know whom another one has told since, but looks at the stores
+// of children do.
 func (r *Round) enlist() {
 	for i := range r.in.Children {
 		c := &r.in.Children[i]
@@ -105,8 +107,8 @@ func (r *Round) enlist() {
 	slices.SortFunc(r.children, func(a, b *child) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// mayHold says whether a child that is not selected is to be read, since it may hold a share that a lost ledger knew of. While
-// nothing can be given to anybody there is no need.
+// mayHold says whether a child that is not selected is to be read, since it may hold a share that a lost ledger knew
+// of. While nothing can be given to anybody there is no need.
 func (r *Round) mayHold(c *Child) bool {
 	return r.unread() && c.Marker > 0 && c.UID != "" && (r.in.Removing || r.in.selectsAny() && !r.in.halted())
 }
@@ -121,14 +123,14 @@ func (in *Input) selectsAny() bool {
 	return slices.ContainsFunc(in.Children, func(c Child) bool { return c.Selected })
 }
 
-// early says whether it is too early for a ledger that has read no child to take any in: as soon as one entry is read, children
-// that are not selected, or cannot be, would no longer be asked what they hold.
+// early says whether it is too early for a ledger that has read no child to take any in: as soon as one entry is read,
+// children that are not selected, or cannot be, would no longer be asked what they hold.
 func (r *Round) early() bool {
 	return r.unread() && !r.in.Removing && (r.in.halted() || !r.in.selectsAny())
 }
 
-// begins says whether the ledger gives revisions from now on. A ledger that was lost, and that cannot be acted upon yet, gives
-// none: its revision stays 0, which tells the next round that it was lost.
+// begins says whether the ledger gives revisions from now on. A ledger that was lost, and that cannot be acted upon
+// yet, gives none: its revision stays 0, which tells the next round that it was lost.
 func (r *Round) begins() bool { return r.learned != lost || !r.early() }
 
 // Children are those that the round concerns, by name. Each is to be read before Decide.
@@ -146,7 +148,8 @@ func (r *Round) entry(c *child) (ledger.Entry, bool) { return r.ledger.Entry(c.N
 // drained says whether a child has given back all that it was granted.
 func (r *Round) drained(c *child) bool { return r.ledger.Drained(c.Name, c.report) }
 
-// admissionOf returns what the agents of a child do for requests that do not fit: none is held where no demand moves the limit.
+// admissionOf returns what the agents of a child do for requests that do not fit: none is held where no demand moves
+// the limit.
 func (r *Round) admissionOf(c *child) quotav1alpha1.Admission {
 	if r.in.Split.Static || !c.Selected {
 		return quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff, Poke: r.in.Admission.Poke}

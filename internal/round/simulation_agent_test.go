@@ -76,8 +76,8 @@ func (a *agent) read(c *member, share bool) {
 	}
 }
 
-// begins says whether a quota begins or ends to be managed on account of the share that was read: another agent may have acted on it
-// before, and on one that came after it.
+// begins says whether a quota begins or ends to be managed on account of the share that was read: another agent may
+// have acted on it before, and on one that came after it.
 func (a *agent) begins() bool {
 	if a.share.deleting {
 		return a.share.removal && a.quota.managed
@@ -161,8 +161,8 @@ func (w *world) enforce(m int, a *agent) outcome {
 	return result
 }
 
-// outdated says whether a write that rests on a quota as it was read is void: a create, that of one which was released, and that of one
-// which has been released since.
+// outdated says whether a write that rests on a quota as it was read is void: a create, that of one which was released,
+// and that of one which has been released since.
 func (q *quota) outdated(now *quota) bool {
 	if q.managed {
 		return !now.managed

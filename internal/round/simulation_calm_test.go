@@ -32,8 +32,8 @@ func (w *world) calmDown() {
 	w.fail("I5: not settled after %d rounds", calmRounds)
 }
 
-// goWell is a round of a leader, and one of an agent of each member, in which nothing goes wrong: what comes late, or twice, is what was
-// under way before, or is sent now.
+// goWell is a round of a leader, and one of an agent of each member, in which nothing goes wrong: what comes late, or
+// twice, is what was under way before, or is sent now.
 func (w *world) goWell(s step) {
 	i, sent := s.who(len(w.leaders)), len(w.wire)
 	for begun := false; !begun || w.leaders[i].phase != leaderReads; begun = true {
@@ -57,8 +57,8 @@ func (w *world) goWell(s step) {
 	}
 }
 
-// stuck says whether somebody has to delete a quota that was released, as the condition of the share asks for: it cannot be taken over,
-// and the hub has nothing else to say.
+// stuck says whether somebody has to delete a quota that was released, as the condition of the share asks for: it
+// cannot be taken over, and the hub has nothing else to say.
 func (w *world) stuck(m int) bool {
 	c := &w.members[m]
 	if !c.quota.exists || c.quota.managed || w.hub.now.entries[clusterNames[m]].Revision != c.share.revision {
@@ -158,8 +158,8 @@ func (w *world) settled() bool {
 	return w.onTarget()
 }
 
-// strays says whether a cluster has a limit that gives nothing, of a share that somebody deleted by hand between an agent's look at it and
-// the agent's write (decision 0046).
+// strays says whether a cluster has a limit that gives nothing, of a share that somebody deleted by hand between an
+// agent's look at it and the agent's write (decision 0046).
 func (w *world) strays(m int) bool {
 	q := &w.members[m].quota
 	return w.ghost.late[m] > 0 && q.revision == w.ghost.late[m] && !slices.ContainsFunc(q.told[:], func(limit int64) bool { return limit > 0 })

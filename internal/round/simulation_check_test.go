@@ -11,31 +11,35 @@ import (
 
 // ghost is what only the observer of the simulation knows: where, and by how much, the hub cannot know better.
 type ghost struct {
-	// bound is the most that all clusters together may hold. It is above the budget only by what is beyond it, and by what was held,
-	// or could be, when the budget was cut, usage was found or the hub was restored: of that it is never more than is left.
+	// bound is the most that all clusters together may hold. It is above the budget only by what is beyond it, and by what
+	// was held, or could be, when the budget was cut, usage was found or the hub was restored: of that it is never more
+	// than is left.
 	bound amounts
-	// excess is what a cluster may hold beyond what the ledger granted it: usage that was there before the limit, or that of a
-	// cluster that was given up while it ran; and after a restore what was on its way or in force before. It ends as soon
-	// as the stored ledger covers the cluster again.
+	// excess is what a cluster may hold beyond what the ledger granted it: usage that was there before the limit, or that
+	// of a cluster that was given up while it ran; and after a restore what was on its way or in force before. It ends as
+	// soon as the stored ledger covers the cluster again.
 	excess [clusters]amounts
-	// beyond is the part of the excess that comes on top of the budget: nobody could know of it when the budget was handed out.
+	// beyond is the part of the excess that comes on top of the budget: nobody could know of it when the budget was handed
+	// out.
 	beyond [clusters]amounts
 	// unnoticed says that the hub was restored, and that no ledger was stored since by a leader that was told so.
 	unnoticed bool
 	// counted says who was selected or in the ledger, and was not given up since, nor bereft of its share.
 	counted [clusters]bool
-	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while it was nobody's,
-	// and an old report of the same revision does not tell of it.
+	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while
+	// it was nobody's, and an old report of the same revision does not tell of it.
 	retaken [clusters]int64
-	// returned is the revision that a cluster had when its namespace came back, or when share and quota were deleted by hand, 0 if never, and
-	// says the same of what came there since.
+	// returned is the revision that a cluster had when its namespace came back, or when share and quota were deleted by
+	// hand, 0 if never, and says the same of what came there since.
 	returned [clusters]int64
-	// bereft says whose share was ever deleted by hand: one that was told to go, and is wanted again, releases what is used there.
+	// bereft says whose share was ever deleted by hand: one that was told to go, and is wanted again, releases what is
+	// used there.
 	bereft [clusters]bool
-	// hidden says who holds what nobody looks for: the ledger does not know of it, and the share was deleted by hand that would tell.
+	// hidden says who holds what nobody looks for: the ledger does not know of it, and the share was deleted by hand that
+	// would tell.
 	hidden [clusters]bool
-	// late is the revision of a quota that an agent has created, or taken over, on account of a share that somebody had deleted by hand since
-	// the agent looked, 0 if never.
+	// late is the revision of a quota that an agent has created, or taken over, on account of a share that somebody had
+	// deleted by hand since the agent looked, 0 if never.
 	late [clusters]int64
 	// seen is what the members' stores showed last.
 	seen [clusters]seen
@@ -43,15 +47,16 @@ type ghost struct {
 	rounds int
 }
 
-// found charges what nobody could know of: usage that was there before the first limit, or what a cluster holds that comes back.
+// found charges what nobody could know of: usage that was there before the first limit, or what a cluster holds that
+// comes back.
 func (g *ghost) found(m, n int, used int64) {
 	g.excess[m][n] = max(g.excess[m][n], used)
 	g.beyond[m][n] = max(g.beyond[m][n], used)
 	g.bound[n] += used
 }
 
-// restored notes that the ledger may be out of date: of what is held, or may be, nothing was given back by that, and nothing is added.
-// Of whom the backup has never heard is counted once somebody looks there.
+// restored notes that the ledger may be out of date: of what is held, or may be, nothing was given back by that, and
+// nothing is added. Of whom the backup has never heard is counted once somebody looks there.
 func (g *ghost) restored(w *world) {
 	g.unnoticed = true
 	for m := range clusters {
@@ -65,8 +70,8 @@ func (g *ghost) restored(w *world) {
 	}
 }
 
-// stores has a leader store a ledger: where nobody told it of a restore, what it does not know of comes on top of what it hands out.
-// Who was given up, or suspected and bereft of its share by then, is counted anew if it comes back.
+// stores has a leader store a ledger: where nobody told it of a restore, what it does not know of comes on top of what
+// it hands out. Who was given up, or suspected and bereft of its share by then, is counted anew if it comes back.
 func (g *ghost) stores(old *stored, l *leader) {
 	if g.unnoticed && l.blind {
 		g.beyond = g.excess
@@ -94,8 +99,8 @@ func (c *member) held(n int) int64 {
 	return max(c.quota.status[n], c.quota.used[n])
 }
 
-// potential is the most that a cluster may hold by what was written, or sent, or decided, or read by an agent so far; or by what a
-// restored ledger takes to be granted, as long as nobody was told.
+// potential is the most that a cluster may hold by what was written, or sent, or decided, or read by an agent so far;
+// or by what a restored ledger takes to be granted, as long as nobody was told.
 func (w *world) potential(m, n int) int64 {
 	c := &w.members[m]
 	most := c.held(n)
@@ -118,8 +123,8 @@ func (w *world) potential(m, n int) int64 {
 	return max(most, w.adopted(m, n))
 }
 
-// adopted is the limit that a leader is about to store for a cluster that it adopts: the one that it read there. A late decision of a
-// ledger that was lost may have lowered it meanwhile.
+// adopted is the limit that a leader is about to store for a cluster that it adopts: the one that it read there. A late
+// decision of a ledger that was lost may have lowered it meanwhile.
 func (w *world) adopted(m, n int) int64 {
 	var most int64
 	for i := range w.leaders {
@@ -200,7 +205,8 @@ func (g *ghost) count(w *world) {
 	}
 }
 
-// checkSum is S1: all clusters together hold no more than the budget. What was more than that before only ever gets less.
+// checkSum is S1: all clusters together hold no more than the budget. What was more than that before only ever gets
+// less.
 func (w *world) checkSum(n int) {
 	g, within, held := &w.ghost, max(0, w.hub.now.budget[n]), int64(0)
 	for m := range clusters {

@@ -2,7 +2,8 @@ package round_test
 
 import "github.com/fedquota/fedquota/internal/ledger"
 
-// watch shows a leader the share of a member as it is now, and looks whether there is one. What it did not watch it does not know.
+// watch shows a leader the share of a member as it is now, and looks whether there is one. What it did not watch it
+// does not know.
 func (w *world) watch(s step) {
 	if m := s.who(clusters); w.members[m].reachable {
 		w.leaders[s.other(len(w.leaders))].look(m, w.members[m].share)
@@ -49,8 +50,8 @@ func (w *world) changeBudget(n int, value int64) {
 	w.note("budget %v", next.budget)
 }
 
-// deleteShare is somebody's hand in a member: it leaves the share to the agent, or takes its finalizer off as well. What the share told of
-// a rollback is gone then.
+// deleteShare is somebody's hand in a member: it leaves the share to the agent, or takes its finalizer off as well.
+// What the share told of a rollback is gone then.
 func (w *world) deleteShare(s step) {
 	c := &w.members[s.who(clusters)]
 	if !c.share.exists {
@@ -102,8 +103,8 @@ func (w *world) forged(m int) bool {
 	return w.members[m].share.revision == forgedRevision || w.members[m].quota.revision == forgedRevision
 }
 
-// mend deletes a share that somebody forged, and its quota behind broken glass. Agents that were about to act on them begin anew
-// (decision 0021).
+// mend deletes a share that somebody forged, and its quota behind broken glass. Agents that were about to act on them
+// begin anew (decision 0021).
 func (w *world) mend(m int) {
 	c := &w.members[m]
 	c.share = c.share.gone()
@@ -122,8 +123,8 @@ func (w *world) mend(m int) {
 	w.note("the forged share of %s is deleted, and its quota", clusterNames[m])
 }
 
-// hide notes who holds what nobody looks for from now on. Who was given up, or is not known to the backup, and cannot be reached, is not
-// waited for by a ledger that was not lost.
+// hide notes who holds what nobody looks for from now on. Who was given up, or is not known to the backup, and cannot
+// be reached, is not waited for by a ledger that was not lost.
 func (w *world) hide() {
 	for m := range w.members {
 		forgotten := !w.ghost.counted[m] && !w.members[m].reachable
@@ -139,7 +140,8 @@ func (w *world) halt(step) {
 	w.note("halted: %v", next.halted)
 }
 
-// overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not know.
+// overlooks says whether the ledger does not know of a cluster, or is to forget it, and asks nobody whom it does not
+// know.
 func (w *world) overlooks(m int) bool {
 	now := w.hub.now
 	asks := now.marked[m] > 0
@@ -153,8 +155,8 @@ func (w *world) overlooks(m int) bool {
 	return now.destroyed[m] || !now.knows(m) && !asks
 }
 
-// toggleNamespace deletes the namespace of a member, with all that is in it, or creates it again. That both fences go with it is known:
-// no agent is about to create a quota meanwhile (decision 0021).
+// toggleNamespace deletes the namespace of a member, with all that is in it, or creates it again. That both fences go
+// with it is known: no agent is about to create a quota meanwhile (decision 0021).
 func (w *world) toggleNamespace(s step) {
 	m := s.who(clusters)
 	c := &w.members[m]
@@ -220,8 +222,9 @@ func (w *world) replaceCluster(s step) {
 	w.note("%s is another cluster", clusterNames[m])
 }
 
-// rollBack restores the hub's etcd from a backup: FederatedQuota and Cluster objects. Hub managers end, and what they have sent is on
-// its way. Whoever restores may declare the ledger lost, as the documentation asks for, and marks all clusters then.
+// rollBack restores the hub's etcd from a backup: FederatedQuota and Cluster objects. Hub managers end, and what they
+// have sent is on its way. Whoever restores may declare the ledger lost, as the documentation asks for, and marks all
+// clusters then.
 func (w *world) rollBack(s step) {
 	for i := range w.leaders {
 		if l := &w.leaders[i]; l.phase == leaderDelivers {

@@ -5,12 +5,12 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// stored is a version of the hub's objects: the FederatedQuota (budget, who is destroyed, ledger) and the Cluster objects (selected,
-// marked). It never changes once it is stored.
+// stored is a version of the hub's objects: the FederatedQuota (budget, who is destroyed, ledger) and the Cluster
+// objects (selected, marked). It never changes once it is stored.
 type stored struct {
 	budget amounts
-	// halted says that the spec cannot be acted on, and hard is the budget of the ledger, which it keeps then. known says that a hub
-	// manager has met the FederatedQuota.
+	// halted says that the spec cannot be acted on, and hard is the budget of the ledger, which it keeps then. known says
+	// that a hub manager has met the FederatedQuota.
 	halted, known bool
 	hard          amounts
 	counter       int64
@@ -18,8 +18,8 @@ type stored struct {
 	selected      [clusters]bool
 	destroyed     [clusters]bool
 	marked        [clusters]int64
-	// noted says of an entry that its share was told what shall become of the quota, and suspected that it is there since the cluster
-	// is marked and could not be asked.
+	// noted says of an entry that its share was told what shall become of the quota, and suspected that it is there since
+	// the cluster is marked and could not be asked.
 	noted, suspected [clusters]bool
 	// The entries again, without maps, for the observer.
 	in              [clusters]bool
@@ -64,8 +64,8 @@ type leader struct {
 	lives [clusters]int
 	// orders are what it has decided to write.
 	orders [clusters]round.Order
-	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told it
-	// of a rollback then, and whether its decision was taken without that.
+	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told
+	// it of a rollback then, and whether its decision was taken without that.
 	started bool
 	warned  [clusters]bool
 	blind   bool
@@ -117,7 +117,8 @@ const patience = 4
 // expects says whether it will soon be known what a member holds, if that can be reached.
 func (l *leader) expects(m int) bool { return l.rounds < patience && (!l.looked[m] || l.holds[m]) }
 
-// meet has a leader meet the FederatedQuota. If that was created under its eyes, and no hub manager has met it, there was no ledger before.
+// meet has a leader meet the FederatedQuota. If that was created under its eyes, and no hub manager has met it, there
+// was no ledger before.
 func (w *world) meet(l *leader) {
 	if w.hub.now.known {
 		return
@@ -132,7 +133,8 @@ func (w *world) meet(l *leader) {
 	w.hub.put(&met)
 }
 
-// survey lets a leader that has just started ask members that can be reached, all or most of them, before it decides anything.
+// survey lets a leader that has just started ask members that can be reached, all or most of them, before it decides
+// anything.
 func (w *world) survey(l *leader, s step) {
 	l.rounds++
 	if l.started {
@@ -150,7 +152,8 @@ func (w *world) survey(l *leader, s step) {
 // look shows a leader the share of a member.
 func (l *leader) look(m int, now share) { l.cache[m], l.holds[m], l.looked[m] = now, now.exists, true }
 
-// outdated says whether a share was decided by another ledger than this one. One that somebody forged tells of no ledger.
+// outdated says whether a share was decided by another ledger than this one. One that somebody forged tells of no
+// ledger.
 func (s *stored) outdated(m int, told share) bool {
 	revision := s.entries[clusterNames[m]].Revision
 	if !told.exists || revision == 0 || max(told.revision, told.reportedRevision) == forgedRevision {
@@ -219,8 +222,8 @@ func (w *world) order(l *leader, m int) (order, bool) {
 	return "", false
 }
 
-// mark notes the counter on the Cluster of each share that was read and is the business of the ledger, unless the marker is just
-// behind it. No backup falls between that and the write of the ledger.
+// mark notes the counter on the Cluster of each share that was read and is the business of the ledger, unless the
+// marker is just behind it. No backup falls between that and the write of the ledger.
 func (l *leader) mark() {
 	for m := range clusters {
 		if told := l.orders[m] != round.OrderNone; told && (l.marked[m] == 0 || l.next.counter-l.marked[m] >= ledger.Gap) {

@@ -14,7 +14,8 @@ type share struct {
 	uid, version int
 	revision     int64
 	hard         amounts
-	// removal says whether it was told what shall become of the quota, and deleting whether it was deleted, and waits for an agent.
+	// removal says whether it was told what shall become of the quota, and deleting whether it was deleted, and waits for
+	// an agent.
 	removal, deleting bool
 	// What the agent reported: both lists have only names whose usage is known.
 	reportedRevision int64
@@ -30,7 +31,8 @@ func (s share) report() ledger.Report {
 	return ledger.Report{Revision: s.reportedRevision, Hard: s.reported.list(), Used: s.used.list()}
 }
 
-// quota is the ResourceQuota of a share. revision is its annotation, of which there is another one once it was released.
+// quota is the ResourceQuota of a share. revision is its annotation, of which there is another one once it was
+// released.
 type quota struct {
 	exists, managed    bool
 	version            int
@@ -61,7 +63,8 @@ type member struct {
 	agents  [2]agent
 }
 
-// isBereft says whether a limit is in force of a share that is gone, or soon will be: an agent may be about to enforce what it has read.
+// isBereft says whether a limit is in force of a share that is gone, or soon will be: an agent may be about to enforce
+// what it has read.
 func (c *member) isBereft() bool {
 	enforced := c.quota.managed || c.agents[0].share.exists || c.agents[1].share.exists
 	return enforced && (!c.share.exists || c.share.deleting)
@@ -85,8 +88,8 @@ type delivery struct {
 	life     int
 	revision int64
 	hard     amounts
-	// uid and version are of the share that was read: it is updated as long as it is there, and removed, or kept after it was to be
-	// removed, as long as it has not changed.
+	// uid and version are of the share that was read: it is updated as long as it is there, and removed, or kept after it
+	// was to be removed, as long as it has not changed.
 	uid, version int
 }
 
@@ -129,7 +132,8 @@ func (w *world) receive(d delivery) {
 	}
 }
 
-// writeShare lets a write through if the revision does not go down, and hard changes with a higher one only, and says whether it did.
+// writeShare lets a write through if the revision does not go down, and hard changes with a higher one only, and says
+// whether it did.
 func (w *world) writeShare(c *member, d delivery) bool {
 	stale := d.revision < c.share.revision || d.revision == c.share.revision && d.hard != c.share.hard
 	if stale && !w.lacks(sharesFenced) {
@@ -142,8 +146,8 @@ func (w *world) writeShare(c *member, d delivery) bool {
 	return true
 }
 
-// writeSpec writes limits and revision, if the guard lets it, and says so. A quota that was released is taken over with that: what is
-// used there was not granted by anybody.
+// writeSpec writes limits and revision, if the guard lets it, and says so. A quota that was released is taken over with
+// that: what is used there was not granted by anybody.
 func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
 	q := &w.members[m].quota
 	if !w.guard(q, revision, spec, true) {
@@ -160,8 +164,8 @@ func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
 	return true
 }
 
-// release hands a quota over to the users of its cluster, if the guard lets it, and says so: as it was read, at the revision that it
-// had then, and no limit higher than it was or than usage was reported.
+// release hands a quota over to the users of its cluster, if the guard lets it, and says so: as it was read, at the
+// revision that it had then, and no limit higher than it was or than usage was reported.
 func (w *world) release(m int, read *quota, reported corev1.ResourceList) bool {
 	q := &w.members[m].quota
 	spec := flat(amount.Saturate(read.state().Release(reported), amount.Up))
@@ -178,8 +182,8 @@ func (w *world) release(m int, read *quota, reported corev1.ResourceList) bool {
 	return true
 }
 
-// guard lets a write through if the revision does not go down, no limit goes up or away within one revision, but to what is used when
-// the quota is released, and no limit is lowered below what is used.
+// guard lets a write through if the revision does not go down, no limit goes up or away within one revision, but to
+// what is used when the quota is released, and no limit is lowered below what is used.
 func (w *world) guard(q *quota, revision int64, spec amounts, managed bool) bool {
 	if revision < q.revision && !w.lacks(revisionsGuarded) {
 		return false
@@ -197,8 +201,8 @@ func (w *world) guard(q *quota, revision int64, spec amounts, managed bool) bool
 	return true
 }
 
-// writeStatus is the fence on the status of the managed ResourceQuota. It says whether the write was let through: no limit
-// is put in force above what was written, nor taken out of force. The agent writes to none that was released.
+// writeStatus is the fence on the status of the managed ResourceQuota. It says whether the write was let through: no
+// limit is put in force above what was written, nor taken out of force. The agent writes to none that was released.
 func (w *world) writeStatus(m int, status amounts) bool {
 	q := &w.members[m].quota
 	if !q.managed {
@@ -248,8 +252,8 @@ func (w *world) enforced(m, n int, limit int64) {
 	c.quota.status[n] = limit
 }
 
-// admit is a request in a member: native admission compares with what is in force, and the fence with what is written. The limits of
-// a quota that was released are for its users to lift.
+// admit is a request in a member: native admission compares with what is in force, and the fence with what is written.
+// The limits of a quota that was released are for its users to lift.
 func (w *world) admit(s step) {
 	c, n, more := &w.members[s.who(clusters)], s.other(resources), 1+s.much(6)
 	q := &c.quota

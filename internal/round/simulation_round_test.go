@@ -12,7 +12,8 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// decide is the round of the hub manager, up to the write of the ledger: what it gathers is made up, what it decides is the product.
+// decide is the round of the hub manager, up to the write of the ledger: what it gathers is made up, what it decides is
+// the product.
 func (w *world) decide(l *leader, s step) {
 	l.selected, l.marked = w.hub.now.selected, w.hub.now.marked
 	in := w.input(l, s)
@@ -51,7 +52,8 @@ func (w *world) input(l *leader, s step) *round.Input {
 	return in
 }
 
-// terms draws a bound for a cluster, so that it may get any target; every fourth time there is none, and all have the same part.
+// terms draws a bound for a cluster, so that it may get any target; every fourth time there is none, and all have the
+// same part.
 func (l *leader) terms(m int, s step) round.Terms {
 	t := round.Terms{Weight: 1}
 	if s.other(4) == 0 {
@@ -82,7 +84,8 @@ func (w *world) entry(l *leader, m int) *round.Entry {
 	return entry
 }
 
-// readChild reads the share of a member, from the cache of its connection or from its API server, and what is in force without one.
+// readChild reads the share of a member, from the cache of its connection or from its API server, and what is in force
+// without one.
 func (w *world) readChild(l *leader, c *round.Child, s step) {
 	m := int(c.Name[0] - 'a')
 	member := &w.members[m]

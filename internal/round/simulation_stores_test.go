@@ -27,8 +27,8 @@ func (w *world) checkStore(m int) {
 	}
 }
 
-// checkShares is I4 of shares: a share never gets older, nor other limits at the same revision. One that was deleted by hand and
-// re-created is another one.
+// checkShares is I4 of shares: a share never gets older, nor other limits at the same revision. One that was deleted by
+// hand and re-created is another one.
 func (w *world) checkShares(m int, before, now share) {
 	if !before.exists || !now.exists || before.uid != now.uid {
 		return
@@ -38,8 +38,8 @@ func (w *world) checkShares(m int, before, now share) {
 	}
 }
 
-// checkQuotas is I4 and I3 of quotas: a quota never gets older, within one revision no limit goes up or away, and no limit is
-// lowered below what is used. What was released belongs to others.
+// checkQuotas is I4 and I3 of quotas: a quota never gets older, within one revision no limit goes up or away, and no
+// limit is lowered below what is used. What was released belongs to others.
 func (w *world) checkQuotas(m int, before, now quota) {
 	if !before.managed || !now.managed {
 		return
@@ -60,8 +60,8 @@ func (w *world) checkQuotas(m int, before, now quota) {
 	}
 }
 
-// checkRefusal is I3 and I4 of the agent's steps: the guard refuses only who has read a quota that has changed since. Otherwise two
-// ledgers have given one revision.
+// checkRefusal is I3 and I4 of the agent's steps: the guard refuses only who has read a quota that has changed since.
+// Otherwise two ledgers have given one revision.
 func (w *world) checkRefusal(m int, a *agent, spec amounts) {
 	q := w.members[m].quota
 	if a.quota == q && (a.share.revision != q.revision || a.share.hard == q.told) {

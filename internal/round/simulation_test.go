@@ -17,9 +17,9 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// The simulation plays schedules of two hub leaders, two agents per member, the members' API servers and everything that
-// can go wrong between them, and checks the invariants of the protocol after every step. A schedule is a tape of words,
-// each one step; the same tape always plays the same.
+// The simulation plays schedules of two hub leaders, two agents per member, the members' API servers and everything
+// that can go wrong between them, and checks the invariants of the protocol after every step. A schedule is a tape of
+// words, each one step; the same tape always plays the same.
 const (
 	clusters    = 3
 	resources   = 2
@@ -215,7 +215,8 @@ func explain(tape []step, r rules) string {
 	return fmt.Sprintf("%v\n%s", w.err, strings.Join(w.log, "\n"))
 }
 
-// TestSchedulesThatFailed plays what was left of schedules that failed once, when all was taken out that they failed without.
+// TestSchedulesThatFailed plays what was left of schedules that failed once, when all was taken out that they failed
+// without.
 func TestSchedulesThatFailed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rules
@@ -250,14 +251,16 @@ func TestSchedulesThatFailed(t *testing.T) {
 // schedules is how many random schedules TestSimulation plays. make schedules asks for many more.
 var schedules = flag.Uint64("schedules", 10_000, "how many random schedules TestSimulation plays")
 
-// drawn has make schedules play others each time. What make test plays stays the same, so that it fails for a change only.
+// drawn has make schedules play others each time. What make test plays stays the same, so that it fails for a change
+// only.
 var drawn = flag.Bool("drawn", false, "whether the seed of the schedules is drawn")
 
 // TestSimulation plays random schedules, on all cores.
 func TestSimulation(t *testing.T) { simulate(t, rules{}, *schedules) }
 
-// TestSimulationWithForger plays a tenth as many in which somebody writes shares as the hub would, at a revision that no ledger gave: the
-// others get no more for that, and all comes to rest when those shares and their ResourceQuotas are deleted.
+// TestSimulationWithForger plays a tenth as many in which somebody writes shares as the hub would, at a revision that
+// no ledger gave: the others get no more for that, and all comes to rest when those shares and their ResourceQuotas are
+// deleted.
 func TestSimulationWithForger(t *testing.T) { simulate(t, rules{forging: true}, *schedules/10) }
 
 func simulate(t *testing.T, r rules, count uint64) {

@@ -53,7 +53,8 @@ func (c *child) whyUnread() Obstacle {
 	return Obstacle{Message: c.failure}
 }
 
-// drains says whether more is in use than the target. A child that drains goes on with that while it is told another target.
+// drains says whether more is in use than the target. A child that drains goes on with that while it is told another
+// target.
 func (c *child) drains(e ledger.Entry) bool {
 	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
 	return !e.Target.Covers(e.Granted) && (c.report.Revision == e.Revision || drained)

@@ -1,5 +1,5 @@
-// Package validate says what is wrong with a FederatedQuota beyond what its schema can say. Every error names the field,
-// the value and what would be valid.
+// Package validate says what is wrong with a FederatedQuota beyond what its schema can say. Every error names the
+// field, the value and what would be valid.
 package validate
 
 import (
@@ -68,7 +68,8 @@ func selector(path *field.Path, s *metav1.LabelSelector) field.ErrorList {
 
 var operators = sets.New(metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)
 
-// resources checks names and quantities as a ResourceQuota does, and refuses the names that it would take and never count.
+// resources checks names and quantities as a ResourceQuota does, and refuses the names that it would take and never
+// count.
 func resources(path *field.Path, list corev1.ResourceList) field.ErrorList {
 	var problems field.ErrorList
 	for _, name := range names(list) {
@@ -88,11 +89,12 @@ func resources(path *field.Path, list corev1.ResourceList) field.ErrorList {
 	return problems
 }
 
-// mostCounted is the largest whole number that a ResourceQuota takes: it computes in thousandths, and they overflow above.
+// mostCounted is the largest whole number that a ResourceQuota takes: it computes in thousandths, and they overflow
+// above.
 const mostCounted = math.MaxInt64 / 1000
 
-// uncountable returns why a ResourceQuota does not take a quantity under a name that takes whole numbers alone, or why one under
-// another name would be nothing, or "".
+// uncountable returns why a ResourceQuota does not take a quantity under a name that takes whole numbers alone, or why
+// one under another name would be nothing, or "".
 func uncountable(name corev1.ResourceName, q resource.Quantity) string {
 	switch {
 	case !nativequota.Integer(name):
@@ -105,7 +107,8 @@ func uncountable(name corev1.ResourceName, q resource.Quantity) string {
 	return ""
 }
 
-// vanishing returns why a quantity would count as nothing, or "": it is less than the unit of its name, as 100m of memory are.
+// vanishing returns why a quantity would count as nothing, or "": it is less than the unit of its name, as 100m of
+// memory are.
 func vanishing(name corev1.ResourceName, q resource.Quantity) string {
 	unit := resource.NewScaledQuantity(1, amount.Scale(name))
 	if q.Sign() <= 0 || q.Cmp(*unit) >= 0 {

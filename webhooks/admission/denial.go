@@ -14,8 +14,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// denial returns what native quota says of a request that does not fit, and after it what the fleet uses and who waits; ""
-// if the request fits.
+// denial returns what native quota says of a request that does not fit, and after it what the fleet uses and who waits;
+// "" if the request fits.
 func denial(quota *corev1.ResourceQuota, share *quotav1alpha1.QuotaShare, asked corev1.ResourceList) string {
 	usage := quotav1.Mask(quotav1.Add(quota.Status.Used, asked), quotav1.ResourceNames(asked))
 	fits, exceeded := quotav1.LessThanOrEqual(usage, quota.Status.Hard)
@@ -68,16 +68,16 @@ func listed(list corev1.ResourceList) string {
 // readMost is how long a ResourceQuota is read from the API server.
 const readMost = time.Second
 
-// refresh has a lane see the ResourceQuota as the API server has it. Another replica may have let a request go whose charge the watch
-// does not show yet: one that takes the same room would go on and be refused, where it can be held.
+// refresh has a lane see the ResourceQuota as the API server has it. Another replica may have let a request go whose
+// charge the watch does not show yet: one that takes the same room would go on and be refused, where it can be held.
 func (g *Gate) refresh(ctx context.Context, l *lane) {
 	if quota := g.read(ctx, l); quota != nil && nativequota.IsManaged(quota) {
 		l.refresh(quota, g.Clock.Now())
 	}
 }
 
-// read returns the ResourceQuota of a lane as the API server has it at some moment after the call, nil if that is not known. The
-// read is for all who share it: it does not end with the client of the one whose turn it is.
+// read returns the ResourceQuota of a lane as the API server has it at some moment after the call, nil if that is not
+// known. The read is for all who share it: it does not end with the client of the one whose turn it is.
 func (g *Gate) read(ctx context.Context, l *lane) *corev1.ResourceQuota {
 	return l.live.do(func() *corev1.ResourceQuota {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readMost)

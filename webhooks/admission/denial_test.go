@@ -25,7 +25,8 @@ func (f readerFunc) List(context.Context, client.ObjectList, ...client.ListOptio
 	return errors.New("not used")
 }
 
-// TestReadForAll reads for all who share the answer, for a limited time, although the client has gone whose turn it is to read.
+// TestReadForAll reads for all who share the answer, for a limited time, although the client has gone whose turn it is
+// to read.
 func TestReadForAll(t *testing.T) {
 	ctx, giveUp := context.WithCancel(t.Context())
 	giveUp()

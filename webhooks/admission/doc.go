@@ -1,6 +1,6 @@
-// Package admission holds the admission webhook of the agent: it sees every request that counts against a share before native
-// quota does, states the demand of those that do not fit, and holds them for a moment while their limit is raised. Native
-// quota decides; nothing that matters for safety rests on the webhook.
+// Package admission holds the admission webhook of the agent: it sees every request that counts against a share before
+// native quota does, states the demand of those that do not fit, and holds them for a moment while their limit is
+// raised. Native quota decides; nothing that matters for safety rests on the webhook.
 package admission
 
 // The markers say how API servers call the webhook, and for which requests each resource needs it. The agent keeps the

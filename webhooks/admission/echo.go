@@ -26,8 +26,9 @@ const (
 // settlingMost is how long it waits for the one that is asked. A test that has a real one lag gives itself more time.
 var settlingMost = time.Second
 
-// NewEcho returns what asks an API server whether it judges by the limits and the usage that are stored. It writes without
-// effect what the policy fedquota-echo refuses while the API server's own cache is behind; any other answer is a yes.
+// NewEcho returns what asks an API server whether it judges by the limits and the usage that are stored. It writes
+// without effect what the policy fedquota-echo refuses while the API server's own cache is behind; any other answer is
+// a yes.
 func NewEcho(c client.Client) func(ctx context.Context, share types.NamespacedName) bool {
 	dry := client.NewDryRunClient(c)
 	ask := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+quotav1alpha1.EchoAnnotation+`":"true"}}}`))
@@ -38,8 +39,8 @@ func NewEcho(c client.Client) func(ctx context.Context, share types.NamespacedNa
 	}
 }
 
-// awaitEcho waits until native quota judges by what the lane has seen: a request that goes on before is refused although there
-// is room for it.
+// awaitEcho waits until native quota judges by what the lane has seen: a request that goes on before is refused
+// although there is room for it.
 func (g *Gate) awaitEcho(ctx context.Context, l *lane) {
 	timer := g.Clock.NewTimer(settling)
 	defer timer.Stop()
@@ -52,7 +53,8 @@ func (g *Gate) awaitEcho(ctx context.Context, l *lane) {
 	}
 }
 
-// catchUp asks until the API server has caught up, or for as long as that is worth waiting for, and says whether it has.
+// catchUp asks until the API server has caught up, or for as long as that is worth waiting for, and says whether it
+// has.
 func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
 	ctx, cancel := context.WithTimeout(ctx, settlingMost)
 	defer cancel()

@@ -21,8 +21,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// TestEchoOfAnAPIServer raises a limit behind the back of a real API server's cache. Native quota refuses what there is room
-// for; the policy fedquota-echo says so, and the gate holds the request until the API server judges by the raise.
+// TestEchoOfAnAPIServer raises a limit behind the back of a real API server's cache. Native quota refuses what there is
+// room for; the policy fedquota-echo says so, and the gate holds the request until the API server judges by the raise.
 func TestEchoOfAnAPIServer(t *testing.T) {
 	usual := settlingMost
 	t.Cleanup(func() { settlingMost = usual })

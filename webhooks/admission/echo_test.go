@@ -65,7 +65,8 @@ func TestAdmitWaitsForTheAPIServer(t *testing.T) {
 	}
 }
 
-// TestAdmitWaitsRightAfterARaise has a request come between a raise and the moment in which the API server judges by it.
+// TestAdmitWaitsRightAfterARaise has a request come between a raise and the moment in which the API server judges by
+// it.
 func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")

@@ -17,7 +17,8 @@ import (
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=fedquota-system,resources=leases,resourceNames=fedquota-hub-heartbeat,verbs=list;watch
 
-// Feed lets the gate see the shares and ResourceQuotas of the cluster, and the Lease of the hub: no other may be cached.
+// Feed lets the gate see the shares and ResourceQuotas of the cluster, and the Lease of the hub: no other may be
+// cached.
 func (g *Gate) Feed(ctx context.Context, informers cache.Informers) error {
 	shares, err := follow(ctx, informers, &quotav1alpha1.QuotaShare{}, g.SetShare, g.DeleteShare)
 	if err != nil {
@@ -32,7 +33,8 @@ func (g *Gate) Feed(ctx context.Context, informers cache.Informers) error {
 	return err
 }
 
-// Ready says whether the gate knows all that there was when it was fed first: before, it lets requests go that it would hold.
+// Ready says whether the gate knows all that there was when it was fed first: before, it lets requests go that it would
+// hold.
 func (g *Gate) Ready(*http.Request) error {
 	for _, feed := range g.feeds {
 		if !feed.HasSynced() {

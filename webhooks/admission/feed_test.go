@@ -17,7 +17,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// TestReadyOnceFed has a gate be ready when it has been told of all kinds: requests of a share that it does not know are not held.
+// TestReadyOnceFed has a gate be ready when it has been told of all kinds: requests of a share that it does not know
+// are not held.
 func TestReadyOnceFed(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, quotav1alpha1.AddToScheme} {

@@ -32,8 +32,8 @@ type Request struct {
 	DryRun bool
 }
 
-// Gate holds requests that do not fit until their limit is raised. It never admits: what it lets through is judged by the
-// native ResourceQuota. It is safe for concurrent use.
+// Gate holds requests that do not fit until their limit is raised. It never admits: what it lets through is judged by
+// the native ResourceQuota. It is safe for concurrent use.
 type Gate struct {
 	// Clock measures how long requests wait.
 	Clock clock.Clock
@@ -45,7 +45,8 @@ type Gate struct {
 	Live client.Reader
 	// Echo says whether the API server judges by the limits that are stored; without it that is taken for granted.
 	Echo func(ctx context.Context, share types.NamespacedName) bool
-	// Stuck says whether this replica has found that the quota controller does not work. One that does not lead never looks.
+	// Stuck says whether this replica has found that the quota controller does not work. One that does not lead never
+	// looks.
 	Stuck func() bool
 
 	hub   heartbeat
@@ -99,7 +100,8 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	return ""
 }
 
-// enters says whether there is room for the request in a share, which it has then. Where that is doubtful, it asks the API server.
+// enters says whether there is room for the request in a share, which it has then. Where that is doubtful, it asks the
+// API server.
 func (g *Gate) enters(ctx context.Context, l *lane, asked amount.List, now time.Time, dryRun bool) bool {
 	if l.doubtful(asked, now) {
 		g.refresh(ctx, l)
@@ -107,7 +109,8 @@ func (g *Gate) enters(ctx context.Context, l *lane, asked amount.List, now time.
 	return l.enter(asked, now, dryRun)
 }
 
-// pass takes a request through the shares that have no room for it. It is held for none of them if one denies it anyway.
+// pass takes a request through the shares that have no room for it. It is held for none of them if one denies it
+// anyway.
 func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now time.Time) string {
 	var asks []claim
 	for _, c := range lacks {
@@ -146,7 +149,8 @@ func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time
 	return denial
 }
 
-// await waits until there is room in all shares, or one denies the request. Those that it is not held for are judged first.
+// await waits until there is room in all shares, or one denies the request. Those that it is not held for are judged
+// first.
 func (g *Gate) await(ctx context.Context, asks []claim) (denial string) {
 	for _, c := range asks {
 		if c.waiter == nil && denial == "" {
@@ -187,8 +191,8 @@ func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
 	return fits
 }
 
-// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. One that its client has given
-// up goes nowhere.
+// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. One that its
+// client has given up goes nowhere.
 func (g *Gate) judge(ctx context.Context, c claim) string {
 	if err := ctx.Err(); err != nil {
 		return err.Error()
@@ -207,8 +211,8 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 	return denial(quota, share, c.list)
 }
 
-// Pings says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub that is there
-// answers.
+// Pings says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub
+// that is there answers.
 func (g *Gate) Pings(share types.NamespacedName) bool {
 	for _, l := range g.lanesOf(share.Namespace) {
 		if l.key == share {

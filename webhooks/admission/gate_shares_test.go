@@ -32,8 +32,8 @@ func (s *scene) another(name string, change func(*quotav1alpha1.QuotaShare)) (ke
 	return client.ObjectKeyFromObject(share), set
 }
 
-// TestAdmitHoldsForSeveralShares tells all shares of a namespace at once what a request lacks, and holds it for all of them together
-// as long as for one.
+// TestAdmitHoldsForSeveralShares tells all shares of a namespace at once what a request lacks, and holds it for all of
+// them together as long as for one.
 func TestAdmitHoldsForSeveralShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -54,7 +54,8 @@ func TestAdmitHoldsForSeveralShares(t *testing.T) {
 	})
 }
 
-// TestAdmitDeniesForOneOfSeveralShares gives back the room in one share when another has none, and goes on asking for both.
+// TestAdmitDeniesForOneOfSeveralShares gives back the room in one share when another has none, and goes on asking for
+// both.
 func TestAdmitDeniesForOneOfSeveralShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -93,8 +94,8 @@ func TestAdmitHoldsForNoShareInVain(t *testing.T) {
 	}
 }
 
-// TestAdmitEndsTheHoldsOfOtherShares waits for no share after another has denied, and does not take that for a sign that there is
-// nothing to be had.
+// TestAdmitEndsTheHoldsOfOtherShares waits for no share after another has denied, and does not take that for a sign
+// that there is nothing to be had.
 func TestAdmitEndsTheHoldsOfOtherShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")

@@ -121,7 +121,8 @@ func TestAdmitReservesNoRoomForADryRun(t *testing.T) {
 	}
 }
 
-// TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor has a request ask for room that another replica gave away, which the watch shows later.
+// TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor has a request ask for room that another replica gave away, which the
+// watch shows later.
 func TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor(t *testing.T) {
 	for name, raise := range map[string]func(s *scene){
 		"the last room":               func(*scene) {},
@@ -160,7 +161,8 @@ func TestRefreshNotesNothingThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAdmitGivesBackNoRoomOfADryRun leaves the room of another request alone when a dry run that asks for the same is denied.
+// TestAdmitGivesBackNoRoomOfADryRun leaves the room of another request alone when a dry run that asks for the same is
+// denied.
 func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
 	s := newScene(t, "8")
 	other, set := s.another("bulk", nil)
@@ -180,8 +182,8 @@ func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
 	}
 }
 
-// TestAdmitSeesAShareThatCameBack goes on holding when a share was deleted and created again, although its ResourceQuota does not
-// change, or the other way round; of what is gone altogether nothing is kept.
+// TestAdmitSeesAShareThatCameBack goes on holding when a share was deleted and created again, although its
+// ResourceQuota does not change, or the other way round; of what is gone altogether nothing is kept.
 func TestAdmitSeesAShareThatCameBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -249,7 +251,8 @@ func TestAdmitHoldsUntilRaised(t *testing.T) {
 	})
 }
 
-// TestAdmitHoldsBesideANameThatIsNotCounted holds what asks for cpu although the cluster counts nothing under another name.
+// TestAdmitHoldsBesideANameThatIsNotCounted holds what asks for cpu although the cluster counts nothing under another
+// name.
 func TestAdmitHoldsBesideANameThatIsNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -294,7 +297,8 @@ func TestAdmitDeniesInTime(t *testing.T) {
 	})
 }
 
-// TestAdmitTakesDemandDownOnRetry has requests that were refused fit when they are tried again: nothing is asked for twice.
+// TestAdmitTakesDemandDownOnRetry has requests that were refused fit when they are tried again: nothing is asked for
+// twice.
 func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -325,7 +329,8 @@ func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 	})
 }
 
-// TestAdmitForAClientThatGivesUp goes on asking for what a client has given up, which will be back, and keeps no room for it.
+// TestAdmitForAClientThatGivesUp goes on asking for what a client has given up, which will be back, and keeps no room
+// for it.
 func TestAdmitForAClientThatGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")

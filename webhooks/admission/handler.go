@@ -21,16 +21,19 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// maxReview is the most bytes of a review: two objects of the size that API servers take at most, and what is around them.
+// maxReview is the most bytes of a review: two objects of the size that API servers take at most, and what is around
+// them.
 const maxReview = 7 << 20
 
-// maxOwner is the most bytes of who asks: it is remembered, and the API server bounds neither the name of a controller nor its UID.
+// maxOwner is the most bytes of who asks: it is remembered, and the API server bounds neither the name of a controller
+// nor its UID.
 const maxOwner = 512
 
 // readable is how many bytes of reviews are read at once: anybody in the cluster may send some.
 const readable = 4 * maxReview
 
-// Handler answers the reviews of API servers by what the gate says. What it does not understand it leaves to native quota.
+// Handler answers the reviews of API servers by what the gate says. What it does not understand it leaves to native
+// quota.
 type Handler struct {
 	// gate holds requests that do not fit.
 	gate *Gate
@@ -45,8 +48,8 @@ func NewHandler(gate *Gate) *Handler {
 	return &Handler{gate: gate, reading: semaphore.NewWeighted(readable), patience: 5 * time.Second}
 }
 
-// ServeHTTP answers a review. It stands in the way of every request that fits: controller-runtime's handler, which takes
-// reviews of all versions, takes two thirds more of the processor for the same answer.
+// ServeHTTP answers a review. It stands in the way of every request that fits: controller-runtime's handler, which
+// takes reviews of all versions, takes two thirds more of the processor for the same answer.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	review, request, err := h.receive(w, r)
 	if refusal := (*refusal)(nil); errors.As(err, &refusal) {
@@ -104,7 +107,8 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request, review *admissi
 	return json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReview)).Decode(review)
 }
 
-// answer answers one admission request. When the context ends, the API server has gone, or this server is ending: native quota decides.
+// answer answers one admission request. When the context ends, the API server has gone, or this server is ending:
+// native quota decides.
 func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest, request Request) *admissionv1.AdmissionResponse {
 	message := h.gate.Admit(ctx, request)
 	if message == "" || ctx.Err() != nil {
@@ -163,7 +167,8 @@ func decode(resource schema.GroupResource, operation admissionv1.Operation, raw 
 	return object, json.Unmarshal(raw, object)
 }
 
-// ownerOf returns the controller of an object that is to be created, or the object itself: who made it does not grow with it.
+// ownerOf returns the controller of an object that is to be created, or the object itself: who made it does not grow
+// with it.
 func ownerOf(review *admissionv1.AdmissionRequest, object metav1.Object) demand.Owner {
 	if review.Operation == admissionv1.Update {
 		return demand.Owner{Kind: review.Kind.Kind, Name: review.Name}
@@ -178,7 +183,8 @@ func ownerOf(review *admissionv1.AdmissionRequest, object metav1.Object) demand.
 	return demand.Owner{Kind: review.Kind.Kind, Name: name}
 }
 
-// bounded returns an owner that is not long: a hash stands for one that is, which nothing is known of but what it asks for.
+// bounded returns an owner that is not long: a hash stands for one that is, which nothing is known of but what it asks
+// for.
 func bounded(owner demand.Owner) demand.Owner {
 	if len(owner.Kind)+len(owner.Name)+len(owner.UID) <= maxOwner {
 		return owner

@@ -101,8 +101,8 @@ func TestHeldMemory(t *testing.T) {
 	})
 }
 
-// TestFlood has more reviews begin than there is memory for, all of unknown length, and none go on: they are given up, and an API server's
-// review is answered.
+// TestFlood has more reviews begin than there is memory for, all of unknown length, and none go on: they are given up,
+// and an API server's review is answered.
 func TestFlood(t *testing.T) {
 	handler := NewHandler(roomy())
 	handler.patience = 50 * time.Millisecond
@@ -206,8 +206,8 @@ func TestLongOwner(t *testing.T) {
 	}
 }
 
-// TestOwner takes the controller of a new object for who asks, but a pod that is resized for itself: the one pod's part is not what
-// its ReplicaSet needs for another one.
+// TestOwner takes the controller of a new object for who asks, but a pod that is resized for itself: the one pod's part
+// is not what its ReplicaSet needs for another one.
 func TestOwner(t *testing.T) {
 	const owned = `{"metadata": {"name": "web-1", "generateName": "web-", "ownerReferences": [{"kind": "ReplicaSet", "name": "web", "uid": "u", "controller": true}]}}`
 	for name, tc := range map[string]struct {
@@ -237,7 +237,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestServerThatEnds has requests be held, and others be refused, while their context ends: native quota decides on them.
+// TestServerThatEnds has requests be held, and others be refused, while their context ends: native quota decides on
+// them.
 func TestServerThatEnds(t *testing.T) {
 	for name, wait := range map[string]func(){"while it is held": synctest.Wait, "before it was asked": func() {}} {
 		t.Run(name, func(t *testing.T) {

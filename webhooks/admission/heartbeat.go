@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// heartbeat is the Lease that the hub renews in this cluster while it is there, as this process sees it. As in an election, no two
-// clocks are compared: what counts is when this process saw the Lease change. Safety does not rest on it: it decides whether a
-// request waits for a raise, and nothing else.
+// heartbeat is the Lease that the hub renews in this cluster while it is there, as this process sees it. As in an
+// election, no two clocks are compared: what counts is when this process saw the Lease change. Safety does not rest on
+// it: it decides whether a request waits for a raise, and nothing else.
 type heartbeat struct {
 	mutex sync.Mutex
 	lease coordinationv1.LeaseSpec // empty if there is none
@@ -28,8 +28,8 @@ func (h *heartbeat) see(lease coordinationv1.LeaseSpec, now time.Time) {
 	}
 }
 
-// wrote notes that the hub wrote a share. If its Lease had run out, that says nothing until it is renewed: the hub has just
-// come back, or it is one that renews none.
+// wrote notes that the hub wrote a share. If its Lease had run out, that says nothing until it is renewed: the hub has
+// just come back, or it is one that renews none.
 func (h *heartbeat) wrote(now time.Time) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -43,7 +43,8 @@ func (h *heartbeat) stopped(now time.Time) bool {
 	return h.ranOut(now) && !h.void
 }
 
-// ranOut says whether the Lease was not seen to change for as long as it is good for. One that was never renewed does not run out.
+// ranOut says whether the Lease was not seen to change for as long as it is good for. One that was never renewed does
+// not run out.
 func (h *heartbeat) ranOut(now time.Time) bool {
 	seconds := ptr.Deref(h.lease.LeaseDurationSeconds, 0)
 	return seconds > 0 && now.Sub(h.seen) >= time.Duration(seconds)*time.Second

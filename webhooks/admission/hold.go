@@ -53,7 +53,8 @@ func (l *lane) goOn(w *waiter, now time.Time) {
 	close(w.fits)
 }
 
-// silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave none yet.
+// silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave
+// none yet.
 func (l *lane) silent(now time.Time) bool {
 	return l.pings || l.hub.stopped(now)
 }
@@ -90,8 +91,8 @@ func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
 	return false
 }
 
-// stuck says whether usage is not to be relied upon. As long as the share says so the hub does not raise it, whatever the canary has
-// found since.
+// stuck says whether usage is not to be relied upon. As long as the share says so the hub does not raise it, whatever
+// the canary has found since.
 func (g *Gate) stuck(l *lane) bool {
 	share := l.shareNow()
 	return g.Stuck() || share != nil && apimeta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)

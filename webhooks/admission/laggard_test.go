@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// laggard is an API server whose cache of ResourceQuotas can be kept from what is stored: before etcd stands a proxy that
-// holds back what watches show, and nothing else.
+// laggard is an API server whose cache of ResourceQuotas can be kept from what is stored: before etcd stands a proxy
+// that holds back what watches show, and nothing else.
 type laggard struct {
 	*testing.T
 	client.Client

@@ -16,8 +16,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not held, for
-// pace.HoldPause: the budget is used up.
+// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not
+// held, for pace.HoldPause: the budget is used up.
 const disappointments = 3
 
 // lane is where the requests of one share pass.
@@ -75,8 +75,9 @@ func dependable(quota *corev1.ResourceQuota) bool {
 	return managed
 }
 
-// counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in force
-// together with the usage: a limit without one is of a name that nothing is counted under, and says nothing of the others.
+// counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in
+// force together with the usage: a limit without one is of a name that nothing is counted under, and says nothing of
+// the others.
 func counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
 	for name := range asked {
 		if _, known := quota.Status.Used[name]; !known {
@@ -111,8 +112,8 @@ func (l *lane) room(asked amount.List, now time.Time) bool {
 	return true
 }
 
-// doubtful says whether the request fits, and the room for it may be gone: a limit was raised a moment ago, for somebody who takes that
-// room, or no other request like this one fits beside it.
+// doubtful says whether the request fits, and the room for it may be gone: a limit was raised a moment ago, for
+// somebody who takes that room, or no other request like this one fits beside it.
 func (l *lane) doubtful(asked amount.List, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -218,7 +219,8 @@ func (l *lane) refresh(quota *corev1.ResourceQuota, now time.Time) {
 	}
 }
 
-// newer says whether a ResourceQuota is a later state of the same object than another one: what is read comes before what a watch shows.
+// newer says whether a ResourceQuota is a later state of the same object than another one: what is read comes before
+// what a watch shows.
 func newer(a, b *corev1.ResourceQuota) bool {
 	if a == nil || b == nil || a.UID != b.UID {
 		return false

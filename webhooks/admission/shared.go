@@ -14,7 +14,8 @@ type question[T any] struct {
 	answer   T
 }
 
-// do returns the answer to a question that is put after the call. Those who come while it is under way share the next one.
+// do returns the answer to a question that is put after the call. Those who come while it is under way share the next
+// one.
 func (s *shared[T]) do(ask func() T) T {
 	s.mutex.Lock()
 	if q := s.next; q != nil {

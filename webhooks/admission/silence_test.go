@@ -39,8 +39,8 @@ func (s *scene) written(hard string) {
 	s.gate.SetShare(s.share)
 }
 
-// TestAdmitGivesUpHolding holds no more when nobody raises although the hub is there, tries again after a while, and at once
-// when the limit is raised.
+// TestAdmitGivesUpHolding holds no more when nobody raises although the hub is there, tries again after a while, and at
+// once when the limit is raised.
 func TestAdmitGivesUpHolding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -58,8 +58,8 @@ func TestAdmitGivesUpHolding(t *testing.T) {
 	})
 }
 
-// TestAdmitGivesUpHoldingForWhoAsksForNoLess goes on holding smaller requests after large ones were held in vain, until that is in
-// vain for them too; and large ones again after a pause, whatever became of small ones meanwhile.
+// TestAdmitGivesUpHoldingForWhoAsksForNoLess goes on holding smaller requests after large ones were held in vain, until
+// that is in vain for them too; and large ones again after a pause, whatever became of small ones meanwhile.
 func TestAdmitGivesUpHoldingForWhoAsksForNoLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -93,8 +93,8 @@ func TestAdmitGivesUpHoldingForWhoAsksForNoLess(t *testing.T) {
 	})
 }
 
-// TestAdmitHoldsNothingForMoreThanThereIs denies at once what the whole budget has no room for, and asks for nothing; not so when the
-// budget is not known, or was raised.
+// TestAdmitHoldsNothingForMoreThanThereIs denies at once what the whole budget has no room for, and asks for nothing;
+// not so when the budget is not known, or was raised.
 func TestAdmitHoldsNothingForMoreThanThereIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -121,7 +121,8 @@ func TestAdmitHoldsNothingForMoreThanThereIs(t *testing.T) {
 	})
 }
 
-// TestAdmitHoldsNothingForFullNodes denies at once a pod that no node has room for, which the hub is not told of, and holds others.
+// TestAdmitHoldsNothingForFullNodes denies at once a pod that no node has room for, which the hub is not told of, and
+// holds others.
 func TestAdmitHoldsNothingForFullNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -139,8 +140,8 @@ func TestAdmitHoldsNothingForFullNodes(t *testing.T) {
 	})
 }
 
-// TestAdmitHoldsNothingWhileTheHubIsSilent holds no more after one request was held without a sign of the hub, however long
-// that lasts, until there is one.
+// TestAdmitHoldsNothingWhileTheHubIsSilent holds no more after one request was held without a sign of the hub, however
+// long that lasts, until there is one.
 func TestAdmitHoldsNothingWhileTheHubIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -196,8 +197,8 @@ func (s *scene) lease() *coordinationv1.Lease {
 	}}
 }
 
-// TestAdmitHoldsNothingAfterTheLeaseRanOut holds not even the first request of a share once the Lease of the hub was not seen to
-// change for as long as it is good for, and holds again as soon as it does.
+// TestAdmitHoldsNothingAfterTheLeaseRanOut holds not even the first request of a share once the Lease of the hub was
+// not seen to change for as long as it is good for, and holds again as soon as it does.
 func TestAdmitHoldsNothingAfterTheLeaseRanOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -242,8 +243,8 @@ func TestAdmitHoldsWithoutALease(t *testing.T) {
 	}
 }
 
-// TestAdmitHoldsForAHubThatWrites holds requests when the hub writes shares although its Lease ran out, which says nothing until it
-// is renewed.
+// TestAdmitHoldsForAHubThatWrites holds requests when the hub writes shares although its Lease ran out, which says
+// nothing until it is renewed.
 func TestAdmitHoldsForAHubThatWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
@@ -260,8 +261,8 @@ func TestAdmitHoldsForAHubThatWrites(t *testing.T) {
 	})
 }
 
-// TestAdmitBesideAStuckQuotaController holds nothing, and denies nothing that is held already, from when the share says that the quota
-// controller is stuck until it says so no more: a replica that does not lead has no other way to know.
+// TestAdmitBesideAStuckQuotaController holds nothing, and denies nothing that is held already, from when the share says
+// that the quota controller is stuck until it says so no more: a replica that does not lead has no other way to know.
 func TestAdmitBesideAStuckQuotaController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")

@@ -124,8 +124,8 @@ func answered(t *testing.T, answers <-chan *admissionv1.AdmissionResponse) *admi
 	}
 }
 
-// TestUpdate holds an update that asks for what there is no room for until there is, as far as it asks for more, and denies it if there
-// is no room to come.
+// TestUpdate holds an update that asks for what there is no room for until there is, as far as it asks for more, and
+// denies it if there is no room to come.
 func TestUpdate(t *testing.T) {
 	for name, u := range updated {
 		if u.more == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// checked answers reviews of what the schema can have let through, and has the rest pass: API servers send nothing else, but anybody who
-// reaches the port may, and to read a quantity such as 1e99999999 takes minutes.
+// checked answers reviews of what the schema can have let through, and has the rest pass: API servers send nothing
+// else, but anybody who reaches the port may, and to read a quantity such as 1e99999999 takes minutes.
 type checked struct{ admission.Handler }
 
 // Handle answers a review.

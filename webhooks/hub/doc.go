@@ -1,6 +1,6 @@
-// Package hub holds the admission webhook of FederatedQuotas on the hub. It refuses what the hub manager would not act upon, before it
-// is stored, and warns of what a user may not expect. Safety does not rest on it: API servers go on without an answer, and the hub
-// manager checks every spec itself.
+// Package hub holds the admission webhook of FederatedQuotas on the hub. It refuses what the hub manager would not act
+// upon, before it is stored, and warns of what a user may not expect. Safety does not rest on it: API servers go on
+// without an answer, and the hub manager checks every spec itself.
 package hub
 
 // +kubebuilder:webhookconfiguration:mutating=false,name=fedquota-hub

@@ -30,8 +30,8 @@ var seeds = []string{
 	`{"spec":{"hard":null,"distribution":{"rules":null}}}`, `[]`, `{"spec":[]}`, ``, `{"spec":{"hard":{"":{}}}}`,
 }
 
-// FuzzReview answers reviews of whatever objects, before and after, without a panic: the API server lets a webhook see what the schema
-// has let through, and anybody else who reaches the port may send anything.
+// FuzzReview answers reviews of whatever objects, before and after, without a panic: the API server lets a webhook see
+// what the schema has let through, and anybody else who reaches the port may send anything.
 func FuzzReview(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed), []byte(seed))

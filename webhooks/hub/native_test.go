@@ -24,14 +24,14 @@ const (
 	seed              = 31
 )
 
-// stricter are words of the refusals of what native quota takes: it counts nothing under such a name, for such objects or so little, or
-// cannot compute with so much.
+// stricter are words of the refusals of what native quota takes: it counts nothing under such a name, for such objects
+// or so little, or cannot compute with so much.
 var stricter = []string{
 	"never counted", "no resource name that ResourceQuota counts", "less counts as nothing", "is too large", "nothing matches both", "does not apply to",
 }
 
-// TestAgainstNative has an API server judge generated specs of ResourceQuotas and of FederatedQuotas. What native quota refuses is refused on
-// the same field, and what it takes is taken, unless it would not be enforced.
+// TestAgainstNative has an API server judge generated specs of ResourceQuotas and of FederatedQuotas. What native quota
+// refuses is refused on the same field, and what it takes is taken, unless it would not be enforced.
 func TestAgainstNative(t *testing.T) {
 	d := newDoor(t)
 	n := fewSpecs
@@ -106,8 +106,8 @@ func (d *door) stricter(spec string, causes map[string]string) string {
 	return "unexplained"
 }
 
-// overlap says whether one of the fields is in both, or within one of the other ones. Here the schema may name a whole list, and native
-// quota does not say which of several expressions it means.
+// overlap says whether one of the fields is in both, or within one of the other ones. Here the schema may name a whole
+// list, and native quota does not say which of several expressions it means.
 func overlap(a, b map[string]string) bool {
 	for x := range a {
 		for y := range b {

@@ -19,8 +19,8 @@ import (
 // QuotePath is where the webhook that quotes is served, as its marker says.
 const QuotePath = "/quote-federatedquota"
 
-// Quoter takes numbers with a fraction for quantities, as in limits.cpu: 0.5. A ResourceQuota takes them; the schema of a CRD lets
-// through whole numbers and text alone.
+// Quoter takes numbers with a fraction for quantities, as in limits.cpu: 0.5. A ResourceQuota takes them; the schema of
+// a CRD lets through whole numbers and text alone.
 type Quoter struct{}
 
 // SetupWithManager has the manager serve the webhook.
@@ -28,7 +28,8 @@ func (q Quoter) SetupWithManager(mgr ctrl.Manager) {
 	mgr.GetWebhookServer().Register(QuotePath, &admission.Webhook{Handler: q})
 }
 
-// amounts are the parts of a FederatedQuota that have quantities, as far as it is known before the schema was looked at.
+// amounts are the parts of a FederatedQuota that have quantities, as far as it is known before the schema was looked
+// at.
 type amounts struct {
 	Hard         map[string]any `json:"hard"`
 	Reserve      map[string]any `json:"reserve"`

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// mostAsked is how many clusters are asked what they serve, and askTime how long their answers are waited for: somebody waits for
-	// the answer of the webhook.
+	// mostAsked is how many clusters are asked what they serve, and askTime how long their answers are waited for:
+	// somebody waits for the answer of the webhook.
 	mostAsked = 10
 	askTime   = time.Second
 )
@@ -30,7 +30,8 @@ const (
 // Serves says whether a Cluster serves a resource. It fails if that cannot be known.
 type Serves func(ctx context.Context, cluster string, resource schema.GroupResource) (bool, error)
 
-// ServesOf asks the API servers of connected Clusters. A replica of the hub manager that does not lead is connected to none.
+// ServesOf asks the API servers of connected Clusters. A replica of the hub manager that does not lead is connected to
+// none.
 func ServesOf(members clustercache.ClusterCache, namespace string) Serves {
 	return func(ctx context.Context, cluster string, resource schema.GroupResource) (bool, error) {
 		c, err := members.GetUncachedClient(ctx, client.ObjectKey{Namespace: namespace, Name: cluster})

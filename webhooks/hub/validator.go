@@ -18,13 +18,15 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 )
 
-// Validator refuses a FederatedQuota that the hub manager would not act upon, in the words that its condition would have.
+// Validator refuses a FederatedQuota that the hub manager would not act upon, in the words that its condition would
+// have.
 type Validator struct {
 	// Reader reads FederatedQuotas and Clusters.
 	Reader client.Reader
 	// ClusterNamespace is where the Clusters are, AgentNamespace where the agents are in members.
 	ClusterNamespace, AgentNamespace string
-	// Serves says whether a Cluster serves a resource, as far as this process can know. Without it nobody is warned of that.
+	// Serves says whether a Cluster serves a resource, as far as this process can know. Without it nobody is warned of
+	// that.
 	Serves Serves
 }
 
@@ -53,8 +55,8 @@ func (v *Validator) ValidateCreate(ctx context.Context, fq *quotav1alpha1.Federa
 	return v.warnings(ctx, nil, fq, around), nil
 }
 
-// ValidateUpdate refuses what cannot be acted on, unless that was so before: who repairs a spec does it in the order he likes. An update
-// that leaves the spec as it is, or of an object that goes, is never refused.
+// ValidateUpdate refuses what cannot be acted on, unless that was so before: who repairs a spec does it in the order he
+// likes. An update that leaves the spec as it is, or of an object that goes, is never refused.
 func (v *Validator) ValidateUpdate(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
 	if !fq.DeletionTimestamp.IsZero() || equality.Semantic.DeepEqual(before.Spec, fq.Spec) {
 		return nil, nil
@@ -131,7 +133,8 @@ func split(before, now field.ErrorList) (added, kept field.ErrorList) {
 	return added, kept
 }
 
-// refusal returns what the API server answers about problems, as it does about those that it finds itself; nil without any.
+// refusal returns what the API server answers about problems, as it does about those that it finds itself; nil without
+// any.
 func refusal(fq *quotav1alpha1.FederatedQuota, problems field.ErrorList) error {
 	if len(problems) == 0 {
 		return nil

@@ -25,8 +25,8 @@ var stated = sets.New(
 // nearPercent is how much of the budget may be guaranteed before somebody is told.
 const nearPercent = 90
 
-// warnings says what a user may not expect of a spec that is acted upon. Before is the one that it replaces, nil at creation: what was so
-// before is not told again.
+// warnings says what a user may not expect of a spec that is acted upon. Before is the one that it replaces, nil at
+// creation: what was so before is not told again.
 func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, around *surroundings) admission.Warnings {
 	view := input.ViewOf(fq, around.clusters)
 	told := sets.New[string]()
@@ -57,8 +57,8 @@ func unknown(view *input.View) admission.Warnings {
 	return warnings
 }
 
-// unstated warns of the names that come into the budget and of which pods have to state an amount. Whether a LimitRange gives it to them
-// is known in the members alone.
+// unstated warns of the names that come into the budget and of which pods have to state an amount. Whether a LimitRange
+// gives it to them is known in the members alone.
 func unstated(before, fq *quotav1alpha1.FederatedQuota) admission.Warnings {
 	var names []string
 	for name := range fq.Spec.Hard {

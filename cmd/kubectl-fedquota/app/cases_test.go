@@ -1,6 +1,7 @@
 package app_test
 
-// cases are the command lines of which the output is kept, by the state that they are run in, each with the API server before it.
+// cases are the command lines of which the output is kept, by the state that they are run in, each with the API server
+// before it.
 var cases = map[string][]string{
 	"fresh": {
 		"hub: describe compute",

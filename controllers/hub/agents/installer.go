@@ -30,13 +30,14 @@ import (
 // fieldOwner is as whom the manifests are applied. What others add to an object stays.
 const fieldOwner = "fedquota-install"
 
-// Installer applies the manifests of the agent to each Cluster that a FederatedQuota or a QuotaRequirement selects, and heals what
-// somebody changes or deletes there. It removes nothing: what an agent enforces stays in force without it.
+// Installer applies the manifests of the agent to each Cluster that a FederatedQuota or a QuotaRequirement selects, and
+// heals what somebody changes or deletes there. It removes nothing: what an agent enforces stays in force without it.
 type Installer struct {
 	client.Client
 	// Members connects to members.
 	Members clustercache.ClusterCache
-	// Bootstrap, if not nil, returns a client of a member that may install there what the one of the connection may only look at.
+	// Bootstrap, if not nil, returns a client of a member that may install there what the one of the connection may only
+	// look at.
 	Bootstrap func(ctx context.Context, member client.ObjectKey) (client.Client, error)
 	// ClusterNamespace is where the Clusters are.
 	ClusterNamespace string
@@ -61,7 +62,8 @@ type installation struct {
 	versions map[int]version
 	// lookedAt is when all of them were looked at.
 	lookedAt time.Time
-	// rollout is why no replica was available at the last look, and trouble what keeps the agent from running, or they are empty.
+	// rollout is why no replica was available at the last look, and trouble what keeps the agent from running, or they are
+	// empty.
 	rollout, trouble string
 }
 
@@ -71,8 +73,8 @@ type version struct {
 	version string
 }
 
-// versionOf returns the version of an object. Kinds without a generation have no status that changes often. Of the Lease, which the
-// hub renews all the time, no more is asked than that it is there.
+// versionOf returns the version of an object. Kinds without a generation have no status that changes often. Of the
+// Lease, which the hub renews all the time, no more is asked than that it is there.
 func versionOf(object client.Object) version {
 	switch {
 	case object.GetObjectKind().GroupVersionKind().Kind == "Lease":
@@ -141,7 +143,8 @@ func (i *Installer) keep(ctx context.Context, c client.Client, cluster *clusterv
 	return err
 }
 
-// selected says whether a FederatedQuota or a QuotaRequirement has an entry for a Cluster, and whether by one it may lack something.
+// selected says whether a FederatedQuota or a QuotaRequirement has an entry for a Cluster, and whether by one it may
+// lack something.
 func (i *Installer) selected(ctx context.Context, cluster string) (selected, suspected bool, err error) {
 	var quotas quotav1alpha1.FederatedQuotaList
 	if err := i.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
@@ -158,8 +161,8 @@ func (i *Installer) selected(ctx context.Context, cluster string) (selected, sus
 	return selected || required, suspected || lacking, err
 }
 
-// required says whether a QuotaRequirement selects a Cluster, and whether one may lack something to be enforced there: the hub's account
-// writes the policy, and the agent says what is covered.
+// required says whether a QuotaRequirement selects a Cluster, and whether one may lack something to be enforced there:
+// the hub's account writes the policy, and the agent says what is covered.
 func (i *Installer) required(ctx context.Context, cluster string) (required, lacking bool, err error) {
 	var requirements quotav1alpha1.QuotaRequirementList
 	if err := i.List(ctx, &requirements, client.UnsafeDisableDeepCopy); err != nil {
@@ -184,7 +187,8 @@ func clustersOf(requirement *quotav1alpha1.QuotaRequirement) map[string]bool {
 	return clusters
 }
 
-// suspicious says whether a cluster may lack something that the installer brings: the API of shares, a policy, the agent.
+// suspicious says whether a cluster may lack something that the installer brings: the API of shares, a policy, the
+// agent.
 func suspicious(c quotav1alpha1.ClusterStatus) bool {
 	switch c.State {
 	case quotav1alpha1.ClusterUnread, quotav1alpha1.ClusterUnreachable, quotav1alpha1.ClusterNotReady:
@@ -221,8 +225,8 @@ func (i *Installer) forget(cluster string) {
 	delete(i.known, cluster)
 }
 
-// look applies the objects that are not as they were applied last, and returns which. Between looks at all of them it looks at the
-// configuration of the webhook alone: without that one requests that do not fit are refused at once.
+// look applies the objects that are not as they were applied last, and returns which. Between looks at all of them it
+// looks at the configuration of the webhook alone: without that one requests that do not fit are refused at once.
 func (i *Installer) look(ctx context.Context, c client.Client, writer func() (client.Client, error), k *installation, all bool) (installed []string, err error) {
 	for n, object := range i.Objects {
 		if !all && object.GetKind() != "ValidatingWebhookConfiguration" {
@@ -255,8 +259,8 @@ func (i *Installer) writer(ctx context.Context, c client.Client, cluster *cluste
 	return sync.OnceValues(func() (client.Client, error) { return i.Bootstrap(ctx, client.ObjectKeyFromObject(cluster)) })
 }
 
-// present returns the version of an object in the member, the zero one if it is not there. What the hub's account may not look at is
-// applied: its role was changed, or is older than this hub manager.
+// present returns the version of an object in the member, the zero one if it is not there. What the hub's account may
+// not look at is applied: its role was changed, or is older than this hub manager.
 func (i *Installer) present(ctx context.Context, c client.Client, object *unstructured.Unstructured) (version, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.Timeout)
 	defer cancel()

@@ -41,8 +41,8 @@ import (
 
 const image = "registry.example/fedquota:v1"
 
-// server is a client of the API server that TestMain started, which is the hub's and the member's. It is nil where the program is not
-// at hand.
+// server is a client of the API server that TestMain started, which is the hub's and the member's. It is nil where the
+// program is not at hand.
 var (
 	server       client.Client
 	serverConfig *rest.Config
@@ -150,7 +150,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// uninstall removes what was installed, but for the namespace: without a namespace controller one that is deleted stays for ever.
+// uninstall removes what was installed, but for the namespace: without a namespace controller one that is deleted stays
+// for ever.
 func (w *world) uninstall() {
 	ctx := context.Background()
 	for _, object := range slices.Backward(w.Objects) {
@@ -238,7 +239,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestInstallByBootstrap installs where the connection may look at nothing, as one that has lost its role, and by other credentials.
+// TestInstallByBootstrap installs where the connection may look at nothing, as one that has lost its role, and by other
+// credentials.
 func TestInstallByBootstrap(t *testing.T) {
 	w := newWorld(t)
 	w.selects(quotav1alpha1.ClusterUnread, "")

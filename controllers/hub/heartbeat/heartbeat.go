@@ -22,8 +22,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Heartbeat renews the hub's Lease in each member. Agents that see it run out do not let requests wait for a hub that is not there.
-// Safety does not rest on it.
+// Heartbeat renews the hub's Lease in each member. Agents that see it run out do not let requests wait for a hub that
+// is not there. Safety does not rest on it.
 type Heartbeat struct {
 	client.Client
 	// Live reads from the hub's API server.
@@ -46,8 +46,8 @@ func (h *Heartbeat) Start(ctx context.Context) error {
 	return nil
 }
 
-// RenewAll renews the Lease in all members once, as long as the hub's own API server answers: nobody is raised without it. All
-// members at once: none waits for those that do not answer.
+// RenewAll renews the Lease in all members once, as long as the hub's own API server answers: nobody is raised without
+// it. All members at once: none waits for those that do not answer.
 func (h *Heartbeat) RenewAll(ctx context.Context) {
 	var clusters clusterv1.ClusterList
 	_, err := rollback.List(ctx, h.Live, quotav1alpha1.GroupVersion.WithKind("FederatedQuota"), h.Timeout, client.Limit(1))

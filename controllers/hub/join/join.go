@@ -26,7 +26,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/patches"
 )
 
-// infrastructure is the kind that a Cluster refers to that was made of a Secret: Cluster API wants a reference to a kind that is there.
+// infrastructure is the kind that a Cluster refers to that was made of a Secret: Cluster API wants a reference to a
+// kind that is there.
 const infrastructure = "KubeconfigSecret"
 
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=clusters,verbs=create
@@ -50,8 +51,8 @@ type wish struct {
 	problem string
 }
 
-// Reconciler makes a Cluster of each object of its source that asks for it. It never deletes one, nor changes its labels: an entry of a
-// ledger belongs to a Cluster, and a Secret that is replaced must not end it.
+// Reconciler makes a Cluster of each object of its source that asks for it. It never deletes one, nor changes its
+// labels: an entry of a ledger belongs to a Cluster, and a Secret that is replaced must not end it.
 type Reconciler struct {
 	client.Client
 
@@ -109,8 +110,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, r.provision(ctx, cluster)
 }
 
-// release lets go a Cluster that somebody deletes. Where Cluster API runs, it waits with its finalizer while the Cluster is paused, and
-// then for an object of the kind that it refers to.
+// release lets go a Cluster that somebody deletes. Where Cluster API runs, it waits with its finalizer while the
+// Cluster is paused, and then for an object of the kind that it refers to.
 func (r *Reconciler) release(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Get(ctx, req.NamespacedName, cluster); err != nil {

@@ -228,7 +228,8 @@ func TestClusterOfSomebodyElse(t *testing.T) {
 	}
 }
 
-// TestRelease lets a Cluster go that was made of a Secret and is deleted, though Cluster API holds it, and no other one.
+// TestRelease lets a Cluster go that was made of a Secret and is deleted, though Cluster API holds it, and no other
+// one.
 func TestRelease(t *testing.T) {
 	w := newWorld(t)
 	secret := secretOf("held-kubeconfig", "held", "true", kubeconfig(t))

@@ -31,11 +31,12 @@ import (
 
 // +kubebuilder:rbac:groups=multicluster.x-k8s.io,namespace=default,resources=clusterprofiles,verbs=list;watch
 
-// clusterProfile is the kind of the cluster inventory. Of its objects the metadata count alone, which no version changes.
+// clusterProfile is the kind of the cluster inventory. Of its objects the metadata count alone, which no version
+// changes.
 var clusterProfile = schema.GroupKind{Group: "multicluster.x-k8s.io", Kind: "ClusterProfile"}
 
-// Profiles is the source of ClusterProfiles with a Secret for fedquota, where their kind is served. It also reads kubeconfig Secrets: one
-// that is not there by the name that Cluster API gives it may be that of a ClusterProfile.
+// Profiles is the source of ClusterProfiles with a Secret for fedquota, where their kind is served. It also reads
+// kubeconfig Secrets: one that is not there by the name that Cluster API gives it may be that of a ClusterProfile.
 type Profiles struct {
 	client.Reader
 
@@ -61,7 +62,8 @@ func (p *Profiles) Get(ctx context.Context, key client.ObjectKey, object client.
 	return err
 }
 
-// instead reads the kubeconfig of a ClusterProfile in place of one that is not there, if the Cluster is one that it may be for.
+// instead reads the kubeconfig of a ClusterProfile in place of one that is not there, if the Cluster is one that it may
+// be for.
 func (p *Profiles) instead(ctx context.Context, key client.ObjectKey, s *corev1.Secret, absent error) error {
 	known := p.inventory.Load()
 	name, purpose, err := secret.ParseSecretName(key.Name)

@@ -43,7 +43,8 @@ func accessTo(profile, name, consumer, key string, kubeconfig []byte) *corev1.Se
 	}
 }
 
-// TestProfileJoins has a ClusterProfile make its Cluster, to which the hub finds by the Secret of the ClusterProfile, also by another one.
+// TestProfileJoins has a ClusterProfile make its Cluster, to which the hub finds by the Secret of the ClusterProfile,
+// also by another one.
 func TestProfileJoins(t *testing.T) {
 	w, profiles := newProfiles(t)
 	profile, key := profileOfProd("listed"), client.ObjectKey{Namespace: "default", Name: "listed-kubeconfig"}
@@ -112,7 +113,8 @@ func TestProfileDoesNotJoin(t *testing.T) {
 	}
 }
 
-// TestProfileOfSomebodyElsesCluster has a Cluster of Cluster API go by its own Secret alone, as long as that is away, too.
+// TestProfileOfSomebodyElsesCluster has a Cluster of Cluster API go by its own Secret alone, as long as that is away,
+// too.
 func TestProfileOfSomebodyElsesCluster(t *testing.T) {
 	w, profiles := newProfiles(t)
 	w.creates(&clusterv1.Cluster{

@@ -42,7 +42,8 @@ type account struct {
 // errAbsent is that a member has no such ServiceAccount.
 var errAbsent = errors.New("it is not there")
 
-// current returns the token. While one is being renewed the last one goes on: where that has ended, its refusal says so.
+// current returns the token. While one is being renewed the last one goes on: where that has ended, its refusal says
+// so.
 func (a *account) current(ctx context.Context) (string, error) {
 	a.mutex.Lock()
 	token, due := a.token, !a.Clock.Now().Before(a.renewAt)
@@ -65,7 +66,8 @@ func (a *account) current(ctx context.Context) (string, error) {
 	}
 }
 
-// ask asks the API server of the member for a token. Many requests may wait for it, so it is not up to the context of one of them.
+// ask asks the API server of the member for a token. Many requests may wait for it, so it is not up to the context of
+// one of them.
 func (a *account) ask() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), a.Timeout)
 	defer cancel()

@@ -25,8 +25,8 @@ const AccountName = "fedquota-hub"
 // ownAccount names the plug-in for connections that are the hub's ServiceAccount.
 const ownAccount = "fedquota-own-account"
 
-// Accounts have the hub be a ServiceAccount of its own in members. The credentials of a kubeconfig Secret get it a token, and bring it
-// into being where it is not there; nothing else is written with them.
+// Accounts have the hub be a ServiceAccount of its own in members. The credentials of a kubeconfig Secret get it a
+// token, and bring it into being where it is not there; nothing else is written with them.
 type Accounts struct {
 	// Secrets reads the kubeconfig Secrets.
 	Secrets client.Reader
@@ -40,8 +40,8 @@ type Accounts struct {
 	Scheme *runtime.Scheme
 }
 
-// AccountError is why the hub is nobody in a member. It does not unwrap to the answer of the API server: that would read as the answer
-// to the request that the token was for, such as that a share is not there.
+// AccountError is why the hub is nobody in a member. It does not unwrap to the answer of the API server: that would
+// read as the answer to the request that the token was for, such as that a share is not there.
 type AccountError struct {
 	// Why stays the same while the reason does.
 	Why    string
@@ -62,8 +62,8 @@ func (a *Accounts) Bootstrap(ctx context.Context, member client.ObjectKey) (clie
 // errMoved is that a kubeconfig leads elsewhere than the connection that was made by it.
 var errMoved = errors.New("its kubeconfig Secret leads to another API server by now")
 
-// bootstrap returns the way to an API server by a kubeconfig Secret. If a way is named, it has to be that: a token is for the one who
-// issued it, and for nobody who took its place.
+// bootstrap returns the way to an API server by a kubeconfig Secret. If a way is named, it has to be that: a token is
+// for the one who issued it, and for nobody who took its place.
 func (a *Accounts) bootstrap(ctx context.Context, key client.ObjectKey, way string) (*rest.Config, error) {
 	s := &corev1.Secret{}
 	if err := a.Secrets.Get(ctx, key, s); err != nil {

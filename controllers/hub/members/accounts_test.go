@@ -166,7 +166,8 @@ func (m *linked) eventually(what string, condition func() error) {
 
 const own = "system:serviceaccount:" + bundle.Namespace + ":" + AccountName
 
-// TestAccountIsOwn has an administrator's kubeconfig lead to a connection that is the hub's account, with its rights and no others.
+// TestAccountIsOwn has an administrator's kubeconfig lead to a connection that is the hub's account, with its rights
+// and no others.
 func TestAccountIsOwn(t *testing.T) {
 	m := link(t)
 	m.installs(kinds...)
@@ -270,7 +271,8 @@ func TestTokenIsRenewed(t *testing.T) {
 	m.must(err)
 }
 
-// TestTokenIsForItsIssuer asks for no token where a kubeconfig leads elsewhere by now: it would be sent to the former API server.
+// TestTokenIsForItsIssuer asks for no token where a kubeconfig leads elsewhere by now: it would be sent to the former
+// API server.
 func TestTokenIsForItsIssuer(t *testing.T) {
 	m := link(t)
 	m.installs(kinds...)

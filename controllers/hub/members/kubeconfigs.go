@@ -15,9 +15,10 @@ import (
 // lazyKinds names the plug-in for connections by which they ask API servers for few kinds.
 const lazyKinds = "fedquota-lazy-kinds"
 
-// Kubeconfigs reads the kubeconfig Secrets of members for the cluster cache. Connections by them learn the kinds of a member group by
-// group, as they are needed: all kinds of an API server take a third of a megabyte in each connection. The plug-in of a kubeconfig is
-// the only place at which the cluster cache lets others in. One that has a plug-in of its own keeps it, unless the hub has accounts.
+// Kubeconfigs reads the kubeconfig Secrets of members for the cluster cache. Connections by them learn the kinds of a
+// member group by group, as they are needed: all kinds of an API server take a third of a megabyte in each connection.
+// The plug-in of a kubeconfig is the only place at which the cluster cache lets others in. One that has a plug-in of
+// its own keeps it, unless the hub has accounts.
 type Kubeconfigs struct {
 	client.Reader
 
@@ -78,7 +79,8 @@ func (plugin) WrapTransport(next http.RoundTripper) http.RoundTripper { return l
 
 func (plugin) Login() error { return nil }
 
-// lazily asks for the names of groups where a client asks for all kinds at once, as if the API server knew no other way.
+// lazily asks for the names of groups where a client asks for all kinds at once, as if the API server knew no other
+// way.
 type lazily struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -8,8 +8,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// MarkerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share. A revision that
-// no ledger gave marks the Cluster, and no more.
+// MarkerOf returns the revision that the marker on a Cluster notes, 0 if it has none and so cannot hold a share. A
+// revision that no ledger gave marks the Cluster, and no more.
 func MarkerOf(cluster *clusterv1.Cluster) int64 {
 	text, marked := cluster.Annotations[quotav1alpha1.MemberAnnotation]
 	revision := nativequota.ParseRevision(text)

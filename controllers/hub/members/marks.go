@@ -10,8 +10,8 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// Marks are the markers that this hub manager has left on Clusters, which a cache may not show yet. Many budgets need one at once, and
-// one of them writes it.
+// Marks are the markers that this hub manager has left on Clusters, which a cache may not show yet. Many budgets need
+// one at once, and one of them writes it.
 type Marks struct {
 	mutex sync.Mutex
 	of    map[string]*mark
@@ -26,7 +26,8 @@ type mark struct {
 	version  string
 }
 
-// Leave marks a Cluster with a revision by write, unless a marker is there that will do. It waits for others that mark the Cluster.
+// Leave marks a Cluster with a revision by write, unless a marker is there that will do. It waits for others that mark
+// the Cluster.
 func (m *Marks) Leave(cluster *clusterv1.Cluster, revision int64, write func() (*clusterv1.Cluster, error)) error {
 	if suffices(MarkerOf(cluster), revision) {
 		return nil
@@ -60,7 +61,8 @@ func (m *Marks) on(cluster string) *mark {
 	return m.of[cluster]
 }
 
-// unseenIn says whether a Cluster was read before the marker was written. One that was read since, and shows none, has lost it.
+// unseenIn says whether a Cluster was read before the marker was written. One that was read since, and shows none, has
+// lost it.
 func (m *mark) unseenIn(cluster *clusterv1.Cluster) bool {
 	order, err := resourceversion.CompareResourceVersion(cluster.ResourceVersion, m.version)
 	return err == nil && order < 0

@@ -20,8 +20,9 @@ func (a *account) WrapTransport(next http.RoundTripper) http.RoundTripper {
 // Login implements rest.AuthProvider.
 func (a *account) Login() error { return nil }
 
-// asOwn sends requests as the hub's ServiceAccount. Until that is there, it reads with the credentials of the kubeconfig, since by this
-// connection the hub sees what it has to install. So does the probe where the account has lost its role, which is healed the same way.
+// asOwn sends requests as the hub's ServiceAccount. Until that is there, it reads with the credentials of the
+// kubeconfig, since by this connection the hub sees what it has to install. So does the probe where the account has
+// lost its role, which is healed the same way.
 type asOwn struct {
 	http.RoundTripper
 
@@ -59,8 +60,8 @@ func (t asOwn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// renewed sends a request again whose token was refused, by another one. Where there is none the refusal stands: it has Cluster API's cache
-// connect anew.
+// renewed sends a request again whose token was refused, by another one. Where there is none the refusal stands: it has
+// Cluster API's cache connect anew.
 func (t asOwn) renewed(r *http.Request, refused string, response *http.Response) (*http.Response, error) {
 	t.account.drop(refused)
 	again, err := copied(r)

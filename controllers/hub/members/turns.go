@@ -13,8 +13,8 @@ const (
 	longestTurn = time.Second
 )
 
-// Turns keep rounds from asking more of members at once than this process can handle: what waits here is not waited for by the
-// timeout of a member, which would count as silent. Its zero value is ready to use.
+// Turns keep rounds from asking more of members at once than this process can handle: what waits here is not waited for
+// by the timeout of a member, which would count as silent. Its zero value is ready to use.
 type Turns struct {
 	begin sync.Once
 	taken chan struct{}

@@ -138,7 +138,8 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	return true
 }
 
-// release forgets the limit, deletes the ResourceQuota that a test has made for it if the share was told so, and lets the share go.
+// release forgets the limit, deletes the ResourceQuota that a test has made for it if the share was told so, and lets
+// the share go.
 func (a *agent) release(share *quotav1alpha1.QuotaShare) bool {
 	a.t.Helper()
 	a.removal = share.Annotations[quotav1alpha1.RemovalAnnotation]

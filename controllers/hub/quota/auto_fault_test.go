@@ -15,8 +15,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// TestLimitsRestWhileAClusterIsUnread loses the ledger while a cluster is away: nobody can be raised, so nobody is lowered for
-// the sake of another either. A cut of the budget counts all the same.
+// TestLimitsRestWhileAClusterIsUnread loses the ledger while a cluster is away: nobody can be raised, so nobody is
+// lowered for the sake of another either. A cut of the budget counts all the same.
 func TestLimitsRestWhileAClusterIsUnread(t *testing.T) {
 	w := newWorld(t, "east", "north", "west")
 	w.create(quotaName, following)
@@ -66,8 +66,8 @@ admission: {mode: "Off"}`)
 const fromTheHeaviest = following + `
 distribution: {rules: [{clusterSelector: {matchLabels: {name: west}}, weight: 2}]}`
 
-// TestDonorThatDoesNotAct has a donor whose agent is dead: after a moment another one is asked, and the first again as soon as
-// its agent acts.
+// TestDonorThatDoesNotAct has a donor whose agent is dead: after a moment another one is asked, and the first again as
+// soon as its agent acts.
 func TestDonorThatDoesNotAct(t *testing.T) {
 	w := newWorld(t, "east", "north", "west")
 	w.create(quotaName, fromTheHeaviest)
@@ -109,8 +109,8 @@ func TestDonorThatDoesNotAct(t *testing.T) {
 	w.wantLedger("east 10/10 Settled", "north 6/6 Settled", "west 4/4 Settled")
 }
 
-// TestDonorThatTakesNoShare has a donor whose share cannot be written: others are asked, nobody's timers are lost over it, and it
-// is tried again soon after.
+// TestDonorThatTakesNoShare has a donor whose share cannot be written: others are asked, nobody's timers are lost over
+// it, and it is tried again soon after.
 func TestDonorThatTakesNoShare(t *testing.T) {
 	for name, tc := range map[string]struct {
 		write  string
@@ -228,8 +228,8 @@ func TestDonorThatStalls(t *testing.T) {
 	w.wantLedger("east 11/11 Settled", "north 3/3 Settled", "west 6/6 Settled")
 }
 
-// TestCutBelowUsage lets limits follow usage down although each pod that ends would be replaced, until the budget, and a max,
-// hold what is used.
+// TestCutBelowUsage lets limits follow usage down although each pod that ends would be replaced, until the budget, and
+// a max, hold what is used.
 func TestCutBelowUsage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spec               string

@@ -81,8 +81,8 @@ func TestRefusedTeamsAreTold(t *testing.T) {
 	}
 }
 
-// TestAllAreToldOfTheBudget tells a cluster that asks for nothing, and whose limit stays, of a budget that was changed: it does not ask
-// for what is more than all of it.
+// TestAllAreToldOfTheBudget tells a cluster that asks for nothing, and whose limit stays, of a budget that was changed:
+// it does not ask for what is more than all of it.
 func TestAllAreToldOfTheBudget(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	capped := following + `
@@ -101,8 +101,8 @@ distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, max: {pods
 	}
 }
 
-// TestNotationChanges writes the budget in other words, over a cluster whose limit stays: API servers take no other limit at the same
-// revision, however it is written.
+// TestNotationChanges writes the budget in other words, over a cluster whose limit stays: API servers take no other
+// limit at the same revision, however it is written.
 func TestNotationChanges(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	spec := `
@@ -128,7 +128,8 @@ admission: {mode: "Off"}`
 	}
 }
 
-// TestOthersWhoWaitAreToldCalmly has a cluster ask and stop asking, while another one asks in vain: that one is not told each time.
+// TestOthersWhoWaitAreToldCalmly has a cluster ask and stop asking, while another one asks in vain: that one is not
+// told each time.
 func TestOthersWhoWaitAreToldCalmly(t *testing.T) {
 	w := newWorld(t, "east", "north", "west")
 	w.create(quotaName, following)
@@ -182,7 +183,8 @@ func TestRefusedTeamsAreToldOfUsage(t *testing.T) {
 	}
 }
 
-// TestQuestionsAreAnswered answers an agent that asks whether the hub is there, once, and not before the hub could decide.
+// TestQuestionsAreAnswered answers an agent that asks whether the hub is there, once, and not before the hub could
+// decide.
 func TestQuestionsAreAnswered(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, holding)

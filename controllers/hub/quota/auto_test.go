@@ -174,7 +174,8 @@ func TestDonorsComeFirst(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 2/2 Settled")
 }
 
-// TestFreeBudgetIsRationed gives what is free to all who need it at once, by weight, and the rest when the donor has settled.
+// TestFreeBudgetIsRationed gives what is free to all who need it at once, by weight, and the rest when the donor has
+// settled.
 func TestFreeBudgetIsRationed(t *testing.T) {
 	w := newWorld(t, "east", "north", "west")
 	w.create(quotaName, `
@@ -225,7 +226,8 @@ func TestPinnedMembersKeepWhatTheyHave(t *testing.T) {
 	}
 }
 
-// TestFirstLimitsDoNotWait gives new members their part at once: what is put off is a move for headroom, not the first limit.
+// TestFirstLimitsDoNotWait gives new members their part at once: what is put off is a move for headroom, not the first
+// limit.
 func TestFirstLimitsDoNotWait(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, following)
@@ -236,7 +238,8 @@ func TestFirstLimitsDoNotWait(t *testing.T) {
 	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
 }
 
-// TestObjectsThatNeedAllOfTheBudget has two clusters ask for all of it, each for one object: half of it each would serve neither.
+// TestObjectsThatNeedAllOfTheBudget has two clusters ask for all of it, each for one object: half of it each would
+// serve neither.
 func TestObjectsThatNeedAllOfTheBudget(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, following)
@@ -268,7 +271,8 @@ func TestObjectsThatNeedAllOfTheBudget(t *testing.T) {
 	}
 }
 
-// TestKindsOfDemand has objects ask for what the fleet has no more of, and others in the same cluster for something else: these get it.
+// TestKindsOfDemand has objects ask for what the fleet has no more of, and others in the same cluster for something
+// else: these get it.
 func TestKindsOfDemand(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, `{hard: {pods: "100", services: "4"}, placement: {clusterSelector: {}}}`)
@@ -284,8 +288,8 @@ func TestKindsOfDemand(t *testing.T) {
 	}
 }
 
-// TestRequestsThatNobodyCanServe has two clusters wait with an object each that takes all that is free, and with a small one that also
-// asks for what the fleet has no more of: one of the large ones is served.
+// TestRequestsThatNobodyCanServe has two clusters wait with an object each that takes all that is free, and with a
+// small one that also asks for what the fleet has no more of: one of the large ones is served.
 func TestRequestsThatNobodyCanServe(t *testing.T) {
 	w := newWorld(t, "east", "north", "west")
 	w.create(quotaName, `{hard: {pods: "8", services: "1"}, placement: {clusterSelector: {}}}`)

@@ -16,8 +16,8 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// births handles events of FederatedQuotas, and notes which of them were created while it watched. One that was there before may have
-// been restored from before its first round, and have had a ledger that nobody knows of.
+// births handles events of FederatedQuotas, and notes which of them were created while it watched. One that was there
+// before may have been restored from before its first round, and have had a ledger that nobody knows of.
 type births struct {
 	handler.EnqueueRequestForObject
 
@@ -43,8 +43,8 @@ func (b *births) of(quota types.UID) bool {
 	return attended
 }
 
-// meet gives a FederatedQuota its finalizer: before that there is no ledger. If its birth was attended there cannot have been one that
-// was lost, which the first revision says in the status.
+// meet gives a FederatedQuota its finalizer: before that there is no ledger. If its birth was attended there cannot
+// have been one that was lost, which the first revision says in the status.
 func (r *Reconciler) meet(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
 	if controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer) {
 		return nil

@@ -55,8 +55,8 @@ func TestNothingIsWrittenWhileNothingChanges(t *testing.T) {
 	}
 }
 
-// TestConstantDemand has clusters ask for always the same, less than the budget and more: once their limits are where they
-// belong, and what is damped has come to rest, no limit is written for an hour.
+// TestConstantDemand has clusters ask for always the same, less than the budget and more: once their limits are where
+// they belong, and what is damped has come to rest, no limit is written for an hour.
 func TestConstantDemand(t *testing.T) {
 	for name, wants := range map[string][2]int64{"idle": {}, "fits": {18, 6}, "does not fit": {25, 12}, "one asks for all": {100, 0}} {
 		t.Run(name, func(t *testing.T) {

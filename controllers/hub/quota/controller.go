@@ -52,7 +52,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	return nil
 }
 
-// onceHeard makes a round of a FederatedQuota of this shard, once there are no members left that are about to say what they hold: until then none would be decided on.
+// onceHeard makes a round of a FederatedQuota of this shard, once there are no members left that are about to say what
+// they hold: until then none would be decided on.
 func (r *Reconciler) onceHeard(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if left, err := r.elsewhere(ctx, req); left || err != nil {
 		return ctrl.Result{}, err
@@ -63,8 +64,9 @@ func (r *Reconciler) onceHeard(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.Reconcile(ctx, req)
 }
 
-// elsewhere says whether another hub manager acts on a FederatedQuota. What is known of it is forgotten then: when it comes back, that is
-// old. Both may act for a moment when its labels change, which is as safe as two hub managers ever are.
+// elsewhere says whether another hub manager acts on a FederatedQuota. What is known of it is forgotten then: when it
+// comes back, that is old. Both may act for a moment when its labels change, which is as safe as two hub managers ever
+// are.
 func (r *Reconciler) elsewhere(ctx context.Context, req ctrl.Request) (bool, error) {
 	if r.Shard == nil || r.Shard.Empty() {
 		return false, nil

@@ -24,8 +24,9 @@ const jitter = 0.2
 // errNotMarked is that the hub's own API server did not take the marker.
 var errNotMarked = errors.New("marking its Cluster failed")
 
-// deliver writes the shares that differ from the ledger. It runs after the ledger is stored. A member that does not take its
-// share is no error: that would take away when to look again, at all members, and put off the next try more each time.
+// deliver writes the shares that differ from the ledger. It runs after the ledger is stored. A member that does not
+// take its share is no error: that would take away when to look again, at all members, and put off the next try more
+// each time.
 func (r *Reconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error) {
 	err := members.ForEach(s.members, func(m *member) error {
 		if m.verdict == nil || m.verdict.Order == round.OrderNone {
@@ -42,7 +43,8 @@ func (r *Reconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error)
 	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
 }
 
-// deliverTo carries out the order for one member, once its Cluster is marked: how long the hub takes for that is not the member's fault.
+// deliverTo carries out the order for one member, once its Cluster is marked: how long the hub takes for that is not
+// the member's fault.
 func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 	if err := r.mark(ctx, s, m); err != nil {
 		return r.judge(ctx, s, m, err)
@@ -67,8 +69,8 @@ func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 	}
 }
 
-// nextRound returns when to look again although nothing may happen: as the round says, and sooner where a delivery was in vain or has
-// changed what the status is to say.
+// nextRound returns when to look again although nothing may happen: as the round says, and sooner where a delivery was
+// in vain or has changed what the status is to say.
 func (s *scope) nextRound() time.Duration {
 	exact, about := s.decision.Next()
 	next := wait.Jitter(about, jitter)
@@ -112,8 +114,8 @@ func (r *Reconciler) write(ctx context.Context, s *scope, m *member) error {
 	return err
 }
 
-// judge remembers why a share could not be written or removed. It returns what the next round mends at once: somebody else has
-// written, and what was read is old.
+// judge remembers why a share could not be written or removed. It returns what the next round mends at once: somebody
+// else has written, and what was read is old.
 func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) error {
 	switch {
 	case err == nil:
@@ -139,8 +141,8 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) 
 	return nil
 }
 
-// outcomeOf returns why a share could not be delivered, in words that stay the same while the reason does, and whether the
-// member has refused it, so that somebody has to act there.
+// outcomeOf returns why a share could not be delivered, in words that stay the same while the reason does, and whether
+// the member has refused it, so that somebody has to act there.
 func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome round.Obstacle, refused bool) {
 	what, reason := "the share", string(apierrors.ReasonForError(err))
 	if m.verdict.Order.Leaves() {
@@ -167,8 +169,8 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome ro
 	return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + reason}, false
 }
 
-// stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on QuotaShareSpec, or
-// because another one came in its place.
+// stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on
+// QuotaShareSpec, or because another one came in its place.
 func stale(err error) bool {
 	return apierrors.IsInvalid(err) && (strings.Contains(err.Error(), "revision never goes down") || strings.Contains(err.Error(), "metadata.uid: Invalid value"))
 }

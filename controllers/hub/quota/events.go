@@ -26,13 +26,14 @@ import (
 // noteLimit keeps the note of an event within what the API server takes.
 const noteLimit = 1000
 
-// told is what events have told of a FederatedQuota: the reason of Ready, and the limits of clusters. A hub manager that was started
-// again takes what is stored for told.
+// told is what events have told of a FederatedQuota: the reason of Ready, and the limits of clusters. A hub manager
+// that was started again takes what is stored for told.
 type told struct {
 	begun  bool
 	ready  string
 	limits map[string]amount.List
-	// since is when the limits began to be others than were told, zero while they are the same, and why is for what reasons they moved.
+	// since is when the limits began to be others than were told, zero while they are the same, and why is for what
+	// reasons they moved.
 	since time.Time
 	why   map[string]map[corev1.ResourceName]allocate.Reason
 }
@@ -58,7 +59,8 @@ func (r *Reconciler) announce(ctx context.Context, s *scope) {
 	r.announceMoves(s, t)
 }
 
-// announceReady writes an event when the reason of Ready is another one than was told. Waiting shorter than a few seconds is no news.
+// announceReady writes an event when the reason of Ready is another one than was told. Waiting shorter than a few
+// seconds is no news.
 func (r *Reconciler) announceReady(ctx context.Context, s *scope, t *told) {
 	ready := apimeta.FindStatusCondition(s.fq.Status.Conditions, quotav1alpha1.ConditionReady)
 	if ready == nil || ready.Reason == t.ready {
@@ -97,7 +99,8 @@ func (r *Reconciler) announceMoves(s *scope, t *told) {
 	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", conditions.Truncated(moves, noteLimit))
 }
 
-// movesOf says which limits are others than were told: "requests.cpu: east 5 → 9 (Need), west 10 → 6 (Surplus); pods: …".
+// movesOf says which limits are others than were told: "requests.cpu: east 5 → 9 (Need), west 10 → 6 (Surplus); pods:
+// …".
 func movesOf(s *scope, t *told) string {
 	byName := map[corev1.ResourceName][]string{}
 	for _, m := range s.members {
@@ -145,8 +148,8 @@ func quantity(s *scope, name corev1.ResourceName, value int64) string {
 	return q.String()
 }
 
-// announceNotes logs and writes an event for each condition beside Ready that has come, or concerns other clusters. Reconciling and
-// Stalled say what Ready says.
+// announceNotes logs and writes an event for each condition beside Ready that has come, or concerns other clusters.
+// Reconciling and Stalled say what Ready says.
 func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus) {
 	summaries := sets.New(quotav1alpha1.ConditionReady, quotav1alpha1.ConditionReconciling, quotav1alpha1.ConditionStalled)
 	for _, c := range fq.Status.Conditions {
@@ -180,7 +183,8 @@ func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) se
 	return names
 }
 
-// indebted returns the clusters that hold more than their target of a resource of which more is granted than the budget allows.
+// indebted returns the clusters that hold more than their target of a resource of which more is granted than the budget
+// allows.
 func indebted(status *quotav1alpha1.FederatedQuotaStatus) sets.Set[string] {
 	names := sets.New[string]()
 	for name, granted := range status.Granted {

@@ -26,8 +26,8 @@ func (w *world) recorder() (next func() []string) {
 	}
 }
 
-// TestEventsOfANewQuota tells of a new FederatedQuota that it is enforced, and how it is split: nothing is wrong with it, although its
-// Clusters are marked by another one.
+// TestEventsOfANewQuota tells of a new FederatedQuota that it is enforced, and how it is split: nothing is wrong with
+// it, although its Clusters are marked by another one.
 func TestEventsOfANewQuota(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	for _, name := range []string{"east", "west"} {

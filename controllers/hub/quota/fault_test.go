@@ -53,8 +53,8 @@ func TestStaleLeader(t *testing.T) {
 	w.wantLedger("east 10/10 Settled", "west 10/10 Settled")
 }
 
-// TestPausedLeader stops a leader between its decision, which it has stored, and the delivery. No compare-and-swap stops
-// what it delivers later: the member's API server does.
+// TestPausedLeader stops a leader between its decision, which it has stored, and the delivery. No compare-and-swap
+// stops what it delivers later: the member's API server does.
 func TestPausedLeader(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -85,8 +85,9 @@ func TestPausedLeader(t *testing.T) {
 // writesOfALife is how many writes the quota of TestCrashAtEveryWrite takes if nothing crashes.
 const writesOfALife = 15
 
-// TestCrashAtEveryWrite ends the hub manager at each of its writes in turn, once before the write is made and once after,
-// and starts it again without any memory. It ends in the same state, and at no time do members have more than the budget.
+// TestCrashAtEveryWrite ends the hub manager at each of its writes in turn, once before the write is made and once
+// after, and starts it again without any memory. It ends in the same state, and at no time do members have more than
+// the budget.
 func TestCrashAtEveryWrite(t *testing.T) {
 	for crash := range writesOfALife + 1 {
 		for _, applied := range []bool{false, true} {
@@ -233,8 +234,8 @@ func TestWipedStatus(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
-// TestForgedRevision has somebody edit the revision of a share, which the agent follows: neither this ledger nor one that is
-// founded anew goes on from it.
+// TestForgedRevision has somebody edit the revision of a share, which the agent follows: neither this ledger nor one
+// that is founded anew goes on from it.
 func TestForgedRevision(t *testing.T) {
 	const forgery = 1<<53 - 1
 	for name, wiped := range map[string]bool{"while there is a ledger": false, "without a ledger": true} {
@@ -290,8 +291,8 @@ func TestWipedStatusOfAnUnreachableMember(t *testing.T) {
 	w.wantLedger("east 30/30 Settled", "west 0/0 Settled")
 }
 
-// TestWipedStatusOfAMemberThatLeaves has a hub manager that met the FederatedQuota without a ledger, and stored one since: it
-// knows of west, which is not selected any more, by the marker alone.
+// TestWipedStatusOfAMemberThatLeaves has a hub manager that met the FederatedQuota without a ledger, and stored one
+// since: it knows of west, which is not selected any more, by the marker alone.
 func TestWipedStatusOfAMemberThatLeaves(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -309,7 +310,8 @@ func TestWipedStatusOfAMemberThatLeaves(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestDeletedShare has somebody delete a share by hand: the agent lets it go and keeps the limit, and the hub writes it anew.
+// TestDeletedShare has somebody delete a share by hand: the agent lets it go and keeps the limit, and the hub writes it
+// anew.
 func TestDeletedShare(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)

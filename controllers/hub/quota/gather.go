@@ -34,7 +34,8 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 	return s, nil
 }
 
-// lookAround reads what a round has to know beside the FederatedQuota and the members. It is not copied, and nobody changes it.
+// lookAround reads what a round has to know beside the FederatedQuota and the members. It is not copied, and nobody
+// changes it.
 func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*input.Surroundings, error) {
 	var clusters clusterv1.ClusterList
 	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -53,8 +54,8 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 	}, nil
 }
 
-// sift returns the Clusters without those that are said to be destroyed, and the names of those. What is said does not count while the hub
-// is connected to the cluster, or has not tried yet to connect.
+// sift returns the Clusters without those that are said to be destroyed, and the names of those. What is said does not
+// count while the hub is connected to the cluster, or has not tried yet to connect.
 func (r *Reconciler) sift(ctx context.Context, clusters []clusterv1.Cluster) (standing []clusterv1.Cluster, destroyed sets.Set[string]) {
 	destroyed = sets.New[string]()
 	for i := range clusters {

@@ -86,8 +86,8 @@ func (w *world) limited(member string) client.Client {
 	return c
 }
 
-// TestLeaseIsRenewed renews the Lease in members that may hold a share, by a right on this one object, and as long as the API
-// server of the hub answers.
+// TestLeaseIsRenewed renews the Lease in members that may hold a share, by a right on this one object, and as long as
+// the API server of the hub answers.
 func TestLeaseIsRenewed(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.leased("east") // west has none
@@ -124,7 +124,8 @@ func (w *world) renewed(member string) {
 	}
 }
 
-// TestLeaseIsRenewedBesideMembersThatStall renews the Lease in a member while more others do not answer than are written at once.
+// TestLeaseIsRenewedBesideMembersThatStall renews the Lease in a member while more others do not answer than are
+// written at once.
 func TestLeaseIsRenewedBesideMembersThatStall(t *testing.T) {
 	w := newWorld(t, "west")
 	w.leased("west")

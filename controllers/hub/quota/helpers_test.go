@@ -40,7 +40,8 @@ rebalance: {mode: Static}`
 // quantities compares quantities by value.
 var quantities = cmp.Comparer(func(a, b resource.Quantity) bool { return a.Cmp(b) == 0 })
 
-// logs returns a context whose logger notes what is logged, details included, and a function that returns the lines that say what.
+// logs returns a context whose logger notes what is logged, details included, and a function that returns the lines
+// that say what.
 func logs(t *testing.T) (logged func(what string) []string, ctx context.Context) {
 	t.Helper()
 	var mutex sync.Mutex

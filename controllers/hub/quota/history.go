@@ -31,9 +31,9 @@ type shareKey struct {
 	cluster string
 }
 
-// history is what the hub manager remembers of one share: for the status, to pace moves, and to look whether the namespace is
-// missing still. It is no part of the protocol: a restarted hub manager goes on without it. Rounds use it one after the other, and
-// one goroutine of each.
+// history is what the hub manager remembers of one share: for the status, to pace moves, and to look whether the
+// namespace is missing still. It is no part of the protocol: a restarted hub manager goes on without it. Rounds use it
+// one after the other, and one goroutine of each.
 type history struct {
 	// outcome says why the share could not be written last, or is empty.
 	outcome round.Obstacle
@@ -51,8 +51,8 @@ type history struct {
 	stalled time.Time
 	// decided is when the ledger decided on the cluster first since it was settled last, zero while it is settled.
 	decided time.Time
-	// observed is the last generation of the share that its agent had seen, idleSince when it was first found to be not the
-	// present one.
+	// observed is the last generation of the share that its agent had seen, idleSince when it was first found to be not
+	// the present one.
 	observed  int64
 	idleSince time.Time
 }
@@ -120,8 +120,8 @@ func (h *history) idleFor(now time.Time, share *quotav1alpha1.QuotaShare) time.D
 	return now.Sub(h.idleSince)
 }
 
-// settle notes whether this round has decided on a cluster and whether it has settled, and returns how long it took if this
-// round is the first to see it.
+// settle notes whether this round has decided on a cluster and whether it has settled, and returns how long it took if
+// this round is the first to see it.
 func (h *history) settle(now time.Time, decided, settled bool) (time.Duration, bool) {
 	if decided && h.decided.IsZero() {
 		h.decided = now
@@ -166,7 +166,8 @@ func (r *Reconciler) dropGone(s *scope) {
 	}
 }
 
-// drop drops what is remembered of a share that the ledger no longer knows, and the series of a cluster that none knows.
+// drop drops what is remembered of a share that the ledger no longer knows, and the series of a cluster that none
+// knows.
 func (r *Reconciler) drop(share shareKey) {
 	r.histories.Delete(share)
 	known := false

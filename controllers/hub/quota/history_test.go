@@ -38,7 +38,8 @@ func TestRespite(t *testing.T) {
 	w.wantLedger("east 380/380 Settled", "west 620/620 Settled")
 }
 
-// TestRespiteOfWhoWasRaisedSince has a donor be given room itself: what it does not use of that is nobody's, and goes at once.
+// TestRespiteOfWhoWasRaisedSince has a donor be given room itself: what it does not use of that is nobody's, and goes
+// at once.
 func TestRespiteOfWhoWasRaisedSince(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, `{hard: {pods: "1000"}, placement: {clusterSelector: {}}}`)

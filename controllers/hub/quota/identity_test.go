@@ -15,8 +15,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
-// TestAnotherClusterOfTheName deletes a Cluster and creates one of the same name for another cluster, while the old one goes on
-// enforcing what it was granted.
+// TestAnotherClusterOfTheName deletes a Cluster and creates one of the same name for another cluster, while the old one
+// goes on enforcing what it was granted.
 func TestAnotherClusterOfTheName(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -55,7 +55,8 @@ removal: {destroyed: [west]}`)
 	}
 }
 
-// TestClusterIsReplacedWithinARound has another cluster get name and connection between what a round reads and what it writes.
+// TestClusterIsReplacedWithinARound has another cluster get name and connection between what a round reads and what it
+// writes.
 func TestClusterIsReplacedWithinARound(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -77,8 +78,8 @@ func TestClusterIsReplacedWithinARound(t *testing.T) {
 	}
 }
 
-// TestClusterIsRegisteredAgain deletes a Cluster and creates one of the same name for the same cluster, as a move to another
-// hub does: its share tells.
+// TestClusterIsRegisteredAgain deletes a Cluster and creates one of the same name for the same cluster, as a move to
+// another hub does: its share tells.
 func TestClusterIsRegisteredAgain(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -113,8 +114,8 @@ func TestClusterIsCreatedAgainBeforeItWasReached(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
-// TestTwoClustersOfOneServer has two Clusters lead to one API server, and so to one share: the one it was written for goes on,
-// and so do others.
+// TestTwoClustersOfOneServer has two Clusters lead to one API server, and so to one share: the one it was written for
+// goes on, and so do others.
 func TestTwoClustersOfOneServer(t *testing.T) {
 	for name, later := range map[string]bool{"from the start": false, "later": true} {
 		t.Run(name, func(t *testing.T) {

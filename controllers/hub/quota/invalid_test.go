@@ -58,7 +58,8 @@ func TestInvalidSpecKeepsTheLedger(t *testing.T) {
 	}
 }
 
-// TestNobodyLeavesOverAnInvalidSpec has clusters that have nothing to give back be deselected by a spec that cannot be acted on.
+// TestNobodyLeavesOverAnInvalidSpec has clusters that have nothing to give back be deselected by a spec that cannot be
+// acted on.
 func TestNobodyLeavesOverAnInvalidSpec(t *testing.T) {
 	const toEast = `
 distribution: {rules: [{clusters: [west], weight: 0}]}
@@ -84,8 +85,8 @@ removal: {policy: Delete}`
 	}
 }
 
-// TestInvalidSpecFollowsReports has limits on their way when the spec becomes invalid: what members confirm is taken, and
-// nobody is raised.
+// TestInvalidSpecFollowsReports has limits on their way when the spec becomes invalid: what members confirm is taken,
+// and nobody is raised.
 func TestInvalidSpecFollowsReports(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -113,8 +114,8 @@ func TestInvalidFromTheStart(t *testing.T) {
 	}
 }
 
-// TestInvalidBeforeItsClusterIsRead has a spec become invalid before its cluster can be read: nothing is to be done about that cluster,
-// and nobody looks again and again.
+// TestInvalidBeforeItsClusterIsRead has a spec become invalid before its cluster can be read: nothing is to be done
+// about that cluster, and nobody looks again and again.
 func TestInvalidBeforeItsClusterIsRead(t *testing.T) {
 	w := newWorld(t, "east")
 	w.cutOff("east")

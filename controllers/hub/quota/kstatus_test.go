@@ -16,8 +16,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// readAsGitOpsDoes has kstatus, which Flux and others tell the health of objects by, and the rule for Argo CD read the FederatedQuota in
-// whatever state a test has brought it to.
+// readAsGitOpsDoes has kstatus, which Flux and others tell the health of objects by, and the rule for Argo CD read the
+// FederatedQuota in whatever state a test has brought it to.
 func (w *world) readAsGitOpsDoes() {
 	w.t.Helper()
 	fq := w.quota()
@@ -111,7 +111,8 @@ func unstructuredOf(t *testing.T, fq *quotav1alpha1.FederatedQuota) *unstructure
 	return object
 }
 
-// TestUnreadIsInProgress has GitOps wait for a FederatedQuota that the hub manager has not seen, and for a spec that it has not.
+// TestUnreadIsInProgress has GitOps wait for a FederatedQuota that the hub manager has not seen, and for a spec that it
+// has not.
 func TestUnreadIsInProgress(t *testing.T) {
 	w := newWorld(t, "east")
 	w.create(quotaName, weighted)

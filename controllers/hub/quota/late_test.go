@@ -17,8 +17,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// TestNamesThatTheCacheDoesNotShow has the names of a budget change twice while the cache shows the share of before: a name that is
-// left in the share would look like what another ledger has written.
+// TestNamesThatTheCacheDoesNotShow has the names of a budget change twice while the cache shows the share of before: a
+// name that is left in the share would look like what another ledger has written.
 func TestNamesThatTheCacheDoesNotShow(t *testing.T) {
 	spec := func(name, most string) string {
 		return fmt.Sprintf(`
@@ -53,8 +53,8 @@ rebalance: {mode: Static}`, name, most)
 	w.wantLedger("east 8/8 Settled", "west 8/8 Settled")
 }
 
-// TestLateOrderToRemove has an old leader order a share to be removed after another one has selected the cluster again: nobody is to
-// drop the limit if the share should be deleted.
+// TestLateOrderToRemove has an old leader order a share to be removed after another one has selected the cluster again:
+// nobody is to drop the limit if the share should be deleted.
 func TestLateOrderToRemove(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east, west", "east", "10"))
@@ -86,7 +86,8 @@ func TestLateOrderToRemove(t *testing.T) {
 	}
 }
 
-// TestLateUpdateOfAShareThatIsGone has a leader with an old cache write to the share that came in the place of the one it has read.
+// TestLateUpdateOfAShareThatIsGone has a leader with an old cache write to the share that came in the place of the one
+// it has read.
 func TestLateUpdateOfAShareThatIsGone(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east, west", "east", "10"))
@@ -116,8 +117,8 @@ func TestLateUpdateOfAShareThatIsGone(t *testing.T) {
 	w.wantLedger("east 25/25 Settled", "west 5/5 Settled")
 }
 
-// TestLateCreate has the create of an old leader arrive after share and ResourceQuota, and with them all that would refuse it, were deleted
-// by hand, and after what the cluster had was given to another one.
+// TestLateCreate has the create of an old leader arrive after share and ResourceQuota, and with them all that would
+// refuse it, were deleted by hand, and after what the cluster had was given to another one.
 func TestLateCreate(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east, west", "east", "10"))
@@ -151,7 +152,8 @@ func TestLateCreate(t *testing.T) {
 	w.wantLedger("east 25/25 Settled", "west 5/5 Settled")
 }
 
-// TestRevisionsNearTheMost has somebody write the highest revision that a ledger may have given: it goes on above, and by its own.
+// TestRevisionsNearTheMost has somebody write the highest revision that a ledger may have given: it goes on above, and
+// by its own.
 func TestRevisionsNearTheMost(t *testing.T) {
 	for name, write := range map[string]func(w *world){
 		"on a Cluster": func(w *world) {
@@ -191,8 +193,8 @@ func looked(t *testing.T) *world {
 	return w
 }
 
-// TestPausedLeaderOverARestore stops a hub manager that has looked at all stores. Another one gives west 20, the hub is restored to before
-// that, and the first one goes on: what it knows of the stores is older than the ledger.
+// TestPausedLeaderOverARestore stops a hub manager that has looked at all stores. Another one gives west 20, the hub is
+// restored to before that, and the first one goes on: what it knows of the stores is older than the ledger.
 func TestPausedLeaderOverARestore(t *testing.T) {
 	w := looked(t)
 	paused := w.hub

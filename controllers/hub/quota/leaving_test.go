@@ -15,8 +15,8 @@ hard: {pods: "30", services: "6"}
 placement: {clusterSelector: {matchLabels: {name: east}}}
 rebalance: {mode: Static}`
 
-// onceTold returns a world in which the share of west was told what shall become of its ResourceQuota, and must confirm another name
-// before it goes.
+// onceTold returns a world in which the share of west was told what shall become of its ResourceQuota, and must confirm
+// another name before it goes.
 func onceTold(t *testing.T) *world {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -34,8 +34,8 @@ func onceTold(t *testing.T) *world {
 	return nil
 }
 
-// TestLateUpdateOfAShareThatIsDeleted has another hub manager delete a share while this one is about to write to it: the agent
-// still has to read what it was told, or the limit stays behind, managed by nobody.
+// TestLateUpdateOfAShareThatIsDeleted has another hub manager delete a share while this one is about to write to it:
+// the agent still has to read what it was told, or the limit stays behind, managed by nobody.
 func TestLateUpdateOfAShareThatIsDeleted(t *testing.T) {
 	w := onceTold(t)
 	w.before = func(write string) error {
@@ -55,8 +55,8 @@ func TestLateUpdateOfAShareThatIsDeleted(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestLostShareThatIsWrittenAgain has somebody delete a share that was told what shall become of its ResourceQuota, and is about to be
-// told otherwise: no share is no proof that the agent has acted on it.
+// TestLostShareThatIsWrittenAgain has somebody delete a share that was told what shall become of its ResourceQuota, and
+// is about to be told otherwise: no share is no proof that the agent has acted on it.
 func TestLostShareThatIsWrittenAgain(t *testing.T) {
 	w := onceTold(t)
 	w.before = func(write string) error {

@@ -41,8 +41,8 @@ func TestLostShareOfAClusterThatLeaves(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestLostShareOfARemoval has somebody delete a share a moment before the FederatedQuota is deleted, and while it is: the limit of
-// the member is as managed as before, so the member is told what shall become of it.
+// TestLostShareOfARemoval has somebody delete a share a moment before the FederatedQuota is deleted, and while it is:
+// the limit of the member is as managed as before, so the member is told what shall become of it.
 func TestLostShareOfARemoval(t *testing.T) {
 	for name, before := range map[string]int{"before": 0, "meanwhile": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestLostLedgerAndShare(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestLostLedgerOfAQuotaThatIsCreatedAgain has nothing but the marker left to tell of the revisions that a ledger gave which
-// itself came after one that was lost.
+// TestLostLedgerOfAQuotaThatIsCreatedAgain has nothing but the marker left to tell of the revisions that a ledger gave
+// which itself came after one that was lost.
 func TestLostLedgerOfAQuotaThatIsCreatedAgain(t *testing.T) {
 	w := newWorld(t, "east")
 	w.create(quotaName, weighted)

@@ -83,7 +83,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestSettle measures from the first decision, whatever is decided before that has settled; a hub manager that has just started has seen none.
+// TestSettle measures from the first decision, whatever is decided before that has settled; a hub manager that has just
+// started has seen none.
 func TestSettle(t *testing.T) {
 	h, now := &history{}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if took, ok := h.settle(now, false, true); ok {

@@ -29,8 +29,8 @@ func (w *world) enforces(member string, mutate func(*corev1.ResourceQuota)) *cor
 	return quota
 }
 
-// bereaved is a world in which the share of west was deleted by hand, and then the ledger lost: the limit in west is all that tells of
-// the pods that are used there.
+// bereaved is a world in which the share of west was deleted by hand, and then the ledger lost: the limit in west is
+// all that tells of the pods that are used there.
 func bereaved(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, "east", "west")
@@ -44,8 +44,8 @@ func bereaved(t *testing.T) *world {
 	return w
 }
 
-// TestLostLedgerAndShareOfAClusterThatLeaves counts what is used in a cluster that is not selected any more, and of which neither ledger nor
-// share tell.
+// TestLostLedgerAndShareOfAClusterThatLeaves counts what is used in a cluster that is not selected any more, and of
+// which neither ledger nor share tell.
 func TestLostLedgerAndShareOfAClusterThatLeaves(t *testing.T) {
 	w := bereaved(t)
 	w.edit(eastOnly)
@@ -56,8 +56,8 @@ func TestLostLedgerAndShareOfAClusterThatLeaves(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestLostLedgerAndShareOfARemoval tells a cluster what shall become of its ResourceQuota that has no share, so that a FederatedQuota which
-// is created again finds no limit that nobody knows of.
+// TestLostLedgerAndShareOfARemoval tells a cluster what shall become of its ResourceQuota that has no share, so that a
+// FederatedQuota which is created again finds no limit that nobody knows of.
 func TestLostLedgerAndShareOfARemoval(t *testing.T) {
 	w := bereaved(t)
 	w.must(servers[hubName].Delete(t.Context(), w.quota()))

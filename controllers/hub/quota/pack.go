@@ -20,9 +20,10 @@ import (
 // packedMark begins what is packed. No API server gives an object such a name.
 const packedMark = "\x00packed:"
 
-// Pack makes a share small for the cache of a connection, which holds hundreds of thousands of them in a large fleet: a map of
-// quantities takes more than half a kilobyte. What it says goes into one string, in a field that says nothing of an object that has its
-// name. Other objects, and what cannot be packed, stay as they are. It is a transform of client-go.
+// Pack makes a share small for the cache of a connection, which holds hundreds of thousands of them in a large fleet: a
+// map of quantities takes more than half a kilobyte. What it says goes into one string, in a field that says nothing of
+// an object that has its name. Other objects, and what cannot be packed, stay as they are. It is a transform of
+// client-go.
 func Pack(object any) (any, error) {
 	share, ok := object.(*quotav1alpha1.QuotaShare)
 	if !ok || isPacked(share) {
@@ -44,8 +45,8 @@ func isPacked(share *quotav1alpha1.QuotaShare) bool {
 	return strings.HasPrefix(share.GenerateName, packedMark)
 }
 
-// unpack returns a share as it was before it was packed, and a copy of one that is not. It shares nothing that can be changed with what
-// is cached.
+// unpack returns a share as it was before it was packed, and a copy of one that is not. It shares nothing that can be
+// changed with what is cached.
 func unpack(share *quotav1alpha1.QuotaShare) (*quotav1alpha1.QuotaShare, error) {
 	if !isPacked(share) {
 		return share.DeepCopy(), nil
@@ -129,7 +130,8 @@ func (p *packer) texts(list map[string]string) {
 	}
 }
 
-// quantities packs all lists: first the names that they have, and then each with the places of its names. It clears them.
+// quantities packs all lists: first the names that they have, and then each with the places of its names. It clears
+// them.
 func (p *packer) quantities(spec *quotav1alpha1.QuotaShareSpec, status *quotav1alpha1.QuotaShareStatus) {
 	places := map[corev1.ResourceName]int64{}
 	for _, list := range lists(spec, status) {

@@ -92,7 +92,8 @@ func getShare(ctx context.Context, reader client.Reader, key client.ObjectKey) (
 	return unpack(share)
 }
 
-// readWithout reads what is in force in a member that has no share, and whether the namespace is still missing that was.
+// readWithout reads what is in force in a member that has no share, and whether the namespace is still missing that
+// was.
 func (r *Reconciler) readWithout(parent, ctx context.Context, reader client.Reader, s *scope, m *member) error {
 	if m.Live {
 		var err error
@@ -115,8 +116,8 @@ func orphan(ctx context.Context, reader client.Reader, s *scope) (*ledger.Share,
 	return input.Orphan(quota, s.fq, s.round.Forged), nil
 }
 
-// confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may have written
-// the share since, and an entry ends by what is seen. The API server says so before it looks at the share.
+// confirmMissing drops what is remembered of a missing namespace unless it is missing still: another hub manager may
+// have written the share since, and an entry ends by what is seen. The API server says so before it looks at the share.
 func (r *Reconciler) confirmMissing(ctx context.Context, s *scope, m *member) error {
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()

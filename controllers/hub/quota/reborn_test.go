@@ -13,7 +13,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
-// TestLostLedgerOfADeselectedCluster loses the ledger while a cluster that is no longer selected still enforces its share.
+// TestLostLedgerOfADeselectedCluster loses the ledger while a cluster that is no longer selected still enforces its
+// share.
 func TestLostLedgerOfADeselectedCluster(t *testing.T) {
 	w := newWorld(t, "east", "west", "north")
 	w.create(quotaName, weighted)
@@ -63,8 +64,8 @@ func TestRolledBackLedgerOfADeselectedCluster(t *testing.T) {
 	w.wantLedger("east 23/23 Settled", "west 0/7 Leaving")
 }
 
-// TestRolledBackLedgerOfAClusterThatIsAway puts the ledger back to before a cluster joined, which is selected still and cannot
-// be read.
+// TestRolledBackLedgerOfAClusterThatIsAway puts the ledger back to before a cluster joined, which is selected still and
+// cannot be read.
 func TestRolledBackLedgerOfAClusterThatIsAway(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, eastOnly)
@@ -140,7 +141,8 @@ func TestLostLedgerIsDeleted(t *testing.T) {
 	}
 }
 
-// TestNewQuotaWaitsForNobodyElse has a cluster that another budget knows, and that is away, and that the new one does not select.
+// TestNewQuotaWaitsForNobodyElse has a cluster that another budget knows, and that is away, and that the new one does
+// not select.
 func TestNewQuotaWaitsForNobodyElse(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create("other", weighted+`
@@ -211,8 +213,8 @@ scopes: [BestEffort]`)
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestQuotaThatWasThereBefore has a FederatedQuota that no hub manager has met: only one whose birth was attended cannot have had a
-// ledger that told a cluster which is away, and which another budget may know.
+// TestQuotaThatWasThereBefore has a FederatedQuota that no hub manager has met: only one whose birth was attended
+// cannot have had a ledger that told a cluster which is away, and which another budget may know.
 func TestQuotaThatWasThereBefore(t *testing.T) {
 	for name, tc := range map[string]struct {
 		initial bool

@@ -8,8 +8,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// TestLostLedgerThatNobodyCanActUpon loses a ledger while the spec selects nobody, or is invalid, and west is cut off: it is still
-// to be asked when the spec is mended, whoever was found meanwhile.
+// TestLostLedgerThatNobodyCanActUpon loses a ledger while the spec selects nobody, or is invalid, and west is cut off:
+// it is still to be asked when the spec is mended, whoever was found meanwhile.
 func TestLostLedgerThatNobodyCanActUpon(t *testing.T) {
 	lost := func(status quotav1alpha1.FederatedQuotaStatus) quotav1alpha1.FederatedQuotaStatus {
 		status.Revision, status.Clusters = 0, nil
@@ -50,8 +50,8 @@ rebalance: {mode: Static}`
 	}
 }
 
-// TestRollbackBesideAClusterThatLeaves has a rollback be noticed in a round that reads a leaving cluster live: west, which is not
-// selected any more and cut off, is still to be asked.
+// TestRollbackBesideAClusterThatLeaves has a rollback be noticed in a round that reads a leaving cluster live: west,
+// which is not selected any more and cut off, is still to be asked.
 func TestRollbackBesideAClusterThatLeaves(t *testing.T) {
 	spec := func(clusters, east string) string {
 		return fmt.Sprintf(`
@@ -80,8 +80,9 @@ rebalance: {mode: Static}`, clusters, east)
 	w.judged(5, 2*pace.SnapshotInterval(1))
 }
 
-// TestRollbackBesideANewName has a name come into the budget at once, which gives all entries revisions of their own: that west shows
-// a newer one than was stored is noticed all the same, so that north, which is cut off, may hold anything.
+// TestRollbackBesideANewName has a name come into the budget at once, which gives all entries revisions of their own:
+// that west shows a newer one than was stored is noticed all the same, so that north, which is cut off, may hold
+// anything.
 func TestRollbackBesideANewName(t *testing.T) {
 	spec := func(extra, east, north, west string) string {
 		return fmt.Sprintf(`
@@ -105,8 +106,8 @@ rebalance: {mode: Static}`, extra, east, north, west)
 	w.judged(6, 2*pace.SnapshotInterval(1))
 }
 
-// TestRollbackBesideAStranger has a rollback be noticed by what east says. West, which is cut off and of which the backup has never
-// heard, may have been told anything since.
+// TestRollbackBesideAStranger has a rollback be noticed by what east says. West, which is cut off and of which the
+// backup has never heard, may have been told anything since.
 func TestRollbackBesideAStranger(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east", "east", "5"))

@@ -1,5 +1,5 @@
-// Package quota holds the controller that splits the budget of a FederatedQuota over member clusters. It gathers what a round is
-// decided on, stores the ledger and delivers shares; internal/round decides.
+// Package quota holds the controller that splits the budget of a FederatedQuota over member clusters. It gathers what a
+// round is decided on, stores the ledger and delivers shares; internal/round decides.
 package quota
 
 import (
@@ -33,9 +33,11 @@ type Reconciler struct {
 	AgentNamespace string
 	// Stores looks at the stores of members.
 	Stores *stores.Watcher
-	// Shard selects the FederatedQuotas that this hub manager acts on, by their labels; all if nil or empty. Others have hub managers of their own.
+	// Shard selects the FederatedQuotas that this hub manager acts on, by their labels; all if nil or empty. Others have
+	// hub managers of their own.
 	Shard labels.Selector
-	// Trouble says what keeps the agent of a Cluster from running, as far as it is known; nil where the hub installs no agents.
+	// Trouble says what keeps the agent of a Cluster from running, as far as it is known; nil where the hub installs no
+	// agents.
 	Trouble func(cluster string) string
 	// Clock says since when.
 	Clock clock.PassiveClock

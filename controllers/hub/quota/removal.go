@@ -11,9 +11,9 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// remove tells the share of a member that leaves what shall become of its ResourceQuota, and deletes it once the ledger notes
-// that: a share that somebody else has deleted before was told nothing. Neither is done to a share that has changed since it was read:
-// another hub manager may have selected the cluster again.
+// remove tells the share of a member that leaves what shall become of its ResourceQuota, and deletes it once the ledger
+// notes that: a share that somebody else has deleted before was told nothing. Neither is done to a share that has
+// changed since it was read: another hub manager may have selected the cluster again.
 func (r *Reconciler) remove(ctx context.Context, s *scope, m *member) error {
 	c, err := r.writer(ctx, m)
 	if err != nil {

@@ -90,7 +90,8 @@ func deleted(t *testing.T) *world {
 	return w
 }
 
-// TestClusterLeavesWhileTheSpecIsInvalid lets a share go that was deleted before, and the entry stay until the spec can be acted on.
+// TestClusterLeavesWhileTheSpecIsInvalid lets a share go that was deleted before, and the entry stay until the spec can
+// be acted on.
 func TestClusterLeavesWhileTheSpecIsInvalid(t *testing.T) {
 	w := deleted(t)
 	w.agents["west"].down = false
@@ -153,7 +154,8 @@ func TestClusterIsStatedDestroyed(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
-// TestDestroyedAndStillThere has a cluster be declared destroyed that is there, with its share: it is not taken in again and again.
+// TestDestroyedAndStillThere has a cluster be declared destroyed that is there, with its share: it is not taken in
+// again and again.
 func TestDestroyedAndStillThere(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -203,8 +205,8 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// TestHubSaysWhoWrites demands that a share is created, updated and removed by the hub's field manager, as the share policy of a
-// member does.
+// TestHubSaysWhoWrites demands that a share is created, updated and removed by the hub's field manager, as the share
+// policy of a member does.
 func TestHubSaysWhoWrites(t *testing.T) {
 	for _, written := range deleted(t).share("west").ManagedFields {
 		if written.Subresource == "" && written.Manager != "fedquota-hub" {
@@ -290,8 +292,8 @@ func TestNamespaceMissing(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
-// TestNamespaceMissingBefore has a hub manager whose cache lags behind remember that a namespace was missing, which another one
-// has found since.
+// TestNamespaceMissingBefore has a hub manager whose cache lags behind remember that a namespace was missing, which
+// another one has found since.
 func TestNamespaceMissingBefore(t *testing.T) {
 	w := newWorld(t, "east")
 	w.join("west")
@@ -329,8 +331,8 @@ rebalance: {mode: Static}`)
 	w.must(servers["west"].Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{}))
 }
 
-// TestReplacedQuotaIsCharged has somebody put a ResourceQuota of their own in the place of the managed one: what it enforces was
-// granted by nobody.
+// TestReplacedQuotaIsCharged has somebody put a ResourceQuota of their own in the place of the managed one: what it
+// enforces was granted by nobody.
 func TestReplacedQuotaIsCharged(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted2)

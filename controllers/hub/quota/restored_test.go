@@ -24,8 +24,8 @@ distribution: {rules: [{clusters: [%s], max: {pods: %q}}]}
 rebalance: {mode: Static}`, clusters, one, most)
 }
 
-// restored is a world whose hub was restored to a time when nobody had heard of west, which holds 20, and to which the hub manager
-// has just begun to listen. East, which was not told of west either, is to get all.
+// restored is a world whose hub was restored to a time when nobody had heard of west, which holds 20, and to which the
+// hub manager has just begun to listen. East, which was not told of west either, is to get all.
 func restored(t *testing.T) *world {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east", "east", "10"))
@@ -43,7 +43,8 @@ func restored(t *testing.T) *world {
 	return w
 }
 
-// begins starts the hub manager again, which has just begun to listen; it connects to these clusters if it is not connected yet.
+// begins starts the hub manager again, which has just begun to listen; it connects to these clusters if it is not
+// connected yet.
 func (w *world) begins(machines ...string) {
 	w.t.Helper()
 	for _, name := range machines {
@@ -122,8 +123,8 @@ func TestLookThatFails(t *testing.T) {
 	w.wantLedger("east 15/15 Settled", "west 0/15 Leaving")
 }
 
-// TestNobodyIsRaisedBeforeMembersAreTried starts the hub manager while west is not connected yet: what it holds may be more than a
-// restored ledger knows, and it is about to tell.
+// TestNobodyIsRaisedBeforeMembersAreTried starts the hub manager while west is not connected yet: what it holds may be
+// more than a restored ledger knows, and it is about to tell.
 func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
 	for name, tc := range map[string]struct {
 		machines []string
@@ -157,7 +158,8 @@ func TestNobodyIsRaisedBeforeMembersAreTried(t *testing.T) {
 	}
 }
 
-// TestNotReadyBeforeClustersAreHeard has a spec be changed, and its FederatedQuota be deleted, while nothing is decided.
+// TestNotReadyBeforeClustersAreHeard has a spec be changed, and its FederatedQuota be deleted, while nothing is
+// decided.
 func TestNotReadyBeforeClustersAreHeard(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east", "east", "10"))
@@ -224,7 +226,8 @@ func (w *world) cutOff(member string) {
 	w.members.byName[member].err, w.agents[member].down = clustercache.ErrClusterNotConnected, true
 }
 
-// judged makes rounds over a ledger that may not cover what members hold, and demands that together they hold no more than 30 pods.
+// judged makes rounds over a ledger that may not cover what members hold, and demands that together they hold no more
+// than 30 pods.
 func (w *world) judged(rounds int, every time.Duration) {
 	w.t.Helper()
 	for range rounds {
@@ -238,8 +241,8 @@ func (w *world) judged(rounds int, every time.Duration) {
 	}
 }
 
-// TestRestoredFromBeforeAClusterLeft restores a ledger in which west has 20 that it gave away when it left. It is connected before
-// east, which got them.
+// TestRestoredFromBeforeAClusterLeft restores a ledger in which west has 20 that it gave away when it left. It is
+// connected before east, which got them.
 func TestRestoredFromBeforeAClusterLeft(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east, west", "east", "10"))
@@ -259,8 +262,8 @@ func TestRestoredFromBeforeAClusterLeft(t *testing.T) {
 	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
 }
 
-// TestRestoredFromBeforeAClusterDrained restores a ledger in which west holds 20, of which it has given 15 to east since, and the spec
-// gives west 20 again. A decision at that moment would be newer than what west shows.
+// TestRestoredFromBeforeAClusterDrained restores a ledger in which west holds 20, of which it has given 15 to east
+// since, and the spec gives west 20 again. A decision at that moment would be newer than what west shows.
 func TestRestoredFromBeforeAClusterDrained(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, mostOf("east, west", "east", "10"))
@@ -287,7 +290,8 @@ func TestRestoredFromBeforeAClusterDrained(t *testing.T) {
 	w.wantLedger("east 10/10 Settled", "west 20/20 Settled")
 }
 
-// TestRestoredAndRemoved deletes a FederatedQuota of a restored hub before there was a look at west, which has a share still.
+// TestRestoredAndRemoved deletes a FederatedQuota of a restored hub before there was a look at west, which has a share
+// still.
 func TestRestoredAndRemoved(t *testing.T) {
 	w := restored(t)
 	w.must(servers[hubName].Delete(t.Context(), w.quota()))

@@ -19,8 +19,9 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger which continues
-// from it would give the same revisions again: from now on the cluster may hold a share, of a revision below those.
+// mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger
+// which continues from it would give the same revisions again: from now on the cluster may hold a share, of a revision
+// below those.
 func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
 	revision := min(s.decision.Ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
 	err := r.marks.Leave(m.cluster, revision, func() (*clusterv1.Cluster, error) {
@@ -61,9 +62,10 @@ func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *m
 	return c.Create(ctx, share)
 }
 
-// update writes the ledger's revision and limit into the share that was read, and into no other that came in its place: the revisions
-// of that may be of another ledger. It needs no resourceVersion: the member's API server refuses a lower revision, and another limit at
-// the same one. But that a share is to be removed is taken back only as it was read: one that was deleted meanwhile has to keep it.
+// update writes the ledger's revision and limit into the share that was read, and into no other that came in its place:
+// the revisions of that may be of another ledger. It needs no resourceVersion: the member's API server refuses a lower
+// revision, and another limit at the same one. But that a share is to be removed is taken back only as it was read: one
+// that was deleted meanwhile has to keep it.
 func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *member) error {
 	revision, hard := s.decision.Ledger.Share(m.Name, s.fq.Spec.Hard)
 	e, _ := s.decision.Ledger.Entry(m.Name)
@@ -96,8 +98,8 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 	return c.Patch(ctx, m.share.DeepCopy(), patch)
 }
 
-// keepNotation writes the quantities of a list that are equal to those of another one as that does: API servers take no other
-// limit at the same revision, and compare what is written.
+// keepNotation writes the quantities of a list that are equal to those of another one as that does: API servers take no
+// other limit at the same revision, and compare what is written.
 func keepNotation(list, as corev1.ResourceList) {
 	for name, quantity := range list {
 		if written, ok := as[name]; ok && written.Cmp(quantity) == 0 {

@@ -174,8 +174,8 @@ func TestResourceNamesComeAndGo(t *testing.T) {
 // renamed gives 100 CPUs under another name than before.
 const renamed = `{hard: {requests.cpu: "100"}, placement: {clusterSelector: {}}}`
 
-// TestNewNameReportedLate has a name come into the budget of which a cluster uses a part already, as it says later than another
-// one could be given all of it.
+// TestNewNameReportedLate has a name come into the budget of which a cluster uses a part already, as it says later than
+// another one could be given all of it.
 func TestNewNameReportedLate(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(w *world)
@@ -251,8 +251,8 @@ rebalance: {mode: Static}`)
 	}
 }
 
-// TestUsageReportedLate has a cluster join that uses most of the budget already, and that says so later than another one asks
-// for all of it: nobody is raised meanwhile, for some time.
+// TestUsageReportedLate has a cluster join that uses most of the budget already, and that says so later than another
+// one asks for all of it: nobody is raised meanwhile, for some time.
 func TestUsageReportedLate(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	west := w.agents["west"]
@@ -274,7 +274,8 @@ func TestUsageReportedLate(t *testing.T) {
 	w.wantLedger("east 5/5 Settled", "west 25/25 Settled")
 }
 
-// TestNameThatIsNeverReported has a cluster count nothing under a name of a split that stays: others get their parts, and it none.
+// TestNameThatIsNeverReported has a cluster count nothing under a name of a split that stays: others get their parts,
+// and it none.
 func TestNameThatIsNeverReported(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.agents["west"].uncounted = "secrets"
@@ -289,8 +290,8 @@ func TestNameThatIsNeverReported(t *testing.T) {
 	}
 }
 
-// TestLostLedgerOfANameThatIsNotCounted has a cluster that counts nothing under a name say of it, to a ledger that knows nothing,
-// all that there is to say: others are raised, and it may leave.
+// TestLostLedgerOfANameThatIsNotCounted has a cluster that counts nothing under a name say of it, to a ledger that
+// knows nothing, all that there is to say: others are raised, and it may leave.
 func TestLostLedgerOfANameThatIsNotCounted(t *testing.T) {
 	const budget = `hard: {pods: "30", secrets: "10"}, rebalance: {mode: Static}`
 	w := newWorld(t, "east", "west")

@@ -19,8 +19,8 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the round
-// was decided on. A status that differs in usage alone is written calmly.
+// store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the
+// round was decided on. A status that differs in usage alone is written calmly.
 func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	stored := s.fq.Status.DeepCopy()
 	s.report()

@@ -49,7 +49,8 @@ func TestTightest(t *testing.T) {
 	}
 }
 
-// TestEventsTellOfOtherClusters has clusters come under a condition and leave it one after another, and numbers change between.
+// TestEventsTellOfOtherClusters has clusters come under a condition and leave it one after another, and numbers change
+// between.
 func TestEventsTellOfOtherClusters(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	recorder := events.NewFakeRecorder(1000)

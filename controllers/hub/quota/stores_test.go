@@ -15,8 +15,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// TestStoreWentBack has a member's store go back, as its resourceVersions show: the hub is told, and drops what it has cached
-// of that member before it reads it again.
+// TestStoreWentBack has a member's store go back, as its resourceVersions show: the hub is told, and drops what it has
+// cached of that member before it reads it again.
 func TestStoreWentBack(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
@@ -60,8 +60,8 @@ func TestStoreWentBack(t *testing.T) {
 	}
 }
 
-// stallTimeout is how long members that stall are waited for here: longer than memberTimeout, which members that are well may
-// need on a busy machine.
+// stallTimeout is how long members that stall are waited for here: longer than memberTimeout, which members that are
+// well may need on a busy machine.
 const stallTimeout = 10 * time.Second
 
 // stalled returns a client of a member that does not answer what matches, until the request is given up.
@@ -88,7 +88,8 @@ func (w *world) stalled(member string, verbs ...string) client.Client {
 	})
 }
 
-// TestMemberThatStallsOnReads has a cluster be read that leaves, from its API server, which answers nothing for a while.
+// TestMemberThatStallsOnReads has a cluster be read that leaves, from its API server, which answers nothing for a
+// while.
 func TestMemberThatStallsOnReads(t *testing.T) {
 	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)

@@ -26,8 +26,8 @@ import (
 
 const hubName = "hub"
 
-// servers are clients of the API servers that TestMain started, if their programs are at hand: the hub's, and one for each
-// member.
+// servers are clients of the API servers that TestMain started, if their programs are at hand: the hub's, and one for
+// each member.
 var servers = map[string]client.WithWatch{}
 
 // configs are how to connect to them.

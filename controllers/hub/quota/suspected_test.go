@@ -46,7 +46,8 @@ func (w *world) neverWrites(member string) {
 	}
 }
 
-// suspicion is a world that has lost the ledger of a budget for east, while west is away, which only another budget knows.
+// suspicion is a world that has lost the ledger of a budget for east, while west is away, which only another budget
+// knows.
 func suspicion(t *testing.T) *world {
 	t.Helper()
 	w := besideAnother(t, "east", "west")
@@ -59,8 +60,8 @@ func suspicion(t *testing.T) *world {
 	return w
 }
 
-// TestSuspectedClusterHasNoShare loses the ledger while a cluster is away that only another budget knows: it may hold a share of this one
-// for all that the hub knows, and when it turns out to have none it gets none.
+// TestSuspectedClusterHasNoShare loses the ledger while a cluster is away that only another budget knows: it may hold a
+// share of this one for all that the hub knows, and when it turns out to have none it gets none.
 func TestSuspectedClusterHasNoShare(t *testing.T) {
 	w := suspicion(t)
 	w.wantLedger("east 30/30 Settled", "west 0/9223372036854775807 Unread")
@@ -103,7 +104,8 @@ func TestNeverToldAndDeselected(t *testing.T) {
 	})
 }
 
-// TestSuspectedClusterOfAnInvalidSpec has the spec become invalid before a suspected cluster can be asked: nobody looks again and again.
+// TestSuspectedClusterOfAnInvalidSpec has the spec become invalid before a suspected cluster can be asked: nobody looks
+// again and again.
 func TestSuspectedClusterOfAnInvalidSpec(t *testing.T) {
 	w := suspicion(t)
 	w.edit(`{hard: {count/typo: "1"}, placement: {clusters: [east]}}`)
@@ -118,8 +120,8 @@ func TestSuspectedClusterOfAnInvalidSpec(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestCountsOnOnceItCanBeActedUpon removes a FederatedQuota and creates it again with a spec that cannot be acted upon at first: its
-// shares are newer than those before, of which members remember the revision.
+// TestCountsOnOnceItCanBeActedUpon removes a FederatedQuota and creates it again with a spec that cannot be acted upon
+// at first: its shares are newer than those before, of which members remember the revision.
 func TestCountsOnOnceItCanBeActedUpon(t *testing.T) {
 	for name, first := range map[string]string{
 		"invalid":          `{hard: {count/typo: "1"}, placement: {clusters: [east]}}`,
@@ -170,8 +172,8 @@ func TestLedgerThatNobodyIsLeftIn(t *testing.T) {
 	w.wantLedger("east 30/30 Settled")
 }
 
-// TestUnreadLedgerOfAHubThatStartsAgain has the hub manager start again before any cluster of a new budget was read, and east be away,
-// which only another budget knows.
+// TestUnreadLedgerOfAHubThatStartsAgain has the hub manager start again before any cluster of a new budget was read,
+// and east be away, which only another budget knows.
 func TestUnreadLedgerOfAHubThatStartsAgain(t *testing.T) {
 	t.Run("its cluster was marked before", func(t *testing.T) {
 		w := besideAnother(t, "east", "north")

@@ -31,13 +31,15 @@ func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Requ
 	return r.quotas(ctx, func(*quotav1alpha1.FederatedQuota) bool { return true })
 }
 
-// concerned returns the FederatedQuotas to which a Cluster matters. What this leaves out is found by the round that each has anyway.
+// concerned returns the FederatedQuotas to which a Cluster matters. What this leaves out is found by the round that
+// each has anyway.
 func (r *Reconciler) concerned(ctx context.Context, object client.Object) []ctrl.Request {
 	cluster, ok := object.(*clusterv1.Cluster)
 	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || input.Concerns(fq, cluster) })
 }
 
-// reported has each report of a member start a round: at once, unless it tells of nothing but other usage and its budget is large.
+// reported has each report of a member start a round: at once, unless it tells of nothing but other usage and its
+// budget is large.
 func (r *Reconciler) reported() handler.EventHandler {
 	now := &handler.EnqueueRequestForObject{}
 	return handler.Funcs{
@@ -65,7 +67,8 @@ func (r *Reconciler) usageDelay(ctx context.Context, e event.UpdateEvent) time.D
 	return delay
 }
 
-// usageAlone says whether a share differs in what is used of each name alone, while no cluster of the budget waits for room.
+// usageAlone says whether a share differs in what is used of each name alone, while no cluster of the budget waits for
+// room.
 func usageAlone(before, after client.Object) bool {
 	var shares [2]*quotav1alpha1.QuotaShare
 	for i, object := range []client.Object{before, after} {
@@ -92,7 +95,8 @@ func (r *Reconciler) siblings(ctx context.Context, quota client.Object) []ctrl.R
 	return r.quotas(ctx, others, client.InNamespace(quota.GetNamespace()))
 }
 
-// quotas returns those FederatedQuotas of this shard that are wanted. It copies none: there is an event for each member, and each may be large.
+// quotas returns those FederatedQuotas of this shard that are wanted. It copies none: there is an event for each
+// member, and each may be large.
 func (r *Reconciler) quotas(ctx context.Context, wanted func(*quotav1alpha1.FederatedQuota) bool, options ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
 	if err := r.List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {

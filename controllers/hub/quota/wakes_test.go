@@ -59,7 +59,8 @@ func TestUsageAlone(t *testing.T) {
 	}
 }
 
-// TestReportsOfUsageMayWait has clusters report other usage: a small budget has a round at once, a large one a while later.
+// TestReportsOfUsageMayWait has clusters report other usage: a small budget has a round at once, a large one a while
+// later.
 func TestReportsOfUsageMayWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		clusters int

@@ -12,8 +12,9 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// writer returns a client of a member that says with each write that it is the hub's, as the share policy there demands. It returns a
-// conflict if another Cluster may have the connection since the round began, for which nothing was decided.
+// writer returns a client of a member that says with each write that it is the hub's, as the share policy there
+// demands. It returns a conflict if another Cluster may have the connection since the round began, for which nothing
+// was decided.
 func (r *Reconciler) writer(ctx context.Context, m *member) (client.Client, error) {
 	key := client.ObjectKeyFromObject(m.cluster)
 	c, err := r.Members.GetUncachedClient(ctx, key)

@@ -31,8 +31,8 @@ import (
 // fieldOwner is as whom the policy is written.
 const fieldOwner = "fedquota-requirement"
 
-// Enforcer keeps one policy in each member, which enforces all QuotaRequirements that select its Cluster. It removes the policy where none
-// does, also where nobody remembers that it is there.
+// Enforcer keeps one policy in each member, which enforces all QuotaRequirements that select its Cluster. It removes
+// the policy where none does, also where nobody remembers that it is there.
 type Enforcer struct {
 	client.Client
 	// Members connects to members.
@@ -209,7 +209,8 @@ func present(ctx context.Context, c client.Client, object client.Object) (client
 	return stored, err
 }
 
-// remove removes an object. Where the hub has no right to look at it, it never had the one to make it: the manifests there are older.
+// remove removes an object. Where the hub has no right to look at it, it never had the one to make it: the manifests
+// there are older.
 func (e *Enforcer) remove(ctx context.Context, c client.Client, object client.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()

@@ -21,14 +21,14 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Reconciler keeps the status of QuotaRequirements: which clusters enforce them, as far as the Enforcer knows. It lets one go that is
-// deleted once no cluster enforces it any more.
+// Reconciler keeps the status of QuotaRequirements: which clusters enforce them, as far as the Enforcer knows. It lets
+// one go that is deleted once no cluster enforces it any more.
 type Reconciler struct {
 	client.Client
 	// Enforcer knows what members enforce.
 	Enforcer *Enforcer
-	// Shard selects the QuotaRequirements whose status this hub manager writes, by their labels; all if nil or empty. Each hub manager
-	// enforces all of them: a member has one policy.
+	// Shard selects the QuotaRequirements whose status this hub manager writes, by their labels; all if nil or empty. Each
+	// hub manager enforces all of them: a member has one policy.
 	Shard labels.Selector
 	// Clock says since when.
 	Clock clock.PassiveClock
@@ -70,7 +70,8 @@ func (r *Reconciler) finalize(ctx context.Context, required *quotav1alpha1.Quota
 	return client.IgnoreNotFound(r.Patch(ctx, required, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
 }
 
-// entries returns what the status is to say of clusters. A Cluster that does not exist, or is said to be destroyed, enforces nothing.
+// entries returns what the status is to say of clusters. A Cluster that does not exist, or is said to be destroyed,
+// enforces nothing.
 func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaRequirement) ([]quotav1alpha1.RequirementCluster, error) {
 	var clusters clusterv1.ClusterList
 	if err := r.List(ctx, &clusters, client.InNamespace(r.Enforcer.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -89,8 +90,8 @@ func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaR
 	return entries, nil
 }
 
-// destroyed says whether a cluster is said to be destroyed. That does not count while the hub is connected to it, or has not tried yet to
-// connect.
+// destroyed says whether a cluster is said to be destroyed. That does not count while the hub is connected to it, or
+// has not tried yet to connect.
 func (r *Reconciler) destroyed(ctx context.Context, cluster *clusterv1.Cluster) bool {
 	if strings.TrimSpace(cluster.Annotations[quotav1alpha1.DestroyedAnnotation]) == "" {
 		return false
@@ -100,7 +101,8 @@ func (r *Reconciler) destroyed(ctx context.Context, cluster *clusterv1.Cluster) 
 	return err != nil && r.Enforcer.Members.GetHealthCheckingState(ctx, key).ConsecutiveFailures > 0
 }
 
-// store writes the status if it is another one, and not more often than each second: many members may be heard of at once.
+// store writes the status if it is another one, and not more often than each second: many members may be heard of at
+// once.
 func (r *Reconciler) store(ctx context.Context, required *quotav1alpha1.QuotaRequirement, entries []quotav1alpha1.RequirementCluster) (ctrl.Result, error) {
 	before, now := required.Status.DeepCopy(), r.Clock.Now()
 	conditions.Replace(&required.Status.Conditions, report(required, entries), required.Generation, now)
@@ -116,7 +118,8 @@ func (r *Reconciler) store(ctx context.Context, required *quotav1alpha1.QuotaReq
 	return r.again(entries), r.Status().Update(ctx, required)
 }
 
-// again says when to look again: nothing tells that the hub has failed to connect, after which a statement that a cluster is destroyed counts.
+// again says when to look again: nothing tells that the hub has failed to connect, after which a statement that a
+// cluster is destroyed counts.
 func (r *Reconciler) again(entries []quotav1alpha1.RequirementCluster) ctrl.Result {
 	if slices.ContainsFunc(entries, func(e quotav1alpha1.RequirementCluster) bool { return e.Message != "" }) {
 		return ctrl.Result{RequeueAfter: pace.RetryInterval}

@@ -38,8 +38,8 @@ import (
 	"github.com/fedquota/fedquota/internal/requirement"
 )
 
-// server is a client of the API server that TestMain started, which is the hub's and the one of all members. It is nil where the program
-// is not at hand.
+// server is a client of the API server that TestMain started, which is the hub's and the one of all members. It is nil
+// where the program is not at hand.
 var server client.WithWatch
 
 func TestMain(m *testing.M) {
@@ -102,7 +102,8 @@ func (c *connections) GetHealthCheckingState(context.Context, client.ObjectKey) 
 	return clustercache.HealthCheckingState{ConsecutiveFailures: 1}
 }
 
-// world is a hub with the members east and west. Both are the same API server, so each test looks at one member at a time.
+// world is a hub with the members east and west. Both are the same API server, so each test looks at one member at a
+// time.
 type world struct {
 	*testing.T
 
@@ -376,7 +377,8 @@ func TestDestroyedCountsWithoutConnection(t *testing.T) {
 	w.says("gold", quotav1alpha1.ReasonEnforced, "1 of 1", cluster("west", enforced, ""))
 }
 
-// TestDeselected has a member that is not selected any more lose the policy, and one whose Cluster is gone be forgotten.
+// TestDeselected has a member that is not selected any more lose the policy, and one whose Cluster is gone be
+// forgotten.
 func TestDeselected(t *testing.T) {
 	w := newWorld(t)
 	w.demand("gold", "east", "west")
@@ -394,7 +396,8 @@ func TestDeselected(t *testing.T) {
 	w.says("gold", quotav1alpha1.ReasonNoClusters, "spec.clusterSelector selects no Cluster")
 }
 
-// TestForgottenPolicy has a hub manager find a policy in a member that no requirement asks for, as after a restored hub.
+// TestForgottenPolicy has a hub manager find a policy in a member that no requirement asks for, as after a restored
+// hub.
 func TestForgottenPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.demand("gold", "east")

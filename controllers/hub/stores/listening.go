@@ -21,8 +21,9 @@ type listening struct {
 	at, since time.Time
 }
 
-// Listening says whether members are about to say what they hold, for which decisions would wait. It is over once each was asked, or could
-// not be connected to; Clusters that come later do not bring it back. A hub manager that is busy takes no member for silent by that.
+// Listening says whether members are about to say what they hold, for which decisions would wait. It is over once each
+// was asked, or could not be connected to; Clusters that come later do not bring it back. A hub manager that is busy
+// takes no member for silent by that.
 func (w *Watcher) Listening(ctx context.Context) bool {
 	w.listen.Lock()
 	defer w.listen.Unlock()
@@ -55,8 +56,8 @@ func (w *Watcher) waits(ctx context.Context, age time.Duration) bool {
 	return false
 }
 
-// Follow has the shares of members watched for a controller, which is called as the handler says, as soon as a member is looked at first,
-// before any round asks for them.
+// Follow has the shares of members watched for a controller, which is called as the handler says, as soon as a member
+// is looked at first, before any round asks for them.
 func (w *Watcher) Follow(controller clustercache.SourceWatcher[ctrl.Request], handler handler.EventHandler) {
 	w.controller, w.handler = controller, handler
 }

@@ -93,8 +93,8 @@ func (w *Watcher) Look(ctx context.Context, due func(member string) bool) {
 	})
 }
 
-// look looks at the store of a member, at all of its shares now and then and whenever a glance is not as expected. One that does not
-// answer says nothing.
+// look looks at the store of a member, at all of its shares now and then and whenever a glance is not as expected. One
+// that does not answer says nothing.
 func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 	c, err := w.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
 	if err != nil {
@@ -107,7 +107,8 @@ func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
 	}
 }
 
-// glance asks for one share, which tells the version of the store and how many shares it holds. It says whether all are to be looked at.
+// glance asks for one share, which tells the version of the store and how many shares it holds. It says whether all are
+// to be looked at.
 func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (suspicious bool) {
 	held, seen := w.known.held(member), w.known.seenOf(member)
 	list, err := rollback.List(ctx, c, shareKind, w.Timeout, client.Limit(1))
@@ -160,7 +161,8 @@ func (w *Watcher) wake(ctx context.Context, cluster *clusterv1.Cluster) {
 // jitter spreads the looks at all shares of a member.
 const jitter = 0.2
 
-// unknown returns a share that the ledger of its FederatedQuota does not know, if there is one among those that a member holds.
+// unknown returns a share that the ledger of its FederatedQuota does not know, if there is one among those that a
+// member holds.
 func (w *Watcher) unknown(ctx context.Context, member string, shares sets.Set[types.NamespacedName]) string {
 	for share := range shares {
 		fq := &quotav1alpha1.FederatedQuota{}
@@ -175,7 +177,8 @@ func (w *Watcher) unknown(ctx context.Context, member string, shares sets.Set[ty
 	return ""
 }
 
-// Survey returns what looks have found of a share, and which members is about to say so: this hub manager may lead for a moment only.
+// Survey returns what looks have found of a share, and which members is about to say so: this hub manager may lead for
+// a moment only.
 func (w *Watcher) Survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) Survey {
 	age, found := w.known.age(w.Clock.Now()), w.known.survey(share)
 	if age >= pace.LookingAt(len(clusters)) {
@@ -199,7 +202,8 @@ func (w *Watcher) speaksSoon(ctx context.Context, cluster *clusterv1.Cluster, co
 	return err == nil || connecting && w.connects(ctx, cluster)
 }
 
-// connects says whether the first connection to a Cluster is yet to be made: Cluster API makes none before there are machines.
+// connects says whether the first connection to a Cluster is yet to be made: Cluster API makes none before there are
+// machines.
 func (w *Watcher) connects(ctx context.Context, cluster *clusterv1.Cluster) bool {
 	return ptr.Deref(cluster.Status.Initialization.InfrastructureProvisioned, false) &&
 		w.Members.GetHealthCheckingState(ctx, client.ObjectKeyFromObject(cluster)).LastProbeTime.IsZero()

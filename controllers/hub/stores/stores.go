@@ -1,5 +1,5 @@
-// Package stores looks at what the API servers of members hold: shares that no ledger knows, and stores that were put back to an
-// earlier state.
+// Package stores looks at what the API servers of members hold: shares that no ledger knows, and stores that were put
+// back to an earlier state.
 package stores
 
 import (
@@ -25,8 +25,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Watcher looks at the stores of members again and again. When one went back, the shares in the cache of that member's connection
-// may never have been, and its watch is silent: they are read anew.
+// Watcher looks at the stores of members again and again. When one went back, the shares in the cache of that member's
+// connection may never have been, and its watch is silent: they are read anew.
 type Watcher struct {
 	client.Client
 	// Members connects to members.
@@ -63,14 +63,15 @@ type stores struct {
 // store is what is known of one.
 type store struct {
 	memory rollback.Memory
-	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, and lost those of the
-	// ones that the last look did not find.
+	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, and lost those of
+	// the ones that the last look did not find.
 	seen, lost map[types.NamespacedName]string
-	// asked says whether it was asked, looked whether there was a look at it, and holds are the shares that the last one found.
+	// asked says whether it was asked, looked whether there was a look at it, and holds are the shares that the last one
+	// found.
 	asked, looked bool
 	holds         sets.Set[types.NamespacedName]
-	// whole is when all of its shares are to be looked at next, unless there is a reason before, and doubted says whether the last
-	// glance has shown it to be behind.
+	// whole is when all of its shares are to be looked at next, unless there is a reason before, and doubted says whether
+	// the last glance has shown it to be behind.
 	whole   time.Time
 	doubted bool
 	// epoch counts how often it went back.
@@ -250,8 +251,8 @@ func (s *stores) nextEpoch(member string) {
 	known.epoch, known.seen = known.epoch+1, nil
 }
 
-// shows says whether a glance shows the store to be behind what rounds have seen of it, or what it showed itself, before. The look at all
-// that follows could no longer tell.
+// shows says whether a glance shows the store to be behind what rounds have seen of it, or what it showed itself,
+// before. The look at all that follows could no longer tell.
 func (s *store) shows(part *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string) bool {
 	for share, version := range seen {
 		s.memory.Expect(share, version)
@@ -260,8 +261,8 @@ func (s *store) shows(part *metav1.PartialObjectMetadataList, seen map[types.Nam
 	return s.doubted
 }
 
-// behind says whether the store is behind what rounds have seen of it, or what it showed itself, before it listed all shares.
-// A share that is gone may just have been deleted; one that rounds go on to see was forgotten.
+// behind says whether the store is behind what rounds have seen of it, or what it showed itself, before it listed all
+// shares. A share that is gone may just have been deleted; one that rounds go on to see was forgotten.
 func (s *store) behind(list *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string) bool {
 	for share, version := range seen {
 		s.memory.Expect(share, version)

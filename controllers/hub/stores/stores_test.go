@@ -19,8 +19,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// TestStoreWentBackBetweenLooks has a store go back to a state that is newer than the last look, but older than what rounds
-// have seen since.
+// TestStoreWentBackBetweenLooks has a store go back to a state that is newer than the last look, but older than what
+// rounds have seen since.
 func TestStoreWentBackBetweenLooks(t *testing.T) {
 	share := types.NamespacedName{Namespace: "team-a", Name: "compute"}
 	listed := func(version string, shares ...string) *metav1.PartialObjectMetadataList {

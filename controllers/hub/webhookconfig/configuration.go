@@ -1,4 +1,5 @@
-// Package webhookconfig keeps the configurations by which the API server of the hub calls the admission webhooks of FederatedQuotas.
+// Package webhookconfig keeps the configurations by which the API server of the hub calls the admission webhooks of
+// FederatedQuotas.
 package webhookconfig
 
 import (
@@ -46,8 +47,8 @@ type Templates struct {
 	Mutating   admissionregistrationv1.MutatingWebhook
 }
 
-// NewTemplates returns the webhooks that controller-gen made of the markers, one of each kind, behind the Service in the hub manager's
-// namespace.
+// NewTemplates returns the webhooks that controller-gen made of the markers, one of each kind, behind the Service in
+// the hub manager's namespace.
 func NewTemplates(manifests []byte, namespace string) (Templates, error) {
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
 	var mutating admissionregistrationv1.MutatingWebhookConfiguration
@@ -85,7 +86,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// Reconcile writes the configurations if they are other ones. They are installed with the hub manager, which may not create them.
+// Reconcile writes the configurations if they are other ones. They are installed with the hub manager, which may not
+// create them.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if len(r.Certificate.Authority()) == 0 {
 		return ctrl.Result{}, nil // the certificate tells when there is one

@@ -1,4 +1,5 @@
-// Package canary finds out whether the quota controller of a member works, and whether guard and fence are in force there.
+// Package canary finds out whether the quota controller of a member works, and whether guard and fence are in force
+// there.
 package canary
 
 import (
@@ -45,9 +46,9 @@ type Verdict struct {
 	Unguarded string
 }
 
-// Canary tells whether the cluster can be relied upon. Its quota controller works if it follows changes to the limit of a
-// ResourceQuota of the canary's own in time; one that does not no longer recounts usage either. Its API server is guarded
-// if it refuses what guard and fence must refuse.
+// Canary tells whether the cluster can be relied upon. Its quota controller works if it follows changes to the limit of
+// a ResourceQuota of the canary's own in time; one that does not no longer recounts usage either. Its API server is
+// guarded if it refuses what guard and fence must refuse.
 type Canary struct {
 	client.Client
 	// Clock measures how long the quota controller takes.
@@ -97,8 +98,8 @@ func (c *Canary) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(c)
 }
 
-// Reconcile probes the policies, judges how the quota controller follows, and changes the canary's limit every interval;
-// at first at once, since what was followed before says nothing of now.
+// Reconcile probes the policies, judges how the quota controller follows, and changes the canary's limit every
+// interval; at first at once, since what was followed before says nothing of now.
 func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	quota := &corev1.ResourceQuota{}
 	err := c.Get(ctx, req.NamespacedName, quota)
@@ -125,7 +126,8 @@ func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	return c.write(c.Patch(ctx, quota, patch), next)
 }
 
-// Watchdog returns what ends the agent when the store of its cluster went back. It looks at the canary, which changes often.
+// Watchdog returns what ends the agent when the store of its cluster went back. It looks at the canary, which changes
+// often.
 func (c *Canary) Watchdog(live client.Reader) *rollback.Watchdog {
 	return &rollback.Watchdog{
 		Live:    live,

@@ -1,4 +1,5 @@
-// Package coverage holds the controller of the agent that notes on each namespace what its managed ResourceQuotas cover.
+// Package coverage holds the controller of the agent that notes on each namespace what its managed ResourceQuotas
+// cover.
 package coverage
 
 import (
@@ -22,8 +23,8 @@ import (
 	"github.com/fedquota/fedquota/internal/requirement"
 )
 
-// Reconciler keeps the annotation of namespaces that the policy of QuotaRequirements reads: a policy cannot look for a ResourceQuota
-// that is not there.
+// Reconciler keeps the annotation of namespaces that the policy of QuotaRequirements reads: a policy cannot look for a
+// ResourceQuota that is not there.
 type Reconciler struct {
 	client.Client
 }

@@ -1,5 +1,5 @@
-// Package demand learns what the cluster could use beyond what it uses, for the reports of shares, and wakes workloads that were
-// refused once there is room for them.
+// Package demand learns what the cluster could use beyond what it uses, for the reports of shares, and wakes workloads
+// that were refused once there is room for them.
 package demand
 
 import (
@@ -61,8 +61,8 @@ func (d *Demand) reportNamespace(ctx context.Context, namespace string) {
 	}
 }
 
-// Source makes a controller look at the shares whose demand has changed. Requests may have come before: the webhook is served
-// earlier than controllers start.
+// Source makes a controller look at the shares whose demand has changed. Requests may have come before: the webhook is
+// served earlier than controllers start.
 func (d *Demand) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) error {
 		d.mutex.Lock()
@@ -116,7 +116,8 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	return seen
 }
 
-// ping returns what the status of a share pings the hub with: one more than the hub has seen, while the agent waits for a sign of it.
+// ping returns what the status of a share pings the hub with: one more than the hub has seen, while the agent waits for
+// a sign of it.
 func (d *Demand) ping(share *quotav1alpha1.QuotaShare) int64 {
 	if d.Pings == nil || !d.Pings(client.ObjectKeyFromObject(share)) {
 		return share.Status.Ping

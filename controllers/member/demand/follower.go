@@ -33,8 +33,8 @@ type heard struct {
 	since   time.Time // seen first, by the clock of this replica
 }
 
-// others returns the statements of other replicas that count: one that was not renewed for as long as a request is remembered
-// is of a replica that is gone.
+// others returns the statements of other replicas that count: one that was not renewed for as long as a request is
+// remembered is of a replica that is gone.
 func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha1.ReplicaDemand {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -89,8 +89,8 @@ func StatementsChanged() predicate.Predicate {
 	}}
 }
 
-// Follower states what the requests ask for that a replica without the lease has seen. The replica with the lease has it in
-// the demand that it reports, with all else.
+// Follower states what the requests ask for that a replica without the lease has seen. The replica with the lease has
+// it in the demand that it reports, with all else.
 type Follower struct {
 	// Demand is what this replica knows.
 	Demand *Demand
@@ -174,8 +174,8 @@ func (d *Demand) owners(share *quotav1alpha1.QuotaShare, now time.Time) []quotav
 	return owners
 }
 
-// statesAnew says whether a replica has to state something, and how long after the last time: to ask for more or for nothing at
-// once, for less when that is due, and the same now and then.
+// statesAnew says whether a replica has to state something, and how long after the last time: to ask for more or for
+// nothing at once, for less when that is due, and the same now and then.
 func statesAnew(before, after []quotav1alpha1.OwnerDemand, asks bool) (interval time.Duration, due bool) {
 	switch {
 	case asks, rises(before, after), len(after) == 0 && len(before) > 0:

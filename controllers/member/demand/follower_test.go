@@ -121,8 +121,8 @@ func (r *fakeReplicas) end(at *Demand, owner demand.Owner, pods int64, fits bool
 	at.Book.End(replicasKey, owner, amount.List{"pods": pods}, fits, r.clock.Now())
 }
 
-// TestDemandOfReplicas has requests come to either of two replicas: what different owners ask for is added up, and what one asks for
-// counts once.
+// TestDemandOfReplicas has requests come to either of two replicas: what different owners ask for is added up, and what
+// one asks for counts once.
 func TestDemandOfReplicas(t *testing.T) {
 	other := demand.Owner{Kind: "Pod", Name: "q"}
 	job := demand.Owner{Kind: "Job", Name: "job", UID: "job"}
@@ -169,8 +169,8 @@ func TestDemandOfReplicas(t *testing.T) {
 	}
 }
 
-// TestStatements follows what a replica without the lease states: more at once, less when it is due, the same now and then, and
-// nothing of what it has withdrawn. When it is gone, it counts for as long as a request does.
+// TestStatements follows what a replica without the lease states: more at once, less when it is due, the same now and
+// then, and nothing of what it has withdrawn. When it is gone, it counts for as long as a request does.
 func TestStatements(t *testing.T) {
 	r := newReplicas(t)
 	follower := r.follower.Demand
@@ -225,8 +225,8 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestFollowerAsks has a replica without the lease ask whether the hub is there, and leave all to the reports of the leader once
-// it leads itself.
+// TestFollowerAsks has a replica without the lease ask whether the hub is there, and leave all to the reports of the
+// leader once it leads itself.
 func TestFollowerAsks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		asks, elected bool
@@ -255,7 +255,8 @@ func TestFollowerAsks(t *testing.T) {
 	}
 }
 
-// TestStatementsWakeTheLeader has the leader look at a share when another replica states something, and not at its own reports.
+// TestStatementsWakeTheLeader has the leader look at a share when another replica states something, and not at its own
+// reports.
 func TestStatementsWakeTheLeader(t *testing.T) {
 	before, reported, stated := &quotav1alpha1.QuotaShare{}, &quotav1alpha1.QuotaShare{}, &quotav1alpha1.QuotaShare{}
 	reported.Status.Demand = podsOnly("2")

@@ -20,8 +20,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/backoff"
 )
 
-// Namespaces has pods, LimitRanges and workloads watched where there is a share, and nowhere else: the agent holds nothing, and is sent
-// nothing, that no share charges.
+// Namespaces has pods, LimitRanges and workloads watched where there is a share, and nowhere else: the agent holds
+// nothing, and is sent nothing, that no share charges.
 type Namespaces struct {
 	// Reader knows the shares.
 	client.Reader
@@ -68,9 +68,9 @@ func (n *Namespaces) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// Follow keeps the book by the pods, LimitRanges and workloads of a namespace, until it is told to stop or the context ends. When stop
-// has returned, the book knows nothing of the namespace. Workloads come last: one would seem to lack pods that are not known yet, and to
-// need less for each than a LimitRange gives it.
+// Follow keeps the book by the pods, LimitRanges and workloads of a namespace, until it is told to stop or the context
+// ends. When stop has returned, the book knows nothing of the namespace. Workloads come last: one would seem to lack
+// pods that are not known yet, and to need less for each than a LimitRange gives it.
 func (d *Demand) Follow(ctx context.Context, api kubernetes.Interface, namespace string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	objects := informers.NewSharedInformerFactoryWithOptions(api, 0, informers.WithNamespace(namespace), informers.WithTransform(trim))

@@ -21,7 +21,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// pokeTimeout is how long a look at a share wakes workloads: a webhook of somebody else's that hangs may keep each of them waiting.
+// pokeTimeout is how long a look at a share wakes workloads: a webhook of somebody else's that hangs may keep each of
+// them waiting.
 const pokeTimeout = 2 * time.Second
 
 // poke is the last time that a workload was woken, or that this failed.
@@ -39,15 +40,15 @@ func (p poke) failedAt() time.Time {
 	return p.at
 }
 
-// due says whether a workload is to be woken at a revision: there is a new limit, or waking it failed, or it was refused and may
-// have been once more under this one, by an API server that did not know the limit yet. One that was not refused may lack pods for
-// another reason, as a Job does whose pods fail: waking it again would not end that.
+// due says whether a workload is to be woken at a revision: there is a new limit, or waking it failed, or it was
+// refused and may have been once more under this one, by an API server that did not know the limit yet. One that was
+// not refused may lack pods for another reason, as a Job does whose pods fail: waking it again would not end that.
 func (p poke) due(revision int64, refused bool, now time.Time) bool {
 	return p.revision != revision || (p.failed || refused) && now.Sub(p.at) >= pace.PokeInterval
 }
 
-// Wake wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off for minutes.
-// Those that there is no time for are left to the next look, and those that could not be woken come last.
+// Wake wakes the workloads that were refused and that there is room for now: their controllers may sleep in back-off
+// for minutes. Those that there is no time for are left to the next look, and those that could not be woken come last.
 func (d *Demand) Wake(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) {
 	if share.Spec.Admission.Poke == quotav1alpha1.PokeDisabled {
 		return
@@ -90,8 +91,8 @@ func (d *Demand) pokesOf(share types.NamespacedName) map[types.UID]poke {
 	return d.poked[share]
 }
 
-// wake annotates a workload: a controller looks at an object again only if it has changed. By the subresource, the right to do so is
-// none to change what the workload runs: it takes no change of a spec.
+// wake annotates a workload: a controller looks at an object again only if it has changed. By the subresource, the
+// right to do so is none to change what the workload runs: it takes no change of a spec.
 func (d *Demand) wake(ctx context.Context, workload client.Object, now time.Time) error {
 	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]any{quotav1alpha1.PokedAnnotation: now.UTC().Format(time.RFC3339Nano)},

@@ -62,8 +62,8 @@ func (s *sleepers) look(ctx context.Context, after time.Duration) []string {
 	return s.tried
 }
 
-// TestWakingThatHangs has a webhook of somebody else's not answer for a workload: a look does not wait for it long, and the next one
-// wakes the others.
+// TestWakingThatHangs has a webhook of somebody else's not answer for a workload: a look does not wait for it long, and
+// the next one wakes the others.
 func TestWakingThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSleepers("5", "a", "b", "c")
@@ -84,8 +84,8 @@ func TestWakingThatHangs(t *testing.T) {
 	})
 }
 
-// TestWakingThatFails has the API server fail to take what wakes a workload: it is tried again after a while, until it is woken, and
-// the room is for the others meanwhile.
+// TestWakingThatFails has the API server fail to take what wakes a workload: it is tried again after a while, until it
+// is woken, and the room is for the others meanwhile.
 func TestWakingThatFails(t *testing.T) {
 	s := newSleepers("1", "a", "b")
 	fails := true
@@ -103,7 +103,8 @@ func TestWakingThatFails(t *testing.T) {
 	}
 }
 
-// TestWakingThatIsNotWanted writes to no workload beside a share that asks for that, although there is room and it was refused.
+// TestWakingThatIsNotWanted writes to no workload beside a share that asks for that, although there is room and it was
+// refused.
 func TestWakingThatIsNotWanted(t *testing.T) {
 	s := newSleepers("5", "a")
 	s.demand.Book.SetWorkload(demand.Workload{

@@ -180,8 +180,8 @@ func workloadOf(object any) (demand.Workload, bool) {
 	}
 }
 
-// exceeded returns the name of the quota that a message says was exceeded, as the API server writes it, "" if there is none: the
-// fence gives its reason in place of a name.
+// exceeded returns the name of the quota that a message says was exceeded, as the API server writes it, "" if there is
+// none: the fence gives its reason in place of a name.
 func exceeded(message string) string {
 	_, rest, _ := strings.Cut(message, "exceeded quota: ")
 	name, _, _ := strings.Cut(rest, ",")

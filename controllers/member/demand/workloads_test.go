@@ -127,8 +127,8 @@ func TestJobPods(t *testing.T) {
 	}
 }
 
-// TestRefusedReplicaSets has a ReplicaSet count as refused by the quota that its controller says did it, and as blocked until its
-// controller says that it failed: what it says is why it failed first.
+// TestRefusedReplicaSets has a ReplicaSet count as refused by the quota that its controller says did it, and as blocked
+// until its controller says that it failed: what it says is why it failed first.
 func TestRefusedReplicaSets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		message string

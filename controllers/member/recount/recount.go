@@ -1,4 +1,5 @@
-// Package recount holds the controller of the agent that finds pods which the quota controller has left out of status.used.
+// Package recount holds the controller of the agent that finds pods which the quota controller has left out of
+// status.used.
 package recount
 
 import (
@@ -26,9 +27,10 @@ import (
 // page is how many pods are read at once.
 const page = 500
 
-// Reconciler counts the pods of a managed ResourceQuota when status.used has fallen, and raises what is too low. The quota controller
-// recounts from a cache whenever a limit moves or a pod ends. A pod that the cache has not seen yet was charged, and is left out then:
-// room for one pod too many, until the next recount. It lowers nothing but what it has raised.
+// Reconciler counts the pods of a managed ResourceQuota when status.used has fallen, and raises what is too low. The
+// quota controller recounts from a cache whenever a limit moves or a pod ends. A pod that the cache has not seen yet
+// was charged, and is left out then: room for one pod too many, until the next recount. It lowers nothing but what it
+// has raised.
 type Reconciler struct {
 	client.Client
 	// Live reads from the API server.
@@ -50,7 +52,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// enqueueFalls has a ResourceQuota counted a while after its usage fell. The queue makes one count of all falls in that time.
+// enqueueFalls has a ResourceQuota counted a while after its usage fell. The queue makes one count of all falls in that
+// time.
 func enqueueFalls(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 	before, after := e.ObjectOld.(*corev1.ResourceQuota), e.ObjectNew.(*corev1.ResourceQuota)
 	if nativequota.IsManaged(after) && fell(before, after) {
@@ -69,9 +72,9 @@ func fell(before, after *corev1.ResourceQuota) bool {
 	return false
 }
 
-// Reconcile counts the pods of a ResourceQuota, until what was written is what there is: a pod that ends after it was listed has the
-// quota controller count again, which finds nothing to change before usage is raised. A charge that comes meanwhile changes the
-// ResourceQuota, which conflicts.
+// Reconcile counts the pods of a ResourceQuota, until what was written is what there is: a pod that ends after it was
+// listed has the quota controller count again, which finds nothing to change before usage is raised. A charge that
+// comes meanwhile changes the ResourceQuota, which conflicts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	quota := &corev1.ResourceQuota{}
 	if err := r.Live.Get(ctx, req.NamespacedName, quota); err != nil {
@@ -112,8 +115,8 @@ func (r *Reconciler) write(ctx context.Context, quota *corev1.ResourceQuota, use
 	return r.Status().Patch(ctx, quota, patch)
 }
 
-// count returns what the pods of a ResourceQuota are charged. They are read after it: each of them was charged in it, unless that was
-// taken back or the ResourceQuota has changed.
+// count returns what the pods of a ResourceQuota are charged. They are read after it: each of them was charged in it,
+// unless that was taken back or the ResourceQuota has changed.
 func (r *Reconciler) count(ctx context.Context, quota *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	sum, now := corev1.ResourceList{}, r.Clock.Now()
 	pods := &corev1.PodList{}

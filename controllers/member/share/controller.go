@@ -1,5 +1,5 @@
-// Package share holds the controller of the agent that makes a QuotaShare the limit of one native ResourceQuota, and reports what is in
-// force and used.
+// Package share holds the controller of the agent that makes a QuotaShare the limit of one native ResourceQuota, and
+// reports what is in force and used.
 package share
 
 import (
@@ -179,8 +179,8 @@ func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, q
 	return seen, err
 }
 
-// quotaOf returns the ResourceQuota of a share's name, or nil. It is read live, after the share: a report out of a cache
-// could be older than one that another agent has written since.
+// quotaOf returns the ResourceQuota of a share's name, or nil. It is read live, after the share: a report out of a
+// cache could be older than one that another agent has written since.
 func (r *Reconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*corev1.ResourceQuota, error) {
 	quota := &corev1.ResourceQuota{}
 	if err := r.Live.Get(ctx, key, quota); err != nil {

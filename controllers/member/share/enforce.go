@@ -31,8 +31,8 @@ func newQuota(share *quotav1alpha1.QuotaShare) *corev1.ResourceQuota {
 	}
 }
 
-// specPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was released
-// is taken over with it, as it was read.
+// specPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was
+// released is taken over with it, as it was read.
 func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
 	text := nativequota.FormatRevision(revision)
 	if nativequota.IsManaged(quota) && len(quota.Annotations) > 0 {
@@ -50,8 +50,8 @@ func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 	})
 }
 
-// whileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since it was
-// read, and then neither guard nor fence judges what comes late.
+// whileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since
+// it was read, and then neither guard nor fence judges what comes late.
 func whileManaged(quota *corev1.ResourceQuota, change ...patches.Operation) (client.Patch, error) {
 	test := patches.Operation{Op: "test", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel), Value: quota.Labels[quotav1alpha1.ManagedLabel]}
 	return patches.JSON(append([]patches.Operation{test}, change...)...)
@@ -72,8 +72,9 @@ func releaseNote(quota *corev1.ResourceQuota) string {
 		"Its limit is what was used then, so nothing more can be created. To lift it: kubectl delete resourcequota -n %[1]s %[2]s", quota.Namespace, quota.Name)
 }
 
-// releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it: the ledger
-// forgets the cluster, and a share may still be on its way. reported is the usage that the hub was told of last.
+// releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it:
+// the ledger forgets the cluster, and a share may still be on its way. reported is the usage that the hub was told of
+// last.
 func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (client.Patch, error) {
 	annotations := maps.Clone(quota.Annotations)
 	if annotations == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// forShare says whether quota is, or may become, the managed ResourceQuota of the share: it is managed or was released, and
-// counts what the share counts.
+// forShare says whether quota is, or may become, the managed ResourceQuota of the share: it is managed or was released,
+// and counts what the share counts.
 func forShare(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
 	return (nativequota.IsManaged(quota) || nativequota.IsReleased(quota)) && sameScopes(share, quota)
 }
@@ -25,8 +25,8 @@ func sameScopes(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bo
 		equality.Semantic.DeepEqual(share.Spec.ScopeSelector, quota.Spec.ScopeSelector)
 }
 
-// foreignQuotas returns the names of the ResourceQuotas beside the share's that the agent does not manage, whatever they count: an API
-// server that has to repeat a write to one of them may admit what another one refused.
+// foreignQuotas returns the names of the ResourceQuotas beside the share's that the agent does not manage, whatever
+// they count: an API server that has to repeat a write to one of them may admit what another one refused.
 func (r *Reconciler) foreignQuotas(ctx context.Context, share *quotav1alpha1.QuotaShare) ([]string, error) {
 	var list corev1.ResourceQuotaList
 	if err := r.List(ctx, &list, client.InNamespace(share.Namespace)); err != nil {

@@ -41,8 +41,9 @@ func (r *Reconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare
 	return ctrl.Result{}, r.Patch(ctx, share, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
-// ebbing returns how long usage above the limit, which a release would make the limit, is still given to fall: what native quota has
-// let in there goes as soon as a pod does, and what a namespace was adopted with stays. A clock that is off gives it no time.
+// ebbing returns how long usage above the limit, which a release would make the limit, is still given to fall: what
+// native quota has let in there goes as soon as a pod does, and what a namespace was adopted with stays. A clock that
+// is off gives it no time.
 func (r *Reconciler) ebbing(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) time.Duration {
 	since := r.Clock.Since(share.DeletionTimestamp.Time)
 	retained := share.Annotations[quotav1alpha1.RemovalAnnotation] == string(quotav1alpha1.RemovalRetain)
@@ -77,8 +78,9 @@ func (r *Reconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShar
 	}
 }
 
-// stillThere returns why nothing is to begin or to end on account of a share: another agent may have acted on this very share, which
-// is still in the cache, and on one that came after it. The ResourceQuota has to be read before: it belongs to this share then.
+// stillThere returns why nothing is to begin or to end on account of a share: another agent may have acted on this very
+// share, which is still in the cache, and on one that came after it. The ResourceQuota has to be read before: it
+// belongs to this share then.
 func (r *Reconciler) stillThere(ctx context.Context, share *quotav1alpha1.QuotaShare) error {
 	live := &quotav1alpha1.QuotaShare{}
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(share), live)
@@ -91,8 +93,8 @@ func (r *Reconciler) stillThere(ctx context.Context, share *quotav1alpha1.QuotaS
 	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted or changed"))
 }
 
-// unlessChanged returns a conflict in the place of a refusal if quota has changed since it was read: usage may have risen, and then
-// the guard refuses to go below it.
+// unlessChanged returns a conflict in the place of a refusal if quota has changed since it was read: usage may have
+// risen, and then the guard refuses to go below it.
 func (r *Reconciler) unlessChanged(ctx context.Context, quota *corev1.ResourceQuota, refusal error) error {
 	now, err := r.quotaOf(ctx, client.ObjectKeyFromObject(quota))
 	if err != nil || now != nil && now.ResourceVersion == quota.ResourceVersion {

@@ -62,8 +62,8 @@ func (r *Reconciler) store(ctx context.Context, stored *quotav1alpha1.QuotaShare
 	return nil
 }
 
-// reportUnreleased says why the ResourceQuota of a deleted share is not yet what removal asks for. What was reported before
-// stays.
+// reportUnreleased says why the ResourceQuota of a deleted share is not yet what removal asks for. What was reported
+// before stays.
 func (r *Reconciler) reportUnreleased(ctx context.Context, share *quotav1alpha1.QuotaShare, reason error) error {
 	status, now := *share.Status.DeepCopy(), r.Clock.Now()
 	status.ObservedGeneration = share.Generation
@@ -77,8 +77,8 @@ func (r *Reconciler) reportUnreleased(ctx context.Context, share *quotav1alpha1.
 	return r.store(ctx, share, status, now)
 }
 
-// paced returns how long a report has to wait: one that differs from the stored one in usage alone tells the hub nothing
-// that it must act upon at once.
+// paced returns how long a report has to wait: one that differs from the stored one in usage alone tells the hub
+// nothing that it must act upon at once.
 func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus) time.Duration {
 	interval := pace.ReportInterval
 	if unblocks(&share.Status, &status) {
@@ -95,7 +95,8 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 	return interval - r.Clock.Since(last.(time.Time))
 }
 
-// statusOf decides what the share's status says. Only a version of the ResourceQuota whose limits are in force is reported.
+// statusOf decides what the share's status says. Only a version of the ResourceQuota whose limits are in force is
+// reported.
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
@@ -112,11 +113,12 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	return status
 }
 
-// atRevision says whether the ResourceQuota enforces its spec at a revision: what it says of limit and usage may be relied upon.
+// atRevision says whether the ResourceQuota enforces its spec at a revision: what it says of limit and usage may be
+// relied upon.
 func atRevision(seen observation) bool { return reliable(seen) && nativequota.Revision(seen.quota) > 0 }
 
-// replaced says whether a ResourceQuota of somebody's own took the place of the one that enforced the share. It enforces no
-// revision, but what it lets in was granted by nobody: the hub charges it at the last one.
+// replaced says whether a ResourceQuota of somebody's own took the place of the one that enforced the share. It
+// enforces no revision, but what it lets in was granted by nobody: the hub charges it at the last one.
 func replaced(seen observation) bool {
 	return reliable(seen) && nativequota.Revision(seen.quota) == 0 && seen.share.Status.Revision > 0
 }
@@ -179,8 +181,8 @@ func inForce(seen observation) metav1.Condition {
 	return condition(metav1.ConditionTrue, quotav1alpha1.ReasonEnforced, "The share is in force")
 }
 
-// uncounted returns the names under which the cluster counts nothing: those that ResourceQuota never counts, and those of kinds that
-// the cluster does not serve.
+// uncounted returns the names under which the cluster counts nothing: those that ResourceQuota never counts, and those
+// of kinds that the cluster does not serve.
 func uncounted(quota *corev1.ResourceQuota) (never, notServed []string) {
 	for _, name := range nativequota.Uncounted(quota) {
 		if nativequota.Name(corev1.ResourceName(name)) != "" {
@@ -249,8 +251,8 @@ func unguardedMessage(policies string) string {
 	return "Nothing is enforced anew or reported until these ValidatingAdmissionPolicies are in force, with their bindings: " + policies
 }
 
-// unblocks says whether somebody waits for the hub to read a report: more is lacked than was told, above the room there is, or
-// nothing any more. Usage counts, too: others may ask while those go on that a report told of.
+// unblocks says whether somebody waits for the hub to read a report: more is lacked than was told, above the room there
+// is, or nothing any more. Usage counts, too: others may ask while those go on that a report told of.
 func unblocks(before, after *quotav1alpha1.QuotaShareStatus) bool {
 	if len(after.Demand) == 0 {
 		return len(before.Demand) > 0

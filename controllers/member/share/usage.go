@@ -21,8 +21,9 @@ import (
 
 type requests = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
-// quotaHandler has shares looked at when a ResourceQuota changes. Every pod that comes or goes changes usage, and a look
-// costs a read from the API server: where nobody waits for it, usage alone is looked at as often as it is reported.
+// quotaHandler has shares looked at when a ResourceQuota changes. Every pod that comes or goes changes usage, and a
+// look costs a read from the API server: where nobody waits for it, usage alone is looked at as often as it is
+// reported.
 func (r *Reconciler) quotaHandler() handler.EventHandler {
 	all := func(ctx context.Context, namespace string, queue requests) {
 		for _, request := range r.shares(ctx, client.InNamespace(namespace)) {
@@ -47,8 +48,8 @@ func (r *Reconciler) quotaHandler() handler.EventHandler {
 	}
 }
 
-// sameButUsed says whether two versions of a ResourceQuota differ in usage alone. A resync has no difference, and is looked
-// at as any change.
+// sameButUsed says whether two versions of a ResourceQuota differ in usage alone. A resync has no difference, and is
+// looked at as any change.
 func sameButUsed(before, after *corev1.ResourceQuota) bool {
 	return before.ResourceVersion != after.ResourceVersion &&
 		equality.Semantic.DeepEqual(before.Spec, after.Spec) && equality.Semantic.DeepEqual(before.Status.Hard, after.Status.Hard) &&
@@ -56,7 +57,8 @@ func sameButUsed(before, after *corev1.ResourceQuota) bool {
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) && len(before.Status.Used) == len(after.Status.Used)
 }
 
-// usageMayWait returns how long a share may wait for a look at new usage of its ResourceQuota, and false if there is no share.
+// usageMayWait returns how long a share may wait for a look at new usage of its ResourceQuota, and false if there is no
+// share.
 func (r *Reconciler) usageMayWait(ctx context.Context, quota *corev1.ResourceQuota) (wait time.Duration, concerned bool) {
 	key := client.ObjectKeyFromObject(quota)
 	share := &quotav1alpha1.QuotaShare{}
@@ -70,8 +72,8 @@ func (r *Reconciler) usageMayWait(ctx context.Context, quota *corev1.ResourceQuo
 	return max(0, pace.ReportInterval-r.Clock.Since(last.(time.Time))), true
 }
 
-// calm says whether usage changes nothing for anybody: nobody asks for more, the limit in force is the share's, so that it
-// does not follow usage down, and usage is within it.
+// calm says whether usage changes nothing for anybody: nobody asks for more, the limit in force is the share's, so that
+// it does not follow usage down, and usage is within it.
 func calm(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
 	within, _ := quotav1.LessThanOrEqual(quota.Status.Used, quota.Status.Hard)
 	return within && len(share.Status.Demand) == 0 && share.DeletionTimestamp.IsZero() &&

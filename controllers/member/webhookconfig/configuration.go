@@ -117,8 +117,8 @@ func (r *Reconciler) webhooks(shares []quotav1alpha1.QuotaShare) []admissionregi
 	return webhooks
 }
 
-// countedBy returns the resources whose requests a share may hold. A name that no resource can have is left out: API servers
-// would refuse the rules of all shares for it.
+// countedBy returns the resources whose requests a share may hold. A name that no resource can have is left out: API
+// servers would refuse the rules of all shares for it.
 func countedBy(share *quotav1alpha1.QuotaShare) []schema.GroupResource {
 	if share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !share.DeletionTimestamp.IsZero() {
 		return nil
@@ -135,8 +135,8 @@ func countedBy(share *quotav1alpha1.QuotaShare) []schema.GroupResource {
 // webhookName returns the name of the webhook for a resource.
 func webhookName(resource schema.GroupResource) string { return resource.String() + "." + domain }
 
-// timeout returns how many seconds API servers wait for an answer, which takes as long as the longest hold, a moment more at
-// times. An agent that hangs delays every request for so long.
+// timeout returns how many seconds API servers wait for an answer, which takes as long as the longest hold, a moment
+// more at times. An agent that hangs delays every request for so long.
 func timeout(longest time.Duration) *int32 {
 	const margin, most = 2, 30 // most is what API servers take
 	return new(int32(min(math.Ceil(longest.Seconds())+margin, most)))

@@ -36,7 +36,8 @@ func watchedScheme() *runtime.Scheme {
 	return scheme
 }
 
-// watching runs the reconciler of the rules: shares are the events that it sees, looks tells how often it has looked since.
+// watching runs the reconciler of the rules: shares are the events that it sees, looks tells how often it has looked
+// since.
 func watching(t *testing.T, certificate *serving.Certificate) (shares *controllertest.FakeInformer, looks func() int) {
 	t.Helper()
 	scheme := watchedScheme()
@@ -113,7 +114,8 @@ func TestWatchedShares(t *testing.T) {
 	})
 }
 
-// TestRulesWithoutCertificate leaves the rules as they are while this process has no certificate, and writes them once it has.
+// TestRulesWithoutCertificate leaves the rules as they are while this process has no certificate, and writes them once
+// it has.
 func TestRulesWithoutCertificate(t *testing.T) {
 	template, err := serving.NewTemplate(manifests.Manifests, "quota-system")
 	if err != nil {

@@ -1,4 +1,5 @@
-// The program waits until it is asked to end. It is what runs in the pods of tests, and what holds the namespaces of all pods.
+// The program waits until it is asked to end. It is what runs in the pods of tests, and what holds the namespaces of
+// all pods.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Agent measures an agent over a member of many namespaces: a real control plane, the real program, and a test that writes shares as the
-// hub would.
+// Agent measures an agent over a member of many namespaces: a real control plane, the real program, and a test that
+// writes shares as the hub would.
 package main
 
 import (

@@ -79,7 +79,8 @@ func (m *member) startAgent(ctx context.Context) (_ string, err error) {
 	return "", m.answers(ctx, "first")
 }
 
-// answers waits until the webhook denies a request in a namespace with a share, in words that native quota does not have.
+// answers waits until the webhook denies a request in a namespace with a share, in words that native quota does not
+// have.
 func (m *member) answers(ctx context.Context, namespace string) error {
 	return m.until(ctx, func(ctx context.Context) (bool, error) {
 		err := m.Create(ctx, pod(namespace, "probe", "1000"), client.DryRunAll)

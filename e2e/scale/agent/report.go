@@ -14,7 +14,8 @@ import (
 	"github.com/fedquota/fedquota/hack/bench/rig"
 )
 
-// row is what a phase has shown. Memory is resident, in MiB; CPU in seconds, of the agent and of etcd and kube-apiserver.
+// row is what a phase has shown. Memory is resident, in MiB; CPU in seconds, of the agent and of etcd and
+// kube-apiserver.
 type row struct {
 	phase              string
 	seconds            float64

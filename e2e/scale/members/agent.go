@@ -19,7 +19,8 @@ type agent struct {
 	store *store
 	// delay is how long it takes to act.
 	delay time.Duration
-	// quotas are the ResourceQuotas, and wants what the namespaces would use without them. The mutex of the store is held for both.
+	// quotas are the ResourceQuotas, and wants what the namespaces would use without them. The mutex of the store is held
+	// for both.
 	quotas map[types.NamespacedName]*ledger.Quota
 	wants  map[types.NamespacedName]corev1.ResourceList
 }

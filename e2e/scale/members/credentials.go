@@ -16,7 +16,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// credentials are those of one member: no two share a certificate authority, so that a client shares nothing between them either.
+// credentials are those of one member: no two share a certificate authority, so that a client shares nothing between
+// them either.
 type credentials struct {
 	ca                         *x509.Certificate
 	key                        *ecdsa.PrivateKey

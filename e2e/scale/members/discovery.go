@@ -12,7 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Discovery is what an API server says of the kinds that it serves, by path and by whether it is asked for all kinds at once.
+// Discovery is what an API server says of the kinds that it serves, by path and by whether it is asked for all kinds at
+// once.
 type Discovery map[question]document
 
 type question struct {
@@ -31,7 +32,8 @@ const (
 	wantsAll   = "as=APIGroupDiscoveryList"
 )
 
-// DiscoveryOf asks an API server. Members say what it says, so that a client has as much to remember of each as of a real one.
+// DiscoveryOf asks an API server. Members say what it says, so that a client has as much to remember of each as of a
+// real one.
 func DiscoveryOf(ctx context.Context, config *rest.Config) (Discovery, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

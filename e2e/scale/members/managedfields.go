@@ -4,7 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// managedFields are about as long as those of a share that hub and agent have written: clients read them off the wire, and drop them.
+// managedFields are about as long as those of a share that hub and agent have written: clients read them off the wire,
+// and drop them.
 var managedFields = []metav1.ManagedFieldsEntry{
 	fieldsOf("fedquota-hub", "", `{"f:metadata":{"f:annotations":{".":{},"f:quota.fedquota.io/cluster":{}},"f:finalizers":{".":{},"v:\"quota.fedquota.io/removal\"":{}}},`+
 		`"f:spec":{".":{},"f:admission":{".":{},"f:mode":{}},"f:hard":{".":{},"f:limits.cpu":{},"f:pods":{},"f:requests.cpu":{},"f:requests.memory":{}},"f:revision":{}}}`),

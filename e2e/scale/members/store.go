@@ -60,8 +60,8 @@ func (s *store) present(key types.NamespacedName) *stored {
 	return nil
 }
 
-// change replaces a share by what change makes of it, which is nil for a share that is to go. It is given nil if there is none, and a
-// copy otherwise. It returns the share as it is then.
+// change replaces a share by what change makes of it, which is nil for a share that is to go. It is given nil if there
+// is none, and a copy otherwise. It returns the share as it is then.
 func (s *store) change(key types.NamespacedName, change func(*quotav1alpha1.QuotaShare) (*quotav1alpha1.QuotaShare, error)) (*stored, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -173,7 +173,8 @@ func (b *bench) settled(mode quotav1alpha1.RebalanceMode) bool {
 	return true
 }
 
-// idle says whether a member uses nothing and asks for nothing, by its ResourceQuota and by what the agent has told the hub.
+// idle says whether a member uses nothing and asks for nothing, by its ResourceQuota and by what the agent has told the
+// hub.
 func (b *bench) idle(ctx context.Context, member string) (bool, error) {
 	key := client.ObjectKeyFromObject(&b.quota)
 	share, quota := &quotav1alpha1.QuotaShare{}, &corev1.ResourceQuota{}

@@ -1,5 +1,5 @@
-// Donors measures how often the first attempt of a request is admitted that fits the budget, but only with what one, two or
-// three other members give, in three resources at once.
+// Donors measures how often the first attempt of a request is admitted that fits the budget, but only with what one,
+// two or three other members give, in three resources at once.
 package main
 
 import (

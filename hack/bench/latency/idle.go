@@ -20,8 +20,8 @@ import (
 	"github.com/fedquota/fedquota/hack/bench/rig"
 )
 
-// idleWebhook makes the API server of a member call a webhook for the pods of a namespace that allows all of them at once:
-// it shows what the call of any webhook costs. The caller ends it with Close.
+// idleWebhook makes the API server of a member call a webhook for the pods of a namespace that allows all of them at
+// once: it shows what the call of any webhook costs. The caller ends it with Close.
 func idleWebhook(ctx context.Context, r *rig.Rig, member, namespace string) (*httptest.Server, error) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(allow))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)

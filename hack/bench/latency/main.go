@@ -1,5 +1,5 @@
-// Latency measures, on a real hub and two members, how long a request that does not fit takes to a raised limit, stage by
-// stage, and what the webhook adds to a request that fits.
+// Latency measures, on a real hub and two members, how long a request that does not fit takes to a raised limit, stage
+// by stage, and what the webhook adds to a request that fits.
 package main
 
 import (

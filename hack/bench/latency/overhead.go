@@ -16,8 +16,8 @@ type latency struct {
 	P50, P90, P99 float64
 }
 
-// added is by how much requests of one kind took longer than those of another, made right after each other: the median of
-// the differences, in milliseconds.
+// added is by how much requests of one kind took longer than those of another, made right after each other: the median
+// of the differences, in milliseconds.
 type added struct {
 	What string  `json:"what"`
 	P50  float64 `json:"p50"`

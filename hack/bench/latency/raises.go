@@ -104,7 +104,8 @@ type bench struct {
 	donor       bool
 }
 
-// request makes the request when all is at rest, and adds when which stage was seen. Refused requests count for no stage.
+// request makes the request when all is at rest, and adds when which stage was seen. Refused requests count for no
+// stage.
 func (b *bench) request(ctx context.Context, name string, took map[string][]time.Duration) (admitted bool, err error) {
 	var rest state
 	err = rig.Until(ctx, "all to be at rest", func(context.Context) (bool, error) {

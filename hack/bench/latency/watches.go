@@ -36,8 +36,8 @@ func (s *state) free() int64 {
 	return free
 }
 
-// atRest says whether nothing is used, asked for or on its way. A report of usage alone may be on its way for a second: until then the
-// hub takes nothing from whoever has just become idle.
+// atRest says whether nothing is used, asked for or on its way. A report of usage alone may be on its way for a second:
+// until then the hub takes nothing from whoever has just become idle.
 func (s *state) atRest() bool {
 	for name, m := range s.members {
 		if m.used != 0 || m.stated != 0 || m.demand != 0 || m.told != m.hard || m.reported != m.hard || s.granted[name] != m.hard {

@@ -1,5 +1,5 @@
-// Live plays drawn loads of pods on a real hub and three members, and at the same time on one control plane with a native
-// ResourceQuota of the same size: what the fleet admits is compared with what one pool admits.
+// Live plays drawn loads of pods on a real hub and three members, and at the same time on one control plane with a
+// native ResourceQuota of the same size: what the fleet admits is compared with what one pool admits.
 package main
 
 import (

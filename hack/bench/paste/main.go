@@ -1,4 +1,5 @@
-// Paste puts what the benchmarks have printed into a document, between the lines <!-- NAME --> and <!-- end of NAME -->.
+// Paste puts what the benchmarks have printed into a document, between the lines <!-- NAME --> and <!-- end of NAME
+// -->.
 package main
 
 import (
@@ -19,7 +20,8 @@ func main() {
 	}
 }
 
-// place is where an output goes. Go's expressions have no back references: the names of both lines are compared in code.
+// place is where an output goes. Go's expressions have no back references: the names of both lines are compared in
+// code.
 var place = regexp.MustCompile(`(?s)<!-- ([a-z]+) -->\n.*?<!-- end of ([a-z]+) -->`)
 
 // paste replaces what stands in the document by FOLDER/NAME.txt.

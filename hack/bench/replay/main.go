@@ -1,6 +1,6 @@
-// Replay measures what the split of a budget costs: it plays drawn loads and public traces through the product's allocator
-// and ledger in a simulation, and compares with one quota over all clusters and with a static split. It prints tables and
-// writes all numbers as JSON.
+// Replay measures what the split of a budget costs: it plays drawn loads and public traces through the product's
+// allocator and ledger in a simulation, and compares with one quota over all clusters and with a static split. It
+// prints tables and writes all numbers as JSON.
 package main
 
 import (

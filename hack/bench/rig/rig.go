@@ -46,8 +46,8 @@ type Rig struct {
 	Clients   map[string]client.WithWatch
 }
 
-// Start starts a fleet whose files stay in bin/bench. Pooled ones are control planes that no FederatedQuota selects. The
-// caller ends it with Stop.
+// Start starts a fleet whose files stay in bin/bench. Pooled ones are control planes that no FederatedQuota selects.
+// The caller ends it with Stop.
 func Start(ctx context.Context, name string, members, pooled []string) (*Rig, error) {
 	log.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
 	root, err := os.Getwd()

@@ -14,8 +14,8 @@ import (
 	"github.com/fedquota/fedquota/hack/bench/simulate"
 )
 
-// ReadLCG reads lcg-2005.swf.gz out of a folder: the jobs of those sites that had the most work. The size of a job is its
-// processors.
+// ReadLCG reads lcg-2005.swf.gz out of a folder: the jobs of those sites that had the most work. The size of a job is
+// its processors.
 func ReadLCG(folder string, sites int) (load simulate.Load, err error) {
 	err = readZipped(filepath.Join(folder, "lcg-2005.swf.gz"), func(r io.Reader) error {
 		jobs, err := readJobs(r)
@@ -25,7 +25,8 @@ func ReadLCG(folder string, sites int) (load simulate.Load, err error) {
 	return load, err
 }
 
-// readJobs reads the Standard Workload Format; the member of a request is its partition. Jobs that never ran are left out.
+// readJobs reads the Standard Workload Format; the member of a request is its partition. Jobs that never ran are left
+// out.
 func readJobs(r io.Reader) (jobs []simulate.Request, err error) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {

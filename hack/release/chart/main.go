@@ -1,4 +1,5 @@
-// The program makes the Helm chart out of the manifests of config/default, and compares what Helm makes of the chart with them.
+// The program makes the Helm chart out of the manifests of config/default, and compares what Helm makes of the chart
+// with them.
 package main
 
 import (
@@ -88,7 +89,8 @@ func (o options) write(objects []*unstructured.Unstructured) error {
 	return nil
 }
 
-// setVersion sets the versions of the chart and of the image. One that is none of Helm's, such as a commit, comes behind 0.0.0.
+// setVersion sets the versions of the chart and of the image. One that is none of Helm's, such as a commit, comes
+// behind 0.0.0.
 func (o options) setVersion() error {
 	path := filepath.Join(o.to, "Chart.yaml")
 	content, err := os.ReadFile(path)

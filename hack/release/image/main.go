@@ -1,5 +1,5 @@
-// The program makes the image of the manager without a container engine: the programs, an OCI archive for all platforms,
-// and a bill of materials for each.
+// The program makes the image of the manager without a container engine: the programs, an OCI archive for all
+// platforms, and a bill of materials for each.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package cases holds names and specs, valid and not, for the tests of package validate and for the comparison with a real
-// control plane.
+// Package cases holds names and specs, valid and not, for the tests of package validate and for the comparison with a
+// real control plane.
 package cases
 
 import (

@@ -120,7 +120,8 @@ func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alp
 	return options, nil
 }
 
-// watch watches until the time is over, or the context ends. The first reads are bounded: nobody waits for a cluster that is away.
+// watch watches until the time is over, or the context ends. The first reads are bounded: nobody waits for a cluster
+// that is away.
 func watch(ctx context.Context, options observer.Options, duration time.Duration) (observer.Report, error) {
 	type started struct {
 		observer *observer.Observer

@@ -128,7 +128,8 @@ func (o *Options) entries(ctx context.Context, c client.Client, object client.Ob
 // move is how the hub manager tells of one: "east 5 → 9 (Demand)".
 var move = regexp.MustCompile(`^(\S+) (\S+) → (\S+)(?: \((\w+)\))?$`)
 
-// entriesOf returns what an event tells of, a move each: "requests.cpu: east 5 → 9 (Demand), west 10 → 6 (Surplus); pods: …".
+// entriesOf returns what an event tells of, a move each: "requests.cpu: east 5 → 9 (Demand), west 10 → 6 (Surplus);
+// pods: …".
 func entriesOf(e *corev1.Event) []Entry {
 	if e.Reason != quotav1alpha1.ReasonLimitsMoved {
 		return []Entry{{Message: e.Message}}

@@ -139,7 +139,8 @@ func (m *Member) read(ctx context.Context, key client.ObjectKey) error {
 	return nil
 }
 
-// Input returns what a round over a budget knows, its members read. The budget is the stored one, or one that is to take its place.
+// Input returns what a round over a budget knows, its members read. The budget is the stored one, or one that is to
+// take its place.
 func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *round.Input {
 	standing, destroyed := f.sift()
 	in := input.Of(fq, &input.Surroundings{
@@ -153,7 +154,8 @@ func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *round.Input {
 	return in
 }
 
-// sift returns the Clusters without those that are said to be destroyed, which only counts of those that nobody reaches.
+// sift returns the Clusters without those that are said to be destroyed, which only counts of those that nobody
+// reaches.
 func (f *Fleet) sift() (standing []clusterv1.Cluster, destroyed sets.Set[string]) {
 	destroyed = sets.New[string]()
 	for _, c := range f.Clusters {

@@ -157,7 +157,8 @@ func (w *work) unname(ctx context.Context, budgets []*quotav1alpha1.FederatedQuo
 	return nil
 }
 
-// selectedBy returns the label without which the selector of a budget does not select the cluster, "" if it does not anyway.
+// selectedBy returns the label without which the selector of a budget does not select the cluster, "" if it does not
+// anyway.
 func (w *work) selectedBy(fq *quotav1alpha1.FederatedQuota, label string) (string, error) {
 	selector := fq.Spec.Placement.ClusterSelector
 	if selector == nil || !matches(selector, w.cluster.Labels) {
@@ -263,8 +264,8 @@ func (w *work) silent(ctx context.Context) error {
 	return nil
 }
 
-// giveUp says in each budget that a cluster is destroyed of which there is no Cluster any more, and takes that back once its entry is
-// gone: the next cluster of the name would make the spec invalid.
+// giveUp says in each budget that a cluster is destroyed of which there is no Cluster any more, and takes that back
+// once its entry is gone: the next cluster of the name would make the spec invalid.
 func (w *work) giveUp(ctx context.Context, waiting []client.ObjectKey) error {
 	if len(waiting) == 0 {
 		w.Printf("There is no Cluster %s, and it holds nothing.\n", w.name)

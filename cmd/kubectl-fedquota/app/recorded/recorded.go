@@ -1,5 +1,5 @@
-// Package recorded holds what API servers held at one time, as tests of commands read it. The objects come from a real fleet: the
-// end-to-end test of the plugin records them.
+// Package recorded holds what API servers held at one time, as tests of commands read it. The objects come from a real
+// fleet: the end-to-end test of the plugin records them.
 package recorded
 
 import (

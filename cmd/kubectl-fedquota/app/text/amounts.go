@@ -15,7 +15,8 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// Amount returns the quantity of a name as people write it. One that nobody knows is "unknown", and one that is not there "-".
+// Amount returns the quantity of a name as people write it. One that nobody knows is "unknown", and one that is not
+// there "-".
 func Amount(list corev1.ResourceList, name corev1.ResourceName) string {
 	quantity, there := list[name]
 	switch {

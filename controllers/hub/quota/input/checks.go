@@ -27,7 +27,8 @@ func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.C
 	return round.Obstacle{}
 }
 
-// problemsOf returns what makes a spec one that cannot be acted on. The later checks suppose that the earlier ones have passed.
+// problemsOf returns what makes a spec one that cannot be acted on. The later checks suppose that the earlier ones have
+// passed.
 func problemsOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, agents string) field.ErrorList {
 	problems := slices.Concat(validate.Spec(&fq.Spec), misplaced(fq, agents), destroyed(fq, selected))
 	if len(problems) == 0 {
@@ -39,8 +40,8 @@ func problemsOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1
 	return problems
 }
 
-// misplaced checks that the budget is not for the namespace of the agents: the first limit in each member is zero, which an agent
-// whose pod has to be created then cannot raise.
+// misplaced checks that the budget is not for the namespace of the agents: the first limit in each member is zero,
+// which an agent whose pod has to be created then cannot raise.
 func misplaced(fq *quotav1alpha1.FederatedQuota, agents string) field.ErrorList {
 	if fq.Namespace != agents {
 		return nil
@@ -94,11 +95,12 @@ func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*clu
 // mostProblems is how many clusters are told to have a min above their max.
 const mostProblems = 5
 
-// MostNames is how many resource names the schema of the status has room for in what is granted to a cluster: those of a
-// budget, and those of the one before.
+// MostNames is how many resource names the schema of the status has room for in what is granted to a cluster: those of
+// a budget, and those of the one before.
 const MostNames = 64
 
-// tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted still.
+// tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted
+// still.
 func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
 	budget := wanted(&fq.Spec)
 	for _, c := range fq.Status.Clusters {

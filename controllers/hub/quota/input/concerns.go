@@ -8,7 +8,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// Concerns says whether a FederatedQuota has an entry for a Cluster, selects or names it, or has yet to learn who holds its shares.
+// Concerns says whether a FederatedQuota has an entry for a Cluster, selects or names it, or has yet to learn who holds
+// its shares.
 func Concerns(fq *quotav1alpha1.FederatedQuota, cluster *clusterv1.Cluster) bool {
 	name, learned := quotav1alpha1.ClusterName(cluster.Name), false
 	for i := range fq.Status.Clusters {

@@ -12,15 +12,15 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// Problems returns what makes a FederatedQuota one that cannot be acted on among these Clusters: what its condition InvalidSpec would
-// say. Agents is the namespace of the agents in members.
+// Problems returns what makes a FederatedQuota one that cannot be acted on among these Clusters: what its condition
+// InvalidSpec would say. Agents is the namespace of the agents in members.
 func Problems(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, agents string) field.ErrorList {
 	selected, _ := Placed(fq, undoubted(clusters))
 	return problemsOf(fq, selected, agents)
 }
 
-// Overlap returns which other FederatedQuota of the namespace covers the same scope in a cluster that this one selects; nothing if
-// none does. The hub manager acts upon the older of the two alone.
+// Overlap returns which other FederatedQuota of the namespace covers the same scope in a cluster that this one selects;
+// nothing if none does. The hub manager acts upon the older of the two alone.
 func Overlap(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
 	selected, _ := Placed(fq, clusters)
 	for i := range siblings {
@@ -50,7 +50,8 @@ type View struct {
 	Selected []string
 	// Strangers are the places where the spec names Clusters that do not exist.
 	Strangers []string
-	// Budget is what may be distributed, Guaranteed what the min of all selected Clusters keep of it, but for what they lend.
+	// Budget is what may be distributed, Guaranteed what the min of all selected Clusters keep of it, but for what they
+	// lend.
 	Budget, Guaranteed amount.List
 }
 

@@ -1,5 +1,5 @@
-// Package input turns the objects of a budget into the plain values that a round is decided on. The hub manager decides on them, and
-// kubectl fedquota plan says beforehand what the hub manager would decide.
+// Package input turns the objects of a budget into the plain values that a round is decided on. The hub manager decides
+// on them, and kubectl fedquota plan says beforehand what the hub manager would decide.
 package input
 
 import (
@@ -158,7 +158,8 @@ func Entry(c *quotav1alpha1.ClusterStatus) *round.Entry {
 	}
 }
 
-// Share returns what a share says. A share that was told something of removal that no agent understands was told nothing.
+// Share returns what a share says. A share that was told something of removal that no agent understands was told
+// nothing.
 func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *round.Share {
 	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	removal := share.Annotations[quotav1alpha1.RemovalAnnotation]
@@ -191,8 +192,8 @@ func fleetOf(fleet *quotav1alpha1.Fleet) round.Fleet {
 	return f
 }
 
-// Orphan returns what the ResourceQuota tells that enforced a share of a FederatedQuota, which is gone, or nil if it enforces none: an
-// agent that lets a share go as it was told releases its ResourceQuota before.
+// Orphan returns what the ResourceQuota tells that enforced a share of a FederatedQuota, which is gone, or nil if it
+// enforces none: an agent that lets a share go as it was told releases its ResourceQuota before.
 func Orphan(quota *corev1.ResourceQuota, fq *quotav1alpha1.FederatedQuota, forged func(revision int64) bool) *ledger.Share {
 	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
 	if !nativequota.IsManaged(quota) || !quota.DeletionTimestamp.IsZero() || !SameScope(counts, &fq.Spec) {

@@ -13,8 +13,8 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// Placed returns the Clusters that the placement of a FederatedQuota selects, by name, and the names that it gives in vain. A
-// selector that cannot be read selects the Clusters that have an entry: over such a spec no cluster leaves.
+// Placed returns the Clusters that the placement of a FederatedQuota selects, by name, and the names that it gives in
+// vain. A selector that cannot be read selects the Clusters that have an entry: over such a spec no cluster leaves.
 func Placed(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) (selected map[string]*clusterv1.Cluster, missing []string) {
 	placement := &fq.Spec.Placement
 	byName := make(map[string]*clusterv1.Cluster, len(clusters))

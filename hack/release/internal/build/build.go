@@ -19,9 +19,9 @@ type Options struct {
 	Version, Commit, Image string
 }
 
-// Program compiles for a platform into a file. What Go would record of the work tree (-buildvcs) is left out: it differs
-// between a clone and an unpacked archive of the same commit. The levels of the instruction sets are those of the oldest
-// machines.
+// Program compiles for a platform into a file. What Go would record of the work tree (-buildvcs) is left out: it
+// differs between a clone and an unpacked archive of the same commit. The levels of the instruction sets are those of
+// the oldest machines.
 func Program(ctx context.Context, o Options, platform v1.Platform, to string) error {
 	to, err := filepath.Abs(to)
 	if err != nil {

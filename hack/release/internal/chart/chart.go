@@ -1,4 +1,5 @@
-// Package chart makes templates of a Helm chart out of the manifests of config/default, which stay the one source of what is installed.
+// Package chart makes templates of a Helm chart out of the manifests of config/default, which stay the one source of
+// what is installed.
 package chart
 
 import (
@@ -124,7 +125,8 @@ func escape(value any) any {
 // template is a template in the making. A key @@N of a mapping, or such an item of a list, stands for the snippet N.
 type template struct{ snippets []string }
 
-// snippet notes text of a template for the place where the returned key is put. @ in it stands for the indentation there, + for two more.
+// snippet notes text of a template for the place where the returned key is put. @ in it stands for the indentation
+// there, + for two more.
 func (t *template) snippet(text string) string {
 	t.snippets = append(t.snippets, text)
 	return fmt.Sprintf("@@%03d", len(t.snippets)-1)

@@ -1,5 +1,5 @@
-// Package oci makes the image of the manager without a container engine: an index with an image per platform, each of one
-// layer with one file.
+// Package oci makes the image of the manager without a container engine: an index with an image per platform, each of
+// one layer with one file.
 package oci
 
 import (
@@ -105,7 +105,8 @@ func (i Image) labels() map[string]string {
 	}
 }
 
-// Layout writes an image into a new folder in the OCI's layout, under a name such as example.com/fedquota/manager:v0.1.0.
+// Layout writes an image into a new folder in the OCI's layout, under a name such as
+// example.com/fedquota/manager:v0.1.0.
 func Layout(folder string, index v1.ImageIndex, name, tag string) error {
 	path, err := layout.Write(folder, empty.Index)
 	if err != nil {
