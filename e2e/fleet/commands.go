@@ -32,8 +32,6 @@ const (
 	// etcd listens on sockets in its data folder's parent and needs no ports. It wants each name to have a port.
 	etcdSocket     = "etcd.sock:0"
 	etcdPeerSocket = "peer.sock:0"
-
-	serviceAccountController = "serviceaccount-controller"
 )
 
 // etcd is the command of etcd. It does not wait for the disk: the data outlives a killed process all the same.

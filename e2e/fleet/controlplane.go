@@ -12,11 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const (
-	dataFolder    = "data"
-	logsFolder    = "logs"
-	recordsFolder = "run"
-)
+const dataFolder = "data"
 
 // ControlPlane is a running control plane.
 type ControlPlane struct {

@@ -19,7 +19,12 @@ const AssetsVariable = "KUBEBUILDER_ASSETS"
 // HubName is the name of the hub's control plane and of its folder.
 const HubName = "hub"
 
-const programsName = "programs"
+const (
+	programsName = "programs"
+	loopback     = "127.0.0.1"
+
+	serviceAccountController = "serviceaccount-controller"
+)
 
 // Options says which fleet to start.
 type Options struct {

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	loopback = "127.0.0.1"
-
 	// Linux gives outgoing connections ports from 32768 up, unless told otherwise: a port below is still free when
 	// a process that had it comes back.
 	firstPort = 20000

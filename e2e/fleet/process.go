@@ -15,10 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
+// The folders of a process's log and of its record.
 const (
-	pollInterval = 50 * time.Millisecond
+	logsFolder    = "logs"
+	recordsFolder = "run"
+)
+
+const (
 	readyTimeout = 2 * time.Minute
-	stopGrace    = 5 * time.Second
 	tailLines    = 12
 	tailBytes    = 8 << 10
 	revivePause  = time.Second

@@ -73,10 +73,6 @@ type Holding struct {
 	Used            resource.Quantity `json:"used"`
 }
 
-func holding(member string, v version, name corev1.ResourceName) Holding {
-	return Holding{Member: member, ResourceVersion: v.resourceVersion, Revision: v.revision, Hard: v.hard[name], Used: v.used[name]}
-}
-
 // Excess is one interval during which the sum over members looked larger than allowed. Amounts are in the unit of the
 // resource.
 type Excess struct {
@@ -242,4 +238,43 @@ func (f Finding) line(start time.Time) string {
 // since is a time as an offset from the start of the run, to the microsecond.
 func since(start, at time.Time) time.Duration {
 	return at.Sub(start).Round(time.Microsecond)
+}
+
+// Recount is what exists, counted object by object, against the budget. Each member is counted consistently, but the
+// members one after another: it is exact when nothing is created or deleted meanwhile.
+type Recount struct {
+	At        time.Time         `json:"at"`
+	Resources []RecountResource `json:"resources"`
+	// Uncounted is the names of the budget for which this package does not know, or some member does not serve, what
+	// is charged.
+	Uncounted []corev1.ResourceName `json:"uncounted,omitempty"`
+}
+
+// RecountResource is what exists of one resource name, in its unit.
+type RecountResource struct {
+	Name corev1.ResourceName `json:"name"`
+	// Exists is the sum over members of what exists; Members are its parts.
+	Exists  resource.Quantity            `json:"exists"`
+	Members map[string]resource.Quantity `json:"members"`
+	// Recorded is the sum over members of status.used in the last version seen, Overcharged the part of it that native
+	// quota let rise above the limits in force.
+	Recorded    resource.Quantity `json:"recorded"`
+	Overcharged resource.Quantity `json:"overcharged"`
+	Budget      resource.Quantity `json:"budget"`
+	// Ceiling is what may exist while an earlier, larger budget drains: never below the budget.
+	Ceiling resource.Quantity `json:"ceiling"`
+	// Over is by how much what exists is above the ceiling and what native quota overcharged. What it let through and
+	// has not counted yet is part of it.
+	Over resource.Quantity `json:"over"`
+}
+
+// Over returns the names of which more exists than is allowed, with the amount.
+func (r Recount) Over() corev1.ResourceList {
+	over := corev1.ResourceList{}
+	for _, res := range r.Resources {
+		if res.Over.Sign() > 0 {
+			over[res.Name] = res.Over
+		}
+	}
+	return over
 }

@@ -252,3 +252,8 @@ func text(q resource.Quantity, set bool) string {
 	}
 	return q.String()
 }
+
+// holding is what a version holds of a resource name.
+func holding(member string, v version, name corev1.ResourceName) Holding {
+	return Holding{Member: member, ResourceVersion: v.resourceVersion, Revision: v.revision, Hard: v.hard[name], Used: v.used[name]}
+}
