@@ -156,6 +156,7 @@ func (l *liar) tries() {
 	l.must(l.client.Get(l.Context(), l.key, managed))
 	set := l.deployment("bait", 0, "1")
 	l.must(l.member(l.name).Create(l.Context(), set))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.key.Namespace}}
 	patch := func(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
 	ahead := fmt.Sprintf(`{"spec":{"revision":%d,"hard":{"pods":"999"}}}`, share.Spec.Revision+1)
 	for what, do := range map[string]func(ctx context.Context, c client.Client) error{
@@ -189,8 +190,14 @@ func (l *liar) tries() {
 		"list the Secrets of its namespace": func(ctx context.Context, c client.Client) error {
 			return c.List(ctx, &corev1.SecretList{}, client.InNamespace("fedquota-system"))
 		},
-		"list namespaces": func(ctx context.Context, c client.Client) error {
-			return c.List(ctx, &corev1.NamespaceList{})
+		"label a namespace": func(ctx context.Context, c client.Client) error {
+			return c.Patch(ctx, namespace, patch(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`))
+		},
+		"annotate a namespace": func(ctx context.Context, c client.Client) error {
+			return c.Patch(ctx, namespace, patch(`{"metadata":{"annotations":{"scheduler.alpha.kubernetes.io/node-selector":"a=b"}}}`))
+		},
+		"delete a namespace": func(ctx context.Context, c client.Client) error {
+			return c.Delete(ctx, namespace)
 		},
 	} {
 		if err := do(l.Context(), client.NewDryRunClient(l.client)); !apierrors.IsForbidden(err) {
