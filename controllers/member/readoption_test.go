@@ -225,7 +225,8 @@ func TestReleasesWhatItRead(t *testing.T) {
 }
 
 // TestLateAfterRelease has a second agent go on, after the first has released the ResourceQuota, with a write that it
-// had decided before: nobody's policy judges that any more, and the cluster is granted nothing.
+// had decided before: guard and fence judge that no more, and the cluster is granted nothing. It does not rest on the
+// policy fedquota-agent, which a member of an earlier version does not have.
 func TestLateAfterRelease(t *testing.T) {
 	for name, tc := range map[string]struct {
 		late func(client.WithWatch, func() bool) client.WithWatch
@@ -253,6 +254,9 @@ func TestLateAfterRelease(t *testing.T) {
 			})
 			_, err := second.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key})
 			t.Logf("the second agent: %v", err)
+			if apierrors.IsForbidden(err) {
+				t.Errorf("a policy had to refuse the write: %v", err)
+			}
 			w.wantsQuota("", "pods", "0")
 			if diff := cmp.Diff(list("pods", "0"), w.quota().Status.Hard); diff != "" {
 				t.Errorf("in force (-want +got):\n%s", diff)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -125,9 +126,11 @@ func TestLostLedgerAndShare(t *testing.T) {
 }
 
 // TestLostLedgerOfAQuotaThatIsCreatedAgain has nothing but the marker left to tell of the revisions that a ledger gave
-// which itself came after one that was lost.
+// which itself came after one that was lost: the clock of the hub shows a time that no ledger counts by.
 func TestLostLedgerOfAQuotaThatIsCreatedAgain(t *testing.T) {
 	w := newWorld(t, "east")
+	w.clock.SetTime(time.Unix(-1<<20, 0))
+	w.restart()
 	w.create(quotaName, weighted)
 	decide := func() {
 		for _, spec := range []string{weighted2, weighted, weighted2, weighted, weighted2, weighted} {
