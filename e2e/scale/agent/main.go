@@ -32,7 +32,7 @@ func main() {
 	flag.IntVar(&o.pods, "pods", 25, "How many pods each namespace with a share has.")
 	flag.IntVar(&o.at, "at-once", 200, "How many requests are made at once.")
 	flag.DurationVar(&o.long, "long", 20*time.Second, "How long requests are made, and how long the agent is watched at rest.")
-	flag.StringVar(&o.results, "results", filepath.Join("bin", "scale"), "Folder of results.")
+	flag.StringVar(&o.results, "results", filepath.Join("bin", "scale-agent"), "Folder of results.")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
