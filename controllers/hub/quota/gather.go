@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -54,17 +53,11 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 	}, nil
 }
 
-// sift returns the Clusters without those that are said to be destroyed, and the names of those. What is said does not
-// count while the hub is connected to the cluster, or has not tried yet to connect.
+// sift returns the Clusters without those that are said to be destroyed, and the names of those.
 func (r *Reconciler) sift(ctx context.Context, clusters []clusterv1.Cluster) (standing []clusterv1.Cluster, destroyed sets.Set[string]) {
 	destroyed = sets.New[string]()
 	for i := range clusters {
-		if strings.TrimSpace(clusters[i].Annotations[quotav1alpha1.DestroyedAnnotation]) == "" {
-			continue
-		}
-		key := client.ObjectKeyFromObject(&clusters[i])
-		_, err := r.Members.GetUncachedClient(ctx, key)
-		if err != nil && r.Members.GetHealthCheckingState(ctx, key).ConsecutiveFailures > 0 {
+		if members.Destroyed(ctx, r.Members, &clusters[i]) {
 			destroyed.Insert(clusters[i].Name)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -80,7 +80,7 @@ func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaR
 	var entries []quotav1alpha1.RequirementCluster
 	for i := range clusters.Items {
 		cluster := &clusters.Items[i]
-		if !cluster.DeletionTimestamp.IsZero() || r.destroyed(ctx, cluster) {
+		if !cluster.DeletionTimestamp.IsZero() || members.Destroyed(ctx, r.Enforcer.Members, cluster) {
 			continue
 		}
 		if e := entry(required, cluster, r.Enforcer.outcome(cluster)); e != nil {
@@ -88,17 +88,6 @@ func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaR
 		}
 	}
 	return entries, nil
-}
-
-// destroyed says whether a cluster is said to be destroyed. That does not count while the hub is connected to it, or
-// has not tried yet to connect.
-func (r *Reconciler) destroyed(ctx context.Context, cluster *clusterv1.Cluster) bool {
-	if strings.TrimSpace(cluster.Annotations[quotav1alpha1.DestroyedAnnotation]) == "" {
-		return false
-	}
-	key := client.ObjectKeyFromObject(cluster)
-	_, err := r.Enforcer.Members.GetUncachedClient(ctx, key)
-	return err != nil && r.Enforcer.Members.GetHealthCheckingState(ctx, key).ConsecutiveFailures > 0
 }
 
 // store writes the status if it is another one, and not more often than each second: many members may be heard of at
