@@ -62,8 +62,8 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 		return fmt.Errorf("setting up the watch over the store: %w", err)
 	}
 	needs := &memberdemand.Demand{Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: demand.NewBook(), Replica: string(uuid.NewUUID())}
-	if err := setUpNamespaces(ctx, mgr, needs); err != nil {
-		return fmt.Errorf("setting up the watch over namespaces with shares: %w", err)
+	if err := setUpWatch(mgr, needs); err != nil {
+		return fmt.Errorf("setting up the watch over pods and workloads: %w", err)
 	}
 	shares := &share.Reconciler{
 		Client:   mgr.GetClient(),
@@ -90,18 +90,15 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	return webhook.setUpAgent(ctx, mgr, namespace, needs, func() bool { return quotaCanary.Verdict().Stuck })
 }
 
-// setUpNamespaces adds what learns of pods and workloads to the manager.
-func setUpNamespaces(ctx context.Context, mgr ctrl.Manager, needs *memberdemand.Demand) error {
+// setUpWatch adds what learns of pods and workloads to the manager.
+func setUpWatch(mgr ctrl.Manager, needs *memberdemand.Demand) error {
 	config := rest.CopyConfig(mgr.GetConfig())
 	config.AcceptContentTypes, config.ContentType = runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON, runtime.ContentTypeProtobuf
 	api, err := kubernetes.NewForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
 		return err
 	}
-	namespaces := &memberdemand.Namespaces{Reader: mgr.GetClient(), Follow: func(namespace string) (func(), error) {
-		return needs.Follow(ctx, api, namespace)
-	}}
-	return namespaces.SetupWithManager(mgr)
+	return (&memberdemand.Watch{Demand: needs, API: api}).SetupWithManager(mgr)
 }
 
 // agentObjects restricts what the agent caches.

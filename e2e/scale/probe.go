@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
+
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -30,7 +30,6 @@ import (
 type probe struct {
 	rig    *rig
 	client *http.Client
-	pprof  string
 	hub    string
 }
 
@@ -48,7 +47,7 @@ type reading struct {
 }
 
 // newProbe returns a probe that may read the metrics of the hub manager, as a Prometheus may.
-func newProbe(ctx context.Context, r *rig, pprof int) (*probe, error) {
+func newProbe(ctx context.Context, r *rig) (*probe, error) {
 	const name, namespace = "metrics-reader", "fedquota-system"
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	binding := &rbacv1.ClusterRoleBinding{
@@ -73,7 +72,7 @@ func newProbe(ctx context.Context, r *rig, pprof int) (*probe, error) {
 		return nil, err
 	}
 	hub, err := url.Parse(r.Hub.Config.Host)
-	return &probe{rig: r, client: cl, pprof: fmt.Sprintf("http://127.0.0.1:%d/debug/pprof/", pprof), hub: hub.Host}, err
+	return &probe{rig: r, client: cl, hub: hub.Host}, err
 }
 
 // read reads everything. What a manager does not tell, as one that is not there, is left out.
@@ -183,24 +182,4 @@ func (p *probe) resetPeak() {
 	if err := os.WriteFile(path, []byte("5"), 0); err != nil {
 		progress("the maximum of memory goes on from the phase before: %v", err)
 	}
-}
-
-// profile saves a profile of the hub manager, such as "heap" or "profile?seconds=20".
-func (p *probe) profile(ctx context.Context, what, name string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.pprof+what, nil)
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	kind, _, _ := strings.Cut(what, "?")
-	file, err := os.Create(filepath.Join(p.rig.results, name+"."+kind+".pprof"))
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, response.Body)
-	return errors.Join(err, file.Close())
 }

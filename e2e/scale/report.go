@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	benchrig "github.com/fedquota/fedquota/hack/bench/rig"
 )
 
 // report is what a run has shown.
@@ -102,7 +103,7 @@ func (r *rig) measure(ctx context.Context, p phase) row {
 }
 
 func (r *rig) saveProfile(ctx context.Context, p phase, what string) {
-	if err := r.probe.profile(ctx, what, r.name+"-"+strings.ReplaceAll(strings.ReplaceAll(p.name, ",", ""), " ", "-")); err != nil {
+	if err := benchrig.SaveProfile(ctx, r.pprof, what, r.results, r.name+"-"+p.name); err != nil {
 		progress("profile: %v", err)
 	}
 }

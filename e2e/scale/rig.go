@@ -43,6 +43,8 @@ type rig struct {
 	pid int
 	// unready is how many budgets were seen at most that are not settled, while none was changed.
 	unready int
+	// pprof is the port of the hub manager's profiles.
+	pprof int
 }
 
 // startRig starts the hub and the members, and tells the hub of them. The hub manager does not run yet.
@@ -75,14 +77,14 @@ func startRig(ctx context.Context, o options) (*rig, error) {
 		}
 		s = s.StandIn(path)
 	}
-	r := &rig{options: o, System: s}
-	if err := r.prepare(ctx, pprof); err != nil {
+	r := &rig{options: o, System: s, pprof: pprof}
+	if err := r.prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return r, nil
 }
 
-func (r *rig) prepare(ctx context.Context, pprof int) (err error) {
+func (r *rig) prepare(ctx context.Context) (err error) {
 	config := rest.CopyConfig(r.Hub.Config)
 	config.QPS = -1
 	if r.hub, err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
@@ -92,7 +94,7 @@ func (r *rig) prepare(ctx context.Context, pprof int) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.probe, err = newProbe(ctx, r, pprof); err != nil {
+	if r.probe, err = newProbe(ctx, r); err != nil {
 		return err
 	}
 	progress("starting %d members", r.size)

@@ -42,8 +42,8 @@ type Options struct {
 	HubInstalls bool
 	// Standalone leaves Cluster API's CRDs out of the hub, which then knows no member.
 	Standalone bool
-	// HubArgs are added to the arguments of hub managers.
-	HubArgs []string
+	// HubArgs are added to the arguments of hub managers, AgentArgs to those of agents.
+	HubArgs, AgentArgs []string
 }
 
 // System is fedquota on a running fleet.
@@ -53,11 +53,12 @@ type System struct {
 	HubManager *fleet.Process
 	Agents     map[string]*fleet.Process
 
-	root     string
-	dir      string
-	assets   string
-	installs bool
-	hubArgs  []string
+	root      string
+	dir       string
+	assets    string
+	installs  bool
+	hubArgs   []string
+	agentArgs []string
 	// manager is the file of the managers; env is what their environment has beyond this process's own.
 	manager string
 	env     []string
@@ -127,7 +128,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
-		installs: options.HubInstalls, hubArgs: options.HubArgs, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
+		installs: options.HubInstalls, hubArgs: options.HubArgs, agentArgs: options.AgentArgs, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
 		progress = func(string) {}
@@ -242,13 +243,13 @@ func (s *System) StartElectedHubManager(ctx context.Context, name string) (*flee
 // serves the member's webhook, and so does a stand-in: its API server knows one address.
 func (s *System) StartAgent(ctx context.Context, m *fleet.ControlPlane, name string) (*fleet.Process, error) {
 	if name != Agent(m.Name) && !s.serves {
-		return s.start(ctx, m, name, "agent", "fedquota-agent")
+		return s.start(ctx, m, name, "agent", "fedquota-agent", s.agentArgs...)
 	}
 	served, err := serveWebhook(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return s.start(ctx, m, name, "agent", "fedquota-agent", served...)
+	return s.start(ctx, m, name, "agent", "fedquota-agent", append(served, s.agentArgs...)...)
 }
 
 // StartElectedAgent starts an agent of a member that acts only while it is elected. It serves the member's webhook on a

@@ -155,13 +155,6 @@ func (b *Book) DeleteShare(share types.NamespacedName) {
 	}
 }
 
-// DeleteNamespace strikes out all that is known of a namespace.
-func (b *Book) DeleteNamespace(name string) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	delete(b.namespaces, name)
-}
-
 // SetPod notes a pod as it is now, and says whether its workload lacks pods or lacked some before.
 func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	b.mutex.Lock()

@@ -1,7 +1,6 @@
 package demand
 
 import (
-	"context"
 	"strconv"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,121 +21,7 @@ import (
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs/status,verbs=patch
 
-// trim takes from a pod, LimitRange or workload what nobody here reads: demand can be told from little.
-func trim(object any) (any, error) {
-	switch o := object.(type) {
-	case *corev1.Pod:
-		return trimPod(o), nil
-	case *corev1.LimitRange:
-		return &corev1.LimitRange{ObjectMeta: trimMeta(&o.ObjectMeta), Spec: o.Spec}, nil
-	case *appsv1.ReplicaSet:
-		return &appsv1.ReplicaSet{
-			ObjectMeta: trimMeta(&o.ObjectMeta),
-			Spec:       appsv1.ReplicaSetSpec{Replicas: o.Spec.Replicas, Template: trimTemplate(&o.Spec.Template, replicas(o.Spec.Replicas))},
-			Status:     appsv1.ReplicaSetStatus{Conditions: o.Status.Conditions},
-		}, nil
-	case *appsv1.StatefulSet:
-		return &appsv1.StatefulSet{
-			ObjectMeta: trimMeta(&o.ObjectMeta),
-			Spec: appsv1.StatefulSetSpec{
-				Replicas: o.Spec.Replicas, PodManagementPolicy: o.Spec.PodManagementPolicy,
-				Template: trimTemplate(&o.Spec.Template, replicas(o.Spec.Replicas)),
-			},
-			Status: appsv1.StatefulSetStatus{Replicas: o.Status.Replicas, ReadyReplicas: o.Status.ReadyReplicas},
-		}, nil
-	case *batchv1.Job:
-		return &batchv1.Job{
-			ObjectMeta: trimMeta(&o.ObjectMeta),
-			Spec: batchv1.JobSpec{
-				Parallelism: o.Spec.Parallelism, Completions: o.Spec.Completions, Suspend: o.Spec.Suspend,
-				PodReplacementPolicy: o.Spec.PodReplacementPolicy, ManagedBy: o.Spec.ManagedBy, Template: trimTemplate(&o.Spec.Template, jobPods(o)),
-			},
-			Status: batchv1.JobStatus{Succeeded: o.Status.Succeeded, FailedIndexes: o.Status.FailedIndexes, Conditions: o.Status.Conditions},
-		}, nil
-	default:
-		return object, nil
-	}
-}
-
-// trimPod keeps of the spec what a pod waits for that no node has room for.
-func trimPod(pod *corev1.Pod) *corev1.Pod {
-	trimmed := &corev1.Pod{ObjectMeta: trimMeta(&pod.ObjectMeta), Status: corev1.PodStatus{Phase: pod.Status.Phase, Conditions: unscheduled(pod)}}
-	if len(trimmed.Status.Conditions) > 0 {
-		trimmed.Spec = demand.TrimPodSpec(&pod.Spec)
-	}
-	return trimmed
-}
-
-func trimMeta(meta *metav1.ObjectMeta) metav1.ObjectMeta {
-	trimmed := metav1.ObjectMeta{
-		Namespace: meta.Namespace, Name: meta.Name, UID: meta.UID, ResourceVersion: meta.ResourceVersion,
-		DeletionTimestamp: meta.DeletionTimestamp,
-	}
-	if controller := metav1.GetControllerOfNoCopy(meta); controller != nil {
-		trimmed.OwnerReferences = []metav1.OwnerReference{*controller}
-	}
-	return trimmed
-}
-
-// trimTemplate keeps of a template what is kept of its pods, with what they will request.
-func trimTemplate(template *corev1.PodTemplateSpec, pods int64) corev1.PodTemplateSpec {
-	if pods == 0 {
-		return corev1.PodTemplateSpec{}
-	}
-	return corev1.PodTemplateSpec{Spec: demand.TrimPodSpec(nativequota.OfTemplate(&template.Spec))}
-}
-
-// unscheduled returns the condition that says that no node has room for a pod, if it has it.
-func unscheduled(pod *corev1.Pod) []corev1.PodCondition {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
-			return []corev1.PodCondition{{
-				Type: condition.Type, Status: condition.Status, Reason: condition.Reason, LastTransitionTime: condition.LastTransitionTime,
-			}}
-		}
-	}
-	return nil
-}
-
-func (d *Demand) set(ctx context.Context, object any) {
-	now := d.Clock.Now()
-	var changed bool
-	switch o := object.(type) {
-	case *corev1.Pod:
-		changed = d.Book.SetPod(podOf(o), now)
-	case *corev1.LimitRange:
-		changed = d.Book.SetLimitRange(o.Namespace, o.Name, nativequota.DefaultsOf(o))
-	default:
-		workload, ok := workloadOf(object)
-		changed = ok && d.Book.SetWorkload(workload, now)
-	}
-	if changed {
-		d.reportNamespace(ctx, object.(client.Object).GetNamespace())
-	}
-}
-
-func (d *Demand) unset(ctx context.Context, object any) {
-	if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
-	}
-	last, ok := object.(client.Object)
-	if !ok {
-		return
-	}
-	changed := true
-	switch object.(type) {
-	case *corev1.Pod:
-		changed = d.Book.DeletePod(last.GetNamespace(), last.GetUID(), d.Clock.Now())
-	case *corev1.LimitRange:
-		changed = d.Book.DeleteLimitRange(last.GetNamespace(), last.GetName())
-	default:
-		d.Book.DeleteWorkload(last.GetNamespace(), last.GetUID())
-	}
-	if changed {
-		d.reportNamespace(ctx, last.GetNamespace())
-	}
-}
-
+// podOf returns what the book holds of a pod.
 func podOf(pod *corev1.Pod) demand.Pod {
 	p := demand.Pod{
 		UID: pod.UID, Namespace: pod.Namespace,
@@ -147,8 +31,10 @@ func podOf(pod *corev1.Pod) demand.Pod {
 	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
 		p.Owner = controller.UID
 	}
-	for _, condition := range unscheduled(pod) {
-		p.Unschedulable, p.Shape = condition.LastTransitionTime.Time, demand.ShapeOf(&pod.Spec)
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+			p.Unschedulable, p.Shape = condition.LastTransitionTime.Time, demand.ShapeOf(&pod.Spec)
+		}
 	}
 	return p
 }
@@ -197,7 +83,7 @@ func newWorkload(kind string, object client.Object, desired int64, template *cor
 		Namespace: object.GetNamespace(),
 	}
 	if desired > 0 && object.GetDeletionTimestamp() == nil {
-		w.Desired, w.Template = desired, &template.Spec
+		w.Desired, w.Template = desired, new(demand.TrimPodSpec(nativequota.OfTemplate(&template.Spec)))
 	}
 	return w
 }

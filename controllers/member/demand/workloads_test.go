@@ -16,8 +16,8 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// TestPodOfTrimmed has the book learn of a pod in the cache what it would learn of the whole pod.
-func TestPodOfTrimmed(t *testing.T) {
+// TestNotesOfPods has the note of a pod say what the book holds, and stay what it is.
+func TestNotesOfPods(t *testing.T) {
 	since := metav1.NewTime(time.Unix(1000, 0))
 	condition := func(status corev1.ConditionStatus, reason string) corev1.PodCondition {
 		return corev1.PodCondition{Type: corev1.PodScheduled, Status: status, Reason: reason, LastTransitionTime: since, Message: "0/2 nodes"}
@@ -39,19 +39,28 @@ func TestPodOfTrimmed(t *testing.T) {
 				}}},
 				Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: tc.conditions},
 			}
-			want := podOf(pod)
-			if waits := !want.Unschedulable.IsZero(); waits != tc.waits {
-				t.Errorf("the pod waits for a node: %t", waits)
+			want := demand.Pod{UID: "1", Owner: "web", Namespace: "team"}
+			if tc.waits {
+				want.Unschedulable, want.Shape = since.Time, demand.ShapeOf(&pod.Spec)
 			}
-			trimmed, err := trim(pod)
-			if err != nil {
-				t.Fatal(err)
+			once := noteOrFail(t, pod)
+			if diff := cmp.Diff(want, once.of, cmp.AllowUnexported(demand.Shape{})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
-			if diff := cmp.Diff(want, podOf(trimmed.(*corev1.Pod)), cmp.AllowUnexported(demand.Shape{})); diff != "" {
-				t.Errorf("whole pod (-), trimmed pod (+):\n%s", diff)
+			if twice := noteOrFail(t, once); twice != once {
+				t.Errorf("a note of a note is %v", twice)
 			}
 		})
 	}
+}
+
+func noteOrFail(t *testing.T, object any) *note {
+	t.Helper()
+	made, err := noteOf(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.(*note)
 }
 
 // TestTemplatesWithLimits has a workload whose template sets limits alone lack what its pods will be charged.
@@ -67,13 +76,8 @@ func TestTemplatesWithLimits(t *testing.T) {
 	share.Spec.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse("10"), "limits.cpu": resource.MustParse("10")}
 	whole := set.DeepCopy()
 
-	trimmed, err := trim(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	workload, _ := workloadOf(trimmed)
 	book := demand.NewBook()
-	book.SetWorkload(workload, time.Unix(1000, 0))
+	book.SetWorkload(noteOrFail(t, set).of.(demand.Workload), time.Unix(1000, 0))
 	needs, _ := book.Demand(share, time.Unix(1010, 0))
 	got := demand.Total(needs)
 	if diff := cmp.Diff(amount.List{"requests.cpu": 6000, "limits.cpu": 6000}, got); diff != "" {
@@ -116,12 +120,8 @@ func TestJobPods(t *testing.T) {
 			if tc.managedBy != "" {
 				job.Spec.ManagedBy = &tc.managedBy
 			}
-			trimmed, err := trim(job)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if w, _ := workloadOf(trimmed); w.Desired != tc.want {
-				t.Errorf("got %d, want %d", w.Desired, tc.want)
+			if got := noteOrFail(t, job).of.(demand.Workload).Desired; got != tc.want {
+				t.Errorf("got %d, want %d", got, tc.want)
 			}
 		})
 	}

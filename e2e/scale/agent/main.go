@@ -23,6 +23,7 @@ type options struct {
 	long time.Duration
 	// results is the folder of what is written.
 	results string
+	profile bool
 }
 
 func main() {
@@ -33,6 +34,7 @@ func main() {
 	flag.IntVar(&o.at, "at-once", 200, "How many requests are made at once.")
 	flag.DurationVar(&o.long, "long", 20*time.Second, "How long requests are made, and how long the agent is watched at rest.")
 	flag.StringVar(&o.results, "results", filepath.Join("bin", "scale-agent"), "Folder of results.")
+	flag.BoolVar(&o.profile, "profile", false, "Save profiles of the agent after each phase.")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)

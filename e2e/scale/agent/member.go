@@ -45,6 +45,8 @@ type member struct {
 	agent   *fleet.Process
 	machine rig.Machine
 	rows    []row
+	// pprof is the port of the agent's profiles.
+	pprof int
 }
 
 // start starts a hub that knows a member, without managers.
@@ -54,10 +56,16 @@ func start(ctx context.Context, o options) (*member, error) {
 		return nil, err
 	}
 	m := &member{options: o, machine: rig.ThisMachine()}
-	if m.system, err = system.Start(ctx, system.Options{Root: root, Bare: true, Fleet: fleet.Options{
-		Dir: filepath.Join(root, "bin", "scale", "fleet-agent"), Members: []fleet.ControlPlaneOptions{{Name: "east"}},
-		Progress: func(step string) { fmt.Fprintln(os.Stderr, step) },
-	}}); err != nil {
+	if m.pprof, err = fleet.FreePort(ctx); err != nil {
+		return nil, err
+	}
+	if m.system, err = system.Start(ctx, system.Options{
+		Root: root, Bare: true, AgentArgs: []string{fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", m.pprof)},
+		Fleet: fleet.Options{
+			Dir: filepath.Join(root, "bin", "scale", "fleet-agent"), Members: []fleet.ControlPlaneOptions{{Name: "east"}},
+			Progress: func(step string) { fmt.Fprintln(os.Stderr, step) },
+		},
+	}); err != nil {
 		return nil, err
 	}
 	m.plane = m.system.Members[0]

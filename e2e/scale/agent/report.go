@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,7 +49,10 @@ func (m *member) measure(ctx context.Context, phase string, do func(context.Cont
 	r.peak, r.end = memory(m.pid())
 	r.load = rig.ThisMachine().Load
 	m.rows = append(m.rows, r)
-	return m.write()
+	if err := m.write(); err != nil || !m.profile {
+		return err
+	}
+	return errors.Join(rig.SaveProfile(ctx, m.pprof, "heap", m.results, phase), rig.SaveProfile(ctx, m.pprof, "goroutine", m.results, phase))
 }
 
 func (m *member) pid() int {

@@ -10,13 +10,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -25,67 +23,33 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
-// TestNamespaces has the book know of workloads where there is a share, for as long as there is one, by the rights of
-// the agent.
-func TestNamespaces(t *testing.T) {
-	w, elsewhere := newWorld(t), newNamespace(t)
-	api := agentsAPI(t)
-	d := &memberdemand.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
-	namespaces := &memberdemand.Namespaces{Reader: as(t, agent), Follow: func(namespace string) (func(), error) {
-		return d.Follow(t.Context(), api, namespace)
-	}}
-	reconcile := func() {
+// TestWatch has the book know of the workloads of the cluster, by the rights of the agent.
+func TestWatch(t *testing.T) {
+	namespace := newNamespace(t)
+	must(t, as(t, admin).Create(t.Context(), statefulSet(namespace, "before", 3)))
+	book := watch(t, as(t, agent), agentsAPI(t))
+	pods := func(want int64) {
 		t.Helper()
-		for _, namespace := range []string{w.key.Namespace, elsewhere} {
-			_, err := namespaces.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: namespace}})
-			must(t, err)
-		}
-	}
-	lacking := func(namespace string) int64 { return lacking(d.Book, namespace)[corev1.ResourcePods] }
-	heard := func(context.Context) string { return cmp.Diff(int64(3), lacking(w.key.Namespace)) }
-
-	for _, namespace := range []string{w.key.Namespace, elsewhere} {
-		must(t, w.hub.Create(t.Context(), statefulSet(namespace, "db", 3)))
-	}
-	w.share(1, "pods", "10")
-	reconcile()
-	reconcile() // of which nothing comes twice
-	eventually(t, heard)
-	if got := lacking(elsewhere); got != 0 {
-		t.Errorf("%d pods are lacking where there is no share", got)
+		eventually(t, func(context.Context) string { return cmp.Diff(want, lacking(book, namespace)[corev1.ResourcePods]) })
 	}
 
-	share := w.status()
-	share.Finalizers = nil
-	must(t, w.hub.Update(t.Context(), share))
-	must(t, w.hub.Delete(t.Context(), share))
-	reconcile()
-	if got := lacking(w.key.Namespace); got != 0 {
-		t.Errorf("%d pods are lacking where there is no share any more", got)
-	}
-
-	w.share(1, "pods", "10")
-	reconcile()
-	eventually(t, heard)
-	must(t, w.hub.Delete(t.Context(), w.status())) // its finalizer keeps it
-	reconcile()
-	if diff := heard(t.Context()); diff != "" {
-		t.Errorf("pods that are lacking while a share leaves:\n%s", diff)
-	}
+	pods(3)
+	after := statefulSet(namespace, "after", 2)
+	must(t, as(t, admin).Create(t.Context(), after))
+	pods(5)
+	must(t, as(t, admin).Delete(t.Context(), after))
+	pods(3)
 }
 
 // TestLimitRanges has the book know what a LimitRange gives to pods, as long as there is one, by the rights of the
 // agent.
 func TestLimitRanges(t *testing.T) {
 	namespace := newNamespace(t)
-	d := &memberdemand.Demand{Client: as(t, agent), Clock: clock.RealClock{}, Book: demand.NewBook()}
 	must(t, as(t, admin).Create(t.Context(), statefulSet(namespace, "db", 3)))
-	stop, err := d.Follow(t.Context(), agentsAPI(t), namespace)
-	must(t, err)
-	defer stop()
+	book := watch(t, as(t, agent), agentsAPI(t))
 	heard := func(want amount.List) {
 		t.Helper()
-		eventually(t, func(context.Context) string { return cmp.Diff(want, lacking(d.Book, namespace)) })
+		eventually(t, func(context.Context) string { return cmp.Diff(want, lacking(book, namespace)) })
 	}
 
 	heard(amount.List{"pods": 3})
@@ -114,20 +78,31 @@ func testWorkloadsComeLast(t *testing.T, slow string) {
 	db := statefulSet("team", "db", 3)
 	db.UID = "db"
 	api := slowLists{Clientset: fake.NewClientset(db, limitRange("team", "2")), slow: slow, listed: make(chan struct{})}
-	d := &memberdemand.Demand{Client: noShares{}, Clock: clock.RealClock{}, Book: demand.NewBook()}
-	stop, err := d.Follow(t.Context(), api, "team")
-	must(t, err)
-	defer stop()
+	book := watch(t, noShares{}, api)
 
 	synctest.Wait()
-	if got := lacking(d.Book, "team"); !got.IsZero() {
+	if got := lacking(book, "team"); !got.IsZero() {
 		t.Errorf("lacking before %s are known: %v", slow, got)
 	}
 	close(api.listed)
 	synctest.Wait()
-	if diff := cmp.Diff(amount.List{"pods": 3, "requests.cpu": 6000}, lacking(d.Book, "team")); diff != "" {
+	if diff := cmp.Diff(amount.List{"pods": 3, "requests.cpu": 6000}, lacking(book, "team")); diff != "" {
 		t.Errorf("lacking once they are known (-want +got):\n%s", diff)
 	}
+}
+
+// watch returns a book that is kept by a cluster until the test ends.
+func watch(t *testing.T, shares client.Client, api kubernetes.Interface) *demand.Book {
+	t.Helper()
+	d := &memberdemand.Demand{Client: shares, Clock: clock.RealClock{}, Book: demand.NewBook()}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- (&memberdemand.Watch{Demand: d, API: api}).Start(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		must(t, <-ended)
+	})
+	return d.Book
 }
 
 // agentsAPI returns an API by the rights of the agent.

@@ -1,0 +1,133 @@
+package demand
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+// Watch keeps the book by the pods, LimitRanges and workloads of the cluster.
+type Watch struct {
+	*Demand
+	// API is the cluster's.
+	API kubernetes.Interface
+}
+
+// SetupWithManager has the manager run it.
+func (w *Watch) SetupWithManager(mgr ctrl.Manager) error { return mgr.Add(w) }
+
+// NeedLeaderElection says that each replica watches: API servers ask any of them.
+func (*Watch) NeedLeaderElection() bool { return false }
+
+// Start watches until the context ends. Workloads come last: one would seem to lack pods that are not known yet, and to
+// need less for each than a LimitRange gives it.
+func (w *Watch) Start(ctx context.Context) error {
+	objects := informers.NewSharedInformerFactoryWithOptions(w.API, 0, informers.WithTransform(noteOf))
+	defer objects.Shutdown()
+	if err := w.take(ctx, objects, objects.Core().V1().Pods().Informer(), objects.Core().V1().LimitRanges().Informer()); err != nil {
+		return err
+	}
+	if err := w.take(ctx, objects, objects.Apps().V1().ReplicaSets().Informer(), objects.Apps().V1().StatefulSets().Informer(),
+		objects.Batch().V1().Jobs().Informer()); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// take has the book follow what informers tell, and waits until it has all that is there.
+func (w *Watch) take(ctx context.Context, objects informers.SharedInformerFactory, kinds ...toolscache.SharedIndexInformer) error {
+	var taken []toolscache.DoneChecker
+	for _, informer := range kinds {
+		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { w.set(ctx, object) },
+			UpdateFunc: func(_, object any) { w.set(ctx, object) },
+			DeleteFunc: func(object any) { w.unset(ctx, object) },
+		})
+		if err != nil {
+			return err
+		}
+		taken = append(taken, registration.HasSyncedChecker())
+	}
+	objects.StartWithContext(ctx)
+	toolscache.WaitFor(ctx, "", taken...)
+	return nil
+}
+
+// note is what is kept of an object: who it is, and what the book holds of it. A cluster may have a hundred thousand.
+type note struct {
+	metav1.ObjectMeta
+	// of is a demand.Pod, a demand.Workload or what a LimitRange gives.
+	of any
+}
+
+// noteOf makes a note of an object. One that is a note already stays what it is.
+func noteOf(object any) (any, error) {
+	n := &note{}
+	switch o := object.(type) {
+	case *corev1.Pod:
+		n.of = podOf(o)
+	case *corev1.LimitRange:
+		n.of = nativequota.DefaultsOf(o)
+	default:
+		workload, ok := workloadOf(object)
+		if !ok {
+			return object, nil
+		}
+		n.of = workload
+	}
+	meta := object.(client.Object)
+	n.Namespace, n.Name, n.UID, n.ResourceVersion = meta.GetNamespace(), meta.GetName(), meta.GetUID(), meta.GetResourceVersion()
+	return n, nil
+}
+
+func (d *Demand) set(ctx context.Context, object any) {
+	n, ok := object.(*note)
+	if !ok {
+		return
+	}
+	now := d.Clock.Now()
+	var changed bool
+	switch of := n.of.(type) {
+	case demand.Pod:
+		changed = d.Book.SetPod(of, now)
+	case demand.Workload:
+		changed = d.Book.SetWorkload(of, now)
+	case nativequota.Defaults:
+		changed = d.Book.SetLimitRange(n.Namespace, n.Name, of)
+	}
+	if changed {
+		d.reportNamespace(ctx, n.Namespace)
+	}
+}
+
+func (d *Demand) unset(ctx context.Context, object any) {
+	if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	n, ok := object.(*note)
+	if !ok {
+		return
+	}
+	changed := true
+	switch n.of.(type) {
+	case demand.Pod:
+		changed = d.Book.DeletePod(n.Namespace, n.UID, d.Clock.Now())
+	case demand.Workload:
+		d.Book.DeleteWorkload(n.Namespace, n.UID)
+	case nativequota.Defaults:
+		changed = d.Book.DeleteLimitRange(n.Namespace, n.Name)
+	}
+	if changed {
+		d.reportNamespace(ctx, n.Namespace)
+	}
+}
