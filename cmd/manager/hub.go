@@ -272,7 +272,8 @@ func hubWatchdog(mgr ctrl.Manager) *rollback.Watchdog {
 }
 
 // hubObjects restricts what the hub manager caches: of Clusters and Secrets those of one namespace, and of these the
-// ones that belong to a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out.
+// ones that belong to a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out. So are
+// the amounts of ledgers.
 func hubObjects(clusterNamespace string) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
@@ -280,11 +281,25 @@ func hubObjects(clusterNamespace string) cache.Options {
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: ours,
 		&admissionregistrationv1.MutatingWebhookConfiguration{}:   ours,
-		&clusterv1.Cluster{}: {Namespaces: map[string]cache.Config{clusterNamespace: {}}},
+		&clusterv1.Cluster{}:            {Namespaces: map[string]cache.Config{clusterNamespace: {}}},
+		&quotav1alpha1.FederatedQuota{}: {Transform: entriesAlone},
 		&corev1.Secret{}: {Namespaces: map[string]cache.Config{clusterNamespace: {
 			LabelSelector: labels.NewSelector().Add(*ofCluster),
 		}}, Transform: kubeconfigsAlone},
 	}}
+}
+
+// entriesAlone leaves out of a FederatedQuota what its clusters were granted and use, which is most of what one over
+// many clusters takes. Rounds read it live; others want to know who has an entry, and in which state.
+func entriesAlone(object any) (any, error) {
+	if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok {
+		fq.ManagedFields = nil
+		for i := range fq.Status.Clusters {
+			c := &fq.Status.Clusters[i]
+			*c = quotav1alpha1.ClusterStatus{Name: c.Name, UID: c.UID, Revision: c.Revision, State: c.State}
+		}
+	}
+	return object, nil
 }
 
 // kubeconfigsAlone empties Secrets that hold other keys of a Cluster than the way to its API server.
