@@ -44,6 +44,8 @@ type Options struct {
 	Standalone bool
 	// HubArgs are added to the arguments of hub managers, AgentArgs to those of agents.
 	HubArgs, AgentArgs []string
+	// Env is what the environment of managers has beyond this process's own.
+	Env []string
 }
 
 // System is fedquota on a running fleet.
@@ -128,7 +130,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
-		installs: options.HubInstalls, hubArgs: options.HubArgs, agentArgs: options.AgentArgs, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
+		installs: options.HubInstalls, hubArgs: options.HubArgs, agentArgs: options.AgentArgs, env: options.Env, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
 		progress = func(string) {}
