@@ -130,7 +130,8 @@ func Start(ctx context.Context, options Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
-		installs: options.HubInstalls, hubArgs: options.HubArgs, agentArgs: options.AgentArgs, env: options.Env, started: map[string]Manager{}, manager: filepath.Join(options.Root, "bin", "manager")}
+		installs: options.HubInstalls, hubArgs: options.HubArgs, agentArgs: options.AgentArgs, env: options.Env, started: map[string]Manager{},
+		manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
 		progress = func(string) {}
