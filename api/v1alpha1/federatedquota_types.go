@@ -89,11 +89,12 @@ type FederatedQuotaSpec struct {
 	Removal Removal `json:"removal,omitempty,omitzero"`
 }
 
-// ClusterName is the name of a Cluster API Cluster in the namespace that the hub manager watches.
+// ClusterName is the name of a Cluster API Cluster in the namespace that the hub manager watches. In its further
+// namespaces it is NAMESPACE/NAME.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
-// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
+// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
 type ClusterName string
 
 // Placement selects Clusters: those that the selector matches and those that are named.

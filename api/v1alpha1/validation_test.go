@@ -140,7 +140,9 @@ removal: {policy: Delete, destroyed: [b]}
 		"a cluster twice":      {spec: hard + "placement: {clusters: [a, a]}", want: `spec.placement.clusters[1]: Duplicate value: "a"`},
 		"a cluster of no name": {spec: hard + "placement: {clusters: ['']}", want: `spec.placement.clusters[0]: Invalid value: "": spec.placement.clusters[0] in body should be at least 1 chars long`},
 		"the longest name":     {spec: hard + "placement: {clusters: [" + long(253) + "]}"},
-		"a name with a space":  {spec: hard + "placement: {clusters: ['east ']}", want: `spec.placement.clusters[0]: Invalid value: "east ": spec.placement.clusters[0] in body should match '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$'`},
+		"a name with a space":  {spec: hard + "placement: {clusters: ['east ']}", want: `spec.placement.clusters[0]: Invalid value: "east ": spec.placement.clusters[0] in body should match '^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z0-9]([-.a-z0-9]*[a-z0-9])?$'`},
+		"two namespaces":       {spec: hard + "placement: {clusters: [a/b/east]}", want: `spec.placement.clusters[0]: Invalid value: "a/b/east": spec.placement.clusters[0] in body should match '^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z0-9]([-.a-z0-9]*[a-z0-9])?$'`},
+		"a further namespace":  {spec: hard + "placement: {clusters: [emea/east]}"},
 		"too long a name":      {spec: hard + "placement: {clusters: [" + long(254) + "]}", want: "spec.placement.clusters[0]: Too long: may not be more than 253 bytes"},
 
 		"a negative number":                      {spec: "hard: {pods: 1, services: -1}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: services: -1 is negative: must be 0 or more"},

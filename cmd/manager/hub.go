@@ -51,18 +51,21 @@ const (
 
 // hubOptions are the flags of the hub manager.
 type hubOptions struct {
-	clusterNamespace, agentNamespace string
-	installAgents                    bool
-	memberIdentity                   string
-	agentImage                       string
-	concurrency, connections         int
-	shard                            string
-	selector                         labels.Selector // that shard says
+	clusters                 members.Namespaces
+	agentNamespace           string
+	installAgents            bool
+	memberIdentity           string
+	agentImage               string
+	concurrency, connections int
+	shard                    string
+	selector                 labels.Selector // that shard says
 }
 
 // bind registers the flags.
 func (o *hubOptions) bind(flags *pflag.FlagSet) {
-	flags.StringVar(&o.clusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets.")
+	flags.StringVar(&o.clusters.Home, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets.")
+	flags.StringSliceVar(&o.clusters.Further, "further-cluster-namespaces", nil,
+		"Further such namespaces. A Cluster NAME in one of them is called NAMESPACE/NAME wherever Clusters are named.")
 	flags.StringVar(&o.agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
 	flags.BoolVar(&o.installAgents, "install-agents", true, "Install the agent in each Cluster that a FederatedQuota selects, and heal it there.")
 	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
@@ -93,7 +96,7 @@ func newHubCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			mgr, err := options.newManager(hubName, hubObjects(settings.clusterNamespace), webhook.server())
+			mgr, err := options.newManager(hubName, hubObjects(settings.clusters), webhook.server())
 			if err != nil {
 				return err
 			}
@@ -101,7 +104,7 @@ func newHubCommand() *cobra.Command {
 				return fmt.Errorf("setting up the watch over the store: %w", err)
 			}
 			ctx := command.Context()
-			profiles := &join.Profiles{Reader: mgr.GetClient(), Namespace: settings.clusterNamespace}
+			profiles := &join.Profiles{Reader: mgr.GetClient(), Namespaces: settings.clusters.All()}
 			accounts := settings.accounts(mgr, profiles)
 			connections, err := settings.connect(ctx, mgr, profiles, accounts)
 			if err != nil {
@@ -126,6 +129,9 @@ func newHubCommand() *cobra.Command {
 func (o *hubOptions) validate(manager *managerOptions) (err error) {
 	if o.memberIdentity != identityServiceAccount && o.memberIdentity != identityKubeconfig {
 		return fmt.Errorf("--member-identity=%s: must be %s or %s", o.memberIdentity, identityServiceAccount, identityKubeconfig)
+	}
+	if err := o.clusters.Validate(); err != nil {
+		return fmt.Errorf("--cluster-namespace, --further-cluster-namespaces: %w", err)
 	}
 	if o.selector, err = labels.Parse(o.shard); err != nil {
 		return fmt.Errorf("--watch-label-selector=%q: %w", o.shard, err)
@@ -175,8 +181,8 @@ func slim(object any) (any, error) {
 // validator returns what checks FederatedQuotas before they are stored.
 func (o *hubOptions) validator(mgr ctrl.Manager, connections clustercache.ClusterCache) *hub.Validator {
 	return &hub.Validator{
-		Reader: mgr.GetClient(), ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
-		Serves: hub.ServesOf(connections, o.clusterNamespace),
+		Reader: mgr.GetClient(), Clusters: o.clusters, AgentNamespace: o.agentNamespace,
+		Serves: hub.ServesOf(connections, o.clusters),
 	}
 }
 
@@ -202,18 +208,18 @@ func (o *hubOptions) setUp(
 		return err
 	}
 	watcher := &stores.Watcher{
-		Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace,
+		Client: mgr.GetClient(), Members: connections, Clusters: o.clusters,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
 	}
 	reconciler := &quota.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: connections, Stores: watcher,
-		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Shard: o.selector,
+		Clusters: o.clusters, AgentNamespace: o.agentNamespace, Shard: o.selector,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
 	}
 	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: backoff.RateLimiter()}
 	if len(manifests) > 0 {
 		installer := &agents.Installer{
-			Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace, Objects: manifests,
+			Client: mgr.GetClient(), Members: connections, Clusters: o.clusters, Objects: manifests,
 			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake,
 		}
 		if accounts != nil {
@@ -242,7 +248,7 @@ func (o *hubOptions) setUp(
 	}
 	return mgr.Add(&heartbeat.Heartbeat{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: connections,
-		ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace, Identity: identity,
+		Clusters: o.clusters, AgentNamespace: o.agentNamespace, Identity: identity,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
 	})
 }
@@ -250,7 +256,7 @@ func (o *hubOptions) setUp(
 // setUpRequirements adds the controllers of QuotaRequirements.
 func (o *hubOptions) setUpRequirements(mgr ctrl.Manager, connections clustercache.ClusterCache, options controller.Options) error {
 	enforcer := &requirement.Enforcer{
-		Client: mgr.GetClient(), Members: connections, ClusterNamespace: o.clusterNamespace, AgentNamespace: o.agentNamespace,
+		Client: mgr.GetClient(), Members: connections, Clusters: o.clusters, AgentNamespace: o.agentNamespace,
 		Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
 	}
 	if err := enforcer.SetupWithManager(mgr, options); err != nil {
@@ -271,21 +277,23 @@ func hubWatchdog(mgr ctrl.Manager) *rollback.Watchdog {
 	}
 }
 
-// hubObjects restricts what the hub manager caches: of Clusters and Secrets those of one namespace, and of these the
-// ones that belong to a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out. So are
-// the amounts of ledgers.
-func hubObjects(clusterNamespace string) cache.Options {
+// hubObjects restricts what the hub manager caches: of Clusters and Secrets those of some namespaces, and of these the
+// ones that belong to a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out.
+// So are the amounts of ledgers.
+func hubObjects(clusters members.Namespaces) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
+	objects, secrets := map[string]cache.Config{}, map[string]cache.Config{}
+	for _, namespace := range clusters.All() {
+		objects[namespace], secrets[namespace] = cache.Config{}, cache.Config{LabelSelector: labels.NewSelector().Add(*ofCluster)}
+	}
 	ours := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)}
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: ours,
 		&admissionregistrationv1.MutatingWebhookConfiguration{}:   ours,
-		&clusterv1.Cluster{}:            {Namespaces: map[string]cache.Config{clusterNamespace: {}}},
+		&clusterv1.Cluster{}:            {Namespaces: objects},
+		&corev1.Secret{}:                {Namespaces: secrets, Transform: kubeconfigsAlone},
 		&quotav1alpha1.FederatedQuota{}: {Transform: entriesAlone},
-		&corev1.Secret{}: {Namespaces: map[string]cache.Config{clusterNamespace: {
-			LabelSelector: labels.NewSelector().Add(*ofCluster),
-		}}, Transform: kubeconfigsAlone},
 	}}
 }
 

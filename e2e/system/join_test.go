@@ -57,9 +57,11 @@ func openPage(t *testing.T, name string, s *system.System) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{
-		"config": filepath.Join(root, "config"), "hub.kubeconfig": s.Hub.Kubeconfig, "east.kubeconfig": s.Members[0].Kubeconfig,
-	} {
+	files := map[string]string{"config": filepath.Join(root, "config"), "hub.kubeconfig": s.Hub.Kubeconfig}
+	for _, member := range s.Members {
+		files[member.Name+".kubeconfig"] = member.Kubeconfig
+	}
+	for name, target := range files {
 		if err := os.Symlink(target, filepath.Join(p.folder, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
 // seeds are objects, good and bad.
@@ -120,6 +121,6 @@ func mangled(r *rand.Rand) []byte {
 
 // handlersOf returns what answers reviews, without what recovers from a panic.
 func handlersOf(reader client.Reader) []admission.Handler {
-	v := &Validator{Reader: reader, ClusterNamespace: clusterNamespace, Serves: func(context.Context, string, schema.GroupResource) (bool, error) { return false, nil }}
+	v := &Validator{Reader: reader, Clusters: members.Namespaces{Home: clusterNamespace}, Serves: func(context.Context, string, schema.GroupResource) (bool, error) { return false, nil }}
 	return []admission.Handler{v.handler(newScheme()), Quoter{}}
 }

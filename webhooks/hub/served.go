@@ -11,10 +11,10 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/round"
@@ -32,9 +32,9 @@ type Serves func(ctx context.Context, cluster string, resource schema.GroupResou
 
 // ServesOf asks the API servers of connected Clusters. A replica of the hub manager that does not lead is connected to
 // none.
-func ServesOf(members clustercache.ClusterCache, namespace string) Serves {
+func ServesOf(connections clustercache.ClusterCache, clusters members.Namespaces) Serves {
 	return func(ctx context.Context, cluster string, resource schema.GroupResource) (bool, error) {
-		c, err := members.GetUncachedClient(ctx, client.ObjectKey{Namespace: namespace, Name: cluster})
+		c, err := connections.GetUncachedClient(ctx, clusters.Key(cluster))
 		if err != nil {
 			return false, err
 		}

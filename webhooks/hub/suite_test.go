@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -115,7 +116,7 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Validator{Reader: mgr.GetClient(), ClusterNamespace: clusterNamespace, AgentNamespace: agentNamespace, Serves: widgetsInWest}
+	v := &Validator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}, AgentNamespace: agentNamespace, Serves: widgetsInWest}
 	Quoter{}.SetupWithManager(mgr)
 	v.SetupWithManager(mgr)
 	return mgr, nil

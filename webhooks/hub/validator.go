@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 )
 
@@ -23,8 +23,9 @@ import (
 type Validator struct {
 	// Reader reads FederatedQuotas and Clusters.
 	Reader client.Reader
-	// ClusterNamespace is where the Clusters are, AgentNamespace where the agents are in members.
-	ClusterNamespace, AgentNamespace string
+	// Clusters says where the Clusters are, AgentNamespace where the agents are in members.
+	Clusters       members.Namespaces
+	AgentNamespace string
 	// Serves says whether a Cluster serves a resource, as far as this process can know. Without it nobody is warned of
 	// that.
 	Serves Serves
@@ -83,21 +84,21 @@ func (v *Validator) ValidateDelete(_ context.Context, fq *quotav1alpha1.Federate
 
 // surroundings are what a FederatedQuota is judged among.
 type surroundings struct {
-	clusters []clusterv1.Cluster
+	clusters []members.Cluster
 	siblings []quotav1alpha1.FederatedQuota
 }
 
 // lookAround reads what a FederatedQuota of a namespace is judged among.
 func (v *Validator) lookAround(ctx context.Context, namespace string) (*surroundings, error) {
-	var clusters clusterv1.ClusterList
-	if err := v.Reader.List(ctx, &clusters, client.InNamespace(v.ClusterNamespace)); err != nil {
-		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", v.ClusterNamespace, err)
+	clusters, err := v.Clusters.List(ctx, v.Reader)
+	if err != nil {
+		return nil, err
 	}
 	var siblings quotav1alpha1.FederatedQuotaList
 	if err := v.Reader.List(ctx, &siblings, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", namespace, err)
 	}
-	return &surroundings{clusters: clusters.Items, siblings: siblings.Items}, nil
+	return &surroundings{clusters: clusters, siblings: siblings.Items}, nil
 }
 
 // blind says that nothing was checked. The hub manager checks everything again.

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
 const all = "\nplacement: {clusterSelector: {matchLabels: {of: OWN}}}\n"
@@ -238,7 +239,7 @@ func TestBlind(t *testing.T) {
 	d := newDoor(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	v := &Validator{Reader: d.Client, ClusterNamespace: clusterNamespace}
+	v := &Validator{Reader: d.Client, Clusters: members.Namespaces{Home: clusterNamespace}}
 	fq := &quotav1alpha1.FederatedQuota{Spec: quotav1alpha1.FederatedQuotaSpec{Hard: corev1.ResourceList{"foo": resource.MustParse("1")}}}
 	for name, validate := range map[string]func() ([]string, error){
 		"create": func() ([]string, error) { return v.ValidateCreate(ctx, fq) },

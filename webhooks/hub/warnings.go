@@ -45,7 +45,7 @@ func (v *Validator) placement(fq *quotav1alpha1.FederatedQuota, view *input.View
 	if len(view.Selected) > 0 || len(fq.Spec.Placement.Clusters) > 0 {
 		return nil
 	}
-	return admission.Warnings{"spec.placement: selects no Cluster in namespace " + v.ClusterNamespace + " now: nothing is limited anywhere"}
+	return admission.Warnings{"spec.placement: selects no Cluster in " + v.Clusters.String() + " now: nothing is limited anywhere"}
 }
 
 // unknown warns of names of Clusters that do not exist.

@@ -39,8 +39,8 @@ type Installer struct {
 	// Bootstrap, if not nil, returns a client of a member that may install there what the one of the connection may only
 	// look at.
 	Bootstrap func(ctx context.Context, member client.ObjectKey) (client.Client, error)
-	// ClusterNamespace is where the Clusters are.
-	ClusterNamespace string
+	// Clusters says where the Clusters are.
+	Clusters members.Namespaces
 	// Objects are the manifests in the order in which they are applied.
 	Objects []*unstructured.Unstructured
 	// Clock says when.
@@ -97,7 +97,7 @@ func (i *Installer) Trouble(cluster string) string {
 
 // Reconcile looks at the agent in one member, and installs what is missing or was changed.
 func (i *Installer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	selected, suspected, err := i.selected(ctx, req.Name)
+	selected, suspected, err := i.selected(ctx, i.Clusters.Name(req.NamespacedName))
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -106,7 +106,7 @@ func (i *Installer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		err = i.Get(ctx, req.NamespacedName, cluster)
 	}
 	if !selected || apierrors.IsNotFound(err) || !cluster.DeletionTimestamp.IsZero() {
-		i.forget(req.Name)
+		i.forget(i.Clusters.Name(req.NamespacedName))
 		return ctrl.Result{}, nil
 	}
 	if err != nil {
@@ -119,11 +119,11 @@ func (i *Installer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: pace.GuardInterval}, i.keep(ctx, c, cluster, suspected)
+	return ctrl.Result{RequeueAfter: pace.GuardInterval}, i.keep(ctx, c, i.Clusters.Of(cluster), suspected)
 }
 
 // keep keeps the agent of a connected member as its manifests say, and notes what troubles it.
-func (i *Installer) keep(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, suspected bool) error {
+func (i *Installer) keep(ctx context.Context, c client.Client, cluster members.Cluster, suspected bool) error {
 	k := i.of(cluster)
 	all := suspected || i.Clock.Since(k.lookedAt) >= pace.InstallInterval
 	installed, err := i.look(ctx, c, i.writer(ctx, c, cluster), k, all)
@@ -137,7 +137,7 @@ func (i *Installer) keep(ctx context.Context, c client.Client, cluster *clusterv
 	}
 	ctrl.LoggerFrom(ctx).Info("Installed the agent's manifests", "Cluster", cluster.Name, "objects", installed)
 	select {
-	case i.Wake <- event.GenericEvent{Object: cluster}:
+	case i.Wake <- event.GenericEvent{Object: cluster.Cluster}:
 	case <-ctx.Done():
 	}
 	return err
@@ -199,7 +199,7 @@ func suspicious(c quotav1alpha1.ClusterStatus) bool {
 }
 
 // of returns what is known of a Cluster. Of one that was replaced nothing is.
-func (i *Installer) of(cluster *clusterv1.Cluster) *installation {
+func (i *Installer) of(cluster members.Cluster) *installation {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
 	if i.known == nil {
@@ -252,7 +252,7 @@ func (i *Installer) look(ctx context.Context, c client.Client, writer func() (cl
 }
 
 // writer returns what makes the client that installs in a member, once it is needed.
-func (i *Installer) writer(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) func() (client.Client, error) {
+func (i *Installer) writer(ctx context.Context, c client.Client, cluster members.Cluster) func() (client.Client, error) {
 	if i.Bootstrap == nil {
 		return func() (client.Client, error) { return c, nil }
 	}

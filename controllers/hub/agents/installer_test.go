@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -128,7 +129,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{T: t, clock: testclock.NewFakePassiveClock(time.Now()), members: &connected{member: server}}
 	w.Installer = &Installer{
-		Client: server, Members: w.members, ClusterNamespace: "default", Objects: objects,
+		Client: server, Members: w.members, Clusters: members.Namespaces{Home: "default"}, Objects: objects,
 		Clock: w.clock, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent, 100),
 	}
 	name := strings.ToLower(t.Name())

@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -45,8 +44,8 @@ func (i *Installer) requiring(_ context.Context, object client.Object) []ctrl.Re
 func (i *Installer) requests(entries map[string]bool) []ctrl.Request {
 	var requests []ctrl.Request
 	for name, suspicious := range entries {
-		if suspicious || !i.knows(name) {
-			requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Namespace: i.ClusterNamespace, Name: name}})
+		if key := i.Clusters.Key(name); i.Clusters.Has(key) && (suspicious || !i.knows(name)) {
+			requests = append(requests, ctrl.Request{NamespacedName: key})
 		}
 	}
 	return requests

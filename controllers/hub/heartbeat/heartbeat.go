@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,8 +29,9 @@ type Heartbeat struct {
 	Live client.Reader
 	// Members connects to members.
 	Members clustercache.ClusterCache
-	// ClusterNamespace is where the Clusters are, AgentNamespace where the agents run in members.
-	ClusterNamespace, AgentNamespace string
+	// Clusters says where the Clusters are, AgentNamespace where the agents run in members.
+	Clusters       members.Namespaces
+	AgentNamespace string
 	// Identity is what this hub manager renews the Lease as.
 	Identity string
 	// Clock says when.
@@ -49,18 +49,18 @@ func (h *Heartbeat) Start(ctx context.Context) error {
 // RenewAll renews the Lease in all members once, as long as the hub's own API server answers: nobody is raised without
 // it. All members at once: none waits for those that do not answer.
 func (h *Heartbeat) RenewAll(ctx context.Context) {
-	var clusters clusterv1.ClusterList
+	var clusters []members.Cluster
 	_, err := rollback.List(ctx, h.Live, quotav1alpha1.GroupVersion.WithKind("FederatedQuota"), h.Timeout, client.Limit(1))
 	if err == nil {
-		err = h.List(ctx, &clusters, client.InNamespace(h.ClusterNamespace))
+		clusters, err = h.Clusters.List(ctx, h)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to renew the Lease in members")
 		return
 	}
 	var group sync.WaitGroup
-	for i := range clusters.Items {
-		if cluster := &clusters.Items[i]; members.MarkerOf(cluster) > 0 { // nothing is written into a cluster without it
+	for _, cluster := range clusters {
+		if members.MarkerOf(cluster.Cluster) > 0 { // nothing is written into a cluster without it
 			group.Go(func() { h.renew(ctx, cluster) })
 		}
 	}
@@ -68,7 +68,7 @@ func (h *Heartbeat) RenewAll(ctx context.Context) {
 }
 
 // renew renews the Lease in one member, where there is one: it comes with the agent.
-func (h *Heartbeat) renew(ctx context.Context, cluster *clusterv1.Cluster) {
+func (h *Heartbeat) renew(ctx context.Context, cluster members.Cluster) {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	c, err := h.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))

@@ -40,8 +40,8 @@ var clusterProfile = schema.GroupKind{Group: "multicluster.x-k8s.io", Kind: "Clu
 type Profiles struct {
 	client.Reader
 
-	// Namespace is where the ClusterProfiles and their Secrets are.
-	Namespace string
+	// Namespaces are where the ClusterProfiles and their Secrets are.
+	Namespaces []string
 
 	inventory atomic.Pointer[inventory]
 }
@@ -156,9 +156,13 @@ func (p *Profiles) begin(mgr ctrl.Manager, r *Reconciler, options controller.Opt
 
 // newCache adds a cache of ClusterProfiles and of the Secrets for fedquota. The manager's own goes by another label.
 func (p *Profiles) newCache(mgr ctrl.Manager) (cache.Cache, error) {
+	namespaces := map[string]cache.Config{}
+	for _, namespace := range p.Namespaces {
+		namespaces[namespace] = cache.Config{}
+	}
 	cached, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		DefaultNamespaces: map[string]cache.Config{p.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields(),
+		DefaultNamespaces: namespaces, DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{members.ConsumerLabel: members.Consumer})},
 		},

@@ -19,7 +19,7 @@ import (
 // newProfiles returns a world whose reconciler is that of ClusterProfiles, and reads their Secrets.
 func newProfiles(t *testing.T) (*world, *Profiles) {
 	w := newWorld(t)
-	profiles := &Profiles{Reader: server, Namespace: "default"}
+	profiles := &Profiles{Reader: server, Namespaces: []string{"default"}}
 	profiles.inventory.Store(&inventory{Reader: server, kind: clusterProfile.WithVersion("v1alpha1")})
 	w.source = profiles
 	return w, profiles

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -14,7 +15,7 @@ import (
 // one at once, and one of them writes it.
 type Marks struct {
 	mutex sync.Mutex
-	of    map[string]*mark
+	of    map[client.ObjectKey]*mark
 }
 
 // mark is the last one on a Cluster.
@@ -32,7 +33,7 @@ func (m *Marks) Leave(cluster *clusterv1.Cluster, revision int64, write func() (
 	if suffices(MarkerOf(cluster), revision) {
 		return nil
 	}
-	last := m.on(cluster.Name)
+	last := m.on(client.ObjectKeyFromObject(cluster))
 	last.mutex.Lock()
 	defer last.mutex.Unlock()
 	if last.cluster == cluster.UID && suffices(last.revision, revision) && last.unseenIn(cluster) {
@@ -49,11 +50,11 @@ func (m *Marks) Leave(cluster *clusterv1.Cluster, revision int64, write func() (
 // suffices says whether a ledger that continues from a marker gives none of the revisions again.
 func suffices(marker, revision int64) bool { return marker > 0 && revision-marker < ledger.Gap }
 
-func (m *Marks) on(cluster string) *mark {
+func (m *Marks) on(cluster client.ObjectKey) *mark {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.of == nil {
-		m.of = map[string]*mark{}
+		m.of = map[client.ObjectKey]*mark{}
 	}
 	if m.of[cluster] == nil {
 		m.of[cluster] = &mark{}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -36,15 +35,15 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 // lookAround reads what a round has to know beside the FederatedQuota and the members. It is not copied, and nobody
 // changes it.
 func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*input.Surroundings, error) {
-	var clusters clusterv1.ClusterList
-	if err := r.List(ctx, &clusters, client.InNamespace(r.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", r.ClusterNamespace, err)
+	clusters, err := r.Clusters.List(ctx, r, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, err
 	}
 	var siblings quotav1alpha1.FederatedQuotaList
 	if err := r.List(ctx, &siblings, client.InNamespace(fq.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
-	standing, destroyed := r.sift(ctx, clusters.Items)
+	standing, destroyed := r.sift(ctx, clusters)
 	// Before any member is read: what comes to be known meanwhile is no part of this round.
 	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), standing)
 	return &input.Surroundings{
@@ -54,22 +53,22 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 }
 
 // sift returns the Clusters without those that are said to be destroyed, and the names of those.
-func (r *Reconciler) sift(ctx context.Context, clusters []clusterv1.Cluster) (standing []clusterv1.Cluster, destroyed sets.Set[string]) {
+func (r *Reconciler) sift(ctx context.Context, clusters []members.Cluster) (standing []members.Cluster, destroyed sets.Set[string]) {
 	destroyed = sets.New[string]()
 	for i := range clusters {
-		if members.Destroyed(ctx, r.Members, &clusters[i]) {
+		if members.Destroyed(ctx, r.Members, clusters[i].Cluster) {
 			destroyed.Insert(clusters[i].Name)
 		}
 	}
 	if len(destroyed) == 0 {
 		return clusters, destroyed
 	}
-	return slices.DeleteFunc(slices.Clone(clusters), func(c clusterv1.Cluster) bool { return destroyed.Has(c.Name) }), destroyed
+	return slices.DeleteFunc(slices.Clone(clusters), func(c members.Cluster) bool { return destroyed.Has(c.Name) }), destroyed
 }
 
 // membersOf returns the children that a round concerns, with their Clusters.
-func membersOf(r *round.Round, clusters []clusterv1.Cluster) []*member {
-	byName := make(map[string]*clusterv1.Cluster, len(clusters))
+func membersOf(r *round.Round, clusters []members.Cluster) []*member {
+	byName := make(map[string]*members.Cluster, len(clusters))
 	for i := range clusters {
 		byName[clusters[i].Name] = &clusters[i]
 	}

@@ -35,7 +35,7 @@ func (w *world) leased(member string) {
 // heartbeat returns what renews the Lease in members.
 func (w *world) heartbeat() *heartbeat.Heartbeat {
 	return &heartbeat.Heartbeat{
-		Client: w.hub.Client, Live: w.hub.Live, Members: w.members, ClusterNamespace: w.clusters,
+		Client: w.hub.Client, Live: w.hub.Live, Members: w.members, Clusters: members.Namespaces{Home: w.clusters},
 		AgentNamespace: w.leaseMeta().Namespace, Identity: "hub-0", Clock: w.clock, Timeout: w.hub.Timeout,
 	}
 }

@@ -26,8 +26,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	m.outcome = r.historyOf(s, m).outcome
 	m.Reading.HeldBack, m.Reading.Trouble = m.outcome, r.trouble(m.Name)
 	if m.cluster == nil {
-		m.Reading.Failure = fmt.Sprintf("there is no Cluster %s/%s; if the cluster is destroyed, say so in spec.removal.destroyed",
-			r.ClusterNamespace, m.Name)
+		m.Reading.Failure = fmt.Sprintf("there is no Cluster %s; if the cluster is destroyed, say so in spec.removal.destroyed", r.Clusters.Key(m.Name))
 		return
 	}
 	if m.Live && r.silences.Last(m.Name, s.now) {

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,8 +26,8 @@ type Reconciler struct {
 	Live client.Reader
 	// Members connects to members.
 	Members clustercache.ClusterCache
-	// ClusterNamespace is where the Clusters are.
-	ClusterNamespace string
+	// Clusters says where the Clusters are.
+	Clusters members.Namespaces
 	// AgentNamespace is where the agents run in members.
 	AgentNamespace string
 	// Stores looks at the stores of members.
@@ -74,7 +73,7 @@ type member struct {
 	*round.Child
 
 	// cluster is nil if there is no such Cluster.
-	cluster *clusterv1.Cluster
+	cluster *members.Cluster
 	// share is what was read of it, nil if there is none.
 	share *quotav1alpha1.QuotaShare
 	// verdict is what was decided, nil if the round does not concern it any more.

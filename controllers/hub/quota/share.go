@@ -24,7 +24,7 @@ import (
 // below those.
 func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
 	revision := min(s.decision.Ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
-	err := r.marks.Leave(m.cluster, revision, func() (*clusterv1.Cluster, error) {
+	err := r.marks.Leave(m.cluster.Cluster, revision, func() (*clusterv1.Cluster, error) {
 		patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
 			"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
 		}})

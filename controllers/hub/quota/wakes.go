@@ -35,7 +35,7 @@ func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Requ
 // each has anyway.
 func (r *Reconciler) concerned(ctx context.Context, object client.Object) []ctrl.Request {
 	cluster, ok := object.(*clusterv1.Cluster)
-	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || input.Concerns(fq, cluster) })
+	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || input.Concerns(fq, r.Clusters.Of(cluster)) })
 }
 
 // reported has each report of a member start a round: at once, unless it tells of nothing but other usage and its

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -108,12 +109,12 @@ func (w *world) restart() { w.hub = w.newHub() }
 func (w *world) newHub() *Reconciler {
 	hub := w.recorded(hubName)
 	watcher := &stores.Watcher{
-		Client: hub, Members: w.members, ClusterNamespace: w.clusters, Clock: w.clock, Timeout: time.Minute,
+		Client: hub, Members: w.members, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock, Timeout: time.Minute,
 		Wake: make(chan event.GenericEvent, 100), // looks see the shares of other tests, too
 	}
 	watcher.BeginAt(w.clock.Now().Add(-pace.Looking))
 	return &Reconciler{
-		Client: hub, Live: hub, Members: w.members, Stores: watcher, ClusterNamespace: w.clusters, Clock: w.clock,
+		Client: hub, Live: hub, Members: w.members, Stores: watcher, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock,
 		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute,
 	}
 }

@@ -37,15 +37,16 @@ type Enforcer struct {
 	client.Client
 	// Members connects to members.
 	Members clustercache.ClusterCache
-	// ClusterNamespace is where the Clusters are, AgentNamespace where the agents run in members.
-	ClusterNamespace, AgentNamespace string
+	// Clusters says where the Clusters are, AgentNamespace where the agents run in members.
+	Clusters       members.Namespaces
+	AgentNamespace string
 	// Timeout is how long a member may take to answer one request.
 	Timeout time.Duration
 	// Wake is told of each Cluster of which something new is known.
 	Wake chan event.GenericEvent
 
 	mutex sync.Mutex
-	known map[string]*outcome
+	known map[client.ObjectKey]*outcome
 }
 
 // outcome is what is known of the policy in a member.
@@ -233,12 +234,13 @@ func (e *Enforcer) of(cluster *clusterv1.Cluster) *outcome {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	if e.known == nil {
-		e.known = map[string]*outcome{}
+		e.known = map[client.ObjectKey]*outcome{}
 	}
-	o := e.known[cluster.Name]
+	key := client.ObjectKeyFromObject(cluster)
+	o := e.known[key]
 	if o == nil || o.of != cluster.UID {
 		o = &outcome{of: cluster.UID, versions: map[string]version{}}
-		e.known[cluster.Name] = o
+		e.known[key] = o
 	}
 	return o
 }
@@ -273,7 +275,7 @@ func (e *Enforcer) note(ctx context.Context, cluster *clusterv1.Cluster, enforce
 
 func (e *Enforcer) forget(ctx context.Context, req ctrl.Request) error {
 	e.mutex.Lock()
-	delete(e.known, req.Name)
+	delete(e.known, req.NamespacedName)
 	e.mutex.Unlock()
 	return e.tell(ctx, &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}})
 }

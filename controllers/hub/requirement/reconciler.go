@@ -2,7 +2,6 @@ package requirement
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -73,17 +71,16 @@ func (r *Reconciler) finalize(ctx context.Context, required *quotav1alpha1.Quota
 // entries returns what the status is to say of clusters. A Cluster that does not exist, or is said to be destroyed,
 // enforces nothing.
 func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaRequirement) ([]quotav1alpha1.RequirementCluster, error) {
-	var clusters clusterv1.ClusterList
-	if err := r.List(ctx, &clusters, client.InNamespace(r.Enforcer.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Clusters in namespace %s: %w", r.Enforcer.ClusterNamespace, err)
+	clusters, err := r.Enforcer.Clusters.List(ctx, r, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, err
 	}
 	var entries []quotav1alpha1.RequirementCluster
-	for i := range clusters.Items {
-		cluster := &clusters.Items[i]
-		if !cluster.DeletionTimestamp.IsZero() || members.Destroyed(ctx, r.Enforcer.Members, cluster) {
+	for _, cluster := range clusters {
+		if !cluster.DeletionTimestamp.IsZero() || members.Destroyed(ctx, r.Enforcer.Members, cluster.Cluster) {
 			continue
 		}
-		if e := entry(required, cluster, r.Enforcer.outcome(cluster)); e != nil {
+		if e := entry(required, cluster, r.Enforcer.outcome(cluster.Cluster)); e != nil {
 			entries = append(entries, *e)
 		}
 	}

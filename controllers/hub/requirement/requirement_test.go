@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/requirement"
@@ -139,7 +140,7 @@ func newWorld(t *testing.T) *world {
 // restart has a hub manager that knows nothing take over.
 func (w *world) restart() {
 	w.enforcer = &Enforcer{
-		Client: server, Members: w.connections, ClusterNamespace: "default", AgentNamespace: "fedquota-system",
+		Client: server, Members: w.connections, Clusters: members.Namespaces{Home: "default"}, AgentNamespace: "fedquota-system",
 		Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent, 100),
 	}
 	w.reconciler = &Reconciler{Client: server, Enforcer: w.enforcer, Clock: w.clock}

@@ -46,14 +46,14 @@ func (e *Enforcer) SetupWithManager(mgr ctrl.Manager, options controller.Options
 
 // clusters returns all Clusters: each may be one that a QuotaRequirement selects, or has selected before.
 func (e *Enforcer) clusters(ctx context.Context, _ client.Object) []ctrl.Request {
-	var list clusterv1.ClusterList
-	if err := e.List(ctx, &list, client.InNamespace(e.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
+	clusters, err := e.Clusters.List(ctx, e, client.UnsafeDisableDeepCopy)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
 		return nil
 	}
-	requests := make([]ctrl.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	requests := make([]ctrl.Request, 0, len(clusters))
+	for _, cluster := range clusters {
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(cluster)})
 	}
 	return requests
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 const unlooked = "not looked at yet"
 
 // entry returns what the status says of a Cluster, or nothing if the QuotaRequirement has nothing to do with it.
-func entry(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster, o outcome) *quotav1alpha1.RequirementCluster {
+func entry(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, o outcome) *quotav1alpha1.RequirementCluster {
 	e := &quotav1alpha1.RequirementCluster{Name: quotav1alpha1.ClusterName(cluster.Name)}
 	if e.State = stateOf(r, cluster, o); e.State == "" {
 		return nil
@@ -40,7 +40,7 @@ func entry(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster, o outc
 }
 
 // stateOf returns the state of a Cluster. What another hub manager has seen holds until this one has looked.
-func stateOf(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster, o outcome) quotav1alpha1.RequirementState {
+func stateOf(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, o outcome) quotav1alpha1.RequirementState {
 	generation, has := o.enforced[r.UID]
 	before := stateBefore(r, cluster)
 	if !o.looked {
@@ -50,9 +50,9 @@ func stateOf(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster, o ou
 		}
 	}
 	switch {
-	case selects(r, cluster) && has && generation == r.Generation:
+	case selects(r, cluster.Cluster) && has && generation == r.Generation:
 		return quotav1alpha1.RequirementEnforced
-	case selects(r, cluster):
+	case selects(r, cluster.Cluster):
 		return quotav1alpha1.RequirementNotEnforced
 	case has:
 		return quotav1alpha1.RequirementLeaving
@@ -62,7 +62,7 @@ func stateOf(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster, o ou
 }
 
 // stateBefore returns the state of a Cluster in the status that is stored.
-func stateBefore(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster) quotav1alpha1.RequirementState {
+func stateBefore(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster) quotav1alpha1.RequirementState {
 	for i := range r.Status.Clusters {
 		if string(r.Status.Clusters[i].Name) == cluster.Name {
 			return r.Status.Clusters[i].State

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -40,16 +40,16 @@ func (w *Watcher) Listening(ctx context.Context) bool {
 
 // waits says whether a member is about to be asked what it holds.
 func (w *Watcher) waits(ctx context.Context, age time.Duration) bool {
-	var clusters clusterv1.ClusterList
-	if err := w.List(ctx, &clusters, client.InNamespace(w.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
+	clusters, err := w.Clusters.List(ctx, w, client.UnsafeDisableDeepCopy)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
 		return false
 	}
-	if age >= pace.LookingAt(len(clusters.Items)) {
+	if age >= pace.LookingAt(len(clusters)) {
 		return false
 	}
-	for i := range clusters.Items {
-		if cluster := &clusters.Items[i]; !w.known.asked(cluster.Name) && w.speaksSoon(ctx, cluster, true) {
+	for i := range clusters {
+		if cluster := &clusters[i]; !w.known.asked(cluster.Name) && w.speaksSoon(ctx, cluster.Cluster, true) {
 			return true
 		}
 	}
@@ -63,7 +63,7 @@ func (w *Watcher) Follow(controller clustercache.SourceWatcher[ctrl.Request], ha
 }
 
 // fill begins to watch the shares of a member, and waits until they are cached. Where that fails rounds find out.
-func (w *Watcher) fill(ctx context.Context, cluster *clusterv1.Cluster) {
+func (w *Watcher) fill(ctx context.Context, cluster *members.Cluster) {
 	if w.controller == nil {
 		return
 	}

@@ -73,21 +73,21 @@ func (w *Watcher) Alive() { w.known.alive(w.Clock.Now()) }
 
 // Look looks at the stores of those members that are due.
 func (w *Watcher) Look(ctx context.Context, due func(member string) bool) {
-	var clusters clusterv1.ClusterList
-	if err := w.List(ctx, &clusters, client.InNamespace(w.ClusterNamespace), client.UnsafeDisableDeepCopy); err != nil {
+	clusters, err := w.Clusters.List(ctx, w, client.UnsafeDisableDeepCopy)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
 		return
 	}
-	names, looked := sets.New[string](), []*clusterv1.Cluster{}
-	for i := range clusters.Items {
-		cluster := &clusters.Items[i]
+	names, looked := sets.New[string](), []*members.Cluster{}
+	for i := range clusters {
+		cluster := &clusters[i]
 		names.Insert(cluster.Name)
 		if due(cluster.Name) {
 			looked = append(looked, cluster)
 		}
 	}
 	w.known.keep(names)
-	_ = members.ForEach(looked, func(cluster *clusterv1.Cluster) error {
+	_ = members.ForEach(looked, func(cluster *members.Cluster) error {
 		w.look(ctx, cluster)
 		return nil
 	})
@@ -95,7 +95,7 @@ func (w *Watcher) Look(ctx context.Context, due func(member string) bool) {
 
 // look looks at the store of a member, at all of its shares now and then and whenever a glance is not as expected. One
 // that does not answer says nothing.
-func (w *Watcher) look(ctx context.Context, cluster *clusterv1.Cluster) {
+func (w *Watcher) look(ctx context.Context, cluster *members.Cluster) {
 	c, err := w.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
 	if err != nil {
 		return
@@ -122,7 +122,7 @@ func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (s
 var shareKind = quotav1alpha1.GroupVersion.WithKind("QuotaShare")
 
 // lookAtAll looks at all shares of a member.
-func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, now time.Time) {
+func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *members.Cluster, now time.Time) {
 	seen := w.known.seenOf(cluster.Name)
 	list, err := rollback.List(ctx, c, shareKind, w.Timeout)
 	if err != nil && !members.IsAbsentKind(err) {
@@ -146,7 +146,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *clust
 	}
 	w.known.nextWhole(cluster.Name, now.Add(wait.Jitter(pace.WholeLookInterval, jitter)))
 	if stranger != "" || wentBack {
-		w.wake(ctx, cluster)
+		w.wake(ctx, cluster.Cluster)
 	}
 }
 
@@ -179,18 +179,18 @@ func (w *Watcher) unknown(ctx context.Context, member string, shares sets.Set[ty
 
 // Survey returns what looks have found of a share, and which members is about to say so: this hub manager may lead for
 // a moment only.
-func (w *Watcher) Survey(ctx context.Context, share types.NamespacedName, clusters []clusterv1.Cluster) Survey {
+func (w *Watcher) Survey(ctx context.Context, share types.NamespacedName, clusters []members.Cluster) Survey {
 	age, found := w.known.age(w.Clock.Now()), w.known.survey(share)
 	if age >= pace.LookingAt(len(clusters)) {
 		return found
 	}
 	for i := range clusters {
-		key := client.ObjectKeyFromObject(&clusters[i])
-		if found.looked.Has(key.Name) && !found.Holders.Has(key.Name) {
+		name := clusters[i].Name
+		if found.looked.Has(name) && !found.Holders.Has(name) {
 			continue
 		}
-		if w.speaksSoon(ctx, &clusters[i], age < pace.ConnectingTo(len(clusters))) {
-			found.Expected.Insert(key.Name)
+		if w.speaksSoon(ctx, clusters[i].Cluster, age < pace.ConnectingTo(len(clusters))) {
+			found.Expected.Insert(name)
 		}
 	}
 	return found

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -31,8 +32,8 @@ type Watcher struct {
 	client.Client
 	// Members connects to members.
 	Members clustercache.ClusterCache
-	// ClusterNamespace is where the Clusters are.
-	ClusterNamespace string
+	// Clusters says where the Clusters are.
+	Clusters members.Namespaces
 	// Clock says since when.
 	Clock clock.PassiveClock
 	// Timeout is how long a member may take to be looked at.

@@ -124,7 +124,7 @@ func (o *Options) run(ctx context.Context, name string) error {
 func (o *Options) read(ctx context.Context, hub client.Client, key client.ObjectKey) ([]held, error) {
 	var quotas []held
 	for _, cluster := range o.clusters {
-		c, err := o.env.Member(ctx, hub, client.ObjectKey{Namespace: o.live.ClusterNamespace, Name: cluster})
+		c, err := o.env.Member(ctx, hub, o.live.Clusters.Key(cluster))
 		if err != nil {
 			return nil, err
 		}

@@ -108,7 +108,7 @@ func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alp
 		},
 	}
 	for _, c := range fq.Status.Clusters {
-		config, err := cli.WayTo(ctx, hub, client.ObjectKey{Namespace: o.live.ClusterNamespace, Name: string(c.Name)})
+		config, err := cli.WayTo(ctx, hub, o.live.Clusters.Key(string(c.Name)))
 		if err != nil {
 			return options, err
 		}

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
 // completionTimeout is how long a shell waits for names.
@@ -146,17 +146,16 @@ func (e *Env) CompleteWorkloads(command *cobra.Command, args []string, prefix st
 }
 
 // CompleteAPIClusters completes the first argument with names of Clusters.
-func (e *Env) CompleteAPIClusters(namespace *string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (e *Env) CompleteAPIClusters(namespaces *members.Namespaces) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
-			var list clusterv1.ClusterList
-			err := c.List(ctx, &list, client.InNamespace(*namespace))
+			clusters, err := namespaces.List(ctx, c)
 			var names []string
-			for i := range list.Items {
-				names = append(names, list.Items[i].Name)
+			for _, cluster := range clusters {
+				names = append(names, cluster.Name)
 			}
 			return names, err
 		})

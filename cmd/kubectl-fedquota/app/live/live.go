@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -24,13 +23,15 @@ import (
 
 // Options say where things are.
 type Options struct {
-	// ClusterNamespace is where the Clusters are, and AgentNamespace where agents run in members.
-	ClusterNamespace, AgentNamespace string
+	// Clusters says where the Clusters are, and AgentNamespace where agents run in members.
+	Clusters       members.Namespaces
+	AgentNamespace string
 }
 
 // Bind adds the flags.
 func (o *Options) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&o.ClusterNamespace, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets, on the hub.")
+	flags.StringVar(&o.Clusters.Home, "cluster-namespace", "default", "Namespace of the Clusters and of their kubeconfig Secrets, on the hub.")
+	flags.StringSliceVar(&o.Clusters.Further, "further-cluster-namespaces", nil, "Further such namespaces, as the hub manager has them.")
 	flags.StringVar(&o.AgentNamespace, "agent-namespace", "fedquota-system", "Namespace of the agents in members.")
 }
 
@@ -39,7 +40,7 @@ type Fleet struct {
 	// Stored is the budget as the hub has it, nil if it has none yet.
 	Stored *quotav1alpha1.FederatedQuota
 	// Clusters are those of the hub, and Members what was read in each, by name.
-	Clusters []clusterv1.Cluster
+	Clusters []members.Cluster
 	Members  map[string]*Member
 	// Hints say what could not be read, and what is taken instead.
 	Hints []string
@@ -63,15 +64,15 @@ type Member struct {
 // Read reads the hub and all members that may matter to a budget. stored is nil for a budget that does not exist yet.
 func Read(ctx context.Context, env *cli.Env, hub client.Client, key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options) (*Fleet, error) {
 	f := &Fleet{Stored: stored, Members: map[string]*Member{}, options: options, now: env.Clock.Now()}
-	var clusters clusterv1.ClusterList
-	if err := hub.List(ctx, &clusters, client.InNamespace(options.ClusterNamespace)); err != nil {
-		return nil, fmt.Errorf("listing the Clusters in namespace %s: %w", options.ClusterNamespace, err)
+	clusters, err := options.Clusters.List(ctx, hub)
+	if err != nil {
+		return nil, err
 	}
 	var siblings quotav1alpha1.FederatedQuotaList
 	if err := hub.List(ctx, &siblings, client.InNamespace(key.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the FederatedQuotas in namespace %s: %w", key.Namespace, err)
 	}
-	f.Clusters, f.siblings = clusters.Items, siblings.Items
+	f.Clusters, f.siblings = clusters, siblings.Items
 	f.readMembers(ctx, env, hub, key)
 	return f, nil
 }
@@ -81,9 +82,9 @@ func (f *Fleet) readMembers(ctx context.Context, env *cli.Env, hub client.Client
 	for i := range f.Clusters {
 		f.Members[f.Clusters[i].Name] = &Member{}
 	}
-	_ = members.ForEach(f.Clusters, func(cluster clusterv1.Cluster) error {
+	_ = members.ForEach(f.Clusters, func(cluster members.Cluster) error {
 		m := f.Members[cluster.Name]
-		m.Client, m.Err = env.Member(ctx, hub, client.ObjectKeyFromObject(&cluster))
+		m.Client, m.Err = env.Member(ctx, hub, client.ObjectKeyFromObject(cluster))
 		if m.Err == nil {
 			m.Err = m.read(ctx, key)
 		}
@@ -101,8 +102,8 @@ func (f *Fleet) readMembers(ctx context.Context, env *cli.Env, hub client.Client
 		}
 	}
 	if forbidden {
-		f.Hints = append(f.Hints, fmt.Sprintf("Members were not asked, which needs the right to get secrets in namespace %s. "+
-			"This goes by what the hub has stored of them last.", f.options.ClusterNamespace))
+		f.Hints = append(f.Hints, fmt.Sprintf("Members were not asked, which needs the right to get secrets in %s. "+
+			"This goes by what the hub has stored of them last.", f.options.Clusters))
 	}
 	if len(silent) > 0 {
 		f.Hints = append(f.Hints, fmt.Sprintf("The hub reaches clusters that you do not: %s. This goes by what the hub has stored of them last.",
@@ -156,7 +157,7 @@ func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *round.Input {
 
 // sift returns the Clusters without those that are said to be destroyed, which only counts of those that nobody
 // reaches.
-func (f *Fleet) sift() (standing []clusterv1.Cluster, destroyed sets.Set[string]) {
+func (f *Fleet) sift() (standing []members.Cluster, destroyed sets.Set[string]) {
 	destroyed = sets.New[string]()
 	for _, c := range f.Clusters {
 		if strings.TrimSpace(c.Annotations[quotav1alpha1.DestroyedAnnotation]) != "" && f.Members[c.Name].Err != nil {

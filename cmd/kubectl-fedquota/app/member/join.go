@@ -42,7 +42,7 @@ func NewJoinCommand(env *cli.Env) *cobra.Command {
 		Long:              longJoin,
 		Example:           exampleJoin,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: env.CompleteAPIClusters(&o.live.ClusterNamespace),
+		ValidArgsFunction: env.CompleteAPIClusters(&o.live.Clusters),
 		RunE:              func(command *cobra.Command, args []string) error { return o.join(command.Context(), args[0]) },
 	}
 	command.Flags().StringSliceVar(&o.budgets, "budget", nil, "Budgets of the namespace to take it into.")
@@ -57,8 +57,8 @@ func (o *options) join(ctx context.Context, name string) error {
 		return err
 	}
 	if w.cluster == nil {
-		return fmt.Errorf("there is no Cluster %s/%s: Cluster API makes it. For a cluster that Cluster API did not make, the hub manager "+
-			"makes it of a kubeconfig Secret with the label "+quotav1alpha1.JoinLabel+"=true", o.live.ClusterNamespace, name)
+		return fmt.Errorf("there is no Cluster %s: Cluster API makes it. For a cluster that Cluster API did not make, the hub manager "+
+			"makes it of a kubeconfig Secret with the label "+quotav1alpha1.JoinLabel+"=true", o.live.Clusters.Key(name))
 	}
 	set := map[string]any{}
 	var waiting []client.ObjectKey

@@ -54,7 +54,7 @@ func NewLeaveCommand(env *cli.Env) *cobra.Command {
 		Long:              longLeave,
 		Example:           exampleLeave,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: env.CompleteAPIClusters(&o.live.ClusterNamespace),
+		ValidArgsFunction: env.CompleteAPIClusters(&o.live.Clusters),
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
 	}
 	flags := command.Flags()
@@ -74,8 +74,8 @@ func (o *leaveOptions) run(ctx context.Context, name string) error {
 		return w.destroyed(ctx, o.destroyed)
 	}
 	if w.cluster == nil {
-		return fmt.Errorf("there is no Cluster %s/%s, so no budget selects it: if the cluster is gone for good, use --destroyed REASON",
-			o.live.ClusterNamespace, name)
+		return fmt.Errorf("there is no Cluster %s, so no budget selects it: if the cluster is gone for good, use --destroyed REASON",
+			o.live.Clusters.Key(name))
 	}
 	return w.deselect(ctx, o.label)
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/patches"
 )
@@ -50,8 +50,8 @@ type work struct {
 	hub  client.Client
 	name string
 	// cluster is nil if there is no Cluster of the name, and clusters are all.
-	cluster  *clusterv1.Cluster
-	clusters []clusterv1.Cluster
+	cluster  *members.Cluster
+	clusters []members.Cluster
 	// budgets are those that the command is about.
 	budgets []quotav1alpha1.FederatedQuota
 }
@@ -63,11 +63,9 @@ func (o *options) begin(ctx context.Context, name string) (*work, error) {
 		return nil, err
 	}
 	w := &work{options: o, Page: o.env.Page(o.env.Out), hub: hub, name: name}
-	var clusters clusterv1.ClusterList
-	if err := hub.List(ctx, &clusters, client.InNamespace(o.live.ClusterNamespace)); err != nil {
+	if w.clusters, err = o.live.Clusters.List(ctx, hub); err != nil {
 		return nil, cli.Served(err)
 	}
-	w.clusters = clusters.Items
 	for i := range w.clusters {
 		if w.clusters[i].Name == name {
 			w.cluster = &w.clusters[i]

@@ -13,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
@@ -115,8 +114,7 @@ func (o *Options) own() Component {
 
 // others returns the versions of what runs in clusters.
 func (o *Options) others(ctx context.Context, c client.Client) []Component {
-	var clusters clusterv1.ClusterList
-	err := c.List(ctx, &clusters, client.InNamespace(o.live.ClusterNamespace))
+	clusters, err := o.live.Clusters.List(ctx, c)
 	if apimeta.IsNoMatchError(err) {
 		return []Component{o.deployed(ctx, c, "agent", "this one", bundle.DeploymentName)}
 	}
@@ -124,20 +122,20 @@ func (o *Options) others(ctx context.Context, c client.Client) []Component {
 	if err != nil {
 		return append(components, Component{Name: "agents", Version: "unknown", Note: said(err)})
 	}
-	agents := make([]Component, len(clusters.Items))
+	agents := make([]Component, len(clusters))
 	indices := make([]int, len(agents))
 	for i := range indices {
 		indices[i] = i
 	}
 	_ = members.ForEach(indices, func(i int) error {
-		agents[i] = o.agent(ctx, c, &clusters.Items[i])
+		agents[i] = o.agent(ctx, c, clusters[i])
 		return nil
 	})
 	return append(components, agents...)
 }
 
 // agent returns the version of the agent in a member.
-func (o *Options) agent(ctx context.Context, hub client.Client, cluster *clusterv1.Cluster) Component {
+func (o *Options) agent(ctx context.Context, hub client.Client, cluster members.Cluster) Component {
 	member, err := o.env.Member(ctx, hub, client.ObjectKeyFromObject(cluster))
 	if err != nil {
 		return Component{Name: "agent", Cluster: cluster.Name, Version: "unknown", Note: said(err)}

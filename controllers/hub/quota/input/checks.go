@@ -8,16 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
 // haltedBy returns why the spec of a FederatedQuota cannot be acted on; it is empty if it can.
-func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *Surroundings) round.Obstacle {
+func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) round.Obstacle {
 	if problems := problemsOf(fq, selected, around.Agents); len(problems) > 0 {
 		return round.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: problems.ToAggregate().Error()}
 	}
@@ -29,7 +29,7 @@ func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.C
 
 // problemsOf returns what makes a spec one that cannot be acted on. The later checks suppose that the earlier ones have
 // passed.
-func problemsOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, agents string) field.ErrorList {
+func problemsOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, agents string) field.ErrorList {
 	problems := slices.Concat(validate.Spec(&fq.Spec), misplaced(fq, agents), destroyed(fq, selected))
 	if len(problems) == 0 {
 		problems = guarantees(&fq.Spec, selected)
@@ -51,9 +51,9 @@ func misplaced(fq *quotav1alpha1.FederatedQuota, agents string) field.ErrorList 
 }
 
 // destroyed checks that no cluster is both selected and said to be destroyed, unless it has the name of one that is.
-func destroyed(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster) field.ErrorList {
+func destroyed(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster) field.ErrorList {
 	var problems field.ErrorList
-	replaced := func(cluster *clusterv1.Cluster) bool {
+	replaced := func(cluster *members.Cluster) bool {
 		return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool {
 			return string(c.Name) == cluster.Name && Entry(&c).ReplacedBy(string(cluster.UID))
 		})
@@ -68,7 +68,7 @@ func destroyed(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.
 }
 
 // guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget.
-func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*clusterv1.Cluster) field.ErrorList {
+func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*members.Cluster) field.ErrorList {
 	sum, clusters, problems := amount.List{}, map[corev1.ResourceName][]string{}, field.ErrorList{}
 	for _, cluster := range slices.Sorted(maps.Keys(selected)) {
 		t := terms(&spec.Distribution, selected[cluster])
@@ -125,7 +125,7 @@ func excessive(spec *quotav1alpha1.FederatedQuotaSpec, name corev1.ResourceName,
 }
 
 // strangers returns where the spec names Clusters that do not exist. They are no reason to halt: the others go on.
-func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Cluster, missing []string) []string {
+func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []members.Cluster, missing []string) []string {
 	var found []string
 	if len(missing) > 0 {
 		found = append(found, "spec.placement.clusters: "+round.Abbreviated(missing))
@@ -133,7 +133,7 @@ func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Clus
 	for i, rule := range spec.Distribution.Rules {
 		var unknown []string
 		for _, name := range rule.Clusters {
-			if !slices.ContainsFunc(clusters, func(c clusterv1.Cluster) bool { return c.Name == string(name) }) {
+			if !slices.ContainsFunc(clusters, func(c members.Cluster) bool { return c.Name == string(name) }) {
 				unknown = append(unknown, string(name))
 			}
 		}
@@ -145,7 +145,7 @@ func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []clusterv1.Clus
 }
 
 // conflictOf returns which older FederatedQuota of the namespace covers the same scope in one of the selected clusters.
-func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
+func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
 	for i := range siblings {
 		if other := &siblings[i]; other.Name != fq.Name && older(other, fq) {
 			if conflict := overlap(other, fq, selected, clusters); conflict != "" {
@@ -157,7 +157,7 @@ func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1
 }
 
 // overlap says in which of the selected clusters another FederatedQuota covers the same scope; nothing if in none.
-func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, clusters []clusterv1.Cluster) string {
+func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster) string {
 	if !SameScope(&other.Spec, &fq.Spec) {
 		return ""
 	}

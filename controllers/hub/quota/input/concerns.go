@@ -3,14 +3,13 @@ package input
 import (
 	"slices"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
 // Concerns says whether a FederatedQuota has an entry for a Cluster, selects or names it, or has yet to learn who holds
 // its shares.
-func Concerns(fq *quotav1alpha1.FederatedQuota, cluster *clusterv1.Cluster) bool {
+func Concerns(fq *quotav1alpha1.FederatedQuota, cluster members.Cluster) bool {
 	name, learned := quotav1alpha1.ClusterName(cluster.Name), false
 	for i := range fq.Status.Clusters {
 		if fq.Status.Clusters[i].Name == name {
@@ -20,5 +19,5 @@ func Concerns(fq *quotav1alpha1.FederatedQuota, cluster *clusterv1.Cluster) bool
 	}
 	names := func(rule quotav1alpha1.DistributionRule) bool { return slices.Contains(rule.Clusters, name) }
 	return !learned || slices.Contains(fq.Spec.Placement.Clusters, name) || slices.Contains(fq.Spec.Removal.Destroyed, name) ||
-		slices.ContainsFunc(fq.Spec.Distribution.Rules, names) || matcher(fq.Spec.Placement.ClusterSelector)(cluster)
+		slices.ContainsFunc(fq.Spec.Distribution.Rules, names) || matcher(fq.Spec.Placement.ClusterSelector)(&cluster)
 }

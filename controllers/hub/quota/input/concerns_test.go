@@ -7,10 +7,11 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
 func TestConcerns(t *testing.T) {
-	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "west", Labels: map[string]string{"tier": "prod"}}}
+	cluster := members.Namespaces{}.Of(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "west", Labels: map[string]string{"tier": "prod"}}})
 	learned := quotav1alpha1.ClusterStatus{Name: "east", Revision: 3}
 	for name, c := range map[string]struct {
 		change func(*quotav1alpha1.FederatedQuota)

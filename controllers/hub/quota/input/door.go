@@ -6,22 +6,22 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // Problems returns what makes a FederatedQuota one that cannot be acted on among these Clusters: what its condition
 // InvalidSpec would say. Agents is the namespace of the agents in members.
-func Problems(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, agents string) field.ErrorList {
+func Problems(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster, agents string) field.ErrorList {
 	selected, _ := Placed(fq, undoubted(clusters))
 	return problemsOf(fq, selected, agents)
 }
 
 // Overlap returns which other FederatedQuota of the namespace covers the same scope in a cluster that this one selects;
 // nothing if none does. The hub manager acts upon the older of the two alone.
-func Overlap(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
+func Overlap(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
 	selected, _ := Placed(fq, clusters)
 	for i := range siblings {
 		if other := &siblings[i]; other.Name != fq.Name && other.DeletionTimestamp.IsZero() {
@@ -34,8 +34,8 @@ func Overlap(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster, sib
 }
 
 // undoubted returns the Clusters that nobody says are destroyed: whether that is so, the hub manager finds out.
-func undoubted(clusters []clusterv1.Cluster) []clusterv1.Cluster {
-	var standing []clusterv1.Cluster
+func undoubted(clusters []members.Cluster) []members.Cluster {
+	var standing []members.Cluster
 	for i := range clusters {
 		if strings.TrimSpace(clusters[i].Annotations[quotav1alpha1.DestroyedAnnotation]) == "" {
 			standing = append(standing, clusters[i])
@@ -56,7 +56,7 @@ type View struct {
 }
 
 // ViewOf returns what a FederatedQuota means among these Clusters.
-func ViewOf(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) *View {
+func ViewOf(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) *View {
 	selected, missing := Placed(fq, clusters)
 	view := &View{
 		Selected: slices.Sorted(maps.Keys(selected)), Strangers: strangers(&fq.Spec, clusters, missing),

@@ -11,7 +11,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -24,7 +23,7 @@ import (
 
 // Surroundings are what a round knows beside the FederatedQuota itself.
 type Surroundings struct {
-	Clusters []clusterv1.Cluster
+	Clusters []members.Cluster
 	// Destroyed names further Clusters: those that are said to be destroyed.
 	Destroyed sets.Set[string]
 	// Siblings are the FederatedQuotas of the namespace.
@@ -114,12 +113,12 @@ func Damping(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
 }
 
 // childrenOf returns all Clusters, and all that have an entry, by name.
-func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*clusterv1.Cluster, around *Surroundings) []*round.Child {
+func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) []*round.Child {
 	byName := make(map[string]*round.Child, len(around.Clusters))
 	for i := range around.Clusters {
 		cluster := &around.Clusters[i]
 		byName[cluster.Name] = &round.Child{
-			Name: cluster.Name, UID: string(cluster.UID), Marker: members.MarkerOf(cluster), Holds: around.Holders.Has(cluster.Name),
+			Name: cluster.Name, UID: string(cluster.UID), Marker: members.MarkerOf(cluster.Cluster), Holds: around.Holders.Has(cluster.Name),
 		}
 	}
 	for name, cluster := range selected {

@@ -6,29 +6,29 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
 // Placed returns the Clusters that the placement of a FederatedQuota selects, by name, and the names that it gives in
 // vain. A selector that cannot be read selects the Clusters that have an entry: over such a spec no cluster leaves.
-func Placed(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) (selected map[string]*clusterv1.Cluster, missing []string) {
+func Placed(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) (selected map[string]*members.Cluster, missing []string) {
 	placement := &fq.Spec.Placement
-	byName := make(map[string]*clusterv1.Cluster, len(clusters))
+	byName := make(map[string]*members.Cluster, len(clusters))
 	for i := range clusters {
 		byName[clusters[i].Name] = &clusters[i]
 	}
 	selected = maps.Clone(byName)
 	matches := matcher(placement.ClusterSelector)
 	if _, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector); err != nil {
-		matches = func(c *clusterv1.Cluster) bool {
+		matches = func(c *members.Cluster) bool {
 			return slices.ContainsFunc(fq.Status.Clusters, func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name })
 		}
 	}
-	maps.DeleteFunc(selected, func(name string, c *clusterv1.Cluster) bool {
+	maps.DeleteFunc(selected, func(name string, c *members.Cluster) bool {
 		return !matches(c) && !slices.Contains(placement.Clusters, quotav1alpha1.ClusterName(name))
 	})
 	for _, name := range placement.Clusters {
@@ -40,16 +40,16 @@ func Placed(fq *quotav1alpha1.FederatedQuota, clusters []clusterv1.Cluster) (sel
 }
 
 // matcher returns what a label selector says of a Cluster; no selector matches nothing.
-func matcher(s *metav1.LabelSelector) func(*clusterv1.Cluster) bool {
+func matcher(s *metav1.LabelSelector) func(*members.Cluster) bool {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if s == nil || err != nil {
-		return func(*clusterv1.Cluster) bool { return false }
+		return func(*members.Cluster) bool { return false }
 	}
-	return func(c *clusterv1.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
+	return func(c *members.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
 }
 
 // terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it.
-func terms(d *quotav1alpha1.Distribution, cluster *clusterv1.Cluster) round.Terms {
+func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms {
 	t := round.Terms{Weight: 1}
 	for i := range d.Rules {
 		rule := &d.Rules[i]
@@ -72,7 +72,7 @@ func terms(d *quotav1alpha1.Distribution, cluster *clusterv1.Cluster) round.Term
 	return t
 }
 
-func matches(rule *quotav1alpha1.DistributionRule, cluster *clusterv1.Cluster) bool {
+func matches(rule *quotav1alpha1.DistributionRule, cluster *members.Cluster) bool {
 	if len(rule.Clusters) == 0 && rule.ClusterSelector == nil {
 		return true
 	}

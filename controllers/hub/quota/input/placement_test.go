@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -22,14 +23,16 @@ import (
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // clustersOf returns Clusters out of names, each with the labels name and tier; those of tier prod begin with p.
-func clustersOf(names ...string) []clusterv1.Cluster {
-	var clusters []clusterv1.Cluster
+func clustersOf(names ...string) []members.Cluster {
+	var clusters []members.Cluster
 	for _, name := range names {
 		tier := "test"
 		if strings.HasPrefix(name, "p") {
 			tier = "prod"
 		}
-		clusters = append(clusters, clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-" + "x", Labels: map[string]string{"name": name, "tier": tier}}})
+		clusters = append(clusters, members.Namespaces{}.Of(&clusterv1.Cluster{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-" + "x", Labels: map[string]string{"name": name, "tier": tier}},
+		}))
 	}
 	return clusters
 }

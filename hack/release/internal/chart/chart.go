@@ -77,6 +77,10 @@ func Template(object *unstructured.Unstructured) (file, text string, err error) 
 	if object.GetKind() == "ValidatingAdmissionPolicy" {
 		text = strings.ReplaceAll(text, "'"+ownNamespace+"'", "'{{ .Values.agents.namespace }}'")
 	}
+	if object.GetNamespace() == "{{ $namespace }}" {
+		text = "{{- range $namespace := prepend .Values.clusters.furtherNamespaces .Values.clusters.namespace }}\n{{- with $ }}\n---\n" +
+			text + "{{- end }}\n{{- end }}\n"
+	}
 	if condition := conditions[object.GetKind()]; condition != "" {
 		text = "{{- if " + condition + " }}\n" + text + "{{- end }}\n"
 	}
@@ -88,7 +92,7 @@ func name(object *unstructured.Unstructured) string {
 	if strings.Contains(object.GetName(), "{{") {
 		return ownNamespace
 	}
-	if strings.Contains(object.GetNamespace(), "clusters") {
+	if strings.Contains(object.GetNamespace(), "$namespace") {
 		return object.GetName() + "-clusters"
 	}
 	return object.GetName()
@@ -156,7 +160,7 @@ func (t *template) metadata(object *unstructured.Unstructured) {
 	case object.GetNamespace() == ownNamespace:
 		object.SetNamespace("{{ .Release.Namespace }}")
 	case object.GetNamespace() == clusterNamespace:
-		object.SetNamespace("{{ .Values.clusters.namespace }}")
+		object.SetNamespace("{{ $namespace }}")
 	}
 	metadata := object.Object["metadata"].(map[string]any)
 	if labels, ok := metadata["labels"].(map[string]any); ok {
@@ -211,6 +215,7 @@ func (t *template) arguments(container map[string]any) error {
 		return fmt.Errorf("config/default sets %d of the %d arguments that values set", set, len(arguments))
 	}
 	container["args"] = append(args,
+		t.snippet("{{- with .Values.clusters.furtherNamespaces }}\n- --further-cluster-namespaces={{ join \",\" . }}\n{{- end }}"),
 		t.snippet("{{- if not .Values.agents.install }}\n- --install-agents=false\n{{- end }}"),
 		t.snippet("{{- with .Values.extraArgs }}\n{{- toYaml . | nindent @ }}\n{{- end }}"))
 	return nil

@@ -29,7 +29,10 @@ metadata:
 		"in the namespace of the Clusters": {
 			manifest: "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: hub, namespace: default}}",
 			file:     "role-hub-clusters.yaml",
-			want: `apiVersion: rbac.authorization.k8s.io/v1
+			want: `{{- range $namespace := prepend .Values.clusters.furtherNamespaces .Values.clusters.namespace }}
+{{- with $ }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   {{- with .Values.extraLabels }}
@@ -37,7 +40,9 @@ metadata:
   {{- toYaml . | nindent 4 }}
   {{- end }}
   name: hub
-  namespace: '{{ .Values.clusters.namespace }}'
+  namespace: '{{ $namespace }}'
+{{- end }}
+{{- end }}
 `,
 		},
 		"left out by a value, with braces of its own": {
