@@ -125,7 +125,8 @@ const textFeatures = "What decides what an object is charged beyond its own text
 const textWhole = "Limits of counts, extended resources and bytes are whole numbers, in every mode; those of cpu are whole thousandths. In\n" +
 	"mode `Auto`, a raise for a request is for all of it: no cluster gets a part of a request that another cluster could use\n" +
 	"([decision 0039](decisions/0039-whole-units-and-kinds.md)). While nobody asks, the rest is split by weight, and a limit\n" +
-	"may be less than a request, as the limits at first show. It becomes what fits once somebody asks."
+	"may be less than a request, as the limits at first show. It becomes what fits once somebody asks. With `granularity`,\n" +
+	"limits are whole steps, except where that would keep somebody from what it needs."
 
 const unseen = `
 ## What the agent does not see

@@ -15,7 +15,7 @@ func TestQuotes(t *testing.T) {
 	object := d.quota("compute", `
 hard: {requests.storage: 0.5e3, pods: 5, gold.storageclass.storage.k8s.io/requests.storage: "1"}
 reserve: {requests.storage: 0.25e2}
-distribution: {rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {requests.storage: 1.5}, max: {requests.storage: 2.5}}]}`+all)
+distribution: {granularity: {requests.storage: 0.5}, rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {requests.storage: 1.5}, max: {requests.storage: 2.5}}]}`+all)
 	d.must(d.Create(t.Context(), object, client.FieldValidation("Strict")))
 	if diff := cmp.Diff(map[string]any{
 		"requests.storage": int64(500), "pods": int64(5), "gold.storageclass.storage.k8s.io/requests.storage": "1",
@@ -25,6 +25,9 @@ distribution: {rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {re
 	rules, _, _ := unstructured.NestedSlice(object.Object, "spec", "distribution", "rules")
 	if got, _, _ := unstructured.NestedString(rules[1].(map[string]any), "max", "requests.storage"); got != "2.5" {
 		t.Errorf("got %q, want 2.5 as text", got)
+	}
+	if got, _, _ := unstructured.NestedString(object.Object, "spec", "distribution", "granularity", "requests.storage"); got != "0.5" {
+		t.Errorf("got %q, want 0.5 as text", got)
 	}
 	d.warned()
 	object = d.quota("cores", `hard: {limits.cpu: 0.5}`+all+"scopes: [Terminating]")
