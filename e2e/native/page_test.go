@@ -131,8 +131,8 @@ const textWhole = "Limits of counts, extended resources and bytes are whole numb
 const unseen = `
 ## What the agent does not see
 
-Two rows say that native quota alone charges and refuses. The limit in force holds there as ever. But no limit moves for
-such a request, and it is not held: [concepts](concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
+A ` + "`ResourceClaim`" + ` that the scheduler makes for the extended resources of a pod is judged by native quota alone, which
+charges it what it does not charge the pod: [concepts](concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
 
 Names that a ` + "`ResourceQuota`" + ` takes and never counts, such as ` + "`nvidia.com/gpu` without `requests.`" + `, are refused in a
 ` + "`FederatedQuota`" + `: [conformance](conformance.md#the-same-is-refused).

@@ -48,7 +48,7 @@ func granularity(path *field.Path, grains, hard corev1.ResourceList) field.Error
 		switch {
 		case q.Sign() <= 0:
 			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), "must be more than 0"))
-		case nativequota.Name(name) == "" && !nativequota.Integer(name) && !whole(name, q):
+		case nativequota.Name(name) == "" && uncountable(name, q) == "" && !whole(name, q):
 			unit := resource.NewScaledQuantity(1, amount.Scale(name))
 			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), "must be a multiple of "+unit.String()))
 		}

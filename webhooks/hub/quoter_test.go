@@ -15,7 +15,7 @@ func TestQuotes(t *testing.T) {
 	object := d.quota("compute", `
 hard: {requests.storage: 0.5e3, pods: 5, gold.storageclass.storage.k8s.io/requests.storage: "1"}
 reserve: {requests.storage: 0.25e2}
-distribution: {granularity: {requests.storage: 0.5}, rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {requests.storage: 1.5}, max: {requests.storage: 2.5}}]}`+all)
+distribution: {rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {requests.storage: 1.5}, max: {requests.storage: 2.5}}]}`+all)
 	d.must(d.Create(t.Context(), object, client.FieldValidation("Strict")))
 	if diff := cmp.Diff(map[string]any{
 		"requests.storage": int64(500), "pods": int64(5), "gold.storageclass.storage.k8s.io/requests.storage": "1",
@@ -26,13 +26,10 @@ distribution: {granularity: {requests.storage: 0.5}, rules: [{weight: 1}, {min: 
 	if got, _, _ := unstructured.NestedString(rules[1].(map[string]any), "max", "requests.storage"); got != "2.5" {
 		t.Errorf("got %q, want 2.5 as text", got)
 	}
-	if got, _, _ := unstructured.NestedString(object.Object, "spec", "distribution", "granularity", "requests.storage"); got != "0.5" {
-		t.Errorf("got %q, want 0.5 as text", got)
-	}
 	d.warned()
-	object = d.quota("cores", `hard: {limits.cpu: 0.5}`+all+"scopes: [Terminating]")
+	object = d.quota("cores", `hard: {limits.cpu: 0.5}`+all+"scopes: [Terminating]\ndistribution: {granularity: {limits.cpu: 0.25}}")
 	d.must(d.Create(t.Context(), object))
-	if diff := cmp.Diff(`numbers with a fraction are taken for text: write limits.cpu: "0.5", else tools that compare what is stored see a difference
+	if diff := cmp.Diff(`numbers with a fraction are taken for text: write limits.cpu: "0.5", limits.cpu: "0.25", else tools that compare what is stored see a difference
 spec.hard: namespace OWN refuses pods that do not state limits.cpu in each container, unless a LimitRange there has defaults`, d.warned()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
