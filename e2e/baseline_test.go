@@ -34,11 +34,11 @@ type plain struct {
 func (s *scenario) plain(kind string, hard corev1.ResourceList) *plain {
 	s.Helper()
 	p := &plain{
-		scenario: &scenario{world: s.world, T: s.T, key: types.NamespacedName{Namespace: s.key.Namespace + "-" + kind, Name: quotaName}},
+		scenario: &scenario{world: s.world, T: s.T, key: types.NamespacedName{Namespace: s.key.Namespace + "-" + kind, Name: s.key.Name}, shape: s.shape},
 		hard:     hard, writers: map[string]client.Client{},
 	}
 	o, err := observer.Watch(context.WithoutCancel(s.Context()), observer.Options{
-		Members: s.watchers, Namespace: p.key.Namespace, Name: p.key.Name, Budget: hard, Unmanaged: true,
+		Members: s.watchers, Namespace: p.key.Namespace, Name: p.key.Name, Budget: hard, Unmanaged: true, Scopes: s.scopes, ScopeSelector: s.selector,
 	})
 	s.must(err)
 	p.observer = o
@@ -52,7 +52,7 @@ func (s *scenario) plain(kind string, hard corev1.ResourceList) *plain {
 		limits := portion(hard, splits[0], i)
 		s.must(p.member(member).Create(s.Context(), &corev1.ResourceQuota{
 			ObjectMeta: metav1.ObjectMeta{Namespace: p.key.Namespace, Name: p.key.Name},
-			Spec:       corev1.ResourceQuotaSpec{Hard: limits},
+			Spec:       corev1.ResourceQuotaSpec{Hard: limits, Scopes: s.scopes, ScopeSelector: s.selector},
 		}))
 		s.eventually("the plain limit in "+member, func(ctx context.Context) error {
 			quota, err := p.quota(ctx, member)

@@ -32,6 +32,10 @@ type scenario struct {
 	key      types.NamespacedName
 	observer *observer.Observer
 	began    time.Time
+	// scopes and selector are those of the budget, and shape has the pods of the load match them.
+	scopes   []corev1.ResourceQuotaScope
+	selector *corev1.ScopeSelector
+	shape    func(*corev1.Pod)
 
 	storms    []*storm
 	witnesses []witness
@@ -48,10 +52,13 @@ type witness struct {
 type amounts map[corev1.ResourceName][]string
 
 // newScenario makes the namespace on the hub, and starts the observer before there is a FederatedQuota.
-func newScenario(t *testing.T, w *world, namespace string, hard corev1.ResourceList) *scenario {
+func newScenario(t *testing.T, w *world, namespace string, hard corev1.ResourceList, mutate ...func(*scenario)) *scenario {
 	t.Helper()
-	s := &scenario{world: w, T: t, key: types.NamespacedName{Namespace: namespace, Name: quotaName}, began: time.Now()}
+	s := &scenario{world: w, T: t, key: types.NamespacedName{Namespace: namespace, Name: quotaName}, began: time.Now(), shape: func(*corev1.Pod) {}}
 	s.result.Scenario, s.result.Members = t.Name(), len(w.Members)
+	for _, m := range mutate {
+		m(s)
+	}
 	s.must(client.IgnoreAlreadyExists(w.hub.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})))
 	s.observe(hard)
 	t.Cleanup(s.cleanup)
@@ -63,7 +70,7 @@ func newScenario(t *testing.T, w *world, namespace string, hard corev1.ResourceL
 func (s *scenario) observe(hard corev1.ResourceList) {
 	s.Helper()
 	o, err := observer.Watch(context.WithoutCancel(s.Context()), observer.Options{
-		Members: s.watchers, Namespace: s.key.Namespace, Name: s.key.Name, Budget: hard,
+		Members: s.watchers, Namespace: s.key.Namespace, Name: s.key.Name, Budget: hard, Scopes: s.scopes, ScopeSelector: s.selector,
 		OnExcess: func(e observer.Excess) { s.Logf("EXCESS: %+v", e) },
 	})
 	s.must(err)

@@ -34,6 +34,8 @@ type storm struct {
 	clients   []client.WithWatch
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
+	// shape makes a pod one that the budget counts.
+	shape func(*corev1.Pod)
 	// ending lets them end, once all limits are full and what they have asked for is answered.
 	ending atomic.Bool
 	// idle lets them delete all they have and wait.
@@ -50,7 +52,7 @@ func (s *scenario) storm(members ...string) {
 	}
 	for _, member := range members {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
-		load := &storm{namespace: s.key.Namespace, clients: s.members[member], cancel: cancel}
+		load := &storm{namespace: s.key.Namespace, clients: s.members[member], cancel: cancel, shape: s.shape}
 		for i := range writers {
 			load.running.Go(func() { load.write(ctx, i) })
 		}
@@ -129,6 +131,7 @@ func (l *storm) write(ctx context.Context, writer int) {
 func (l *storm) create(ctx context.Context, c client.Client) (*corev1.Pod, error) {
 	pod := newPod(l.namespace, fmt.Sprintf("load-%d", rand.Int64()), loadPod)
 	pod.Labels = map[string]string{loadLabel: "true"}
+	l.shape(pod)
 	err := c.Create(ctx, pod)
 	switch {
 	case err == nil:

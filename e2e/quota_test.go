@@ -23,6 +23,7 @@ func (s *scenario) federatedQuota(ctx context.Context) (*quotav1alpha1.Federated
 func (s *scenario) create(hard corev1.ResourceList, mutate ...func(*quotav1alpha1.FederatedQuota)) {
 	s.Helper()
 	fq := newQuota(s.key, hard)
+	fq.Spec.Scopes, fq.Spec.ScopeSelector = s.scopes, s.selector
 	for _, m := range mutate {
 		m(fq)
 	}

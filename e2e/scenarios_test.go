@@ -35,6 +35,7 @@ func TestScenarios(t *testing.T) {
 		{"deselect and reselect", testReselect},
 		{"share deleted and rewritten by hand", testMeddling},
 		{"two API servers under a storm", testStorm},
+		{"scopes under a storm", testScopes},
 		{"cut below usage", testCut},
 		{"random kills", testKills},
 		{"kills at each step", testSteps},

@@ -38,6 +38,7 @@ type FederatedQuota struct {
 // +kubebuilder:validation:XValidation:rule="has(self.scopes) == has(oldSelf.scopes) && (!has(self.scopes) || self.scopes == oldSelf.scopes)",message="scopes is immutable, as it is in a ResourceQuota: create another FederatedQuota"
 // +kubebuilder:validation:XValidation:rule="has(self.scopeSelector) == has(oldSelf.scopeSelector) && (!has(self.scopeSelector) || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable, since a member would not recount usage: create another FederatedQuota"
 // +kubebuilder:validation:XValidation:rule="!has(self.reserve) || self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
 type FederatedQuotaSpec struct {
 	// hard is the budget per resource name, as in a ResourceQuota: the most that all selected clusters may use together.
 	// +required
@@ -144,6 +145,15 @@ type Distribution struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	Rules []DistributionRule `json:"rules,omitempty"`
+
+	// granularity is the step in which limits of a resource come, such as 4Gi of requests.memory where pods ask for that.
+	// Nobody goes without what it needs for that: what is left of the budget beside whole steps serves whoever asks for it.
+	// Defaults to a thousandth of cpu, and to 1 of everything else. Each min and max must be a multiple of it.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] > 0 : !self[name].startsWith('-') && self[name] != '0')",message="must be more than 0"
+	Granularity map[corev1.ResourceName]resource.Quantity `json:"granularity,omitempty"`
 }
 
 // DistributionRule sets weight, min and max for the clusters that it matches: those it names and those its selector

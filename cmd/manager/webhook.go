@@ -121,7 +121,7 @@ func (o *webhookOptions) setUpAgent(ctx context.Context, mgr ctrl.Manager, names
 	return nil
 }
 
-// setUpHub adds the webhook of the hub manager to the manager.
+// setUpHub adds the webhooks of the hub manager to the manager.
 func (o *webhookOptions) setUpHub(mgr ctrl.Manager, namespace string, validator *hub.Validator) error {
 	if o.port == 0 {
 		return nil
@@ -139,5 +139,6 @@ func (o *webhookOptions) setUpHub(mgr ctrl.Manager, namespace string, validator 
 	}
 	hub.Quoter{}.SetupWithManager(mgr)
 	validator.SetupWithManager(mgr)
+	(&hub.RequirementValidator{Reader: validator.Reader, ClusterNamespace: validator.ClusterNamespace}).SetupWithManager(mgr)
 	return nil
 }

@@ -26,11 +26,15 @@ func lives() []row {
 		{what: "a pod terminates", name: cpu, unit: unit, object: graceful, play: terminates},
 		{what: "a pod is deleted and stays", name: cpu, unit: unit, object: half, play: stays},
 		{what: "the pods of a workload", name: cpu, unit: unit, play: workload},
-		{what: "a pod gets a deadline", name: "pods", unit: "1", spec: "{scopes: [Terminating]}", object: long, unseen: true, play: getsDeadline},
+		{what: "a pod gets a deadline", name: "pods", unit: "1", spec: "{scopes: [Terminating]}", object: long, play: getsDeadline},
 		{what: "a claim grows", name: "requests.storage", unit: "1Gi", object: claim("1Gi", "storageClassName: gold"), play: grows("", expandTo)},
 		{
 			what: "a claim of devices that are an extended resource", name: "requests.example.com/mapped", unit: "1",
-			object: devices(exactly("mapped", 1)), unseen: true, play: mapped,
+			object: devices(exactly("mapped", 1)), play: mapped, note: "of pods that ask for the resource and of claims of its class",
+		},
+		{
+			what: "a claim of devices that are an extended resource", name: "requests.deviceclass.resource.kubernetes.io/mapped", unit: "2",
+			object: devices(exactly("mapped", 2)), play: takesAll, note: "the class stands for an extended resource",
 		},
 		{
 			what: "a service has more ports", name: "services.nodeports", unit: "1",
@@ -233,39 +237,49 @@ func becomesBalancer(s *scene) {
 	s.sight.limits[2] = s.limits()
 }
 
-// getsDeadline has pods come into the scope by an update, which the agent is not asked about.
+// getsDeadline has pods come into the scope by an update.
 func getsDeadline(s *scene) {
 	const deadline = "spec: {activeDeadlineSeconds: 3600}"
 	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
-	first, second := s.fits(east, s.object), s.fits(east, s.object)
+	first, second, third := s.fits(east, s.object), s.fits(east, s.object), s.fits(east, s.object)
 	s.changes(east, "", first, deadline)
 	s.uses(east, 1)
-	s.must(s.refusedBy(budgetName, east, 1, func() (func() error, error) {
-		return func() error { return errors.New("there is room for another one") }, s.change(s.Context(), east, "", second, deadline)
-	}))
-	s.fits(east, short)
+	s.changes(east, "", second, deadline)
 	s.uses(east, 2)
 	s.have(2, 0)
 	s.sight.limits[1] = s.limits()
-	s.sight.note = "charged and refused by native quota alone: no limit moves for it"
+	s.must(s.refusedBy(budgetName, east, 2, func() (func() error, error) {
+		return func() error { return errors.New("a deadline cannot be taken back") }, s.change(s.Context(), east, "", third, deadline)
+	}))
+	s.remove(east, first)
+	s.uses(east, 1)
+	s.changes(west, "", s.fits(west, s.object), deadline)
+	s.uses(west, 1)
+	s.have(1, 1)
+	s.sight.limits[2] = s.limits()
+	s.sight.note = "by an update of `activeDeadlineSeconds`, which takes it into the scope"
 }
 
-// mapped has devices claimed that stand for an extended resource, which the agent cannot tell.
+// mapped has a pod ask for an extended resource, and devices claimed that stand for it.
 func mapped(s *scene) {
+	asking := pod("{limits: {example.com/mapped: 1}}")
 	s.budget(budgetName, s.spec, s.charge(2, 2))
 	s.sight.limits[0] = s.limits()
-	s.fits(east, s.object)
+	claim := s.fits(east, s.object)
 	s.uses(east, 1)
-	s.must(s.refusedBy(budgetName, east, 1, s.creates(east, s.object)))
-	if limits := s.limits(); limits != s.sight.limits[0] {
-		s.must(errors.New("a limit has moved"))
-	}
-	s.fits(east, pod("{limits: {example.com/mapped: 1}}"))
+	s.fits(east, asking)
 	s.uses(east, 2)
 	s.have(2, 0)
 	s.sight.limits[1] = s.limits()
-	s.sight.note = "charged and refused by native quota alone: no limit moves for it, but for a pod that asks for the resource"
+	s.refusedInBoth()
+	s.must(s.refusedBy(budgetName, east, 2, s.creates(east, asking)))
+	s.remove(east, claim)
+	s.uses(east, 1)
+	s.fits(west, s.object)
+	s.uses(west, 1)
+	s.have(1, 1)
+	s.sight.limits[2] = s.limits()
 }
 
 // replicaSet has so many pods of these resources.

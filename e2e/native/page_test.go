@@ -125,13 +125,14 @@ const textFeatures = "What decides what an object is charged beyond its own text
 const textWhole = "Limits of counts, extended resources and bytes are whole numbers, in every mode; those of cpu are whole thousandths. In\n" +
 	"mode `Auto`, a raise for a request is for all of it: no cluster gets a part of a request that another cluster could use\n" +
 	"([decision 0039](decisions/0039-whole-units-and-kinds.md)). While nobody asks, the rest is split by weight, and a limit\n" +
-	"may be less than a request, as the limits at first show. It becomes what fits once somebody asks."
+	"may be less than a request, as the limits at first show. It becomes what fits once somebody asks. With `granularity`,\n" +
+	"limits are whole steps, except where that would keep somebody from what it needs."
 
 const unseen = `
 ## What the agent does not see
 
-Two rows say that native quota alone charges and refuses. The limit in force holds there as ever. But no limit moves for
-such a request, and it is not held: [concepts](concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
+A ` + "`ResourceClaim`" + ` that the scheduler makes for the extended resources of a pod is judged by native quota alone, which
+charges it what it does not charge the pod: [concepts](concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
 
 Names that a ` + "`ResourceQuota`" + ` takes and never counts, such as ` + "`nvidia.com/gpu` without `requests.`" + `, are refused in a
 ` + "`FederatedQuota`" + `: [conformance](conformance.md#the-same-is-refused).

@@ -38,9 +38,6 @@ type row struct {
 	had string
 	// beside is an object that the scope leaves out, as YAML.
 	beside string
-	// unseen says that the agent does not see what the object is charged: native quota judges alone, and no limit moves
-	// for it.
-	unseen bool
 	// note says why the charge is what it is, where that is not plain.
 	note string
 	// setup is made in both members first, as YAML.

@@ -249,10 +249,7 @@ func (s *scene) refusedBy(budget, member string, objects int64, request attempt)
 	s.Helper()
 	used := s.charge(objects, 1)
 	requested, all := s.words(times(1, s.unit), 1), s.words(used, objects)
-	want := fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s", budget, requested, all, all)
-	if !s.unseen {
-		want += "; fleet: used "
-	}
+	want := fmt.Sprintf("exceeded quota: %s, requested: %s, used: %s, limited: %s; fleet: used ", budget, requested, all, all)
 	var err error
 	for range 5 {
 		var undo func() error

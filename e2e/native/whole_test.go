@@ -23,6 +23,15 @@ func whole() []row {
 	return of(sectionWhole, []row{
 		{what: "16, then 24 GPUs; 2 pods of 8 in each", name: "requests.nvidia.com/gpu", unit: "8", play: oneMore("{limits: {nvidia.com/gpu: 8}}", "24")},
 		{what: "8Gi, then 14Gi; 2 pods of 4Gi in each", name: "requests.memory", unit: "4Gi", play: oneMore("{requests: {memory: 4Gi}}", "14Gi")},
+		{
+			what: "18Gi, `granularity` of 4Gi; pods of 3Gi in `east`", name: "requests.memory", unit: "3Gi",
+			spec: "{distribution: {granularity: {requests.memory: 4Gi}}}", object: pod("{requests: {memory: 3Gi}}"), play: inSteps,
+		},
+		{
+			what: "20Gi by weights of 1 and 2, `granularity` of 4Gi, mode `Static`", name: "requests.memory", unit: "1Gi",
+			spec: "{rebalance: {mode: Static}, distribution: {granularity: {requests.memory: 4Gi}, rules: [{clusters: [west], weight: 2}]}}",
+			play: splitBy("20Gi", "8Gi", "12Gi"),
+		},
 		{what: "8 GPUs by weights of 1 and 2, mode `Static`", name: "requests.nvidia.com/gpu", unit: "1", spec: weighted, play: splitBy("8", "3", "5")},
 		{what: "10 pods by weights of 1 and 2, mode `Static`", name: "pods", unit: "1", spec: weighted, play: splitBy("10", "3", "7")},
 	})
@@ -54,6 +63,41 @@ func oneMore(resources, more string) func(*scene) {
 		s.sight.limits[2] = s.limits()
 		s.sight.note = "one has its second, and the other one once that is gone"
 	}
+}
+
+// inSteps has pods come until they use all of a budget: limits are whole steps, until the rest of the budget is needed.
+func inSteps(s *scene) {
+	const pods = 6
+	s.budget(budgetName, s.spec, s.charge(pods, 1))
+	s.stepped()
+	s.sight.limits[0] = s.limits()
+	for n := range int64(pods) {
+		s.fits(east, s.object)
+		s.uses(east, n+1)
+		if n+1 < pods {
+			s.stepped()
+		}
+		if n+1 == 3 {
+			s.sight.limits[1] = s.limits()
+		}
+	}
+	s.have(pods, 0)
+	s.sight.limits[2] = s.limits()
+	s.must(s.refusedBy(budgetName, east, pods, s.creates(east, s.object)))
+	s.sight.note = "whole steps, until the last pod needs the rest of the budget"
+}
+
+// stepped waits until each limit is a whole number of 4Gi.
+func (s *scene) stepped() {
+	s.Helper()
+	s.eventually("limits in whole steps", func(context.Context) error {
+		for i, limit := range s.limits() {
+			if limit.Value()%(4<<30) != 0 {
+				return fmt.Errorf("%s is the limit of member %d", limit.String(), i)
+			}
+		}
+		return nil
+	})
 }
 
 // lacks waits until a member says that it lacks so many pods.

@@ -113,12 +113,20 @@ func serviceCost(service *corev1.Service, name corev1.ResourceName) resource.Qua
 	return *resource.NewQuantity(int64(ports), resource.DecimalSI)
 }
 
-// chargesClaims reports whether persistent volume claims are charged for name by more than their number.
+// chargesClaims reports whether persistent volume claims are charged for name.
 func chargesClaims(name corev1.ResourceName) bool {
-	return name == corev1.ResourceRequestsStorage || strings.Contains(string(name), storageClassSuffix)
+	return name == corev1.ResourceRequestsStorage || numbersClaims(name) || strings.Contains(string(name), storageClassSuffix)
+}
+
+// numbersClaims reports whether a name charges the number of persistent volume claims of all classes.
+func numbersClaims(name corev1.ResourceName) bool {
+	return name == corev1.ResourcePersistentVolumeClaims || name == countPrefix+corev1.ResourcePersistentVolumeClaims
 }
 
 func claimCost(claim *corev1.PersistentVolumeClaim, name corev1.ResourceName) resource.Quantity {
+	if numbersClaims(name) {
+		return one
+	}
 	class, what, classed := strings.Cut(string(name), storageClassSuffix)
 	if classed && class != classOf(claim) {
 		return resource.Quantity{}

@@ -49,9 +49,10 @@
 //
 // # What exists
 //
-// Recount counts, object by object, what exists in all members, whatever any ResourceQuota says of it. It may be as
-// much as the ceiling and what native quota overcharged. Native quota may let through what it does not count at once,
-// so a recount above that which stays there, while nothing is created or deleted, is what a limit has let through.
+// Recount counts, object by object, what exists in all members within the scopes, whatever any ResourceQuota says of
+// it. It may be as much as the ceiling and what native quota overcharged. Native quota may let through what it does not
+// count at once, so a recount above that which stays there, while nothing is created or deleted, is what a limit has
+// let through.
 //
 // # What is checked in each member alone
 //

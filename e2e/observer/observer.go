@@ -24,6 +24,9 @@ type Options struct {
 	Namespace, Name string
 	// Budget is what may be in force over all members, per resource name. Other names are not added up.
 	Budget corev1.ResourceList
+	// Scopes and ScopeSelector are those of the FederatedQuota: a recount counts what matches them.
+	Scopes        []corev1.ResourceQuotaScope
+	ScopeSelector *corev1.ScopeSelector
 	// Unmanaged adds up ResourceQuotas that do not carry the managed label as well: what is measured beside the operator,
 	// to compare it with. What a managed one must not do is reported of them too, and means nothing.
 	Unmanaged bool

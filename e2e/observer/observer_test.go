@@ -139,6 +139,7 @@ func TestRealMembers(t *testing.T) {
 	t.Run("moves", func(t *testing.T) { testMoves(t, members) })
 	t.Run("single member", func(t *testing.T) { testSingleMember(t, members) })
 	t.Run("recount", func(t *testing.T) { testRecount(t, members) })
+	t.Run("recount of scopes", func(t *testing.T) { testRecountScopes(t, members) })
 	t.Run("sync", func(t *testing.T) { testSync(t, members) })
 	t.Run("unmanaged", func(t *testing.T) { testUnmanaged(t, members) })
 }

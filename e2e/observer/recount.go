@@ -19,8 +19,8 @@ import (
 )
 
 // Recount lists what exists in every member, consistently (no cache of ours or of an API server is older than the
-// call), costs it as native quota does, and puts the result into the report. It does not know scopes: a quota with
-// scopes is an error.
+// call), costs it as native quota does, and puts the result into the report. Of a quota with scopes it counts what
+// matches them.
 func (o *Observer) Recount(ctx context.Context) (Recount, error) {
 	o.mu.Lock()
 	clients := maps.Clone(o.clients)
@@ -90,23 +90,20 @@ func (r *Recount) finish(now time.Time) {
 // count returns what exists in one member, without the names that it cannot count.
 func (o *Observer) count(ctx context.Context, c *connection, names []corev1.ResourceName) (corev1.ResourceList, error) {
 	namespace, core := o.options.Namespace, c.client.CoreV1()
-	quotas, err := core.ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, quota := range quotas.Items {
-		if quota.Name == o.options.Name && (len(quota.Spec.Scopes) > 0 || quota.Spec.ScopeSelector != nil) {
-			return nil, errors.New("the ResourceQuota has scopes, which a recount does not know")
-		}
-	}
+	scopes := requiredOf(o.options.Scopes, o.options.ScopeSelector)
+	ofPods, ofClaims := within(scopes, podMatches, podCost(time.Now())), within(scopes, claimMatches, claimCost)
 	total := corev1.ResourceList{}
-	err = errors.Join(
-		charge(ctx, total, keep(names, chargesPods), podCost(time.Now()), listing(core.Pods(namespace).List)),
+	err := errors.Join(
+		charge(ctx, total, keep(names, chargesPods), ofPods, listing(core.Pods(namespace).List)),
+		charge(ctx, total, keep(names, chargesClaims), ofClaims, listing(core.PersistentVolumeClaims(namespace).List)),
+	)
+	if len(scopes) > 0 { // no other object is within a scope
+		return total, err
+	}
+	return total, errors.Join(err,
 		charge(ctx, total, keep(names, chargesServices), serviceCost, listing(core.Services(namespace).List)),
-		charge(ctx, total, keep(names, chargesClaims), claimCost, listing(core.PersistentVolumeClaims(namespace).List)),
 		countObjects(ctx, c, namespace, total, names),
 	)
-	return total, err
 }
 
 func keep(names []corev1.ResourceName, charges func(corev1.ResourceName) bool) []corev1.ResourceName {
@@ -153,16 +150,15 @@ var counted = map[corev1.ResourceName]schema.GroupResource{
 	corev1.ResourceConfigMaps:             {Resource: "configmaps"},
 	corev1.ResourceReplicationControllers: {Resource: "replicationcontrollers"},
 	corev1.ResourceQuotas:                 {Resource: "resourcequotas"},
-	corev1.ResourcePersistentVolumeClaims: {Resource: "persistentvolumeclaims"},
 }
 
-// countedBy returns the objects whose number a name charges; pods are costed, not counted.
+// countedBy returns the objects whose number a name charges; pods and claims are costed, not counted.
 func countedBy(name corev1.ResourceName) (schema.GroupResource, bool) {
 	if group, ok := counted[name]; ok {
 		return group, true
 	}
 	bare, ok := strings.CutPrefix(string(name), countPrefix)
-	return schema.ParseGroupResource(bare), ok && bare != "pods"
+	return schema.ParseGroupResource(bare), ok && bare != "pods" && !chargesClaims(name)
 }
 
 // countObjects adds the number of objects to total for every name that stands for one, and that the member serves.

@@ -51,6 +51,7 @@ func TestRequirement(t *testing.T) {
 	r.connects()
 	r.prepares()
 	r.begins()
+	r.refusesDemands()
 	r.demands()
 	r.page("required", r.system.Hub, "kubectl get quotarequirements")
 	r.refuses("team-a", services)
@@ -89,6 +90,22 @@ func (r *required) prepares() {
 		}
 	}
 	r.must(r.hub.Create(r.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}))
+}
+
+// refusesDemands sees that the hub's API server refuses a requirement that no quota could ever meet, once it calls the hub
+// manager.
+func (r *required) refusesDemands() {
+	r.Helper()
+	bad := &quotav1alpha1.QuotaRequirement{
+		ObjectMeta: metav1.ObjectMeta{Name: "bad"},
+		Spec: quotav1alpha1.QuotaRequirementSpec{
+			ClusterSelector: &metav1.LabelSelector{}, Resources: []quotav1alpha1.RequiredResource{"requests.kubernetes.io/gpu"},
+		},
+	}
+	until(r.T, "the requirement to be refused", func(ctx context.Context) (bool, error) {
+		err := r.hub.Create(ctx, bad.DeepCopy(), client.DryRunAll)
+		return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "spec.resources[0]") && strings.Contains(err.Error(), "never counted"), nil
+	})
 }
 
 // kubectl runs a command as an administrator, and returns what it prints.

@@ -31,6 +31,7 @@ func Auto(in Input, options Options) Result {
 	result := newResult(&in)
 	for r := range a.plans {
 		p := &a.plans[r]
+		p.layGrains()
 		p.layRest()
 		p.move()
 		for i := range in.Members {
@@ -59,6 +60,7 @@ type auto struct {
 type plan struct {
 	*auto
 	resource int
+	grain    int64   // the step in which its targets come
 	budget   int64   // what is left when pinned members are taken off
 	unused   int64   // the part of it that is not in use
 	claims   []Claim // as they count
@@ -102,6 +104,7 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 	p := plan{
 		auto:     a,
 		resource: resource,
+		grain:    a.in.grain(resource),
 		budget:   a.in.open(resource),
 		claims:   make([]Claim, members),
 		asks:     slice(0),

@@ -12,6 +12,11 @@ import (
 // anyAuto draws an input with everything that Auto looks at.
 func anyAuto(t *rapid.T, resources int) (Input, Options) {
 	in := anyInput(t, resources)
+	if rapid.Bool().Draw(t, "grains") {
+		for range resources {
+			in.Grains = append(in.Grains, rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "grain"))
+		}
+	}
 	for i := range in.Members {
 		m := &in.Members[i]
 		m.Damped = rapid.IntRange(0, 3).Draw(t, "damped") == 3
@@ -154,13 +159,14 @@ func TestAutoIsAtRestAfterOneStep(t *testing.T) {
 	})
 }
 
-// TestAutoMovesTowardsFair checks that nobody is pushed beyond the fair share from either side.
+// TestAutoMovesTowardsFair checks that nobody is pushed beyond the fair share from either side, but for a part of a
+// grain that is taken off.
 func TestAutoMovesTowardsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 3)
 		for i, row := range Auto(in, options).Verdicts {
 			for r, v := range row {
-				present := min(in.Members[i].Claims[r].Target, in.ceiling(i, r))
+				present := whole(min(in.Members[i].Claims[r].Target, in.ceiling(i, r)), in.grain(r))
 				if in.Members[i].Pinned {
 					continue
 				}
@@ -192,6 +198,7 @@ func TestAutoNeverPunishesDemand(t *testing.T) {
 func TestAutoFairIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 1)
+		in.Grains = nil // which of several members comes to a whole grain out of little is as with parcels in a box
 		before := Auto(in, options).Verdicts
 
 		more := in.clone()
@@ -303,7 +310,8 @@ func TestAutoKeepsStill(t *testing.T) {
 }
 
 // lacksSomething says whether there is a reason to move: a member below its need or, if it is not damped, nearer to it
-// than to its fair share; one above its max; the budget overspent; or less than half of its reserve at the hub.
+// than to its fair share; one above its max, or with a part of a grain; the budget overspent; or less than half of its
+// reserve at the hub.
 func (in Input) lacksSomething(verdicts [][]Verdict, options Options) bool {
 	free := new(big.Int).Sub(big.NewInt(in.Budgets[0]), in.pinnedSum(0))
 	slack := new(big.Int).Set(free)
@@ -312,7 +320,7 @@ func (in Input) lacksSomething(verdicts [][]Verdict, options Options) bool {
 		if m.Pinned {
 			continue
 		}
-		if c.Target < need || c.Target > in.ceiling(i, 0) || !m.Damped && fair-c.Target > c.Target-need {
+		if c.Target < need || c.Target > in.ceiling(i, 0) || c.Target%in.grain(0) != 0 || !m.Damped && fair-c.Target > c.Target-need {
 			return true
 		}
 		free.Sub(free, big.NewInt(c.Target))

@@ -13,6 +13,8 @@ type Input struct {
 	Quota string
 	// Budgets holds what may be distributed, one entry per resource, each in the unit of its resource.
 	Budgets []int64
+	// Grains holds the steps in which targets come, one entry per resource; below 2, or without an entry, any amount is one.
+	Grains []int64
 	// Members are the clusters that share the budgets, in any order.
 	Members []Member
 }

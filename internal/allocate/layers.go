@@ -77,12 +77,12 @@ func (p *plan) layRest() {
 		wish := amount.Add(busy, timesUp(busy, more))
 		p.bounds[i].Lo, p.bounds[i].Hi = 0, min(wish, p.claims[i].Max)-p.need[i]
 	}
-	p.filler.fill(slack-p.reserve, p.bounds, p.headroom)
+	p.filler.fillGrains(slack-p.reserve, p.grain, p.bounds, p.headroom)
 
 	for i := range p.claims {
 		p.bounds[i].Lo, p.bounds[i].Hi = p.headroom[i], p.claims[i].Max-p.need[i]
 	}
-	p.filler.fill(slack-p.reserve, p.bounds, p.fair)
+	p.filler.fillGrains(slack-p.reserve, p.grain, p.bounds, p.fair)
 	for i := range p.fair {
 		p.fair[i] += p.need[i]
 	}

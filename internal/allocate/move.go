@@ -21,7 +21,7 @@ func (p *plan) move() {
 func (p *plan) moveForNeed() (free int64) {
 	var kept, surplus total
 	for i := range p.claims {
-		present := min(p.claims[i].Target, p.claims[i].Max)
+		present := whole(min(p.claims[i].Target, p.claims[i].Max), p.grain)
 		p.targets[i] = max(min(present, p.fair[i]), p.need[i])
 		p.surplus[i] = max(present-p.targets[i], 0)
 		kept.add(p.targets[i])
@@ -53,7 +53,8 @@ func (p *plan) moveForHeadroom(free int64) {
 	}
 	spare := max(free-p.reserve, 0)
 	lifted := min(lack, spare+surplus)
-	p.filler.fill(lifted, p.bounds, p.parts)
+	lifted = whole(lifted, p.grain)
+	p.filler.fillGrains(lifted, p.grain, p.bounds, p.parts)
 	for i := range p.targets {
 		p.targets[i] += p.parts[i]
 	}
@@ -80,7 +81,9 @@ func (p *plan) keepSurplus(together int64, may func(i int) bool) {
 		return cmp.Or(cmp.Compare(p.surplus[i], p.surplus[j]), cmp.Compare(p.bounds[i].Rank, p.bounds[j].Rank))
 	})
 	for _, i := range p.donors {
-		p.surplus[i] = min(p.surplus[i], together)
+		if p.surplus[i] > together { // of which no more than whole grains serve anybody
+			p.surplus[i] = max(whole(p.targets[i]+together, p.grain)-p.targets[i], 0)
+		}
 		together -= p.surplus[i]
 	}
 }

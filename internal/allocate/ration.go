@@ -43,7 +43,7 @@ func Ration(in Input, result Result, free []int64, mayRaise func(member, resourc
 	for i := range in.Members {
 		for resource, raise := range r.raises[i] {
 			if raise.most > 0 {
-				result.Verdicts[i][resource].Target = in.Members[i].Claims[resource].normalized().Granted + raise.by
+				result.Verdicts[i][resource].Target = raise.target(in.Members[i].Claims[resource].normalized(), in.grain(resource))
 			}
 		}
 	}
@@ -60,6 +60,16 @@ type rationing struct {
 type raise struct {
 	by, most int64
 	short    bool
+}
+
+// target is what a claim is raised to. A part of a raise has whole grains beyond what is needed: the rest of it would
+// move the limit once more, and serve nobody until then.
+func (r raise) target(c Claim, grain int64) int64 {
+	target := c.Granted + r.by
+	if r.by == r.most {
+		return target
+	}
+	return max(whole(target, grain), min(target, max(amount.Add(c.Used, c.Demand), c.Min)), c.Granted)
 }
 
 // serveWhole takes from each member that is short what serves no whole request, for the next one.

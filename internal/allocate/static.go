@@ -16,8 +16,12 @@ func Static(in Input) Result {
 	var f filler
 	for r := range in.Budgets {
 		budget := in.open(r)
-		in.staticBounds(r, budget, ranks, bounds)
-		f.fill(budget, bounds, targets)
+		if in.staticBounds(r, budget, ranks, bounds) {
+			f.fillGrains(budget, in.grain(r), bounds, targets)
+			in.spread(r, budget, bounds, targets)
+		} else {
+			f.fill(budget, bounds, targets)
+		}
 		for i := range in.Members {
 			result.Verdicts[i][r] = staticVerdict(&in.Members[i], r, targets[i])
 		}
@@ -26,8 +30,8 @@ func Static(in Input) Result {
 }
 
 // staticBounds fills in the bounds of the members for one resource: from min to max, or from zero to min if the min do
-// not fit. Pinned members get nothing here.
-func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []Bound) {
+// not fit, and says whether they do. Pinned members get nothing here.
+func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []Bound) (fit bool) {
 	var guaranteed total
 	for i := range in.Members {
 		m := &in.Members[i]
@@ -40,11 +44,12 @@ func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds
 		guaranteed.add(bounds[i].Lo)
 	}
 	if !guaranteed.exceeds(budget) {
-		return
+		return true
 	}
 	for i := range bounds {
 		bounds[i].Lo, bounds[i].Hi = 0, bounds[i].Lo
 	}
+	return false
 }
 
 // staticVerdict explains the target of one member for one resource.

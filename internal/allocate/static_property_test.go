@@ -47,7 +47,7 @@ func anyInput(t *rapid.T, resources int) Input {
 
 // clone copies the input, so that a test can change it.
 func (in Input) clone() Input {
-	out := Input{Quota: in.Quota, Budgets: append([]int64(nil), in.Budgets...)}
+	out := Input{Quota: in.Quota, Budgets: append([]int64(nil), in.Budgets...), Grains: in.Grains}
 	for _, m := range in.Members {
 		m.Claims = append([]Claim(nil), m.Claims...)
 		out.Members = append(out.Members, m)

@@ -37,7 +37,7 @@ func (p *plan) raisedFor(i int) Reason {
 	}
 	last := len(needLayers) - 1
 	for _, l := range needLayers[:last] {
-		if l.level(&p.claims[i], p.asks[i]) >= target {
+		if level := l.level(&p.claims[i], p.asks[i]); level+toWhole(level, p.grain) >= target {
 			return l.reason
 		}
 	}

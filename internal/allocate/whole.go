@@ -1,7 +1,6 @@
 package allocate
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -126,10 +125,7 @@ func (a *auto) serveWhole() {
 	for r := range a.plans {
 		left[r] = a.plans[r].slack()
 	}
-	slices.SortFunc(short, func(i, j int) int {
-		x, y := &a.bounds[i], &a.bounds[j]
-		return cmp.Or(cmp.Compare(min(y.Weight, 1), min(x.Weight, 1)), cmp.Compare(x.Rank, y.Rank))
-	})
+	slices.SortFunc(short, func(i, j int) int { return inLine(&a.bounds[i], &a.bounds[j]) })
 	for _, i := range short {
 		if a.kinds[i] == nil {
 			a.topUp(i, left)

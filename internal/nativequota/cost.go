@@ -1,6 +1,7 @@
 package nativequota
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -61,6 +62,9 @@ type Charge struct {
 	Object any
 	// Old is what there was before an update, nil at a creation.
 	Old any
+	// Mapped are the extended resources that the device classes of the cluster stand for, by class. Needed for a
+	// ResourceClaim.
+	Mapped map[string]string
 	// Now is when it is asked for: a pod that was to be gone by then is charged no more. Not needed for what nobody
 	// deletes.
 	Now time.Time
@@ -91,6 +95,9 @@ func (c Charge) usage(object any, limited corev1.ResourceList) corev1.ResourceLi
 		all = serviceUsage(o)
 	case *resourcev1.ResourceClaim:
 		all = resourceClaimUsage(o)
+		if chargesClaimsFor(limited, c.Mapped) {
+			maps.Copy(all, extendedUsage(o, c.Mapped))
+		}
 	default:
 		all = corev1.ResourceList{}
 		if name := corev1.ResourceName(c.Resource.Resource); c.Resource.Group == "" && counted[name] {

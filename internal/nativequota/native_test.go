@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -31,8 +32,15 @@ const limited = "cpu memory ephemeral-storage requests.cpu requests.memory reque
 	"pods count/pods requests.example.com/gpu hugepages-2Mi requests.hugepages-2Mi requests.deviceclass.resource.kubernetes.io/gpu " +
 	"services services.nodeports services.loadbalancers count/services requests.storage persistentvolumeclaims count/persistentvolumeclaims " +
 	"gold.storageclass.storage.k8s.io/requests.storage gold.storageclass.storage.k8s.io/persistentvolumeclaims " +
-	"small.deviceclass.resource.k8s.io/devices large.deviceclass.resource.k8s.io/devices count/resourceclaims.resource.k8s.io " +
+	"small.deviceclass.resource.k8s.io/devices large.deviceclass.resource.k8s.io/devices mapped.deviceclass.resource.k8s.io/devices " +
+	"requests.example.com/mapped requests.deviceclass.resource.kubernetes.io/mapped requests.deviceclass.resource.kubernetes.io/small count/resourceclaims.resource.k8s.io " +
 	"secrets count/secrets configmaps replicationcontrollers count/leases.coordination.k8s.io"
+
+// mapped are the device classes that stand for an extended resource.
+var mapped = map[string]string{"mapped": "example.com/mapped"}
+
+// alone are names that a quota limits alone, and which concern claims only if a class stands for the resource.
+var alone = map[string]bool{"requests.example.com/mapped": true, "requests.deviceclass.resource.kubernetes.io/mapped": true, "requests.deviceclass.resource.kubernetes.io/small": false}
 
 // podScoped are the names that a quota with a scope of pods may limit.
 const podScoped = "pods requests.cpu requests.memory limits.cpu"
@@ -164,6 +172,15 @@ spec:
     - {name: a, exactly: {deviceClassName: small, allocationMode: ExactCount, count: 3}}
     - {name: b, exactly: {deviceClassName: large, allocationMode: All}}
     - {name: c, firstAvailable: [{name: one, deviceClassName: small, allocationMode: ExactCount, count: 2}, {name: two, deviceClassName: small, allocationMode: ExactCount, count: 5}]}`},
+	"devices that are an extended resource": {object: `
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+spec:
+  devices:
+    requests:
+    - {name: a, exactly: {deviceClassName: mapped, allocationMode: ExactCount, count: 3}}
+    - {name: b, exactly: {deviceClassName: small, allocationMode: ExactCount, count: 1}}
+    - {name: c, firstAvailable: [{name: one, deviceClassName: mapped, allocationMode: All}, {name: two, deviceClassName: small, allocationMode: ExactCount, count: 5}]}`},
 	"secret": {object: "kind: Secret"},
 	"lease": {object: `
 apiVersion: coordination.k8s.io/v1
@@ -177,6 +194,7 @@ func TestNative(t *testing.T) {
 		t.Run("resize, "+name, func(t *testing.T) { testResize(t, c, "resize-"+name, end) })
 	}
 	testUpdates(t, c)
+	testAlone(t, c)
 	namespaces := map[string]string{}
 	for name, r := range rows {
 		namespaces[name] = c.quota(t, fmt.Sprintf("row-%d", len(namespaces)), r.scopes)
@@ -191,7 +209,7 @@ func TestNative(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := nativequota.Charge{Resource: mapping.Resource.GroupResource(), Object: object}.To(&quota.Spec, quota.Status.Hard)
+			got := nativequota.Charge{Resource: mapping.Resource.GroupResource(), Object: object, Mapped: mapped}.To(&quota.Spec, quota.Status.Hard)
 			want := c.charged(t, namespaces[name])
 			if diff := cmp.Diff(values(want), values(got)); diff != "" {
 				t.Errorf("-charged +cost:\n%s", diff)
@@ -209,9 +227,33 @@ func TestNative(t *testing.T) {
 				t.Errorf("charged: %v", values(want))
 			}
 			for name := range want {
-				if of, ok := nativequota.Resource(name); !ok || of != mapping.Resource.GroupResource() {
+				of, ok := nativequota.Resource(name)
+				if claims := nativequota.ChargesExtended(name) && mapping.Resource.GroupResource() == nativequota.ResourceClaims; !claims && (!ok || of != mapping.Resource.GroupResource()) {
 					t.Errorf("%s is said to be charged for %s (%t)", name, of, ok)
 				}
+			}
+		})
+	}
+}
+
+// testAlone charges a claim of devices in quotas of one name.
+func testAlone(t *testing.T, c cluster) {
+	for name, charged := range alone {
+		t.Run(name+" alone", func(t *testing.T) {
+			namespace := "alone-" + strings.ReplaceAll(strings.ReplaceAll(name, ".", "-"), "/", "-")
+			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "quota"}}
+			quota.Spec.Hard = corev1.ResourceList{corev1.ResourceName(name): resource.MustParse("100")}
+			for _, object := range []client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, quota} {
+				if err := c.Create(t.Context(), object); err != nil {
+					t.Fatal(err)
+				}
+			}
+			quota = c.counted(t, namespace)
+			object := c.create(t, namespace, rows["devices that are an extended resource"].object)
+			got := nativequota.Charge{Resource: nativequota.ResourceClaims, Object: object, Mapped: mapped}.To(&quota.Spec, quota.Status.Hard)
+			want := c.charged(t, namespace)
+			if diff := cmp.Diff(values(want), values(got)); diff != "" || charged != (len(want) > 0) {
+				t.Errorf("-charged +cost:\n%s", diff)
 			}
 		})
 	}
@@ -323,6 +365,7 @@ func start(t *testing.T) cluster {
 			Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{"cpu": resource.MustParse("300m"), "memory": resource.MustParse("10Mi")}},
 		},
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 1000},
+		&resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "mapped"}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: new("example.com/mapped")}},
 	} {
 		if err := cl.Create(t.Context(), object); err != nil {
 			t.Fatal(err)

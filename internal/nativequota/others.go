@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 func chargesClaims(name corev1.ResourceName) bool {
@@ -91,15 +93,67 @@ func chargesResourceClaims(name corev1.ResourceName) bool {
 	return strings.HasSuffix(string(name), corev1.ResourceClaimsPerClass)
 }
 
-// resourceClaimUsage returns what a ResourceClaim is charged. What a claim that stands for extended resources is
-// charged under the name of those depends on other objects, and is left out: such a request passes as if it fitted.
+// ChargesExtended says whether ResourceClaims may be charged under a name of pods: that of an extended resource.
+func ChargesExtended(name corev1.ResourceName) bool {
+	bare, ok := strings.CutPrefix(string(name), requestsPrefix)
+	return ok && extended(bare)
+}
+
+// chargesClaimsFor says whether native quota charges claims under the names of extended resources. It looks whether any
+// name of the quota concerns claims, and then charges under all of them: a device class that stands for no extended
+// resource does not concern them by itself, and is charged beside others. Where no class stands for any, an older API
+// server may not know of that.
+func chargesClaimsFor(limited corev1.ResourceList, mapped map[string]string) bool {
+	if len(mapped) == 0 {
+		return false
+	}
+	names := map[corev1.ResourceName]bool{countName(ResourceClaims): true}
+	for class, stands := range mapped {
+		names[corev1.ResourceName(deviceClassRequests+class)] = true
+		names[corev1.ResourceName(requestsPrefix+stands)] = true
+	}
+	for name := range limited {
+		if names[name] || chargesResourceClaims(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// extendedUsage returns what a ResourceClaim is charged under the names of extended resources. Of a claim that the
+// scheduler has made for the extended resources of a pod nothing is returned: it is charged what the pod is not, for the
+// most part nothing, and native quota alone knows how much that is.
+func extendedUsage(claim *resourcev1.ResourceClaim, mapped map[string]string) corev1.ResourceList {
+	if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" {
+		return nil
+	}
+	usage := corev1.ResourceList{}
+	for class, count := range devicesOf(claim) {
+		quantity := *resource.NewQuantity(count, resource.DecimalSI)
+		usage[corev1.ResourceName(deviceClassRequests+class)] = quantity
+		// Of several classes that stand for the same, native quota charges one, and nobody can tell which.
+		name := corev1.ResourceName(requestsPrefix + mapped[class])
+		if other, charged := usage[name]; mapped[class] != "" && (!charged || quantity.Cmp(other) < 0) {
+			usage[name] = quantity
+		}
+	}
+	return usage
+}
+
+// resourceClaimUsage returns what a ResourceClaim is charged under its own names.
 func resourceClaimUsage(claim *resourcev1.ResourceClaim) corev1.ResourceList {
 	usage := corev1.ResourceList{}
+	for class, count := range devicesOf(claim) {
+		usage[corev1.ResourceName(class+corev1.ResourceClaimsPerClass)] = *resource.NewQuantity(count, resource.DecimalSI)
+	}
+	return usage
+}
+
+// devicesOf returns how many devices a claim is charged, by their class.
+func devicesOf(claim *resourcev1.ResourceClaim) map[string]int64 {
+	counts := map[string]int64{}
 	add := func(class string, devices int64) {
-		quantity := usage[corev1.ResourceName(class+corev1.ResourceClaimsPerClass)]
-		quantity.Format = resource.DecimalSI
-		quantity.Add(*resource.NewQuantity(devices, resource.DecimalSI))
-		usage[corev1.ResourceName(class+corev1.ResourceClaimsPerClass)] = quantity
+		counts[class] = amount.Add(counts[class], max(devices, 0))
 	}
 	for i := range claim.Spec.Devices.Requests {
 		request := &claim.Spec.Devices.Requests[i]
@@ -115,7 +169,7 @@ func resourceClaimUsage(claim *resourcev1.ResourceClaim) corev1.ResourceList {
 			add(class, count)
 		}
 	}
-	return usage
+	return counts
 }
 
 func devices(mode resourcev1.DeviceAllocationMode, count int64) int64 {

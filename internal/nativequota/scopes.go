@@ -7,6 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// GoesByDeadline says whether a quota of these scopes counts a pod by its activeDeadlineSeconds, which an update may set.
+func GoesByDeadline(scopes []corev1.ResourceQuotaScope, selector *corev1.ScopeSelector) bool {
+	by := func(scope corev1.ResourceQuotaScope) bool {
+		return scope == corev1.ResourceQuotaScopeTerminating || scope == corev1.ResourceQuotaScopeNotTerminating
+	}
+	return slices.ContainsFunc(scopes, by) || selector != nil && slices.ContainsFunc(selector.MatchExpressions,
+		func(r corev1.ScopedResourceSelectorRequirement) bool { return by(r.ScopeName) })
+}
+
 // Matches says whether a quota of these scopes counts the object.
 func Matches(quota *corev1.ResourceQuotaSpec, gr schema.GroupResource, object any) bool {
 	for _, scope := range quota.Scopes {

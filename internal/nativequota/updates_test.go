@@ -28,6 +28,13 @@ var updates = map[string]update{
 	"pod, down":        {object: rows["pod"].object, to: resize("100m", "200m")},
 	"pod, up and down": {object: rows["pod"].object, more: true, to: resize("500m", "3")},
 
+	"pod, into the scope": {scopes: "{scopes: [Terminating]}", object: rows["pod, not terminating"].object, more: true, to: func(o client.Object) {
+		o.(*corev1.Pod).Spec.ActiveDeadlineSeconds = new(int64(5))
+	}},
+	"pod, out of the scope": {scopes: "{scopes: [NotTerminating]}", object: rows["pod, not terminating"].object, to: func(o client.Object) {
+		o.(*corev1.Pod).Spec.ActiveDeadlineSeconds = new(int64(5))
+	}},
+
 	"service, another label":        {object: rows["service, node ports"].object, to: relabel},
 	"service, to node ports":        {object: rows["service"].object, more: true, to: expose(corev1.ServiceTypeNodePort, "")},
 	"service, from node ports":      {object: rows["service, node ports"].object, to: expose(corev1.ServiceTypeClusterIP, "a", "b")},
@@ -138,7 +145,7 @@ func (c cluster) classes(t *testing.T) {
 func (c cluster) update(t *testing.T, object client.Object) {
 	t.Helper()
 	var err error
-	if _, ok := object.(*corev1.Pod); ok {
+	if pod, ok := object.(*corev1.Pod); ok && pod.Spec.ActiveDeadlineSeconds == nil {
 		err = c.SubResource("resize").Update(t.Context(), object)
 	} else {
 		err = c.Update(t.Context(), object)

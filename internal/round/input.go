@@ -53,6 +53,8 @@ type Input struct {
 type Split struct {
 	// Static says that weights, min and max alone decide, whatever is in use.
 	Static bool
+	// Grains are the steps in which limits come, by resource name; without one, any amount is a step.
+	Grains amount.List
 	// Options are those of the allocation where limits follow demand.
 	Options allocate.Options
 	// Respites are how long children that gave room away keep a part of the rest.

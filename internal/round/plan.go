@@ -64,7 +64,7 @@ func (r *Round) allocate(input allocate.Input) allocate.Result {
 // allocation returns how the children in the ledger take part in the split, in the order of the returned children.
 func (r *Round) allocation(names []corev1.ResourceName) (allocate.Input, []*child) {
 	budget := r.ledger.Budget()
-	input := allocate.Input{Quota: r.in.ID, Budgets: inOrder(budget, names)}
+	input := allocate.Input{Quota: r.in.ID, Budgets: inOrder(budget, names), Grains: inOrder(r.in.Split.Grains, names)}
 	var children []*child
 	for _, c := range r.children {
 		if e, ok := r.entry(c); ok {

@@ -29,8 +29,45 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
 	problems = append(problems, scopes(path, spec)...)
 	problems = append(problems, selector(path.Child("placement", "clusterSelector"), spec.Placement.ClusterSelector)...)
+	grains := spec.Distribution.Granularity
+	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, spec.Hard)...)
 	for i := range spec.Distribution.Rules {
-		problems = append(problems, rule(path.Child("distribution", "rules").Index(i), &spec.Distribution.Rules[i], spec.Hard)...)
+		at, r := path.Child("distribution", "rules").Index(i), &spec.Distribution.Rules[i]
+		problems = append(problems, rule(at, r, spec.Hard)...)
+		problems = append(problems, multiples(at.Child("min"), r.Min, grains)...)
+		problems = append(problems, multiples(at.Child("max"), r.Max, grains)...)
+	}
+	return problems
+}
+
+// granularity checks the steps in which limits come.
+func granularity(path *field.Path, grains, hard corev1.ResourceList) field.ErrorList {
+	problems := resources(path, grains)
+	for _, name := range names(grains) {
+		q := grains[name]
+		switch {
+		case q.Sign() <= 0:
+			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), "must be more than 0"))
+		case nativequota.Name(name) == "" && uncountable(name, q) == "" && !whole(name, q):
+			unit := resource.NewScaledQuantity(1, amount.Scale(name))
+			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), "must be a multiple of "+unit.String()))
+		}
+	}
+	problems = append(problems, known(path, grains, hard)...)
+	return append(problems, within(path, grains, "spec.hard", hard)...)
+}
+
+// multiples checks that the quantities of list are whole steps.
+func multiples(path *field.Path, list, grains corev1.ResourceList) field.ErrorList {
+	var problems field.ErrorList
+	for _, name := range names(list) {
+		q, grain := list[name], grains[name]
+		value, err := amount.FromQuantity(name, q, amount.Down)
+		step, errStep := amount.FromQuantity(name, grain, amount.Down)
+		if err == nil && errStep == nil && step > 0 && value%step != 0 {
+			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(),
+				fmt.Sprintf("must be a multiple of spec.distribution.granularity[%s], which is %s", name, grain.String())))
+		}
 	}
 	return problems
 }

@@ -29,6 +29,26 @@ distribution:
   rules:
   - {clusters: [east], weight: 3, min: {requests.cpu: "5"}, lendable: {requests.cpu: "5"}, max: {requests.cpu: "50", pods: "100"}}
   - {clusterSelector: {matchExpressions: [{key: tier, operator: In, values: [prod]}]}, max: {requests.memory: 100Gi}}`},
+		"whole steps": {spec: `
+hard: {requests.memory: 25Gi, pods: "10", requests.cpu: "1"}
+distribution: {granularity: {requests.memory: 4Gi, pods: "2", requests.cpu: 100m}, rules: [{min: {requests.memory: 8Gi, pods: "2"}, max: {requests.memory: 12Gi}}]}`},
+		"steps that are none": {
+			spec: `
+hard: {requests.memory: 4Gi, pods: "10", requests.cpu: "1", secrets: "1"}
+distribution: {granularity: {requests.memory: 5Gi, pods: 1500m, requests.cpu: 1500u, secrets: "0", services: "1"}}`,
+			want: `spec.distribution.granularity[pods]: Invalid value: "1500m": must be a whole number
+spec.distribution.granularity[requests.cpu]: Invalid value: "1500u": must be a multiple of 1m
+spec.distribution.granularity[secrets]: Invalid value: "0": must be more than 0
+spec.distribution.granularity[services]: Unsupported value: "services": supported values: "pods", "requests.cpu", "requests.memory", "secrets"
+spec.distribution.granularity[requests.memory]: Invalid value: "5Gi": must be at most spec.hard[requests.memory], which is 4Gi`,
+		},
+		"bounds beside the steps": {
+			spec: `
+hard: {requests.memory: 25Gi}
+distribution: {granularity: {requests.memory: 4Gi}, rules: [{min: {requests.memory: 5Gi}, max: {requests.memory: 10Gi}}]}`,
+			want: `spec.distribution.rules[0].min[requests.memory]: Invalid value: "5Gi": must be a multiple of spec.distribution.granularity[requests.memory], which is 4Gi
+spec.distribution.rules[0].max[requests.memory]: Invalid value: "10Gi": must be a multiple of spec.distribution.granularity[requests.memory], which is 4Gi`,
+		},
 		"negative": {
 			spec: `hard: {pods: "-1"}`,
 			want: `spec.hard[pods]: Invalid value: "-1": is negative: must be 0 or more`,

@@ -49,11 +49,12 @@ type Gate struct {
 	// looks.
 	Stuck func() bool
 
-	hub   heartbeat
-	feeds []toolscache.ResourceEventHandlerRegistration
-	feed  sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
-	mutex sync.RWMutex
-	lanes map[string][]*lane // by namespace, sorted by name
+	classes shared[map[string]string]
+	hub     heartbeat
+	feeds   []toolscache.ResourceEventHandlerRegistration
+	feed    sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
+	mutex   sync.RWMutex
+	lanes   map[string][]*lane // by namespace, sorted by name
 }
 
 // claim is what a request asks of one share.
@@ -69,7 +70,9 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	now := g.Clock.Now()
 	request.Charge.Now = now
 	var room, lacks []claim
-	for _, l := range g.lanesOf(request.Namespace) {
+	lanes := g.lanesOf(request.Namespace)
+	request.Charge.Mapped = g.mapped(ctx, &request, lanes)
+	for _, l := range lanes {
 		asked, list := l.charge(request.Charge)
 		if len(asked) == 0 {
 			continue

@@ -66,6 +66,13 @@ func (l *lane) charge(charge nativequota.Charge) (amount.List, corev1.ResourceLi
 	return amount.Saturate(list, amount.Up), list
 }
 
+// limits are the limits in force; nil without any.
+func (l *lane) limits() amount.List {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.hard
+}
+
 // dependable says whether the ResourceQuota is what the agent makes it.
 func dependable(quota *corev1.ResourceQuota) bool {
 	if quota == nil || strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) != "" { // as the agent reads it

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,7 @@ type scene struct {
 	reports atomic.Int32
 	beats   int // how often the hub renewed its Lease
 	stuck   bool
+	classes map[string]string // what device classes stand for; nil: the API server does not answer
 }
 
 // Get makes the scene the API server.
@@ -45,8 +47,18 @@ func (s *scene) Get(_ context.Context, _ client.ObjectKey, into client.Object, _
 	return nil
 }
 
-func (s *scene) List(context.Context, client.ObjectList, ...client.ListOption) error {
-	return errors.New("not used")
+// List lists device classes.
+func (s *scene) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if s.classes == nil {
+		return errors.New("no answer")
+	}
+	for name, stands := range s.classes {
+		into := list.(*resourcev1.DeviceClassList)
+		into.Items = append(into.Items, resourcev1.DeviceClass{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: &stands},
+		})
+	}
+	return nil
 }
 
 func newScene(t *testing.T, used string) *scene {

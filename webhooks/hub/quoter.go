@@ -34,7 +34,8 @@ type amounts struct {
 	Hard         map[string]any `json:"hard"`
 	Reserve      map[string]any `json:"reserve"`
 	Distribution struct {
-		Rules []struct {
+		Granularity map[string]any `json:"granularity"`
+		Rules       []struct {
 			Min      map[string]any `json:"min"`
 			Lendable map[string]any `json:"lendable"`
 			Max      map[string]any `json:"max"`
@@ -55,6 +56,7 @@ func (Quoter) Handle(_ context.Context, review admission.Request) admission.Resp
 	q := &quoting{}
 	q.list(object.Spec.Hard, "spec", "hard")
 	q.list(object.Spec.Reserve, "spec", "reserve")
+	q.list(object.Spec.Distribution.Granularity, "spec", "distribution", "granularity")
 	for i := range object.Spec.Distribution.Rules {
 		rule, n := &object.Spec.Distribution.Rules[i], fmt.Sprint(i)
 		q.list(rule.Min, "spec", "distribution", "rules", n, "min")

@@ -27,9 +27,9 @@ distribution: {rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {re
 		t.Errorf("got %q, want 2.5 as text", got)
 	}
 	d.warned()
-	object = d.quota("cores", `hard: {limits.cpu: 0.5}`+all+"scopes: [Terminating]")
+	object = d.quota("cores", `hard: {limits.cpu: 0.5}`+all+"scopes: [Terminating]\ndistribution: {granularity: {limits.cpu: 0.25}}")
 	d.must(d.Create(t.Context(), object))
-	if diff := cmp.Diff(`numbers with a fraction are taken for text: write limits.cpu: "0.5", else tools that compare what is stored see a difference
+	if diff := cmp.Diff(`numbers with a fraction are taken for text: write limits.cpu: "0.5", limits.cpu: "0.25", else tools that compare what is stored see a difference
 spec.hard: namespace OWN refuses pods that do not state limits.cpu in each container, unless a LimitRange there has defaults`, d.warned()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

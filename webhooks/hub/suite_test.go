@@ -79,7 +79,8 @@ func serve() (stop func() error, err error) {
 	const patience = 2 * time.Minute
 	root := filepath.Join("..", "..", "config")
 	env := &envtest.Environment{
-		CRDDirectoryPaths:     append(crds, filepath.Join(root, "crd", "bases", "quota.fedquota.io_federatedquotas.yaml")),
+		CRDDirectoryPaths: append(crds, filepath.Join(root, "crd", "bases", "quota.fedquota.io_federatedquotas.yaml"),
+			filepath.Join(root, "crd", "bases", "quota.fedquota.io_quotarequirements.yaml")),
 		ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
 		WebhookInstallOptions: envtest.WebhookInstallOptions{Paths: []string{filepath.Join(root, "webhook", "manifests.yaml")}, MaxTime: patience},
@@ -119,6 +120,7 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	v := &Validator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}, AgentNamespace: agentNamespace, Serves: widgetsInWest}
 	Quoter{}.SetupWithManager(mgr)
 	v.SetupWithManager(mgr)
+	(&RequirementValidator{Reader: mgr.GetClient(), ClusterNamespace: clusterNamespace}).SetupWithManager(mgr)
 	return mgr, nil
 }
 

@@ -137,8 +137,12 @@ func split(before, now field.ErrorList) (added, kept field.ErrorList) {
 // refusal returns what the API server answers about problems, as it does about those that it finds itself; nil without
 // any.
 func refusal(fq *quotav1alpha1.FederatedQuota, problems field.ErrorList) error {
+	return refusalOf("FederatedQuota", fq.Name, problems)
+}
+
+func refusalOf(kind, name string, problems field.ErrorList) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(quotav1alpha1.GroupVersion.WithKind("FederatedQuota").GroupKind(), fq.Name, problems)
+	return apierrors.NewInvalid(quotav1alpha1.GroupVersion.WithKind(kind).GroupKind(), name, problems)
 }

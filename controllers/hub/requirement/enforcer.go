@@ -26,6 +26,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/requirement"
+	"github.com/fedquota/fedquota/internal/validate"
 )
 
 // fieldOwner is as whom the policy is written.
@@ -122,15 +123,9 @@ func selects(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster) bool
 	return err == nil && invalid(r) == nil && r.DeletionTimestamp.IsZero() && cluster.DeletionTimestamp.IsZero() && selector.Matches(labels.Set(cluster.Labels))
 }
 
-// invalid says why a spec cannot be acted on. The schema refuses most of what is wrong.
+// invalid says why a spec cannot be acted on. The schema and a webhook refuse most of what is wrong.
 func invalid(r *quotav1alpha1.QuotaRequirement) error {
-	if _, err := metav1.LabelSelectorAsSelector(r.Spec.ClusterSelector); err != nil {
-		return fmt.Errorf("spec.clusterSelector: %w", err)
-	}
-	if _, err := metav1.LabelSelectorAsSelector(r.Spec.ExemptNamespaces.Selector); err != nil {
-		return fmt.Errorf("spec.exemptNamespaces.selector: %w", err)
-	}
-	return nil
+	return validate.Requirement(&r.Spec).ToAggregate()
 }
 
 // keep has a connected member have the policy of some QuotaRequirements, and none for none.

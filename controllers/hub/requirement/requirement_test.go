@@ -438,7 +438,7 @@ func TestInvalid(t *testing.T) {
 	w.look("east")
 	w.must(server.Patch(t.Context(), w.tell("gold"), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"exemptNamespaces":{"selector":{"matchLabels":{"a b":"c"}}}}}`))))
 	w.look("east")
-	w.says("gold", quotav1alpha1.ReasonInvalidSpec, "No cluster enforces it: spec.exemptNamespaces.selector: ")
+	w.says("gold", quotav1alpha1.ReasonInvalidSpec, "No cluster enforces it: spec.exemptNamespaces.selector.matchLabels: Invalid value")
 	if !apimeta.IsStatusConditionTrue(w.tell("gold").Status.Conditions, quotav1alpha1.ConditionStalled) {
 		t.Error("it is not stalled")
 	}

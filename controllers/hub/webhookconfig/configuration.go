@@ -43,11 +43,11 @@ type Reconciler struct {
 
 // Templates are the webhooks of the hub manager.
 type Templates struct {
-	Validating admissionregistrationv1.ValidatingWebhook
+	Validating []admissionregistrationv1.ValidatingWebhook
 	Mutating   admissionregistrationv1.MutatingWebhook
 }
 
-// NewTemplates returns the webhooks that controller-gen made of the markers, one of each kind, behind the Service in
+// NewTemplates returns the webhooks that controller-gen made of the markers, behind the Service in
 // the hub manager's namespace.
 func NewTemplates(manifests []byte, namespace string) (Templates, error) {
 	var validating admissionregistrationv1.ValidatingWebhookConfiguration
@@ -58,11 +58,15 @@ func NewTemplates(manifests []byte, namespace string) (Templates, error) {
 			return Templates{}, fmt.Errorf("reading the webhooks of the hub: %w", err)
 		}
 	}
-	if len(validating.Webhooks) != 1 || len(mutating.Webhooks) != 1 {
-		return Templates{}, fmt.Errorf("%d and %d webhooks of the hub, want one that validates and one that changes", len(validating.Webhooks), len(mutating.Webhooks))
+	if len(validating.Webhooks) == 0 || len(mutating.Webhooks) != 1 {
+		return Templates{}, fmt.Errorf("%d and %d webhooks of the hub, want some that validate and one that changes", len(validating.Webhooks), len(mutating.Webhooks))
 	}
-	templates := Templates{Validating: validating.Webhooks[0], Mutating: mutating.Webhooks[0]}
-	for _, config := range []*admissionregistrationv1.WebhookClientConfig{&templates.Validating.ClientConfig, &templates.Mutating.ClientConfig} {
+	templates := Templates{Validating: validating.Webhooks, Mutating: mutating.Webhooks[0]}
+	configs := []*admissionregistrationv1.WebhookClientConfig{&templates.Mutating.ClientConfig}
+	for i := range templates.Validating {
+		configs = append(configs, &templates.Validating[i].ClientConfig)
+	}
+	for _, config := range configs {
 		config.Service.Namespace, config.Service.Port = namespace, new(int32(443))
 	}
 	return templates, nil
@@ -100,13 +104,16 @@ func (r *Reconciler) validating(ctx context.Context, key client.ObjectKey) error
 	if err := r.Get(ctx, key, stored); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	webhook := *r.Templates.Validating.DeepCopy()
-	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL)
-	wanted := []admissionregistrationv1.ValidatingWebhook{webhook}
+	var wanted []admissionregistrationv1.ValidatingWebhook
+	for i := range r.Templates.Validating {
+		webhook := *r.Templates.Validating[i].DeepCopy()
+		serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL)
+		wanted = append(wanted, webhook)
+	}
 	if equality.Semantic.DeepEqual(stored.Webhooks, wanted) {
 		return nil
 	}
-	ctrl.LoggerFrom(ctx).Info("Writing where the webhook is that validates FederatedQuotas")
+	ctrl.LoggerFrom(ctx).Info("Writing where the webhooks are that validate FederatedQuotas and QuotaRequirements")
 	return serving.Apply(ctx, r.Client, stored, wanted, fieldOwner)
 }
 

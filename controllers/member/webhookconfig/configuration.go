@@ -96,22 +96,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, serving.Apply(ctx, r.Client, stored, wanted, fieldOwner)
 }
 
-// webhooks returns one webhook per resource that some share counts, for the namespaces of those shares.
+// asked are the namespaces in which API servers call a webhook, and the longest hold there.
+type asked struct {
+	namespaces sets.Set[string]
+	longest    time.Duration
+}
+
+// with adds the namespace of a share.
+func (a asked) with(share *quotav1alpha1.QuotaShare) asked {
+	if a.namespaces == nil {
+		a.namespaces = sets.New[string]()
+	}
+	a.namespaces.Insert(share.Namespace)
+	a.longest = max(a.longest, pace.HoldOf(share.Spec.Admission))
+	return a
+}
+
+// webhooks returns one webhook per resource that some share counts, for the namespaces of those shares, and one for pods
+// that come into a scope.
 func (r *Reconciler) webhooks(shares []quotav1alpha1.QuotaShare) []admissionregistrationv1.ValidatingWebhook {
-	namespaces := map[schema.GroupResource]sets.Set[string]{}
-	longest := map[schema.GroupResource]time.Duration{}
+	byResource, deadlines := map[schema.GroupResource]asked{}, asked{}
 	for i := range shares {
 		for _, resource := range countedBy(&shares[i]) {
-			if namespaces[resource] == nil {
-				namespaces[resource] = sets.New[string]()
+			byResource[resource] = byResource[resource].with(&shares[i])
+			if resource == nativequota.Pods && nativequota.GoesByDeadline(shares[i].Spec.Scopes, shares[i].Spec.ScopeSelector) {
+				deadlines = deadlines.with(&shares[i])
 			}
-			namespaces[resource].Insert(shares[i].Namespace)
-			longest[resource] = max(longest[resource], pace.HoldOf(shares[i].Spec.Admission))
 		}
 	}
 	var webhooks []admissionregistrationv1.ValidatingWebhook
-	for resource, in := range namespaces {
-		webhooks = append(webhooks, r.webhook(resource, sets.List(in), longest[resource]))
+	for resource, in := range byResource {
+		webhooks = append(webhooks, r.webhook(resource, in))
+	}
+	if deadlines.namespaces.Len() > 0 {
+		webhooks = append(webhooks, r.deadlines(deadlines))
 	}
 	slices.SortFunc(webhooks, func(a, b admissionregistrationv1.ValidatingWebhook) int { return cmp.Compare(a.Name, b.Name) })
 	return webhooks
@@ -125,6 +143,9 @@ func countedBy(share *quotav1alpha1.QuotaShare) []schema.GroupResource {
 	}
 	var resources []schema.GroupResource
 	for name := range share.Spec.Hard {
+		if nativequota.ChargesExtended(name) {
+			resources = append(resources, nativequota.ResourceClaims)
+		}
 		if resource, ok := nativequota.Resource(name); ok && len(validation.IsDNS1123Subdomain(webhookName(resource))) == 0 {
 			resources = append(resources, resource)
 		}
@@ -142,15 +163,28 @@ func timeout(longest time.Duration) *int32 {
 	return new(int32(min(math.Ceil(longest.Seconds())+margin, most)))
 }
 
-// webhook returns the webhook for one resource in some namespaces, whose requests are held so long at most.
-func (r *Reconciler) webhook(resource schema.GroupResource, namespaces []string, longest time.Duration) admissionregistrationv1.ValidatingWebhook {
+// deadlines returns the webhook for pods whose deadline comes or goes by an update, which takes them from one scope to
+// another. API servers ask about no other update of pods: those are many.
+func (r *Reconciler) deadlines(in asked) admissionregistrationv1.ValidatingWebhook {
+	webhook := r.webhook(nativequota.Pods, in)
+	webhook.Name = "deadlines." + webhookName(nativequota.Pods)
+	webhook.Rules = rulesFor(nil, nativequota.Pods)
+	webhook.Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Update}
+	webhook.MatchConditions = []admissionregistrationv1.MatchCondition{{
+		Name: "deadline", Expression: "has(object.spec.activeDeadlineSeconds) != has(oldObject.spec.activeDeadlineSeconds)",
+	}}
+	return webhook
+}
+
+// webhook returns the webhook for one resource.
+func (r *Reconciler) webhook(resource schema.GroupResource, in asked) admissionregistrationv1.ValidatingWebhook {
 	webhook := *r.Template.DeepCopy()
 	webhook.Name = webhookName(resource)
 	webhook.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
+		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: sets.List(in.namespaces),
 	}}}
 	webhook.ObjectSelector = &metav1.LabelSelector{}
-	webhook.TimeoutSeconds = timeout(longest)
+	webhook.TimeoutSeconds = timeout(in.longest)
 	webhook.Rules = rulesFor(r.Template.Rules, resource)
 	serving.Locate(&webhook.ClientConfig, r.Certificate, r.URL)
 	return webhook

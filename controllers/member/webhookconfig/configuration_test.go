@@ -37,6 +37,11 @@ func TestRulesFollowShares(t *testing.T) {
 	off.Spec.Admission.Mode = quotav1alpha1.AdmissionOff
 	gone := shareOf("gone", "pods")
 	gone.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	ending, lasting := shareOf("a", "pods"), shareOf("b", "requests.cpu")
+	ending.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}
+	lasting.Spec.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{{
+		ScopeName: corev1.ResourceQuotaScopeNotTerminating, Operator: corev1.ScopeSelectorOpExists,
+	}}}
 	tests := map[string]struct {
 		shares []quotav1alpha1.QuotaShare
 		want   []string
@@ -44,7 +49,10 @@ func TestRulesFollowShares(t *testing.T) {
 		"none":         {},
 		"off or going": {shares: []quotav1alpha1.QuotaShare{off, gone}},
 		"pods": {shares: []quotav1alpha1.QuotaShare{shareOf("b", "requests.cpu", "pods", "requests.nvidia.com/gpu"), shareOf("a", "limits.memory")},
-			want: []string{"pods.fedquota.io [a b]: CREATE pods, UPDATE pods/resize"}},
+			want: []string{"pods.fedquota.io [a b]: CREATE pods, UPDATE pods/resize", "resourceclaims.resource.k8s.io.fedquota.io [b]: CREATE+UPDATE resource.k8s.io/resourceclaims"}},
+		"scopes that go by a deadline": {shares: []quotav1alpha1.QuotaShare{ending, lasting, shareOf("c", "pods")}, want: []string{
+			"deadlines.pods.fedquota.io [a b]: UPDATE pods", "pods.fedquota.io [a b c]: CREATE pods, UPDATE pods/resize",
+		}},
 		"each namespace its own": {shares: []quotav1alpha1.QuotaShare{
 			shareOf("a", "requests.storage", "count/deployments.apps"),
 			shareOf("b", "gold.storageclass.storage.k8s.io/persistentvolumeclaims", "services.nodeports", "configmaps"),

@@ -97,6 +97,7 @@ func holds(spec *quotav1alpha1.FederatedQuotaSpec) bool {
 func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) round.Split {
 	split := round.Split{
 		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(holds(spec)), Respites: pace.Respites(),
+		Grains: amount.Saturate(spec.Distribution.Granularity, amount.Down),
 	}
 	if percent := spec.Rebalance.HeadroomPercent; percent != nil {
 		split.Options.HeadroomPercent = int64(*percent)

@@ -1,0 +1,102 @@
+package observer
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// scopeOf reads "PriorityClass In a,b".
+func scopeOf(text string) scope {
+	fields := strings.Fields(text)
+	s := scope{ScopeName: corev1.ResourceQuotaScope(fields[0]), Operator: corev1.ScopeSelectorOperator(fields[1])}
+	if len(fields) > 2 {
+		s.Values = strings.Split(fields[2], ",")
+	}
+	return s
+}
+
+func TestPodMatches(t *testing.T) {
+	long := &corev1.Pod{Status: corev1.PodStatus{QOSClass: corev1.PodQOSBestEffort}}
+	short := &corev1.Pod{Spec: corev1.PodSpec{ActiveDeadlineSeconds: new(int64(9))}, Status: corev1.PodStatus{QOSClass: corev1.PodQOSBurstable}}
+	urgent := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "urgent"}, Status: corev1.PodStatus{QOSClass: corev1.PodQOSGuaranteed}}
+	apart := &corev1.Pod{Spec: corev1.PodSpec{Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{PodAffinityTerm: corev1.PodAffinityTerm{NamespaceSelector: &metav1.LabelSelector{}}}},
+	}}}}
+	near := &corev1.Pod{Spec: corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "zone"}},
+	}}}}
+	for text, want := range map[string]struct{ in, out *corev1.Pod }{
+		"Terminating Exists":               {short, long},
+		"NotTerminating Exists":            {long, short},
+		"BestEffort Exists":                {long, short},
+		"NotBestEffort Exists":             {urgent, long},
+		"PriorityClass Exists":             {urgent, long},
+		"PriorityClass DoesNotExist":       {long, urgent},
+		"PriorityClass In calm,urgent":     {urgent, long},
+		"PriorityClass NotIn calm":         {urgent, nil},
+		"PriorityClass NotIn urgent":       {long, urgent},
+		"CrossNamespacePodAffinity Exists": {apart, near},
+		"VolumeAttributesClass Exists":     {nil, urgent},
+		"VolumeAttributesClass In a":       {nil, long},
+	} {
+		if s := scopeOf(text); want.in != nil && !podMatches(want.in, s) || want.out != nil && podMatches(want.out, s) {
+			t.Errorf("%s: matches %v, %v, want true, false", text, want.in != nil && podMatches(want.in, s), want.out != nil && podMatches(want.out, s))
+		}
+	}
+}
+
+func TestClaimMatches(t *testing.T) {
+	claim := func(spec, current, target string) *corev1.PersistentVolumeClaim {
+		c := &corev1.PersistentVolumeClaim{}
+		c.Spec.VolumeAttributesClassName, c.Status.CurrentVolumeAttributesClassName = &spec, &current
+		if target != "" {
+			c.Status.ModifyVolumeStatus = &corev1.ModifyVolumeStatus{TargetVolumeAttributesClassName: target}
+		}
+		return c
+	}
+	for text, want := range map[string]struct{ in, out *corev1.PersistentVolumeClaim }{
+		"VolumeAttributesClass Exists":       {claim("", "fast", ""), claim("", "", "")},
+		"VolumeAttributesClass DoesNotExist": {claim("", "", ""), claim("", "", "fast")},
+		"VolumeAttributesClass In fast":      {claim("slow", "", "fast"), claim("slow", "", "")},
+		"VolumeAttributesClass NotIn fast":   {claim("slow", "fast", ""), claim("fast", "fast", "")},
+		"NotTerminating Exists":              {nil, claim("", "", "")},
+	} {
+		if s := scopeOf(text); want.in != nil && !claimMatches(want.in, s) || claimMatches(want.out, s) {
+			t.Errorf("%s: matches %v, %v, want true, false", text, want.in != nil && claimMatches(want.in, s), claimMatches(want.out, s))
+		}
+	}
+}
+
+// testRecountScopes counts only what all scopes match, and nothing but pods and claims.
+func testRecountScopes(t *testing.T, members map[string]*realMember) {
+	const namespace = "recount-scopes"
+	namespaces(t, members, namespace)
+	for _, m := range members {
+		m.createPod(t, namespace, corev1.PodRunning)
+		pod := podWith("500m", "")
+		pod.Name, pod.Spec.ActiveDeadlineSeconds = "short", new(int64(3600))
+		if _, err := m.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := watchMembers(t, members, namespace, "requests.cpu=5,pods=9,persistentvolumeclaims=1,services=1")
+	o.options.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}
+	o.options.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []scope{scopeOf("PriorityClass DoesNotExist")}}
+	counted, err := o.Recount(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := amounts("requests.cpu=1,pods=2,persistentvolumeclaims=0"), corev1.ResourceList{}
+	for _, res := range counted.Resources {
+		got[res.Name] = res.Exists
+	}
+	if !sameLimits(want, got) {
+		t.Errorf("exists %v, want %v", got, want)
+	}
+	if len(counted.Uncounted) != 1 || counted.Uncounted[0] != "services" {
+		t.Errorf("uncounted %v", counted.Uncounted)
+	}
+}
