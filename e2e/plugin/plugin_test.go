@@ -4,17 +4,21 @@ package plugin_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -123,11 +127,41 @@ func (w *world) refuses() {
 
 // redraws has the live table drawn until it is interrupted.
 func (w *world) redraws() {
-	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Second)
+	if out := w.live(hub, team, 2*time.Second); strings.Count(out, "RAISES/MIN") < 2 {
+		w.Errorf("top -w printed %s", out)
+	}
+}
+
+// live returns what the live table has shown for a while.
+func (w *world) live(server, namespace string, duration time.Duration) string {
+	ctx, cancel := context.WithTimeout(w.Context(), duration)
 	defer cancel()
-	code, out, errOut := w.runBy(ctx, w.Hub.Kubeconfig, "top", "-w", "--interval", "100ms")
-	if code != 0 || strings.Count(out, "RAISES/MIN") < 2 {
+	code, out, errOut := w.runBy(ctx, w.plane(server).Kubeconfig, "top", "-w", "--interval", "100ms", "-n", namespace)
+	if code != 0 {
 		w.Errorf("top -w ended with %d and printed %s%s", code, out, errOut)
+	}
+	return out
+}
+
+// counts has the live table count pods of a Deployment in east that are refused while it looks, on the hub and there.
+func (w *world) counts(of *appsv1.Deployment, replicas int) {
+	refused := regexp.MustCompile(`compute +pods .* [1-9][0-9.]*\n`)
+	for _, server := range []string{hub, east} {
+		shown := make(chan string)
+		go func() { shown <- w.live(server, of.Namespace, 6*time.Second) }()
+		for deadline := time.After(3 * time.Second); ; replicas++ { // a controller that is told something new tries at once
+			patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+			w.must(w.clients[east].Patch(w.Context(), of.DeepCopy(), client.RawPatch(types.MergePatchType, patch)))
+			select {
+			case <-deadline:
+			case <-time.After(200 * time.Millisecond):
+				continue
+			}
+			break
+		}
+		if out := <-shown; !refused.MatchString(out) {
+			w.Errorf("top -w against %s has counted no refusals:\n%s", server, out)
+		}
 	}
 }
 
@@ -360,6 +394,7 @@ func (w *world) adopts() {
 	for cluster, stream := range watches {
 		w.unbroken(cluster, stream, limits[cluster])
 	}
+	w.counts(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "storm"}}, 21)
 	w.must(w.clients[hub].Delete(w.Context(), fq))
 }
 
