@@ -332,6 +332,8 @@ func TestCompletion(t *testing.T) {
 		"describe x":                     "",
 		"describe compute --cluster ":    "east\nwest\n",
 		"describe compute --resource re": "requests.cpu\n",
+		"join west --budget other,":      "other,compute\n",
+		"adopt x --clusters east,w":      "east,west\n",
 	} {
 		head, last := args[:strings.LastIndex(args, " ")], args[strings.LastIndex(args, " ")+1:]
 		r := open(t, "full")
