@@ -4,14 +4,21 @@ package plugin_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,6 +28,7 @@ import (
 // TestPlugin takes a fleet through the states of a budget, and runs each command in those that matter to it.
 func TestPlugin(t *testing.T) {
 	w := startWorld(t)
+	w.converts()
 	w.fresh()
 	w.settled()
 	w.adopts()
@@ -36,9 +44,6 @@ func TestPlugin(t *testing.T) {
 // fresh has a budget that no hub manager has seen.
 func (w *world) fresh() {
 	w.must(w.HubManager.Pause(w.Context()))
-	for _, c := range w.clients {
-		w.must(c.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}))
-	}
 	w.must(w.clients[hub].Create(w.Context(), &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"},
 		Spec: quotav1alpha1.FederatedQuotaSpec{
@@ -62,7 +67,10 @@ func (w *world) settled() {
 	w.shows(hub, "list -o name", "federatedquota.quota.fedquota.io/compute")
 	w.shows(east, "describe compute", "Part of: FederatedQuota team-a/compute on the hub", "Enforced: True", "requests.cpu 0 4500m 4500m")
 	w.shows(east, "list", "compute True 0%")
-	w.has("plugin", w.kubectl("describe", "compute", "-n", team), "Ready: True")
+	out, err := w.kubectl(hub, "fedquota", "describe", "compute", "-n", team)
+	w.must(err)
+	w.has("plugin", out, "Ready: True")
+	w.has("wait", w.kubectlPage("ready", hub, "wait fq/compute -n team-a --for=condition=Ready"), "condition met")
 	w.answers(hub, "describe none", 1, `"none" not found`)
 	w.shows(hub, "top -A", "team-a compute pods True", "0% 0 40")
 	w.shows(hub, "version", "kubectl-fedquota", "hub manager hub unknown there is no Deployment", "agent east unknown")
@@ -93,24 +101,67 @@ func (w *world) full() {
 	w.answers(hub, "fits -f "+files+"pod.yaml", 2, "requests.cpu: 0 left there")
 	w.page("full", hub, "describe compute --show-events=false")
 	w.page("list", hub, "list")
+	w.page("top", hub, "top")
 	w.page("explain", hub, "explain compute --cluster west --resource requests.cpu")
 	w.page("history", hub, "history compute")
 	w.page("fits", hub, "fits -f "+files+"pod.yaml --replicas 2")
 	w.page("why", west, "why batch")
 	w.page("member", west, "describe compute --show-events=false")
+	w.refuses()
 	why := []string{"5 of 8 pods are missing", "Refused since", "the share of FederatedQuota team-a/compute in this cluster is used up",
 		"requests.cpu 1 3 3 no", "All clusters together have no room for it either"}
 	w.answers(west, "why batch", 2, why...)
 	w.rights(why)
 }
 
+// refuses has kubectl show what API servers answer to those who ask for what they cannot have.
+func (w *world) refuses() {
+	w.has("create", w.kubectlPage("exceeded", west, "create --dry-run=server -f "+files+"pod.yaml"), "exceeded quota: compute, requested: requests.cpu=1", "waiting: west")
+	w.has("run", w.kubectlPage("unstated", west, "run web --image=web -n team-a"), "failed quota: compute: must specify requests.cpu for: web")
+	w.has("patch", w.kubectlPage("guarded", west, "patch", "resourcequota", "compute", "-n", team, "--type=merge", "-p", `{"spec":{"hard":{"pods":"99"}}}`),
+		"fedquota-guard", "change that instead")
+	w.has("replace", w.kubectlPage("invalid", hub, "replace -f "+files+"invalid.yaml"), "must be at most spec.hard[pods]")
+	w.has("apply", w.kubectlPage("conflicting", hub, "apply -f "+files+"conflict.yaml"), "covers the same scope")
+	w.has("get", w.kubectlPage("shares", west, "get qs,resourcequota -n team-a"), "quotashare.quota.fedquota.io/compute", "resourcequota/compute")
+}
+
 // redraws has the live table drawn until it is interrupted.
 func (w *world) redraws() {
-	ctx, cancel := context.WithTimeout(w.Context(), 2*time.Second)
+	if out := w.live(hub, team, 2*time.Second); strings.Count(out, "RAISES/MIN") < 2 {
+		w.Errorf("top -w printed %s", out)
+	}
+}
+
+// live returns what the live table has shown for a while.
+func (w *world) live(server, namespace string, duration time.Duration) string {
+	ctx, cancel := context.WithTimeout(w.Context(), duration)
 	defer cancel()
-	code, out, errOut := w.runBy(ctx, w.Hub.Kubeconfig, "top", "-w", "--interval", "100ms")
-	if code != 0 || strings.Count(out, "RAISES/MIN") < 2 {
+	code, out, errOut := w.runBy(ctx, w.plane(server).Kubeconfig, "top", "-w", "--interval", "100ms", "-n", namespace)
+	if code != 0 {
 		w.Errorf("top -w ended with %d and printed %s%s", code, out, errOut)
+	}
+	return out
+}
+
+// counts has the live table count pods of a Deployment in east that are refused while it looks, on the hub and there.
+func (w *world) counts(of *appsv1.Deployment, replicas int) {
+	refused := regexp.MustCompile(`compute +pods .* [1-9][0-9.]*\n`)
+	for _, server := range []string{hub, east} {
+		shown := make(chan string)
+		go func() { shown <- w.live(server, of.Namespace, 6*time.Second) }()
+		for deadline := time.After(3 * time.Second); ; replicas++ { // a controller that is told something new tries at once
+			patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+			w.must(w.clients[east].Patch(w.Context(), of.DeepCopy(), client.RawPatch(types.MergePatchType, patch)))
+			select {
+			case <-deadline:
+			case <-time.After(200 * time.Millisecond):
+				continue
+			}
+			break
+		}
+		if out := <-shown; !refused.MatchString(out) {
+			w.Errorf("top -w against %s has counted no refusals:\n%s", server, out)
+		}
 	}
 }
 
@@ -136,8 +187,13 @@ func (w *world) rights(why []string) {
 
 // plans has limits come to rest where the plan says, in a fleet that wants more than the budget has.
 func (w *world) plans() {
-	w.answers(hub, "plan -f "+files+"cut.yaml --exit-code", 2, "requests.cpu: 12 → 8", "east requests.cpu 9 - 9 → 4")
+	code, out := w.pageAndCode("gate", hub, "plan -f "+files+"cut.yaml --exit-code")
+	if code != 2 {
+		w.Errorf("plan ended with %d", code)
+	}
+	w.has("plan", out, "requests.cpu: 12 → 8", "east requests.cpu 9 - 9 → 4")
 	w.page("plan", hub, "plan -f "+files+"cut.yaml")
+	w.page("static", hub, "plan -f "+files+"static.yaml")
 	cpu := func(value string) func(*quotav1alpha1.FederatedQuota) {
 		return func(fq *quotav1alpha1.FederatedQuota) {
 			fq.Spec.Hard[corev1.ResourceRequestsCPU] = resource.MustParse(value)
@@ -147,6 +203,7 @@ func (w *world) plans() {
 		fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceStatic
 		fq.Spec.Distribution.Rules = []quotav1alpha1.DistributionRule{{Clusters: []quotav1alpha1.ClusterName{west}, Weight: new(int32(3))}}
 	})
+	w.page("weighted", hub, "explain compute --resource requests.cpu")
 	w.predicts("auto again", func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Rebalance = quotav1alpha1.Rebalance{}
 		fq.Spec.Distribution = quotav1alpha1.Distribution{}
@@ -189,12 +246,15 @@ func (w *world) breakGlass() {
 	})
 	w.state("break-glass")
 	w.page("glass", hub, "describe compute --show-events=false")
+	w.has("get", w.kubectlPage("conditions", hub, "get", "fq", "compute", "-n", team, "-o",
+		`jsonpath={range .status.conditions[?(@.status=="True")]}{.type}: {.message}{"\n"}{end}`), "BreakGlass: ", "Debt: ")
 	w.answers(hub, "audit compute --for 2s", 2, "excess of requests.cpu: 2 above 12", "requests.cpu: the clusters hold 2 more than 12")
 	w.shows(hub, "describe compute", "BreakGlass", "incident 4711", "kubectl fedquota mend compute")
 	w.shows(east, "describe compute", "BreakGlass since")
 	w.scale(east, "web", 6)
 	w.has("mend", w.page("mended", east, "mend compute"), `it was broken for "incident 4711: release must go out"`, "in force:")
 	w.becomes("mended glass", settled)
+	w.shows(hub, "history compute --since 1m", "BreakGlass: east: ", `its reason: "incident 4711: release must go out"`)
 }
 
 // leaving deselects west while it uses something.
@@ -237,9 +297,68 @@ func (w *world) cutOff() {
 	w.shows(hub, "describe compute", "west Unreachable", "What the cluster was granted stays granted")
 	w.shows(hub, "explain compute --cluster west", "the cluster is Unreachable")
 	w.answers(hub, "audit compute --for 1s", 1, "without all clusters nobody can judge")
+	w.page("wide", hub, "list -A -o wide")
+	w.rebuilding()
 	w.answers(hub, "leave east --destroyed gone", 1, "cluster east answers, so it is not destroyed")
 	out := w.page("destroyed", hub, "leave", "west", "--destroyed", "its region is gone", "--timeout", "1m")
 	w.has("leave", out, "cluster/west: stated as destroyed", "team-a/compute: west holds nothing")
+	w.becomes("the budget to go on without west", func(fq *quotav1alpha1.FederatedQuota) bool {
+		return apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady)
+	})
+	w.has("delete", w.kubectlPage("deleted", hub, "delete fq compute -n team-a --timeout=60s"), "Warning: ", "deleted")
+}
+
+// rebuilding declares the ledger lost, as somebody does who restores the hub, while west is cut off.
+func (w *world) rebuilding() {
+	w.must(w.HubManager.Stop())
+	w.has("annotate", w.kubectlPage("marked", hub, "-n default annotate clusters.cluster.x-k8s.io --all quota.fedquota.io/member=1"), "already has a value")
+	_, err := w.kubectl(hub, "-n", team, "patch", "fq", "compute", "--subresource=status", "--type=merge", "-p", `{"status":{"revision":0,"clusters":[]}}`)
+	w.must(err)
+	w.must(w.HubManager.Restart(w.Context()))
+	w.becomes("the hub to wait for west", func(fq *quotav1alpha1.FederatedQuota) bool {
+		return apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionRebuilding) && inState(east, quotav1alpha1.ClusterSettled)(fq)
+	})
+	w.has("describe", w.page("rebuilding", hub, "describe compute --show-events=false"),
+		"requests.cpu 6 - unknown 12 unknown", "Conditions:", "Rebuilding since", "west: ")
+}
+
+// converts has the hub take what quotas of other systems are converted to, and enforce all of it.
+func (w *world) converts() {
+	quotas := []client.ObjectKey{{Namespace: "search", Name: "compute"}, {Namespace: "for-name", Name: "for-name"}, {Namespace: "acme", Name: "acme-hrq"},
+		{Namespace: "oil", Name: "oil-0"}, {Namespace: "oil", Name: "oil-2"}}
+	for _, c := range w.clients {
+		for _, namespace := range []string{team, "search", "for-name", "acme", "oil"} {
+			w.must(c.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
+		}
+	}
+	w.page("convert", hub, "convert -f "+files+"others.yaml --selector tier=prod")
+	file := filepath.Join(w.TempDir(), "budgets.yaml")
+	w.must(os.WriteFile(file, []byte(w.out(hub, "convert", "-f", files+"others.yaml", "--selector", "tier=prod")), 0o600))
+	w.eventually("the webhook of the hub to answer", func(context.Context) (bool, error) {
+		out, _ := w.kubectl(hub, "apply", "--dry-run=server", "-f", files+"invalid.yaml")
+		return strings.Contains(out, "must be at most spec.hard[pods]"), nil
+	})
+	for _, args := range [][]string{{"--dry-run=server"}, nil} {
+		out, err := w.kubectl(hub, append([]string{"apply", "-f", file}, args...)...)
+		if err != nil || strings.Count(out, "created") != len(quotas) {
+			w.Fatalf("apply %v of what was converted: %v\n%s", args, err, out)
+		}
+	}
+	for _, key := range quotas {
+		fq := &quotav1alpha1.FederatedQuota{}
+		w.eventually(key.String()+" to be enforced", func(ctx context.Context) (bool, error) {
+			err := w.clients[hub].Get(ctx, key, fq)
+			return err == nil && settled(fq), err
+		})
+	}
+	for _, key := range quotas {
+		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		w.must(w.clients[hub].Delete(w.Context(), fq))
+		w.eventually(key.String()+" to be gone", func(ctx context.Context) (bool, error) {
+			err := w.clients[hub].Get(ctx, key, fq)
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
+	}
 }
 
 // adopts makes a budget out of ResourceQuotas that limit a namespace, while pods are created in it as fast as that
@@ -275,6 +394,7 @@ func (w *world) adopts() {
 	for cluster, stream := range watches {
 		w.unbroken(cluster, stream, limits[cluster])
 	}
+	w.counts(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "storm"}}, 21)
 	w.must(w.clients[hub].Delete(w.Context(), fq))
 }
 

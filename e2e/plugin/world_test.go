@@ -172,31 +172,65 @@ func (w *world) shows(server, command string, pieces ...string) {
 	w.has(command, out, pieces...)
 }
 
-// page runs a command and keeps what it prints for a page of docs/tasks, whatever it answers, and returns that. Files
-// are shown as if they were at hand.
+// page runs a command and keeps what it prints for a page of docs/tasks, whatever it answers, and returns that.
 func (w *world) page(name, server string, args ...string) string {
 	w.Helper()
 	if len(args) == 1 {
 		args = strings.Fields(args[0])
 	}
 	_, out, errOut := w.run(server, args...)
-	shown := "$ kubectl fedquota"
-	for _, arg := range args {
-		if strings.Contains(arg, " ") {
+	w.keep(name, server, pluginLine(args), out+errOut)
+	return out + errOut
+}
+
+// pageAndCode is page for those who ask for the exit code, which is shown as well.
+func (w *world) pageAndCode(name, server, command string) (code int, printed string) {
+	w.Helper()
+	code, out, errOut := w.run(server, strings.Fields(command)...)
+	w.keep(name, server, pluginLine(strings.Fields(command)), fmt.Sprintf("%s%s$ echo $?\n%d\n", out, errOut, code))
+	return code, out + errOut
+}
+
+// pluginLine is what somebody types to run a command of the plugin.
+func pluginLine(args []string) []string {
+	line := append([]string{"kubectl", "fedquota"}, args...)
+	if !slices.Contains(args, "-n") && !slices.Contains(args, "-A") && args[0] != "convert" {
+		line = append(line, "-n", team)
+	}
+	return line
+}
+
+// kubectlPage runs kubectl, and keeps what it prints as page does.
+func (w *world) kubectlPage(name, server string, args ...string) string {
+	w.Helper()
+	if len(args) == 1 {
+		args = strings.Fields(args[0])
+	}
+	out, _ := w.kubectl(server, args...)
+	w.keep(name, server, append([]string{"kubectl"}, args...), out)
+	return out
+}
+
+// keep writes what a command has printed where make see-docs finds it. Files are shown as if they were at hand.
+func (w *world) keep(name, server string, said []string, printed string) {
+	w.Helper()
+	shown := "$"
+	for _, arg := range said {
+		switch {
+		case strings.ContainsAny(arg, `"{`):
+			arg = "'" + arg + "'"
+		case strings.Contains(arg, " "):
 			arg = strconv.Quote(arg)
 		}
-		shown += " " + strings.ReplaceAll(arg, files, "")
-	}
-	if !slices.Contains(args, "-n") {
-		shown += " -n " + team
+		shown += " " + arg
 	}
 	if server != hub {
 		shown += "   # in " + server
 	}
+	content := strings.ReplaceAll(shown+"\n"+strings.TrimRight(printed, "\n")+"\n", files, "")
 	folder := filepath.Join(w.root, "bin", "e2e", "plugin")
 	w.must(os.MkdirAll(folder, 0o750))
-	w.must(os.WriteFile(filepath.Join(folder, name+".txt"), []byte(shown+"\n"+strings.TrimRight(out+errOut, "\n")+"\n"), 0o600))
-	return out + errOut
+	w.must(os.WriteFile(filepath.Join(folder, name+".txt"), []byte(content), 0o600))
 }
 
 // answers demands an exit code, and pieces in what a command prints, in this order.
@@ -340,17 +374,13 @@ func (w *world) uses(name, cpus string) {
 	})
 }
 
-// kubectl runs the built plugin as kubectl does.
-func (w *world) kubectl(args ...string) string {
+// kubectl runs kubectl, which finds the built plugin, and returns all that it prints.
+func (w *world) kubectl(server string, args ...string) (string, error) {
 	w.Helper()
-	kubectl := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
-	command := exec.CommandContext(w.Context(), kubectl, append([]string{"fedquota"}, args...)...)
-	command.Env = append(os.Environ(), "PATH="+filepath.Join(w.root, "bin")+":"+os.Getenv("PATH"), "KUBECONFIG="+w.Hub.Kubeconfig)
+	command := exec.CommandContext(w.Context(), filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl"), args...)
+	command.Env = append(os.Environ(), "PATH="+filepath.Join(w.root, "bin")+":"+os.Getenv("PATH"), "KUBECONFIG="+w.plane(server).Kubeconfig)
 	out, err := command.CombinedOutput()
-	if err != nil {
-		w.Errorf("kubectl fedquota %v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return string(out), err
 }
 
 // predicts asks what a change would do, makes it, and demands that limits come to rest where that says.

@@ -1,7 +1,9 @@
 package forecast
 
 import (
+	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 
@@ -15,6 +17,14 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
+
+// TestMain has properties tried on 200 random changes, unless the command line says otherwise.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "200"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // child is a settled one.
 func child(name string, limit, used, demand int64) round.Child {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ type recording struct {
 	at         time.Time
 	kubeconfig string
 	forbidden  []string
+	color      bool
 }
 
 // open opens what was recorded in a state.
@@ -178,6 +180,7 @@ func (r *recording) run(server string, args ...string) string {
 	var out bytes.Buffer
 	env := cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 	env.Build = cli.Build{Version: "v0.1.0", Commit: "1111", Platform: "go1.26 linux/amd64"}
+	env.Color = r.color
 	env.Clock = clocktesting.NewFakePassiveClock(r.at)
 	env.Connect = func(config *rest.Config) (client.WithWatch, error) {
 		c, known := r.servers[config.Host]
@@ -289,10 +292,36 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestColors sees that a terminal gets colours, and nothing else does.
+// TestHistoryEnds sees that nobody takes what events have forgotten for what did not happen.
+func TestHistoryEnds(t *testing.T) {
+	const ends = "What happened more than an hour ago may be missing"
+	r := open(t, "full")
+	r.at = r.at.Add(90 * time.Minute)
+	if got := r.run(hub, "history", "compute", "--since", "2h"); !strings.Contains(got, ends) || !strings.Contains(got, "4500m   →   9") {
+		t.Errorf("it does not say where it ends: %s", got)
+	}
+	if got := r.run(hub, "history", "compute"); strings.Contains(got, ends) || !strings.Contains(got, "Nothing happened in the last 1h") {
+		t.Errorf("within the hour it says: %s", got)
+	}
+	if got := open(t, "full").run(hub, "history", "compute", "--since", "2h"); strings.Contains(got, ends) {
+		t.Errorf("of a budget that is younger it says: %s", got)
+	}
+}
+
+// TestColors sees that a terminal gets colours and the same words, and nothing else gets colours.
 func TestColors(t *testing.T) {
-	if got := open(t, "draining").run(hub, "describe", "compute"); strings.Contains(got, "\x1b") {
-		t.Errorf("there are colours in %q", got)
+	r := open(t, "draining")
+	plain := r.run(hub, "describe", "compute")
+	if strings.Contains(plain, "\x1b") {
+		t.Errorf("there are colours in %q", plain)
+	}
+	r.color = true
+	painted := r.run(hub, "describe", "compute")
+	if !strings.Contains(painted, "\x1b[") {
+		t.Errorf("there are no colours in %q", painted)
+	}
+	if got := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(painted, ""); got != plain {
+		t.Errorf("a terminal gets other words: %s", cmp.Diff(plain, got))
 	}
 }
 
@@ -303,6 +332,8 @@ func TestCompletion(t *testing.T) {
 		"describe x":                     "",
 		"describe compute --cluster ":    "east\nwest\n",
 		"describe compute --resource re": "requests.cpu\n",
+		"join west --budget other,":      "other,compute\n",
+		"adopt x --clusters east,w":      "east,west\n",
 	} {
 		head, last := args[:strings.LastIndex(args, " ")], args[strings.LastIndex(args, " ")+1:]
 		r := open(t, "full")

@@ -1,5 +1,5 @@
-// Paste puts what the benchmarks have printed into a document, between the lines <!-- NAME --> and <!-- end of NAME
-// -->.
+// Paste puts what benchmarks and tests have printed into a document, between the lines <!-- NAME --> and <!-- end of
+// NAME -->, as far indented as these are.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 func main() {
@@ -22,7 +23,7 @@ func main() {
 
 // place is where an output goes. Go's expressions have no back references: the names of both lines are compared in
 // code.
-var place = regexp.MustCompile(`(?s)<!-- ([a-z]+) -->\n.*?<!-- end of ([a-z]+) -->`)
+var place = regexp.MustCompile(`(?sm)^( *)<!-- ([a-z]+) -->\n.*?<!-- end of ([a-z]+) -->`)
 
 // paste replaces what stands in the document by FOLDER/NAME.txt.
 func paste(document, folder string) error {
@@ -33,9 +34,9 @@ func paste(document, folder string) error {
 	var failed error
 	pasted := place.ReplaceAllFunc(content, func(found []byte) []byte {
 		names := place.FindSubmatch(found)
-		name := string(names[1])
-		if name != string(names[2]) {
-			failed = fmt.Errorf("%s: after %s comes the end of %s", document, name, names[2])
+		indent, name := string(names[1]), string(names[2])
+		if name != string(names[3]) {
+			failed = fmt.Errorf("%s: after %s comes the end of %s", document, name, names[3])
 			return found
 		}
 		output, err := os.ReadFile(filepath.Join(folder, name+".txt"))
@@ -43,7 +44,8 @@ func paste(document, folder string) error {
 			failed = err
 			return found
 		}
-		return fmt.Appendf(nil, "<!-- %s -->\n```\n%s```\n<!-- end of %s -->", name, output, name)
+		block := fmt.Sprintf("<!-- %s -->\n```\n%s```\n<!-- end of %s -->", name, output, name)
+		return []byte(indent + strings.ReplaceAll(block, "\n", "\n"+indent))
 	})
 	if failed != nil {
 		return failed

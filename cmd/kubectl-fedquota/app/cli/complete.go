@@ -64,6 +64,28 @@ func (e *Env) CompleteResources(command *cobra.Command, flag string) {
 	})
 }
 
+// CompleteBudgets completes a flag that takes names of budgets, with commas between them.
+func (e *Env) CompleteBudgets(command *cobra.Command, flag string) {
+	completeList(command, flag, e.CompleteNames)
+}
+
+// CompleteAPIClusterList completes a flag that takes names of Clusters, with commas between them.
+func (e *Env) CompleteAPIClusterList(command *cobra.Command, flag string, namespace *string) {
+	completeList(command, flag, e.CompleteAPIClusters(namespace))
+}
+
+// completeList completes the last word of a list, with commas between words, as an argument is completed.
+func completeList(command *cobra.Command, flag string, argument cobra.CompletionFunc) {
+	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, list string) ([]string, cobra.ShellCompDirective) {
+		done := list[:strings.LastIndex(list, ",")+1]
+		names, directive := argument(command, nil, list[len(done):])
+		for i := range names {
+			names[i] = done + names[i]
+		}
+		return names, directive | cobra.ShellCompDirectiveNoSpace
+	}))
+}
+
 // completeFlag completes a flag with the names that collect finds in the budgets of the namespace.
 func (e *Env) completeFlag(command *cobra.Command, flag string, collect func(client.Object, sets.Set[string])) {
 	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {

@@ -71,12 +71,33 @@ func (r *result) lost(format string, args ...any) {
 	r.comments = append(r.comments, fmt.Sprintf(format, args...))
 }
 
+// converter converts objects of a kind. It knows some fields of their spec.
+type converter struct {
+	convert func(*object) ([]result, error)
+	knows   []string
+}
+
 // converters are those of the kinds, by group and kind.
-var converters = map[string]func(*object) ([]result, error){
-	"policy.karmada.io/FederatedResourceQuota": karmada,
-	"quota.openshift.io/ClusterResourceQuota":  openShift,
-	"hnc.x-k8s.io/HierarchicalResourceQuota":   hierarchical,
-	"capsule.clastix.io/Tenant":                capsule,
+var converters = map[string]converter{
+	"policy.karmada.io/FederatedResourceQuota": {karmada, []string{"overall", "staticAssignments"}},
+	"quota.openshift.io/ClusterResourceQuota":  {openShift, []string{"quota", "selector"}},
+	"hnc.x-k8s.io/HierarchicalResourceQuota":   {hierarchical, []string{"hard", "scopes", "scopeSelector"}},
+	"capsule.clastix.io/Tenant":                {capsule, []string{"resourceQuotas"}},
+}
+
+// of converts an object, and notes the fields that are not known.
+func (c converter) of(o *object) ([]result, error) {
+	results, err := c.convert(o)
+	if err != nil {
+		return nil, err
+	}
+	others, err := o.others(c.knows...)
+	for i := range results {
+		if len(others) > 0 {
+			results[i].lost("spec.%s: not taken over", strings.Join(others, ", spec."))
+		}
+	}
+	return results, err
 }
 
 func (o *Options) run() error {
@@ -90,12 +111,12 @@ func (o *Options) run() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.file, err)
 		}
-		convert, known := converters[object.group()+"/"+object.Kind]
+		converter, known := converters[object.group()+"/"+object.Kind]
 		if !known {
 			_, _ = fmt.Fprintf(o.env.ErrOut, "%s %s is left out: it is none of the quotas that are known\n", object.Kind, object.Name)
 			continue
 		}
-		results, err := convert(object)
+		results, err := converter.of(object)
 		if err != nil {
 			return fmt.Errorf("%s: %s %s: %w", o.file, object.Kind, object.Name, err)
 		}

@@ -2,10 +2,14 @@ package convert
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -29,11 +33,23 @@ func (o *object) group() string {
 	return group
 }
 
-// spec reads the spec. Fields that are not in it are not looked at.
+// spec reads the spec.
 func (o *object) spec(into any) error {
 	return yaml.Unmarshal(o.document, &struct {
 		Spec any `json:"spec"`
 	}{into})
+}
+
+// others names the fields of the spec but for those that are known.
+func (o *object) others(known ...string) ([]string, error) {
+	var fields map[string]any
+	if err := o.spec(&fields); err != nil {
+		return nil, err
+	}
+	for _, name := range known {
+		delete(fields, name)
+	}
+	return slices.Sorted(maps.Keys(fields)), nil
 }
 
 // named returns a result of a name in a namespace.
@@ -94,14 +110,15 @@ func openShift(o *object) ([]result, error) {
 	}
 	r := o.named(o.Name, o.Name, spec.Quota.Hard)
 	r.scopes(&spec.Quota)
-	selects := "nothing"
-	switch {
-	case spec.Selector.Labels != nil:
-		selects = "projects with labels " + metav1.FormatLabelSelector(spec.Selector.Labels)
-	case len(spec.Selector.Annotations) > 0:
-		selects = fmt.Sprintf("projects with annotations %v", spec.Selector.Annotations)
+	var selects []string
+	if spec.Selector.Labels != nil {
+		selects = append(selects, "labels "+metav1.FormatLabelSelector(spec.Selector.Labels))
 	}
-	r.lost("spec.selector: it limits all %s of one cluster together; a FederatedQuota limits one namespace in many clusters", selects)
+	if len(spec.Selector.Annotations) > 0 {
+		selects = append(selects, "annotations "+labels.FormatLabels(spec.Selector.Annotations))
+	}
+	r.lost("spec.selector: it limits all projects of one cluster together that have %s; a FederatedQuota limits one namespace in many clusters",
+		strings.Join(selects, " and "))
 	r.lost("metadata.namespace: choose the namespace, and a FederatedQuota for each")
 	return []result{r}, nil
 }
@@ -118,7 +135,7 @@ func hierarchical(o *object) ([]result, error) {
 	return []result{r}, nil
 }
 
-// capsule converts the quotas of a Tenant, a FederatedQuota for each.
+// capsule converts the quotas of a Tenant, a FederatedQuota for each set of scopes: a namespace has one of each.
 func capsule(o *object) ([]result, error) {
 	var spec struct {
 		ResourceQuotas struct {
@@ -132,6 +149,10 @@ func capsule(o *object) ([]result, error) {
 	var results []result
 	for i := range spec.ResourceQuotas.Items {
 		item := &spec.ResourceQuotas.Items[i]
+		if same := slices.IndexFunc(results, func(r result) bool { return r.has(item) }); same >= 0 {
+			results[same].merge(i, item.Hard)
+			continue
+		}
 		r := o.named(o.Name, fmt.Sprintf("%s-%d", o.Name, i), item.Hard)
 		r.scopes(item)
 		if spec.ResourceQuotas.Scope != "Namespace" {
@@ -141,4 +162,22 @@ func capsule(o *object) ([]result, error) {
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// has says whether a quota has the scopes of the result.
+func (r *result) has(spec *corev1.ResourceQuotaSpec) bool {
+	return equality.Semantic.DeepEqual(r.quota.Spec.Scopes, spec.Scopes) && equality.Semantic.DeepEqual(r.quota.Spec.ScopeSelector, spec.ScopeSelector)
+}
+
+// merge adds the limits of an item of the same scopes. Of two limits of one name the smaller one counts.
+func (r *result) merge(item int, hard corev1.ResourceList) {
+	if r.quota.Spec.Hard == nil {
+		r.quota.Spec.Hard = corev1.ResourceList{}
+	}
+	for name, limit := range hard {
+		if known, ok := r.quota.Spec.Hard[name]; !ok || limit.Cmp(known) < 0 {
+			r.quota.Spec.Hard[name] = limit
+		}
+	}
+	r.lost("spec.resourceQuotas.items[%d]: its limits are in this one, since a namespace has one FederatedQuota of the same scopes", item)
 }

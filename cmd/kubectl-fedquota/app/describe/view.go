@@ -157,7 +157,7 @@ func (v *view) totals(fq *quotav1alpha1.FederatedQuota) {
 
 // free returns what can be granted at once, or the debt.
 func free(s *quotav1alpha1.FederatedQuotaStatus, budget corev1.ResourceList, name corev1.ResourceName) text.Cell {
-	debt := s.Granted[name]
+	debt := s.Granted[name].DeepCopy() // a copy of a large Quantity shares its digits
 	debt.Sub(budget[name])
 	switch {
 	case text.Amount(s.Granted, name) == "unknown":

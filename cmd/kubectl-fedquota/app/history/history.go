@@ -23,7 +23,8 @@ const (
 when conditions came. In a member, what happened to the share.
 
 It goes by the events that the hub manager writes: one for each move once it has come to
-rest. API servers keep events for an hour, unless they are told otherwise.`
+rest. Nobody else keeps a log. API servers keep events for an hour, unless they run with
+another --event-ttl: what is older is gone, and is said to be.`
 
 	example = `  # What moved in the last ten minutes
   kubectl fedquota history compute -n team-a --since 10m
@@ -31,6 +32,9 @@ rest. API servers keep events for an hour, unless they are told otherwise.`
   # All that is known, for a script
   kubectl fedquota history compute -n team-a -o json`
 )
+
+// kept is how long API servers keep events, unless they are told otherwise.
+const kept = time.Hour
 
 // Options says what to show.
 type Options struct {
@@ -54,7 +58,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
 	}
 	flags := command.Flags()
-	flags.DurationVar(&o.since, "since", time.Hour, "Show what is younger than this.")
+	flags.DurationVar(&o.since, "since", kept, "Show what is younger than this.")
 	flags.StringVar(&o.cluster, "cluster", "", "Show the moves of this cluster alone.")
 	flags.StringVar(&o.resource, "resource", "", "Show the moves of this resource name alone, such as requests.cpu.")
 	flags.StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
@@ -95,6 +99,9 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	entries, err := o.entries(ctx, c, object)
 	if err != nil {
 		return err
+	}
+	if o.since > kept && o.env.Clock.Since(object.GetCreationTimestamp().Time) > kept {
+		_, _ = fmt.Fprintln(o.env.ErrOut, "What happened more than an hour ago may be missing: API servers forget events then, unless told otherwise.")
 	}
 	if o.output != "" {
 		return cli.Encode(o.env.Out, o.output, entries)

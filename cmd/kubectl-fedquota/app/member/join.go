@@ -48,6 +48,7 @@ func NewJoinCommand(env *cli.Env) *cobra.Command {
 	command.Flags().StringSliceVar(&o.budgets, "budget", nil, "Budgets of the namespace to take it into.")
 	_ = command.MarkFlagRequired("budget")
 	o.bind(command.Flags())
+	env.CompleteBudgets(command, "budget")
 	return command
 }
 

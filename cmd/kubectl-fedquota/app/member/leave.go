@@ -59,6 +59,7 @@ func NewLeaveCommand(env *cli.Env) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringSliceVar(&o.budgets, "budget", nil, "Take it out of these budgets of the namespace alone.")
+	env.CompleteBudgets(command, "budget")
 	flags.StringVar(&o.destroyed, "destroyed", "", "Reason for which the cluster is gone for good.")
 	flags.StringVar(&o.label, "label", "", "Label to take off the Cluster, where a selector asks for several.")
 	o.bind(flags)

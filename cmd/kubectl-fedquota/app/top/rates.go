@@ -11,12 +11,13 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 )
 
-// rates counts the limits that went up from one look to the next.
+// rates counts the limits that went up from one look to the next, and what was refused.
 type rates struct {
-	clock  clock.PassiveClock
-	began  time.Time
-	limits map[limit]int64
-	raises map[limit]int
+	clock    clock.PassiveClock
+	began    time.Time
+	limits   map[limit]int64
+	raises   map[limit]int
+	refusals *refusals
 }
 
 // limit names a limit, or with no cluster all those of a resource of a budget.
@@ -25,8 +26,8 @@ type limit struct {
 	resource                 corev1.ResourceName
 }
 
-func newRates(clock clock.PassiveClock) *rates {
-	return &rates{clock: clock, began: clock.Now(), limits: map[limit]int64{}, raises: map[limit]int{}}
+func newRates(clock clock.PassiveClock, refusals *refusals) *rates {
+	return &rates{clock: clock, began: clock.Now(), limits: map[limit]int64{}, raises: map[limit]int{}, refusals: refusals}
 }
 
 // see takes another look.
@@ -58,11 +59,24 @@ func (r *rates) take(of limit, targets corev1.ResourceList) {
 	}
 }
 
-// of returns how many limits went up per minute.
-func (r *rates) of(l *line) string {
+// raised returns how many limits went up per minute.
+func (r *rates) raised(l *line) string {
+	return r.perMinute(r.raises[limit{l.namespace, l.name, "", l.resource}])
+}
+
+// refused returns how many requests were refused per minute, or "-" if nobody could be asked.
+func (r *rates) refused(l *line) string {
+	count, known := r.refusals.of(l)
+	if !known {
+		return "-"
+	}
+	return r.perMinute(count)
+}
+
+func (r *rates) perMinute(count int) string {
 	minutes := r.clock.Since(r.began).Minutes()
 	if minutes <= 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f", float64(r.raises[limit{l.namespace, l.name, "", l.resource}])/max(minutes, 1.0/60))
+	return fmt.Sprintf("%.1f", float64(count)/max(minutes, 1.0/60))
 }

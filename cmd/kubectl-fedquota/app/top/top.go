@@ -13,13 +13,18 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 )
 
 const (
 	long = `Show how full budgets are, the fullest resource first. With -w the table is drawn anew every
---interval, and RAISES is how many limits of clusters went up per minute since the command
-began. Run it on the hub, or in a member.`
+--interval. RAISES is how many limits of clusters went up per minute since the command began,
+REFUSED how many pods were refused at least: what controllers tell of it by events. Run it on
+the hub, or in a member.
+
+On the hub it asks members for events by their kubeconfig Secrets. Who may not read these
+sees no refusals.`
 
 	example = `  # All budgets, the ten fullest resources
   kubectl fedquota top -A --limit 10
@@ -31,6 +36,7 @@ began. Run it on the hub, or in a member.`
 // Options says what to show.
 type Options struct {
 	env      *cli.Env
+	live     live.Options
 	all      bool
 	watch    bool
 	interval time.Duration
@@ -53,6 +59,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.BoolVarP(&o.watch, "watch", "w", false, "Draw the table anew until it is interrupted.")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "How often the table is drawn anew.")
 	flags.IntVar(&o.limit, "limit", 0, "Show at most so many lines. 0 shows all.")
+	o.live.Bind(flags)
 	return command
 }
 
@@ -70,7 +77,12 @@ func (o *Options) run(ctx context.Context) error {
 			return err
 		}
 	}
-	rates := newRates(o.env.Clock)
+	rates := newRates(o.env.Clock, newRefusals(o.env, namespace, o.live.ClusterNamespace))
+	if o.watch {
+		following, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go rates.refusals.follow(following, c, o.interval)
+	}
 	for {
 		held, err := cli.FindAll(ctx, c, namespace, cli.AnyKind)
 		if err != nil {
@@ -139,7 +151,7 @@ func (o *Options) draw(lines []line, rates *rates) error {
 	}
 	header := []string{"NAME", "RESOURCE", "READY", "", "FULL", "USED", "BUDGET", "DEMAND"}
 	if o.watch {
-		header = append(header, "RAISES/MIN")
+		header = append(header, "RAISES/MIN", "REFUSED/MIN")
 	}
 	if o.all {
 		header = append([]string{"NAMESPACE"}, header...)
@@ -173,7 +185,7 @@ func (o *Options) cells(l *line, rates *rates) []text.Cell {
 		cells = append([]text.Cell{{Text: l.namespace}}, cells...)
 	}
 	if o.watch {
-		cells = append(cells, text.Cell{Text: rates.of(l)})
+		cells = append(cells, text.Cell{Text: rates.raised(l)}, text.Cell{Text: rates.refused(l)})
 	}
 	return cells
 }

@@ -23,6 +23,14 @@ var (
 	policy   = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']+)'`)
 )
 
+// policies are those of fedquota that refuse pods, or their charge.
+var policies = map[string]refuser{
+	"fedquota-requirement": {who: "A QuotaRequirement demands a FederatedQuota that covers it, and none does here",
+		advice: "Have those who own budgets on the hub make one for this namespace, of the scope or resource that the message names."},
+	"fedquota-fence": {who: "The limit went down while it was created",
+		advice: "Its controller tries again by itself, and then gets the ordinary answer."},
+}
+
 // refuserOf reads out of what an API server has answered who refused.
 func refuserOf(message string) refuser {
 	if found := failed.FindStringSubmatch(message); found != nil {
@@ -38,6 +46,9 @@ func refuserOf(message string) refuser {
 		return refuser{who: "Webhook " + name + " refuses it", advice: "Ask those who run that webhook: no quota is in the way."}
 	case policy.MatchString(message):
 		name := policy.FindStringSubmatch(message)[1]
+		if own, ok := policies[name]; ok {
+			return own
+		}
 		return refuser{who: "ValidatingAdmissionPolicy " + name + " refuses it", advice: "Change what its message names: no quota is in the way."}
 	case strings.Contains(message, "usage per Container"), strings.Contains(message, "usage per Pod"), strings.Contains(message, "limit to request ratio"):
 		return refuser{who: "A LimitRange refuses it", advice: "Change what the pod asks for, or the LimitRange: kubectl get limitrange -o yaml"}
