@@ -139,6 +139,6 @@ func (o *webhookOptions) setUpHub(mgr ctrl.Manager, namespace string, validator 
 	}
 	hub.Quoter{}.SetupWithManager(mgr)
 	validator.SetupWithManager(mgr)
-	(&hub.RequirementValidator{Reader: validator.Reader, ClusterNamespace: validator.ClusterNamespace}).SetupWithManager(mgr)
+	(&hub.RequirementValidator{Reader: validator.Reader, Clusters: validator.Clusters}).SetupWithManager(mgr)
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
@@ -21,8 +21,8 @@ import (
 type RequirementValidator struct {
 	// Reader reads Clusters.
 	Reader client.Reader
-	// ClusterNamespace is where the Clusters are.
-	ClusterNamespace string
+	// Clusters says where the Clusters are.
+	Clusters members.Namespaces
 }
 
 // RequirementPath is where the webhook is served, as its marker says.
@@ -64,12 +64,12 @@ func (v *RequirementValidator) warnings(ctx context.Context, r *quotav1alpha1.Qu
 	if err != nil {
 		return nil
 	}
-	var clusters clusterv1.ClusterList
-	if err := v.Reader.List(ctx, &clusters, client.InNamespace(v.ClusterNamespace)); err != nil {
+	clusters, err := v.Clusters.List(ctx, v.Reader)
+	if err != nil {
 		return nil
 	}
-	if slices.ContainsFunc(clusters.Items, func(c clusterv1.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }) {
+	if slices.ContainsFunc(clusters, func(c members.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }) {
 		return nil
 	}
-	return admission.Warnings{"spec.clusterSelector: selects no Cluster in namespace " + v.ClusterNamespace + " now: nothing is required anywhere"}
+	return admission.Warnings{"spec.clusterSelector: selects no Cluster in " + v.Clusters.String() + " now: nothing is required anywhere"}
 }

@@ -120,7 +120,7 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	v := &Validator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}, AgentNamespace: agentNamespace, Serves: widgetsInWest}
 	Quoter{}.SetupWithManager(mgr)
 	v.SetupWithManager(mgr)
-	(&RequirementValidator{Reader: mgr.GetClient(), ClusterNamespace: clusterNamespace}).SetupWithManager(mgr)
+	(&RequirementValidator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}}).SetupWithManager(mgr)
 	return mgr, nil
 }
 

@@ -73,7 +73,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.BoolVar(&o.apply, "apply", false, "Do it. Without it nothing is written.")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "How long to wait until the budget is enforced. 0 does not wait.")
 	_ = command.MarkFlagRequired("clusters")
-	env.CompleteAPIClusterList(command, "clusters", &o.live.ClusterNamespace)
+	env.CompleteAPIClusterList(command, "clusters", &o.live.Clusters)
 	o.live.Bind(flags)
 	return command
 }

@@ -70,8 +70,8 @@ func (e *Env) CompleteBudgets(command *cobra.Command, flag string) {
 }
 
 // CompleteAPIClusterList completes a flag that takes names of Clusters, with commas between them.
-func (e *Env) CompleteAPIClusterList(command *cobra.Command, flag string, namespace *string) {
-	completeList(command, flag, e.CompleteAPIClusters(namespace))
+func (e *Env) CompleteAPIClusterList(command *cobra.Command, flag string, namespaces *members.Namespaces) {
+	completeList(command, flag, e.CompleteAPIClusters(namespaces))
 }
 
 // completeList completes the last word of a list, with commas between words, as an argument is completed.

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
@@ -22,7 +21,7 @@ import (
 type refusals struct {
 	env       *cli.Env
 	namespace string
-	clusters  string
+	clusters  members.Namespaces
 	ways      sync.Map
 
 	lock sync.Mutex
@@ -32,7 +31,7 @@ type refusals struct {
 	counts map[limit]int
 }
 
-func newRefusals(env *cli.Env, namespace, clusters string) *refusals {
+func newRefusals(env *cli.Env, namespace string, clusters members.Namespaces) *refusals {
 	return &refusals{env: env, namespace: namespace, clusters: clusters, told: map[string]map[types.UID]int32{}, counts: map[limit]int{}}
 }
 
@@ -50,16 +49,15 @@ func (r *refusals) follow(ctx context.Context, c client.Client, interval time.Du
 
 // look reads the events of all clusters. One that cannot be read tells nothing.
 func (r *refusals) look(ctx context.Context, c client.Client) {
-	var clusters clusterv1.ClusterList
-	err := c.List(ctx, &clusters, client.InNamespace(r.clusters))
+	clusters, err := r.clusters.List(ctx, c)
 	if apimeta.IsNoMatchError(err) {
 		r.read(ctx, "", c)
 		return
 	}
-	_ = members.ForEach(clusters.Items, func(cluster clusterv1.Cluster) error {
+	_ = members.ForEach(clusters, func(cluster members.Cluster) error {
 		way, known := r.ways.Load(cluster.UID)
 		if !known {
-			member, err := r.env.Member(ctx, c, client.ObjectKeyFromObject(&cluster))
+			member, err := r.env.Member(ctx, c, client.ObjectKeyFromObject(cluster))
 			if err != nil {
 				return err
 			}

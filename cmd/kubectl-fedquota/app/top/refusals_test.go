@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
 // TestRefusals counts what is refused while it looks, and nothing from before.
@@ -17,7 +19,7 @@ func TestRefusals(t *testing.T) {
 	const both = `(combined from similar events): Error creating: pods "web-1" is forbidden: exceeded quota: compute, requested: ` +
 		`pods=1,requests.cpu=1, used: pods=3,requests.cpu=3, limited: pods=3,requests.cpu=3`
 	const pods = `Error creating: admission webhook "pods.fedquota.io" denied the request: exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3; …`
-	r := newRefusals(nil, "", "")
+	r := newRefusals(nil, "", members.Namespaces{})
 	count := func() map[corev1.ResourceName]int {
 		counts := map[corev1.ResourceName]int{}
 		for of, n := range r.counts {

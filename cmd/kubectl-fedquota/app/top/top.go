@@ -77,7 +77,7 @@ func (o *Options) run(ctx context.Context) error {
 			return err
 		}
 	}
-	rates := newRates(o.env.Clock, newRefusals(o.env, namespace, o.live.ClusterNamespace))
+	rates := newRates(o.env.Clock, newRefusals(o.env, namespace, o.live.Clusters))
 	if o.watch {
 		following, cancel := context.WithCancel(ctx)
 		defer cancel()
