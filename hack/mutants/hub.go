@@ -312,20 +312,20 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "the Lease in members is renewed only while the API server of the hub answers",
-		in:         "Heartbeat.RenewAll", old: "	if err == nil {\n		err = r.List(",
-		new: "	if true {\n		err = r.List(",
+		in:         "Heartbeat.RenewAll", old: "	if err == nil {\n		clusters, err = h.Clusters.List(",
+		new: "	if true {\n		clusters, err = h.Clusters.List(",
 		pkg: hubTests, test: "TestLeaseIsRenewed",
 	},
 	{
 		protection: "no Lease is renewed in a cluster without the marker",
-		in:         "Heartbeat.RenewAll", old: "members.MarkerOf(cluster) > 0 {",
-		new: "members.MarkerOf(cluster) >= 0 {",
+		in:         "Heartbeat.RenewAll", old: "members.MarkerOf(cluster.Cluster) > 0 {",
+		new: "members.MarkerOf(cluster.Cluster) >= 0 {",
 		pkg: hubTests, test: "TestLeaseIsRenewed",
 	},
 	{
 		protection: "members that do not answer delay the Lease in no other",
-		in:         "Heartbeat.RenewAll", old: "			group.Go(func() { r.renew(ctx, cluster) })\n",
-		new: "			r.renew(ctx, cluster)\n",
+		in:         "Heartbeat.RenewAll", old: "			group.Go(func() {\n				if h.renew(",
+		new: "			func(renew func()) { renew() }(func() {\n				if h.renew(",
 		pkg: hubTests, test: "TestLeaseIsRenewedBesideMembersThatStall",
 	},
 	{

@@ -33,17 +33,14 @@ const (
 	// Standstill is how long a hub manager may be silent before what it knows of the stores of members counts as old.
 	// Meanwhile another one may have led, and the hub been restored to before that.
 	Standstill = 3 * time.Second
-	// LookInterval is how often the hub looks at the store of each member, and renews its Lease there: 1,000 members make
-	// 200 reads of the metadata of one share per second.
+	// LookInterval is how often the hub looks at the store of each member: 1,000 members make 200 reads of the metadata of
+	// one share per second.
 	LookInterval = 5 * time.Second
 	// WholeLookInterval is how often it looks at all shares there although one shows nothing: 1,000 members with 200
 	// shares each make 17 reads of 200 per second.
 	WholeLookInterval = time.Minute
 	// FirstLookInterval is how often the hub searches for stores that it has never looked at, for which raises wait.
 	FirstLookInterval = 250 * time.Millisecond
-	// LeaseDuration is how long a member takes the hub to be there without a renewal: one may be lost, and the next one
-	// late.
-	LeaseDuration = 3 * LookInterval
 	// GuardInterval is how often the hub looks whether the configuration of the agent's webhook is there, and
 	// InstallInterval how often it looks at all manifests of the agent: 1,000 members make 100 and 400 reads of metadata
 	// per second.
@@ -94,5 +91,14 @@ func ConnectingTo(clusters int) time.Duration {
 func LookingAt(clusters int) time.Duration {
 	return Looking + beyond(clusters)
 }
+
+// RenewInterval returns how often the hub renews its Lease in that many members. Each is a write.
+func RenewInterval(clusters int) time.Duration {
+	return (5*time.Second + beyond(clusters)/3).Truncate(time.Second)
+}
+
+// LeaseDuration returns how long a member takes the hub to be there without a renewal: one may be lost, and the next one
+// late.
+func LeaseDuration(clusters int) time.Duration { return 3 * RenewInterval(clusters) }
 
 func beyond(clusters int) time.Duration { return time.Duration(max(0, clusters-atOnce)) * perCluster }

@@ -4,11 +4,11 @@ package heartbeat
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -40,15 +40,23 @@ type Heartbeat struct {
 	Timeout time.Duration
 }
 
-// Start renews the Lease in all members again and again, until the context ends.
+// Start renews the Lease in all members again and again, until the context ends. While it reaches few of them, as after
+// a start, it tries again soon.
 func (h *Heartbeat) Start(ctx context.Context) error {
-	wait.NonSlidingUntilWithContext(ctx, h.RenewAll, pace.LookInterval)
-	return nil
+	for {
+		began := time.Now()
+		interval := pace.RenewInterval(h.RenewAll(ctx))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(interval - time.Since(began)):
+		}
+	}
 }
 
 // RenewAll renews the Lease in all members once, as long as the hub's own API server answers: nobody is raised without
-// it. All members at once: none waits for those that do not answer.
-func (h *Heartbeat) RenewAll(ctx context.Context) {
+// it. All members at once: none waits for those that do not answer. It returns in how many it could.
+func (h *Heartbeat) RenewAll(ctx context.Context) int {
 	var clusters []members.Cluster
 	_, err := rollback.List(ctx, h.Live, quotav1alpha1.GroupVersion.WithKind("FederatedQuota"), h.Timeout, client.Limit(1))
 	if err == nil {
@@ -56,28 +64,35 @@ func (h *Heartbeat) RenewAll(ctx context.Context) {
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to renew the Lease in members")
-		return
+		return 0
 	}
+	var renewed atomic.Int64
 	var group sync.WaitGroup
 	for _, cluster := range clusters {
 		if members.MarkerOf(cluster.Cluster) > 0 { // nothing is written into a cluster without it
-			group.Go(func() { h.renew(ctx, cluster) })
+			group.Go(func() {
+				if h.renew(ctx, cluster, pace.LeaseDuration(len(clusters))) {
+					renewed.Add(1)
+				}
+			})
 		}
 	}
 	group.Wait()
+	return int(renewed.Load())
 }
 
-// renew renews the Lease in one member, where there is one: it comes with the agent.
-func (h *Heartbeat) renew(ctx context.Context, cluster members.Cluster) {
+// renew renews the Lease in one member for a time, where there is one: it comes with the agent. It says whether it
+// could.
+func (h *Heartbeat) renew(ctx context.Context, cluster members.Cluster, duration time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	c, err := h.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(cluster))
 	if err != nil {
-		return
+		return false
 	}
 	patch, err := patches.Merge(map[string]any{"spec": map[string]any{
 		"holderIdentity":       h.Identity,
-		"leaseDurationSeconds": int32(pace.LeaseDuration / time.Second),
+		"leaseDurationSeconds": int32(duration / time.Second),
 		"renewTime":            metav1.NewMicroTime(h.Clock.Now()),
 	}})
 	if err == nil {
@@ -86,4 +101,5 @@ func (h *Heartbeat) renew(ctx context.Context, cluster members.Cluster) {
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("Renewing the Lease in a member failed", "Cluster", cluster.Name, "err", err.Error())
 	}
+	return err == nil
 }
