@@ -92,6 +92,8 @@ func (r *Round) identify(c *child) {
 	case share != nil && r.twinOf(c, share) != "":
 		c.twin = r.twinOf(c, share)
 		c.failure = r.sameServer(c)
+	case share != nil && c.knownBy(share) && c.takenOver(share):
+		c.failure = takenOver
 	case share != nil && c.knownBy(share):
 		r.believe(c, share)
 	case c.replaced:
@@ -108,6 +110,17 @@ func (r *Round) identify(c *child) {
 // replaced is why the entry of a child stays as it is while another object has its name.
 const replaced = "another Cluster has its name now: what the old one was granted stays granted until spec.removal.destroyed " +
 	"says that it is destroyed"
+
+// takenOver is why the entry of a child stays as it is whose share is another hub's by now.
+const takenOver = "another hub has taken this cluster over: its share was written for a Cluster that is not here. Stop that hub manager, " +
+	"or give up this budget here. To have the cluster back, declare the ledger lost"
+
+// takenOver says whether another hub has written the share since this ledger has, for a Cluster of its own: what it
+// decides there is not known here, and two hubs that took it from each other would both count on what one has.
+func (c *child) takenOver(share *Share) bool {
+	e := c.Entry
+	return e != nil && e.Revision > 0 && share.Owner != "" && share.Owner != e.UID && share.Owner != c.UID && share.Revision > e.Revision
+}
 
 func (r *Round) twinOf(c *child, share *Share) string {
 	if owner := r.names[share.Owner]; owner != c.Name {
