@@ -92,8 +92,6 @@ func (r *Round) identify(c *child) {
 	case share != nil && r.twinOf(c, share) != "":
 		c.twin = r.twinOf(c, share)
 		c.failure = r.sameServer(c)
-	case share != nil && c.knownBy(share) && c.takenOver(share):
-		c.failure = takenOver
 	case share != nil && c.knownBy(share):
 		r.believe(c, share)
 	case c.replaced:
@@ -147,9 +145,14 @@ func (c *child) knownBy(share *Share) bool {
 	return !c.replaced
 }
 
-// believe takes what the share says. A share that counts something else says nothing of this budget, and one that
-// somebody else has written a revision into says nothing that can be relied upon.
+// believe takes what the share says. A share that another hub has written since is left alone. One that counts something
+// else says nothing of this budget, and one that somebody else has written a revision into says nothing that can be
+// relied upon.
 func (r *Round) believe(c *child, share *Share) {
+	if c.takenOver(share) {
+		c.failure = takenOver
+		return
+	}
 	c.share = share
 	revision := max(share.Revision, share.Report.Revision)
 	switch {
