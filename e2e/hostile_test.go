@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,7 @@ func TestHostileMember(t *testing.T) {
 		lie.seen(l)
 		s.untouched()
 	}
+	l.isGivenUp()
 	l.ends()
 	s.settle()
 	for _, finding := range honest.Stop().Violations() {
@@ -141,6 +143,34 @@ func (l *liar) ends() {
 	l.cancel()
 	l.done.Wait()
 	l.must(l.Agents[l.name].Restart(l.Context()))
+}
+
+// isGivenUp has the liar tell, again and again, what keeps its budget from raising anybody, until it is taken out of
+// the budget and given up: then others go on, whatever it tells.
+func (l *liar) isGivenUp() {
+	l.Helper()
+	l.Log("it is given up while it enforces what is next")
+	var tells atomic.Int64
+	l.tells(func(share *quotav1alpha1.QuotaShare) {
+		share.Status.Revision = share.Spec.Revision + 1
+		tells.Add(1)
+	})
+	l.condition(quotav1alpha1.ConditionRebuilding)
+	fq, err := l.federatedQuota(l.Context())
+	l.must(err)
+	before := fq.Spec.Placement
+	l.change(func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Placement = quotav1alpha1.Placement{Clusters: clusterNames{west, north}}
+		fq.Spec.Removal.Destroyed = clusterNames{quotav1alpha1.ClusterName(l.name)}
+	})
+	l.deploy(west, "freed", 22, "1")
+	l.runs(west, "freed", 22)
+	l.undeploy(west, "freed")
+	if tells.Load() < 2 {
+		l.Error("it told its lie once")
+	}
+	l.untouched()
+	l.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Placement, fq.Spec.Removal.Destroyed = before, nil })
 }
 
 // tries has the token do what the agent does not do.

@@ -65,7 +65,7 @@ func TestNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.hasRule(`{"clusters":["emea/east"],"max":{"pods":"3"}}`)
+	i.hasRules(`{"clusters":["emea/east"],"max":{"pods":"3"}}`)
 	there := &installed{T: t, system: s, hub: i.hub, member: west}
 	there.fills(3)
 	there.isFullWith(3)
@@ -110,20 +110,25 @@ func (i *installed) compute() *quotav1alpha1.FederatedQuota {
 	return fq
 }
 
-// hasRule gives the budget one rule, and waits until it is acted on.
-func (i *installed) hasRule(rule string) {
+// hasRules gives the budget rules, and waits until they are enforced.
+func (i *installed) hasRules(rules string) {
 	i.Helper()
-	fq := i.compute()
-	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"distribution":{"rules":[%s]}}}`, rule))
-	if err := i.hub.Patch(i.Context(), fq, patch); err != nil {
-		i.Fatal(err)
-	}
-	i.eventually("the rule to be acted on", func(context.Context) error {
+	i.ruled(rules)
+	i.eventually("the rules to be acted on", func(context.Context) error {
 		if now := i.compute(); now.Status.ObservedGeneration != now.Generation {
 			return fmt.Errorf("generation %d of %d", now.Status.ObservedGeneration, now.Generation)
 		}
 		return i.ready(i.Context())
 	})
+}
+
+// ruled gives the budget rules.
+func (i *installed) ruled(rules string) {
+	i.Helper()
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"distribution":{"rules":[%s]}}}`, rules))
+	if err := i.hub.Patch(i.Context(), i.compute(), patch); err != nil {
+		i.Fatal(err)
+	}
 }
 
 // isFullWith sees that no pod is admitted above so many.
@@ -148,14 +153,14 @@ func (i *installed) losesTheName() {
 	); err != nil {
 		i.Fatal(err)
 	}
-	i.told("there is no Cluster default/east")
+	i.condition(quotav1alpha1.ConditionUnreachable, "there is no Cluster default/east")
 	again := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: way.Namespace, Name: way.Name, Labels: way.Labels}, Type: way.Type, Data: other.Data,
 	}
 	if err := i.hub.Create(i.Context(), again); err != nil {
 		i.Fatal(err)
 	}
-	i.told("lead to the same API server")
+	i.condition(quotav1alpha1.ConditionUnreachable, "lead to the same API server")
 	for _, c := range i.compute().Status.Clusters {
 		pods := c.Granted[corev1.ResourcePods]
 		if want := map[quotav1alpha1.ClusterName]int64{"east": 7, "emea/east": 3}[c.Name]; pods.Value() != want {
@@ -167,11 +172,11 @@ func (i *installed) losesTheName() {
 	}
 }
 
-// told waits until the budget says that a cluster is unreachable, and why.
-func (i *installed) told(why string) {
+// condition waits until the budget has a condition, and says why.
+func (i *installed) condition(kind, why string) {
 	i.Helper()
 	i.eventually("the condition", func(context.Context) error {
-		c := apimeta.FindStatusCondition(i.compute().Status.Conditions, quotav1alpha1.ConditionUnreachable)
+		c := apimeta.FindStatusCondition(i.compute().Status.Conditions, kind)
 		if c == nil || !strings.Contains(c.Message, why) {
 			return fmt.Errorf("got %+v", c)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,6 +44,7 @@ func TestJoinByProfile(t *testing.T) {
 		t.Errorf("the cluster enforces a limit of %d, of a budget of 10", limit)
 	}
 	i.startsWithAnInventory()
+	i.losesTheInventory()
 	i.leavesTheInventory()
 }
 
@@ -85,6 +87,66 @@ func (i *installed) startsWithAnInventory() {
 		return nil
 	})
 	i.Logf("the lower budget was in force after %s", took)
+}
+
+// losesTheInventory takes the kind of ClusterProfiles away and brings it back, while the hub manager runs: that one says
+// so now and then, and goes on.
+func (i *installed) losesTheInventory() {
+	i.Helper()
+	pid := i.system.HubManager.PID()
+	kind := &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: "clusterprofiles.multicluster.x-k8s.io"},
+	}
+	if err := i.hub.Delete(i.Context(), kind); err != nil {
+		i.Fatal(err)
+	}
+	said := func() int {
+		content, err := os.ReadFile(i.system.HubManager.LogPath)
+		if err != nil {
+			i.Fatal(err)
+		}
+		return strings.Count(string(content), "could not find the requested resource")
+	}
+	i.eventually("the hub manager to say so", func(context.Context) error {
+		if said() == 0 {
+			return errors.New("it does not")
+		}
+		return nil
+	})
+	before := said()
+	took := i.eventually("the hub manager to say so again and again", func(context.Context) error {
+		if times := said() - before; times < 3 {
+			return fmt.Errorf("it said so %d times", times)
+		}
+		return nil
+	})
+	if i.Logf("it said so 3 times more in %s", took); took < 3*time.Second {
+		i.Errorf("it tries 3 times in %s", took)
+	}
+	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"}}
+	for _, pods := range []int64{6, 5, 4} {
+		lower := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"hard":{"pods":"%d"}}}`, pods))
+		if err := i.hub.Patch(i.Context(), fq, lower); err != nil {
+			i.Fatal(err)
+		}
+		i.eventually("a lower budget without the kind", func(context.Context) error {
+			if limit := i.enforced().Status.Hard.Pods().Value(); limit > pods {
+				return fmt.Errorf("%d is in force", limit)
+			}
+			return nil
+		})
+	}
+	i.eventually("the kind to be gone", func(ctx context.Context) error {
+		if err := i.hub.Get(ctx, client.ObjectKeyFromObject(kind), kind); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+	i.hasAnInventory()
+	if now := i.system.HubManager.PID(); now != pid {
+		i.Errorf("the hub manager has been process %d, and is %d", pid, now)
+	}
 }
 
 // leavesTheInventory takes the cluster out of the budget, then its Secret away, and then the Cluster, which does not

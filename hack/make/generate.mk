@@ -31,11 +31,12 @@ fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt
 
 .PHONY: tidy
-tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, and of its releases.
+tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, of its releases and of its alerts.
 	$(GO) mod tidy
 	$(GO) -C hack/tools mod tidy
 	$(GO) -C hack/controlplane mod tidy
 	$(GO) -C hack/release mod tidy
+	$(GO) -C hack/alerts mod tidy
 
 # One after the other: each of them reads what another one writes.
 .PHONY: generated

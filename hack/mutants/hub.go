@@ -47,6 +47,12 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestTwoClustersOfOneServer",
 	},
 	{
+		protection: "a share that another hub has written since is left to that one",
+		in:         "Round.believe", old: "if c.takenOver(share) {",
+		new: "if false {",
+		pkg: "internal/round", test: "TestTakenOver",
+	},
+	{
 		protection: "what was decided for a share that is gone is not written to another one",
 		in:         "Reconciler.update", old: `map[string]any{"uid": m.share.UID, "annotations": annotations}`,
 		new: `map[string]any{"annotations": annotations}`,

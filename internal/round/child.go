@@ -109,6 +109,17 @@ func (r *Round) identify(c *child) {
 const replaced = "another Cluster has its name now: what the old one was granted stays granted until spec.removal.destroyed " +
 	"says that it is destroyed"
 
+// takenOver is why the entry of a child stays as it is whose share is another hub's by now.
+const takenOver = "another hub has taken this cluster over: its share was written for a Cluster that is not here. Stop that hub manager, " +
+	"or give up this budget here. To have the cluster back, declare the ledger lost"
+
+// takenOver says whether another hub has written the share since this ledger has, for a Cluster of its own: what it
+// decides there is not known here, and two hubs that took it from each other would both count on what one has.
+func (c *child) takenOver(share *Share) bool {
+	e := c.Entry
+	return e != nil && e.Revision > 0 && share.Owner != "" && share.Owner != e.UID && share.Owner != c.UID && share.Revision > e.Revision
+}
+
 func (r *Round) twinOf(c *child, share *Share) string {
 	if owner := r.names[share.Owner]; owner != c.Name {
 		return owner
@@ -134,9 +145,14 @@ func (c *child) knownBy(share *Share) bool {
 	return !c.replaced
 }
 
-// believe takes what the share says. A share that counts something else says nothing of this budget, and one that
-// somebody else has written a revision into says nothing that can be relied upon.
+// believe takes what the share says. A share that another hub has written since is left alone. One that counts something
+// else says nothing of this budget, and one that somebody else has written a revision into says nothing that can be
+// relied upon.
 func (r *Round) believe(c *child, share *Share) {
+	if c.takenOver(share) {
+		c.failure = takenOver
+		return
+	}
 	c.share = share
 	revision := max(share.Revision, share.Report.Revision)
 	switch {

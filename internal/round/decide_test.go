@@ -149,3 +149,43 @@ func TestAdmission(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenOver has a share that another hub has written for a Cluster of its own: the entry stays as it is, nothing is
+// written, and nobody gets what it may have become there. A restore that shows by the revision alone is one.
+func TestTakenOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		owner    string
+		revision int64
+		taken    bool
+	}{
+		"another hub's":             {owner: "uid-elsewhere", revision: 9, taken: true},
+		"ours, of a later ledger":   {owner: "uid-p1", revision: 9},
+		"of nobody":                 {revision: 9},
+		"written before ours was":   {owner: "uid-elsewhere", revision: 2},
+		"at the revision of ours":   {owner: "uid-elsewhere", revision: 3},
+		"ours, as it was decided":   {owner: "uid-p1", revision: 3},
+		"of nobody, as was decided": {revision: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := share(c.revision, 1, 0)
+			told.Owner = c.owner
+			in := inputOf(
+				Child{Name: "p1", Selected: true, Entry: entry(3, 5, 5), Reading: Reading{Share: told}},
+				Child{Name: "p2", Selected: true, Entry: entry(3, 5, 5), Reading: Reading{Share: share(3, 5, 5)}},
+			)
+			d, v := verdictOf(in, "p1")
+			if taken := v.Why.Message == takenOver; taken != c.taken {
+				t.Fatalf("got %s: %q", v.State, v.Why.Message)
+			}
+			if !c.taken {
+				return
+			}
+			if e, _ := d.Ledger.Entry("p1"); v.Order != OrderNone || v.State != quotav1alpha1.ClusterUnreachable || e.Granted["pods"] != 5 {
+				t.Errorf("order %v, state %s, %+v", v.Order, v.State, e)
+			}
+			if e, _ := d.Ledger.Entry("p2"); e.Granted["pods"] != 5 {
+				t.Errorf("p2 has %+v", e)
+			}
+		})
+	}
+}
