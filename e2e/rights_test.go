@@ -20,6 +20,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -154,6 +155,7 @@ func (s *scenario) exercise() {
 	s.scraped()
 	s.joins()
 	s.requires()
+	s.claims(east)
 	s.electedHub(1)
 	s.pairIn(north)
 	s.pokes(east)
@@ -227,6 +229,30 @@ func (s *scenario) requires() {
 		}
 		return nil
 	})
+}
+
+// claims has devices claimed in a member, of which the agent has to know what extended resource they stand for.
+func (s *scenario) claims(member string) {
+	s.Helper()
+	const name = "requests.example.com/mapped"
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[name] = resource.MustParse("5") })
+	s.must(s.member(member).Create(s.Context(), &resourcev1.DeviceClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "mapped"}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: new("example.com/mapped")},
+	}))
+	claim := &resourcev1.ResourceClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: "many"},
+		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{
+			Name: "many", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "mapped", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 9},
+		}}}},
+	}
+	s.eventually("the agent to refuse a claim", func(ctx context.Context) error {
+		err := s.member(member).Create(ctx, claim.DeepCopy(), client.DryRunAll)
+		if !apierrors.IsForbidden(err) || !containsAll(err.Error(), []string{"requested: " + name + "=9", "; fleet: used"}) {
+			return fmt.Errorf("got %w", err)
+		}
+		return nil
+	})
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { delete(fq.Spec.Hard, name) })
 }
 
 // covers has a budget of a priority class cover the namespace in a member for a while.

@@ -33,7 +33,7 @@ func TestGrains(t *testing.T) {
 			for i, claim := range tc.claims {
 				in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: 1, Claims: []Claim{claim}})
 			}
-			result := Result{}
+			var result Result
 			if tc.static {
 				result = Static(in)
 			} else {

@@ -165,17 +165,21 @@ func (w *world) strays(m int) bool {
 	return w.ghost.late[m] > 0 && q.revision == w.ghost.late[m] && !slices.ContainsFunc(q.told[:], func(limit int64) bool { return limit > 0 })
 }
 
-// onTarget says whether the selected clusters share the budget in equal parts.
+// onTarget says whether the selected clusters share the budget in equal parts, but for a step and for the rest beside
+// whole steps.
 func (w *world) onTarget() bool {
 	now := w.hub.now
 	for n, budget := range now.budget {
-		sum, low, high := int64(0), int64(math.MaxInt64), int64(0)
+		sum, low, high, apart := int64(0), int64(math.MaxInt64), int64(0), int64(1)
+		if w.stepping {
+			apart = 2*steps[n] - 1
+		}
 		for m := range clusters {
 			if now.selected[m] {
 				sum, low, high = sum+now.target[m][n], min(low, now.target[m][n]), max(high, now.target[m][n])
 			}
 		}
-		if budget != absent && (sum != budget || high > low+1) {
+		if budget != absent && (sum != budget || high > low+apart) {
 			return false
 		}
 	}

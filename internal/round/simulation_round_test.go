@@ -35,6 +35,9 @@ func (w *world) input(l *leader, s step) *round.Input {
 	if l.base.halted {
 		in.Budget, in.Halted = l.base.hard.list(), round.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: "halted"}
 	}
+	if w.stepping {
+		in.Split.Grains = steps.list()
+	}
 	for m, name := range clusterNames {
 		l.lives[m] = w.members[m].life
 		c := round.Child{

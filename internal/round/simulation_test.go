@@ -65,6 +65,8 @@ func flat(list amount.List) amounts {
 type rules struct {
 	without protection
 	forging bool
+	// stepping has limits come in steps.
+	stepping bool
 }
 
 // world is everything there is, and what an omniscient observer remembers of it.
@@ -262,6 +264,12 @@ func TestSimulation(t *testing.T) { simulate(t, rules{}, *schedules) }
 // no ledger gave: the others get no more for that, and all comes to rest when those shares and their ResourceQuotas are
 // deleted.
 func TestSimulationWithForger(t *testing.T) { simulate(t, rules{forging: true}, *schedules/10) }
+
+// steps are those of each resource where limits come in steps.
+var steps = amounts{2, 3}
+
+// TestSimulationInSteps plays a tenth as many in which limits come in steps.
+func TestSimulationInSteps(t *testing.T) { simulate(t, rules{stepping: true}, *schedules/10) }
 
 func simulate(t *testing.T, r rules, count uint64) {
 	t.Helper()
