@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -158,6 +160,7 @@ func (w *world) adopts() {
 	}
 	w.answers(hub, "adopt compute -n team-b --clusters east,north", 1, "north-kubeconfig")
 	w.has("adopt", w.page("adopt", hub, "adopt compute -n team-b --clusters east,west"), "kind: FederatedQuota", `pods: "10"`)
+	calm := w.storm(other)
 	w.shows(hub, "adopt compute -n team-b --clusters east,west --apply", `pods: "10"`)
 	fq := &quotav1alpha1.FederatedQuota{}
 	w.must(w.clients[hub].Get(w.Context(), client.ObjectKey{Namespace: other, Name: "compute"}, fq))
@@ -167,8 +170,47 @@ func (w *world) adopts() {
 	for cluster, stream := range watches {
 		w.unbroken(cluster, stream, limits[cluster])
 	}
+	calm()
+	held := 0
+	for cluster := range limits {
+		pods := &corev1.PodList{}
+		w.must(w.clients[cluster].List(w.Context(), pods, client.InNamespace(other)))
+		held += len(pods.Items)
+	}
+	if held > 10 {
+		w.Errorf("the clusters have %d pods under a budget of 10", held)
+	}
 	w.counts(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "storm"}}, 21)
 	w.must(w.clients[hub].Delete(w.Context(), fq))
+}
+
+// storm has pods created in a namespace of both members as fast as API servers answer, until calm is called.
+func (w *world) storm(namespace string) (calm func()) {
+	ctx, cancel := context.WithCancel(w.Context())
+	var writers sync.WaitGroup
+	var tried, created atomic.Int64
+	for _, cluster := range []string{east, west} {
+		for range 2 {
+			writers.Go(func() {
+				for ctx.Err() == nil {
+					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "gust-"}}
+					pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "none"}}
+					if w.clients[cluster].Create(ctx, pod) == nil {
+						created.Add(1)
+					}
+					tried.Add(1)
+				}
+			})
+		}
+	}
+	return func() {
+		cancel()
+		writers.Wait()
+		w.Logf("storm: %d pods were asked for, %d created", tried.Load(), created.Load())
+		if tried.Load() < 100 {
+			w.Error("that is no storm")
+		}
+	}
 }
 
 // unbroken demands that each version of the ResourceQuota which was seen limits pods to no more than before, until the
