@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -55,15 +54,19 @@ func (w *world) live(server, namespace string, duration time.Duration) string {
 	return out
 }
 
-// counts has the live table count pods of a Deployment in east that are refused while it looks, on the hub and there.
-func (w *world) counts(of *appsv1.Deployment, replicas int) {
+// counts has the live table count pods that are refused in east while it looks, on the hub and there. Each time they are
+// those of another Deployment: of one object, events tell no more than 25 times at once.
+func (w *world) counts(namespace string) {
 	refused := regexp.MustCompile(`compute +pods .* [1-9][0-9.]*\n`)
 	for _, server := range []string{hub, east} {
 		shown := make(chan string)
-		go func() { shown <- w.live(server, of.Namespace, 6*time.Second) }()
-		for deadline := time.After(3 * time.Second); ; replicas++ { // a controller that is told something new tries at once
-			patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
-			w.must(w.clients[east].Patch(w.Context(), of.DeepCopy(), client.RawPatch(types.MergePatchType, patch)))
+		go func() { shown <- w.live(server, namespace, 6*time.Second) }()
+		more := deployment("more-for-"+server, 1)
+		more.Namespace = namespace
+		w.must(w.clients[east].Create(w.Context(), more))
+		for deadline := time.After(3 * time.Second); ; *more.Spec.Replicas++ { // a controller that is told something new tries at once
+			patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, *more.Spec.Replicas)
+			w.must(w.clients[east].Patch(w.Context(), more.DeepCopy(), client.RawPatch(types.MergePatchType, patch)))
 			select {
 			case <-deadline:
 			case <-time.After(200 * time.Millisecond):
@@ -180,7 +183,7 @@ func (w *world) adopts() {
 	if held > 10 {
 		w.Errorf("the clusters have %d pods under a budget of 10", held)
 	}
-	w.counts(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "storm"}}, 21)
+	w.counts(other)
 	w.must(w.clients[hub].Delete(w.Context(), fq))
 }
 
@@ -190,7 +193,7 @@ func (w *world) storm(namespace string) (calm func()) {
 	var writers sync.WaitGroup
 	var tried, created atomic.Int64
 	for _, cluster := range []string{east, west} {
-		for range 2 {
+		for range 8 { // each may be held for half a second once the agent is there
 			writers.Go(func() {
 				for ctx.Err() == nil {
 					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "gust-"}}
