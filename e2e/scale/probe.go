@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-
 	"time"
 
 	dto "github.com/prometheus/client_model/go"

@@ -38,7 +38,7 @@ func TestOutputs(t *testing.T) {
 					t.Errorf("%s: no test writes output %s", name, b.marker)
 				}
 			case b.language == "yaml":
-				for _, document := range strings.Split(strings.Join(b.lines, "\n"), "\n---\n") {
+				for document := range strings.SplitSeq(strings.Join(b.lines, "\n"), "\n---\n") {
 					if err := yaml.Unmarshal([]byte(document), new(any)); err != nil {
 						t.Errorf("%s: %v in\n%s", name, err, document)
 					}
@@ -95,7 +95,8 @@ func blocksOf(page string) []block {
 		language, fence := strings.CutPrefix(line, "```")
 		switch {
 		case current == nil && fence:
-			current, indent = &block{marker: marker, language: language}, whole[:strings.Index(whole, "`")]
+			indent, _, _ = strings.Cut(whole, "`")
+			current = &block{marker: marker, language: language}
 		case current != nil && fence:
 			blocks, current = append(blocks, *current), nil
 		case current != nil:

@@ -2,6 +2,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (w *work) await(ctx context.Context, budgets []client.ObjectKey, done func(
 				return false, err
 			}
 			if progress != told[key] {
-				w.Printf("%s: %s\n", key, progress)
+				w.Paragraph(0, text.Plain, fmt.Sprintf("%s: %s", key, progress))
 				told[key] = progress
 			}
 			all = all && ready
@@ -204,7 +205,7 @@ func (w *work) progress(ctx context.Context, key client.ObjectKey, done func(*qu
 	case e == nil:
 		return done(fq), w.name + " holds nothing", nil
 	case e.Message != "":
-		return done(fq), fmt.Sprintf("%s is %s: %s (uses %s)", w.name, e.State, e.Message, text.Join(e.Used)), nil
+		return done(fq), fmt.Sprintf("%s is %s: %s (uses %s)", w.name, e.State, e.Message, cmp.Or(text.Join(e.Used), "what nobody knows")), nil
 	}
 	return done(fq), fmt.Sprintf("%s is %s (granted %s)", w.name, e.State, text.Join(e.Granted)), nil
 }

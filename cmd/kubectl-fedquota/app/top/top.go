@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
@@ -78,18 +79,14 @@ func (o *Options) run(ctx context.Context) error {
 		}
 	}
 	rates := newRates(o.env.Clock, newRefusals(o.env, namespace, o.live.Clusters))
-	if o.watch {
-		following, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go rates.refusals.follow(following, c, o.interval)
+	if !o.watch {
+		return o.look(ctx, c, namespace, rates)
 	}
+	following, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go rates.refusals.follow(following, c, o.interval)
 	for {
-		held, err := cli.FindAll(ctx, c, namespace, cli.AnyKind)
-		if err != nil {
-			return err
-		}
-		rates.see(&held)
-		if err := o.draw(linesOf(&held), rates); err != nil || !o.watch {
+		if err := o.look(ctx, c, namespace, rates); err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -98,6 +95,16 @@ func (o *Options) run(ctx context.Context) error {
 		case <-time.After(o.interval):
 		}
 	}
+}
+
+// look draws what budgets are now.
+func (o *Options) look(ctx context.Context, c client.Client, namespace string, rates *rates) error {
+	held, err := cli.FindAll(ctx, c, namespace, cli.AnyKind)
+	if err != nil {
+		return err
+	}
+	rates.see(&held)
+	return o.draw(linesOf(&held), rates)
 }
 
 // line is one resource of one budget.
