@@ -318,14 +318,14 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "the Lease in members is renewed only while the API server of the hub answers",
-		in:         "Heartbeat.RenewAll", old: "	if err == nil {\n		err = r.List(",
-		new: "	if true {\n		err = r.List(",
+		in:         "Heartbeat.RenewAll", old: "	if err == nil {\n		clusters, err = r.Clusters.List(",
+		new: "	if true {\n		clusters, err = r.Clusters.List(",
 		pkg: hubTests, test: "TestLeaseIsRenewed",
 	},
 	{
 		protection: "no Lease is renewed in a cluster without the marker",
-		in:         "Heartbeat.RenewAll", old: "members.MarkerOf(cluster) > 0 {",
-		new: "members.MarkerOf(cluster) >= 0 {",
+		in:         "Heartbeat.RenewAll", old: "members.MarkerOf(cluster.Cluster) > 0 {",
+		new: "members.MarkerOf(cluster.Cluster) >= 0 {",
 		pkg: hubTests, test: "TestLeaseIsRenewed",
 	},
 	{
