@@ -53,6 +53,12 @@ var hubMutants = []mutant{
 		pkg: "internal/round", test: "TestTakenOver",
 	},
 	{
+		protection: "no two Clusters of several namespaces have one name in a ledger",
+		in:         "Namespaces.Name", old: "return key.Namespace + \"/\" + key.Name",
+		new: "return key.Name",
+		pkg: "controllers/hub/members", test: "TestNamesTellClustersApart",
+	},
+	{
 		protection: "what was decided for a share that is gone is not written to another one",
 		in:         "Reconciler.update", old: `map[string]any{"uid": m.share.UID, "annotations": annotations}`,
 		new: `map[string]any{"annotations": annotations}`,
