@@ -40,6 +40,7 @@ func TestBesideClusterAPI(t *testing.T) {
 	w.enforce(10, 10)
 	o := w.observe(20)
 	w.pauses(o)
+	w.installsByResourceSet()
 	w.rotates(o)
 	w.losesClusterAPI(o)
 	w.followsLabels(o)

@@ -53,6 +53,12 @@ var hubMutants = []mutant{
 		pkg: "internal/round", test: "TestTakenOver",
 	},
 	{
+		protection: "no two Clusters of several namespaces have one name in a ledger",
+		in:         "Namespaces.Name", old: "return key.Namespace + \"/\" + key.Name",
+		new: "return key.Name",
+		pkg: "controllers/hub/members", test: "TestNamesTellClustersApart",
+	},
+	{
 		protection: "what was decided for a share that is gone is not written to another one",
 		in:         "Reconciler.update", old: `map[string]any{"uid": m.share.UID, "annotations": annotations}`,
 		new: `map[string]any{"annotations": annotations}`,
@@ -318,8 +324,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "the Lease in members is renewed only while the API server of the hub answers",
-		in:         "Heartbeat.RenewAll", old: "	if err == nil {\n		clusters, err = h.Clusters.List(",
-		new: "	if true {\n		clusters, err = h.Clusters.List(",
+		in:         "Heartbeat.RenewAll", old: "	if err == nil {\n		clusters, err = r.Clusters.List(",
+		new: "	if true {\n		clusters, err = r.Clusters.List(",
 		pkg: hubTests, test: "TestLeaseIsRenewed",
 	},
 	{
@@ -330,8 +336,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "members that do not answer delay the Lease in no other",
-		in:         "Heartbeat.RenewAll", old: "			group.Go(func() {\n				if h.renew(",
-		new: "			func(renew func()) { renew() }(func() {\n				if h.renew(",
+		in:         "Heartbeat.RenewAll", old: "			group.Go(func() {\n				if r.renew(",
+		new: "			func(renew func()) { renew() }(func() {\n				if r.renew(",
 		pkg: hubTests, test: "TestLeaseIsRenewedBesideMembersThatStall",
 	},
 	{
