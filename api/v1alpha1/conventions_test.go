@@ -251,3 +251,20 @@ func marked(field *ast.Field, marker string) bool {
 		return strings.TrimSpace(strings.TrimPrefix(c.Text, "//")) == marker
 	})
 }
+
+// TestWords has kubectl explain speak of what a user sees, and not of how fedquota works inside.
+func TestWords(t *testing.T) {
+	inside := regexp.MustCompile(`(?i)\b(ledger|fencing|token|shares?|quotashares?)\b`)
+	verb := regexp.MustCompile(`clusters share the budget`)
+	for _, kind := range []string{"federatedquotas", "quotarequirements"} {
+		content, err := os.ReadFile(filepath.Join(crdFolder, "quota.fedquota.io_"+kind+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.Split(string(content), "\n") {
+			if word := inside.FindString(line); word != "" && !verb.MatchString(line) {
+				t.Errorf("%s, line %d: %q: %s", kind, n+1, word, strings.TrimSpace(line))
+			}
+		}
+	}
+}

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// FederatedQuotaStatus is the ledger, and a snapshot of usage.
+// FederatedQuotaStatus says how the budget is split now, and what was used of it a moment ago.
 type FederatedQuotaStatus struct {
 	// conditions of the FederatedQuota.
 	// +optional
@@ -36,7 +36,7 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
 
-	// granted is the sum of what clusters were granted.
+	// granted is the sum over all clusters of the most that each may be enforcing or using.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
@@ -54,26 +54,26 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// free is what can be granted at once, without taking from anyone.
+	// free is the part of the budget that no cluster holds: it can be given to any of them at once.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
 	Free map[corev1.ResourceName]resource.Quantity `json:"free,omitempty"`
 
-	// revision is the ledger's counter: the highest revision that any cluster's entry took.
+	// revision is the highest revision of any cluster.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// specRevision is the first revision that may have been decided on the spec of observedGeneration. A cluster enforces
-	// a share of that spec once it enforces this revision, a later one, or the latest one of its entry. 0 while nothing
-	// was decided on it.
+	// specRevision is the first revision that may have been decided on the spec of observedGeneration. A cluster
+	// enforces a limit of that spec once it enforces this revision, a later one, or the latest one of its own. 0 while
+	// nothing was decided on it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
 	SpecRevision int64 `json:"specRevision,omitempty"`
 
-	// clusters is the ledger: an entry for each cluster that was granted something or is selected.
+	// clusters are those that are selected, and those that may still have a limit of this budget.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -81,7 +81,7 @@ type FederatedQuotaStatus struct {
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 }
 
-// ClusterState sums up a cluster's entry in the ledger.
+// ClusterState sums up how a cluster stands to its budget.
 //
 // +kubebuilder:validation:Enum=Unread;Settled;Settling;Draining;Leaving;Unreachable;NotReady;Stuck;BreakGlass
 type ClusterState string
@@ -107,8 +107,9 @@ const (
 	ClusterBreakGlass ClusterState = "BreakGlass"
 )
 
-// ClusterStatus is a cluster's entry in the ledger, and what the cluster last reported. It has one writer, and as an
-// atomic struct it costs the API server a tenth less to remember who that is.
+// ClusterStatus is what a cluster was granted, and what it last reported.
+//
+// It has one writer, and as an atomic struct it costs the API server a tenth less to remember who that is.
 //
 // +structType=atomic
 type ClusterStatus struct {
@@ -116,13 +117,13 @@ type ClusterStatus struct {
 	// +required
 	Name ClusterName `json:"name,omitempty"`
 
-	// uid is the one of the Cluster object that the entry was granted to. Another Cluster of the name is another cluster,
-	// unless its share says otherwise.
+	// uid is that of the Cluster object that this was granted to. Another object of the same name is another cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
-	// revision of the entry: the fencing token of the share that was written for it. 0 while the cluster was never read.
+	// revision numbers what was decided for the cluster: a limit in force there carries the number of its decision. 0 while
+	// the cluster was never read.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
@@ -152,12 +153,15 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// removal is what the share of a cluster that leaves was told shall become of the ResourceQuota, once it was. Only
-	// then does it mean anything that the share is gone.
+	// removal is what a cluster that leaves was told to do with its ResourceQuota, once it was told.
 	// +optional
 	Removal RemovalPolicy `json:"removal,omitempty"`
 
-	// state sums up the entry.
+	// state sums up how the cluster stands to the budget: Settled (it enforces its target), Settling (its target is on the
+	// way), Draining (it uses more than its target, and its limit follows its usage down), Leaving (it is no longer
+	// selected, and gives back what it holds as its usage falls), Unread (nobody knows yet what it holds), Unreachable,
+	// NotReady (it cannot take a limit: see reason and message), Stuck (its quota controller does not work), BreakGlass
+	// (somebody has taken its ResourceQuota out of the agent's hands).
 	// +optional
 	State ClusterState `json:"state,omitempty"`
 
@@ -165,8 +169,7 @@ type ClusterStatus struct {
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// reason says in one word why the cluster is NotReady: what the hub found, or the reason of the condition that its
-	// share has.
+	// reason says in one word why the cluster is NotReady: what the hub found, or what its agent reports.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`

@@ -28,7 +28,7 @@ type FederatedQuota struct {
 	// +required
 	Spec FederatedQuotaSpec `json:"spec,omitzero"`
 
-	// status is the ledger, and a snapshot of usage.
+	// status says how the budget is split now, and what was used of it a moment ago.
 	// +optional
 	Status FederatedQuotaStatus `json:"status,omitzero"`
 }
