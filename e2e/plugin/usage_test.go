@@ -20,9 +20,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/system"
 )
 
 // refuses has kubectl show what API servers answer to those who ask for what they cannot have.
@@ -193,12 +195,16 @@ func (w *world) storm(namespace string) (calm func()) {
 	var writers sync.WaitGroup
 	var tried, created atomic.Int64
 	for _, cluster := range []string{east, west} {
+		config := rest.CopyConfig(w.Member(cluster).Config)
+		config.QPS = -1
+		c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+		w.must(err)
 		for range 8 { // each may be held for half a second once the agent is there
 			writers.Go(func() {
 				for ctx.Err() == nil {
 					pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "gust-"}}
 					pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "none"}}
-					if w.clients[cluster].Create(ctx, pod) == nil {
+					if c.Create(ctx, pod) == nil {
 						created.Add(1)
 					}
 					tried.Add(1)
