@@ -44,12 +44,12 @@ type Heartbeat struct {
 // a start, it tries again soon.
 func (h *Heartbeat) Start(ctx context.Context) error {
 	for {
-		began := time.Now()
+		began := h.Clock.Now()
 		interval := pace.RenewInterval(h.RenewAll(ctx))
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(interval - time.Since(began)):
+		case <-time.After(interval - h.Clock.Since(began)):
 		}
 	}
 }
