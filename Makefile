@@ -90,6 +90,10 @@ SEEN = $(filter-out %/require-a-quota.md,$(shell grep -l '<!-- end of ' docs/tas
 see-docs: ## Write what kubectl and its plugin have printed in the end-to-end tests into the pages of docs/tasks.
 	for page in $(SEEN); do $(GO) run ./hack/bench/paste $$page $(BIN)/e2e/plugin || exit 1; done
 
+.PHONY: tables
+tables: ## Write what the end-to-end tests have measured into docs/security.md and docs/operations.md.
+	for page in security operations; do $(GO) run ./hack/bench/paste docs/$$page.md $(BIN)/e2e/tables || exit 1; done
+
 .PHONY: require-docs
 require-docs: ## Write what TestRequirement has printed into docs/tasks/require-a-quota.md.
 	$(GO) run ./hack/bench/paste docs/tasks/require-a-quota.md $(BIN)/e2e/requirement

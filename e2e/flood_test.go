@@ -34,7 +34,10 @@ func TestFlood(t *testing.T) {
 	end := s.flood(s.webhookURL(east))
 	s.fill(east, "meanwhile", 20, "1")
 	counts := end()
-	s.Logf("answers: %v; the agent took at most %d MiB", counts, peak(t, agent)>>20)
+	table := &system.Table{}
+	table.Row("refused as too long", "refused as no review", "read", "memory of the agent at most", "pods created meanwhile")
+	table.Row(counts[http.StatusRequestEntityTooLarge], counts[http.StatusBadRequest], counts[http.StatusOK], fmt.Sprintf("%d MiB", peak(t, agent)>>20), 20)
+	s.must(table.Write("..", "flood"))
 	for _, code := range []int{http.StatusRequestEntityTooLarge, http.StatusBadRequest, http.StatusOK} {
 		if counts[code] == 0 {
 			s.Errorf("no answer %d", code)

@@ -3,10 +3,14 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -47,12 +51,16 @@ func TestHostileMember(t *testing.T) {
 	l := s.liarIn(east)
 	l.tries()
 	honest := s.honest(west, north)
+	table := &system.Table{}
+	table.Row("east says", "conditions beside Ready", "limits of the others, of 30 cpu")
 	for _, lie := range lies() {
 		l.Log(lie.name)
 		l.tells(lie.tell)
 		lie.seen(l)
 		s.untouched()
+		table.Row(lie.name, l.conditions(), l.others())
 	}
+	s.must(table.Write("..", "lies"))
 	l.isGivenUp()
 	l.ends()
 	s.settle()
@@ -189,7 +197,7 @@ func (l *liar) tries() {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: l.key.Namespace}}
 	patch := func(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
 	ahead := fmt.Sprintf(`{"spec":{"revision":%d,"hard":{"pods":"999"}}}`, share.Spec.Revision+1)
-	for what, do := range map[string]func(ctx context.Context, c client.Client) error{
+	tried := map[string]func(ctx context.Context, c client.Client) error{
 		"limit the pods of others": func(ctx context.Context, c client.Client) error {
 			return c.Create(ctx, named(own, "another"))
 		},
@@ -229,17 +237,49 @@ func (l *liar) tries() {
 		"delete a namespace": func(ctx context.Context, c client.Client) error {
 			return c.Delete(ctx, namespace)
 		},
-	} {
-		if err := do(l.Context(), client.NewDryRunClient(l.client)); !apierrors.IsForbidden(err) {
+	}
+	table := &system.Table{}
+	table.Row("by the token of an agent", "answer")
+	for _, what := range slices.Sorted(maps.Keys(tried)) {
+		err := tried[what](l.Context(), client.NewDryRunClient(l.client))
+		if !apierrors.IsForbidden(err) {
 			l.Errorf("the agent's token is good to %s: %v", what, err)
 		}
+		table.Row(what, apierrors.ReasonForError(err))
 	}
+	l.must(table.Write("..", "attempts"))
 	l.must(l.member(l.name).Delete(l.Context(), own))
 	l.must(l.member(l.name).Delete(l.Context(), set))
 }
 
 func named(quota *corev1.ResourceQuota, name string) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: quota.Namespace, Name: name}, Spec: quota.Spec}
+}
+
+// conditions returns those of the budget that are true, beside Ready.
+func (l *liar) conditions() string {
+	l.Helper()
+	fq, err := l.federatedQuota(l.Context())
+	l.must(err)
+	var types []string
+	for _, c := range fq.Status.Conditions {
+		if c.Status == metav1.ConditionTrue && c.Type != quotav1alpha1.ConditionReady {
+			types = append(types, c.Type)
+		}
+	}
+	return cmp.Or(strings.Join(types, ", "), "none")
+}
+
+// others returns what limits of cpu the members enforce together that do not lie.
+func (l *liar) others() string {
+	l.Helper()
+	sum := resource.Quantity{}
+	for _, name := range []string{west, north} {
+		quota := &corev1.ResourceQuota{}
+		l.must(l.member(name).Get(l.Context(), l.key, quota))
+		sum.Add(quota.Status.Hard[cpu])
+	}
+	return sum.String()
 }
 
 // lie is one that a member tells, and what is seen of it elsewhere.

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,7 +87,7 @@ func TestLeastPrivilege(t *testing.T) {
 	s := newScenario(t, w, "team-a", budget("30", "60"))
 	s.exercise()
 
-	atHub, atMembers := map[string][]auditv1.Event{}, map[string][]auditv1.Event{}
+	atHub, atMembers, refused := map[string][]auditv1.Event{}, map[string][]auditv1.Event{}, map[string]int{}
 	for _, name := range append([]string{fleet.HubName}, s.names()...) {
 		events, err := readAudit(filepath.Join(logs, name+".log"))
 		s.must(err)
@@ -96,19 +97,33 @@ func TestLeastPrivilege(t *testing.T) {
 		}
 		for _, e := range events {
 			if e.Annotations["authorization.k8s.io/decision"] == "forbid" {
+				refused[e.User.Username]++
 				s.Errorf("%s: %s was refused: %s %s", name, e.User.Username, e.Verb, e.RequestURI)
 			}
 			requests[e.User.Username] = append(requests[e.User.Username], e)
 		}
 	}
-	s.uses("hub", atHub[accountPrefix+"fedquota-hub"])
-	s.uses("agent", atMembers[accountPrefix+"fedquota-agent"])
-	s.uses("hub-in-member", atMembers[accountPrefix+"fedquota-hub"])
+	table := &system.Table{}
+	table.Row("account", "where", "requests", "refused", "rules of its roles", "rights that nothing used")
+	for _, part := range []struct {
+		role, account, where string
+		requests             map[string][]auditv1.Event
+	}{
+		{"hub", "fedquota-hub", "on the hub", atHub},
+		{"hub-in-member", "fedquota-hub", "in members", atMembers},
+		{"agent", "fedquota-agent", "in members", atMembers},
+	} {
+		user := accountPrefix + part.account
+		rules, unused := s.uses(part.role, part.requests[user])
+		table.Row(part.account, part.where, len(part.requests[user]), refused[user], rules, cmp.Or(strings.Join(unused, ", "), "none"))
+	}
+	s.must(table.Write("..", "rights"))
 	s.bootstraps(atMembers[keyUser])
 }
 
-// uses demands that each right of a manager's roles was used.
-func (s *scenario) uses(part string, events []auditv1.Event) {
+// uses demands that each right of a manager's roles was used, and returns how many rules these have, and the rights that
+// need not be used.
+func (s *scenario) uses(part string, events []auditv1.Event) (count int, seldomUsed []string) {
 	s.Helper()
 	rules, err := readRules(filepath.Join("..", "config", "rbac", part))
 	s.must(err)
@@ -117,7 +132,9 @@ func (s *scenario) uses(part string, events []auditv1.Event) {
 		if unused != seldom {
 			s.Errorf("the %s never used the right to %s", part, unused)
 		}
+		seldomUsed = append(seldomUsed, unused)
 	}
+	return len(rules), seldomUsed
 }
 
 // bootstraps demands that the hub manager does with members' kubeconfig Secrets nothing but to get tokens, and to

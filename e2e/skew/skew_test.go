@@ -53,6 +53,7 @@ type world struct {
 	earlierHub, laterHub       *fleet.Process
 	earlierAgents, laterAgents map[string]*fleet.Process
 	edits                      int
+	table                      system.Table
 }
 
 // TestUpgradeAndRollBack upgrades the hub manager, and then the agents one by one, and rolls all back in the same
@@ -63,6 +64,7 @@ func TestUpgradeAndRollBack(t *testing.T) {
 	w.installsAndRuns()
 	o := w.observe()
 	stop := w.load()
+	w.table.Row("when the budget is changed", "in force everywhere after")
 	w.edit("all are of the earlier version")
 
 	w.must(w.later.InstallHub(t.Context()))
@@ -89,8 +91,9 @@ func TestUpgradeAndRollBack(t *testing.T) {
 		w.must(w.earlierAgents[m.Name].Restart(t.Context()))
 		w.edit("the agent in " + m.Name + " is of the earlier version again")
 	}
-	stop()
+	w.table.Row(stop(), "")
 	w.finish(o)
+	w.must(w.table.Write(filepath.Join("..", ".."), "mixes"))
 }
 
 // start starts the fleet, with the manifests of the earlier version on the hub.
@@ -167,7 +170,7 @@ func (w *world) edit(when string) {
 	patch := fmt.Sprintf(`{"spec":{"hard":{"pods":"%s"}}}`, hard.String())
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
 	w.must(w.hub.Patch(w.Context(), fq, client.RawPatch("application/merge-patch+json", []byte(patch))))
-	w.Logf("%s: in force after %s", when, w.inForce(when).Round(time.Millisecond))
+	w.table.Row(when, w.inForce(when).Round(10*time.Millisecond))
 }
 
 // inForce waits until the budget is ready, and nothing beyond it is granted.
@@ -208,7 +211,7 @@ func (w *world) observe() *observer.Observer {
 
 // load has pods come and go in each member, until the returned function is called, which says how requests were
 // answered.
-func (w *world) load() (stop func()) {
+func (w *world) load() (stop func() string) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup
@@ -244,13 +247,13 @@ func (w *world) load() (stop func()) {
 			}
 		})
 	}
-	return func() {
+	return func() string {
 		cancel()
 		running.Wait()
-		w.Logf("%d pods were created, and %d refused", created, refused)
 		if created == 0 {
 			w.Error("no pod was created")
 		}
+		return fmt.Sprintf("meanwhile %d pods were created, and %d refused", created, refused)
 	}
 }
 

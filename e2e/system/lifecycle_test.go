@@ -39,11 +39,22 @@ func TestLifecycle(t *testing.T) {
 	i.eventually("the budget to be enforced", i.ready)
 	i.fills(4)
 
-	quota := i.enforced()
-	i.losesTheAPI(quota)
-	i.losesTheNamespaceOfTheAgent(quota)
-	i.losesTheNamespaceOnTheHub()
-	i.losesTheHub()
+	quota, table := i.enforced(), &system.Table{}
+	table.Row("deleted", "until", "after")
+	for _, loss := range []struct {
+		what, until string
+		lose        func() time.Duration
+	}{
+		{"the CRD of shares in a member", "the budget is enforced by a new share", func() time.Duration { return i.losesTheAPI(quota) }},
+		{"fedquota-system in a member", "the agent is installed again", func() time.Duration { return i.losesTheNamespaceOfTheAgent(quota) }},
+		{"the namespace of a budget on the hub, with no agent", "the agent is back, and the namespace gone", i.losesTheNamespaceOnTheHub},
+		{"the budget, and then the product", "the budget is gone", i.losesTheHub},
+	} {
+		table.Row(loss.what, loss.until, loss.lose().Round(100*time.Millisecond))
+	}
+	if err := table.Write(filepath.Join("..", ".."), "losses"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // fills creates pods in the member.
@@ -86,7 +97,7 @@ func (i *installed) staysWithin(was *corev1.ResourceQuota) {
 
 // losesTheAPI deletes the CRD of shares in the member, and all shares with it. The limit stays in force, and all comes
 // back.
-func (i *installed) losesTheAPI(quota *corev1.ResourceQuota) {
+func (i *installed) losesTheAPI(quota *corev1.ResourceQuota) time.Duration {
 	i.Helper()
 	share := &quotav1alpha1.QuotaShare{}
 	key := client.ObjectKey{Namespace: team, Name: "compute"}
@@ -111,7 +122,7 @@ func (i *installed) losesTheAPI(quota *corev1.ResourceQuota) {
 	})
 	took += i.eventually("the budget to be enforced by it", i.current)
 	i.staysWithin(quota)
-	i.Logf("the API was back, and the budget enforced, after %s", took.Round(time.Millisecond))
+	return took
 }
 
 // current says whether the limit in force is of the present spec, and the hub knows.
@@ -131,7 +142,7 @@ func (i *installed) current(ctx context.Context) error {
 
 // losesTheNamespaceOfTheAgent deletes fedquota-system in the member: the hub manager installs all of it again, and
 // limits move again.
-func (i *installed) losesTheNamespaceOfTheAgent(quota *corev1.ResourceQuota) {
+func (i *installed) losesTheNamespaceOfTheAgent(quota *corev1.ResourceQuota) time.Duration {
 	i.Helper()
 	namespace := &corev1.Namespace{}
 	if err := i.member.Get(i.Context(), client.ObjectKey{Name: bundle.Namespace}, namespace); err != nil {
@@ -151,7 +162,6 @@ func (i *installed) losesTheNamespaceOfTheAgent(quota *corev1.ResourceQuota) {
 		}
 		return i.deployed(ctx)
 	})
-	i.Logf("the agent was installed again after %s", took.Round(time.Millisecond))
 	i.runsAgent()
 	i.hards("6")
 	i.eventually("the limit to follow the budget", func(ctx context.Context) error {
@@ -160,6 +170,7 @@ func (i *installed) losesTheNamespaceOfTheAgent(quota *corev1.ResourceQuota) {
 		}
 		return i.current(ctx)
 	})
+	return took
 }
 
 // hards changes the budget.
@@ -175,7 +186,7 @@ func (i *installed) hards(pods string) {
 // losesTheNamespaceOnTheHub deletes the namespace with the budget in it while the agent is away: the deletion waits,
 // says for whom, and ends when the agent is back. The limit stays at what is used, and is nobody's any more. A new
 // budget takes it over.
-func (i *installed) losesTheNamespaceOnTheHub() {
+func (i *installed) losesTheNamespaceOnTheHub() time.Duration {
 	i.Helper()
 	if err := i.system.Agents["east"].Kill(); err != nil {
 		i.Fatal(err)
@@ -197,7 +208,7 @@ func (i *installed) losesTheNamespaceOnTheHub() {
 		return fmt.Errorf("it says %+v", fq.Status.Conditions)
 	})
 	i.runsAgent()
-	i.eventually("the namespace to go", func(ctx context.Context) error {
+	took := i.eventually("the namespace to go", func(ctx context.Context) error {
 		return gone(i.hub.Get(ctx, client.ObjectKeyFromObject(namespace), namespace))
 	})
 	released := i.enforced()
@@ -207,16 +218,17 @@ func (i *installed) losesTheNamespaceOnTheHub() {
 	i.budget()
 	i.eventually("the new budget to be enforced", i.current)
 	i.staysWithin(released)
+	return took
 }
 
 // losesTheHub takes the product out as docs/tasks/remove-a-cluster.md says: nothing of it stays but the limits.
-func (i *installed) losesTheHub() {
+func (i *installed) losesTheHub() time.Duration {
 	i.Helper()
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "compute"}}
 	if err := i.hub.Delete(i.Context(), fq); err != nil {
 		i.Fatal(err)
 	}
-	i.eventually("the budget to go", func(ctx context.Context) error { return gone(i.hub.Get(ctx, client.ObjectKeyFromObject(fq), fq)) })
+	took := i.eventually("the budget to go", func(ctx context.Context) error { return gone(i.hub.Get(ctx, client.ObjectKeyFromObject(fq), fq)) })
 	if err := i.system.HubManager.Kill(); err != nil {
 		i.Fatal(err)
 	}
@@ -237,6 +249,7 @@ func (i *installed) losesTheHub() {
 	if hard := i.enforced().Spec.Hard[corev1.ResourcePods]; hard.Value() != 4 {
 		i.Errorf("the limit is %s", hard.String())
 	}
+	return took
 }
 
 // kubectl runs kubectl, and returns what it prints.
