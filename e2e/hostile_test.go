@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -52,13 +53,15 @@ func TestHostileMember(t *testing.T) {
 	l.tries()
 	honest := s.honest(west, north)
 	table := &system.Table{}
-	table.Row("east says", "conditions beside Ready", "limits of the others, of 30 cpu")
+	table.Row("east says", "conditions that come", "limits of the others, of 30 cpu")
 	for _, lie := range lies() {
 		l.Log(lie.name)
-		l.tells(lie.tell)
-		lie.seen(l)
+		conditions := l.conditions(func() {
+			l.tells(lie.tell)
+			lie.seen(l)
+		})
 		s.untouched()
-		table.Row(lie.name, l.conditions(), l.others())
+		table.Row(lie.name, conditions, l.others())
 	}
 	s.must(table.Write("..", "lies"))
 	l.isGivenUp()
@@ -256,18 +259,36 @@ func named(quota *corev1.ResourceQuota, name string) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: quota.Namespace, Name: name}, Spec: quota.Spec}
 }
 
-// conditions returns those of the budget that are true, beside Ready.
-func (l *liar) conditions() string {
+// conditions returns those of the budget that become true while do runs and tell of something wrong.
+func (l *liar) conditions(do func()) string {
 	l.Helper()
-	fq, err := l.federatedQuota(l.Context())
-	l.must(err)
-	var types []string
-	for _, c := range fq.Status.Conditions {
-		if c.Status == metav1.ConditionTrue && c.Type != quotav1alpha1.ConditionReady {
-			types = append(types, c.Type)
+	ctx, cancel := context.WithCancel(l.Context())
+	defer cancel()
+	seen := sets.New[string]()
+	look := func() sets.Set[string] {
+		now := sets.New[string]()
+		if fq, err := l.federatedQuota(ctx); err == nil {
+			for _, c := range fq.Status.Conditions {
+				if c.Status == metav1.ConditionTrue {
+					now.Insert(c.Type)
+				}
+			}
 		}
+		return now
 	}
-	return cmp.Or(strings.Join(types, ", "), "none")
+	before := look().Insert(quotav1alpha1.ConditionReady, quotav1alpha1.ConditionReconciling)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for ctx.Err() == nil {
+			seen = seen.Union(look())
+			pause(ctx, pollInterval)
+		}
+	})
+	do()
+	last := look()
+	cancel()
+	looking.Wait()
+	return cmp.Or(strings.Join(sets.List(seen.Union(last).Difference(before)), ", "), "none")
 }
 
 // others returns what limits of cpu the members enforce together that do not lie.

@@ -91,7 +91,7 @@ func TestUpgradeAndRollBack(t *testing.T) {
 		w.must(w.earlierAgents[m.Name].Restart(t.Context()))
 		w.edit("the agent in " + m.Name + " is of the earlier version again")
 	}
-	w.table.Row(stop(), "")
+	w.table.Row(stop())
 	w.finish(o)
 	w.must(w.table.Write(filepath.Join("..", ".."), "mixes"))
 }
