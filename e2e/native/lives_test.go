@@ -41,7 +41,7 @@ func lives() []row {
 			what: "a claim of devices that are an extended resource", name: "requests.deviceclass.resource.kubernetes.io/mapped", unit: "2",
 			object: devices(exactly("mapped", 2)), play: takesAll, note: "the class stands for an extended resource",
 		},
-		{what: "a kind that comes later", name: "count/gadgets.example.com", unit: "1", object: object("example.com/v1", "Gadget", ""), play: comesLater},
+		{what: "a kind that comes later, and goes", name: "count/gadgets.example.com", unit: "1", object: object("example.com/v1", "Gadget", ""), play: comesLater},
 		{
 			what: "a service has more ports", name: "services.nodeports", unit: "1",
 			object: service("type: NodePort, ports: [{name: p0, port: 80}]"), play: grows("", exposeTo),
@@ -289,7 +289,7 @@ func mapped(s *scene) {
 }
 
 // comesLater has a budget of a kind that no member serves yet. Once there is the kind in east, objects of it are counted
-// there, and west keeps all else.
+// there, and west keeps all else. When the kind goes, its objects go and are counted no more.
 func comesLater(s *scene) {
 	s.budget(budgetName, "{hard: {pods: 2}}", s.charge(2, 2))
 	s.eventually("the budget to say that nobody serves the kind", func(ctx context.Context) error {
@@ -301,7 +301,8 @@ func comesLater(s *scene) {
 		return err
 	})
 	began := time.Now()
-	s.must(s.clients[east].Create(s.Context(), decode(s.T, "", gadgets)[0]))
+	kind := decode(s.T, "", gadgets)[0]
+	s.must(s.clients[east].Create(s.Context(), kind))
 	s.eventually("the kind to be served", func(ctx context.Context) error {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion("example.com/v1")
@@ -318,8 +319,10 @@ func comesLater(s *scene) {
 	s.remove(east, gadget)
 	s.uses(east, 1)
 	s.Logf("served after %s, counted after %s", served.Round(time.Second), took.Round(time.Second))
+	s.must(s.clients[east].Delete(s.Context(), kind))
+	s.uses(east, 0)
 	s.sight.note = "in one cluster alone; until the quota controller has found the kind and counted everything, native quota " +
-		"refuses such objects with `status unknown for quota`: a minute here, up to six by default"
+		"refuses such objects with `status unknown for quota`: a minute here, up to six by default; with the kind its objects go, and count no more"
 }
 
 // gadgets are of a kind that does not exist at first.
