@@ -1,6 +1,7 @@
 package system
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,12 +27,9 @@ func (t *Table) Row(cells ...any) {
 func (t *Table) Write(root, name string) error {
 	var text strings.Builder
 	columns := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(columns, strings.Join(t.rows, "\n"))
-	if err := columns.Flush(); err != nil {
-		return err
-	}
+	_, err := fmt.Fprintln(columns, strings.Join(t.rows, "\n"))
 	folder := filepath.Join(root, "bin", "e2e", "tables")
-	if err := os.MkdirAll(folder, 0o750); err != nil {
+	if err := errors.Join(err, columns.Flush(), os.MkdirAll(folder, 0o750)); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, name+".txt"), []byte(text.String()), 0o600)
