@@ -278,8 +278,7 @@ func hubWatchdog(mgr ctrl.Manager) *rollback.Watchdog {
 }
 
 // hubObjects restricts what the hub manager caches: of Clusters and Secrets those of some namespaces, and of these the
-// ones that belong to a Cluster. No selector tells kubeconfigs from the other ones, whose content is left out.
-// So are the amounts of ledgers.
+// ones that belong to a Cluster. What it does not read of an object is left out.
 func hubObjects(clusters members.Namespaces) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
