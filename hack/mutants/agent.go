@@ -241,4 +241,10 @@ var agentMutants = []mutant{
 		new: "if false && g.Echo != nil {",
 		pkg: gateTests, test: "TestAdmitWaitsForTheAPIServer",
 	},
+	{
+		protection: "webhook: nor does one for which room came when it was about to be denied",
+		in:         "Gate.judge", old: "g.awaitEcho(ctx, c.lane)",
+		new: "",
+		pkg: gateTests, test: "TestAdmitWaitsForRoomThatIsRead",
+	},
 }

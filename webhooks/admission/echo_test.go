@@ -9,11 +9,14 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // behind makes the API server judge by an old version until the returned function is called.
@@ -86,6 +89,38 @@ func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 			t.Error("the raise counts as unsettled although the API server has caught up")
 		}
 	})
+}
+
+// TestAdmitWaitsForRoomThatIsRead has the API server alone know of a raise when it is asked whether to deny a
+// request.
+func TestAdmitWaitsForRoomThatIsRead(t *testing.T) {
+	for name, send := range map[string]func(s *scene) <-chan string{
+		"one that is not held": func(s *scene) <-chan string {
+			r := request("3")
+			r.DryRun = true
+			return s.send(r)
+		},
+		"one that was held": func(s *scene) <-chan string {
+			answer := s.held(request("3"))
+			s.clock.Step(pace.Hold)
+			return answer
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, "8")
+				caughtUp, _ := s.behind()
+				s.live = s.quota.DeepCopy()
+				s.live.Status.Hard["requests.cpu"] = resource.MustParse("11")
+				answer := send(s)
+				s.still(answer, 5*settling)
+				caughtUp()
+				if got := s.answer(answer, 50*time.Millisecond); got != "" {
+					t.Error(got)
+				}
+			})
+		})
+	}
 }
 
 // TestAdmitDoesNotWaitForever lets requests go when the API server does not catch up.

@@ -194,8 +194,8 @@ func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
 	return fits
 }
 
-// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. One that its
-// client has given up goes nowhere.
+// judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. Room that came
+// meanwhile is waited for until native quota sees it, too. One that its client has given up goes nowhere.
 func (g *Gate) judge(ctx context.Context, c claim) string {
 	if err := ctx.Err(); err != nil {
 		return err.Error()
@@ -211,7 +211,11 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 	if share == nil {
 		return ""
 	}
-	return denial(quota, share, c.list)
+	text := denial(quota, share, c.list)
+	if text == "" {
+		g.awaitEcho(ctx, c.lane)
+	}
+	return text
 }
 
 // Pings says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub

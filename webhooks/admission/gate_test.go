@@ -78,18 +78,20 @@ func TestAdmit(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, "8")
-			if tc.change != nil {
-				tc.change(s)
-			}
-			r := request(tc.cpu)
-			r.DryRun = tc.dryRun
-			if got := s.admit(r); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
-			}
-			if s.reports.Load() > 0 || s.demand() != "0" {
-				t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, "8")
+				if tc.change != nil {
+					tc.change(s)
+				}
+				r := request(tc.cpu)
+				r.DryRun = tc.dryRun
+				if got := s.answer(s.send(r), settling); got != tc.want {
+					t.Errorf("got %q, want %q", got, tc.want)
+				}
+				if s.reports.Load() > 0 || s.demand() != "0" {
+					t.Errorf("it left %d reports and a demand of %s", s.reports.Load(), s.demand())
+				}
+			})
 		})
 	}
 }
