@@ -242,6 +242,18 @@ var agentMutants = []mutant{
 		pkg: gateTests, test: "TestAdmitWaitsForTheAPIServer",
 	},
 	{
+		protection: "webhook: a request does not go on for room that another replica has given away",
+		in:         "Gate.settle", old: "return l.confirm(p, g.Clock.Now())",
+		new: "return l.confirm(p, g.Clock.Now()) || true",
+		pkg: gateTests, test: "TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom",
+	},
+	{
+		protection: "webhook: what another request is charged does not free the place of one that has not gone on",
+		in:         "lane.seeCharges", old: "if !p.gone || !risen",
+		new: "if !risen",
+		pkg: gateTests, test: "TestPlacesOfRequestsThatAreHere",
+	},
+	{
 		protection: "webhook: nor does one for which room came when it was about to be denied",
 		in:         "Gate.judge", old: "g.awaitEcho(ctx, c.lane)",
 		new: "",

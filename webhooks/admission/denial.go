@@ -71,7 +71,12 @@ const readMost = time.Second
 // refresh has a lane see the ResourceQuota as the API server has it. Another replica may have let a request go whose
 // charge the watch does not show yet: one that takes the same room would go on and be refused, where it can be held.
 func (g *Gate) refresh(ctx context.Context, l *lane) {
-	if quota := g.read(ctx, l); quota != nil && nativequota.IsManaged(quota) {
+	g.note(l, g.read(ctx, l))
+}
+
+// note has a lane see a ResourceQuota that was read, if it was.
+func (g *Gate) note(l *lane, quota *corev1.ResourceQuota) {
+	if quota != nil && nativequota.IsManaged(quota) {
 		l.refresh(quota, g.Clock.Now())
 	}
 }

@@ -26,17 +26,29 @@ const (
 // settlingMost is how long it waits for the one that is asked. A test that has a real one lag gives itself more time.
 var settlingMost = time.Second
 
-// NewEcho returns what asks an API server whether it judges by the limits and the usage that are stored. It writes
-// without effect what the policy fedquota-echo refuses while the API server's own cache is behind; any other answer is
-// a yes.
-func NewEcho(c client.Client) func(ctx context.Context, share types.NamespacedName) bool {
+// Echo asks the API server whether it judges by the limits and the usage that are stored, and returns these if they are
+// known.
+type Echo func(ctx context.Context, share types.NamespacedName) (stored *corev1.ResourceQuota, judgesByIt bool)
+
+// NewEcho returns what asks an API server. It writes without effect what the policy fedquota-echo refuses while the API
+// server's own cache is behind; any other answer is a yes.
+func NewEcho(c client.Client) Echo {
 	dry := client.NewDryRunClient(c)
 	ask := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+quotav1alpha1.EchoAnnotation+`":"true"}}}`))
-	return func(ctx context.Context, share types.NamespacedName) bool {
+	return func(ctx context.Context, share types.NamespacedName) (*corev1.ResourceQuota, bool) {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: share.Namespace, Name: share.Name}}
-		err := dry.Patch(ctx, quota, ask)
-		return err == nil || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+echoPolicy+"'")
+		if err := dry.Patch(ctx, quota, ask); err != nil {
+			return nil, !strings.Contains(err.Error(), "ValidatingAdmissionPolicy '"+echoPolicy+"'")
+		}
+		return quota, true
 	}
+}
+
+// settle has a request that was given a place go on once native quota judges by what the lane has seen, and says whether
+// it does: room that another replica has given away meanwhile is not there any more.
+func (g *Gate) settle(ctx context.Context, l *lane, p *place) bool {
+	g.awaitEcho(ctx, l)
+	return l.confirm(p, g.Clock.Now())
 }
 
 // awaitEcho waits until native quota judges by what the lane has seen: a request that goes on before is refused
@@ -59,7 +71,12 @@ func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
 	ctx, cancel := context.WithTimeout(ctx, settlingMost)
 	defer cancel()
 	raises, until := l.raisesNow(), g.Clock.Now().Add(settlingMost)
-	for !g.Echo(ctx, l.key) {
+	for {
+		stored, judgesByIt := g.Echo(ctx, l.key)
+		if judgesByIt {
+			g.note(l, stored)
+			break
+		}
 		timer := g.Clock.NewTimer(echoInterval)
 		select {
 		case <-timer.C():
@@ -70,15 +87,8 @@ func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
 			return false
 		}
 	}
-	l.awaitEcho(raises)
+	l.settle(raises)
 	return true
-}
-
-// unsettled says whether the API server may still judge by a limit that was raised a moment ago.
-func (l *lane) unsettled(now time.Time) bool {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.raises > l.settled && now.Sub(l.raised) < settlingMost
 }
 
 func (l *lane) raisesNow() int {
@@ -87,7 +97,8 @@ func (l *lane) raisesNow() int {
 	return l.raises
 }
 
-func (l *lane) awaitEcho(raises int) {
+// settle notes that the API server judges by so many raises.
+func (l *lane) settle(raises int) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.settled = max(l.settled, raises)

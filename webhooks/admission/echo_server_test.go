@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -36,7 +37,7 @@ func TestEchoOfAnAPIServer(t *testing.T) {
 
 	catchUp := l.fallBehind()
 	l.raise(quota, "2")
-	l.eventually("a refusal of "+echoPolicy, func() bool { return !gate.Echo(t.Context(), key) })
+	l.eventually("a refusal of "+echoPolicy, func() bool { _, judgesByIt := gate.Echo(t.Context(), key); return !judgesByIt })
 	if err := l.dry(); !refused(err) {
 		t.Fatalf("native quota judges by a limit that its cache does not have: %v", err)
 	}
@@ -60,6 +61,14 @@ func TestEchoOfAnAPIServer(t *testing.T) {
 		t.Error(denial)
 	}
 	l.must(l.createConfigMap())
+	stored, judgesByIt := gate.Echo(t.Context(), key)
+	l.must(l.Get(t.Context(), key, quota))
+	if !judgesByIt || stored.ResourceVersion != quota.ResourceVersion {
+		t.Errorf("%t, version %s, want true and %s", judgesByIt, stored.ResourceVersion, quota.ResourceVersion)
+	}
+	if diff := cmp.Diff(quota.Status, stored.Status); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // full makes a managed ResourceQuota of ConfigMaps that is in force and used up.
@@ -92,7 +101,7 @@ func (l *laggard) gate() (*Gate, *atomic.Int32) {
 		Clock: clock.RealClock{}, Book: demand.NewBook(), Live: l,
 		Report: func(types.NamespacedName) {},
 		Stuck:  func() bool { return false },
-		Echo: func(ctx context.Context, share types.NamespacedName) bool {
+		Echo: func(ctx context.Context, share types.NamespacedName) (*corev1.ResourceQuota, bool) {
 			asked.Add(1)
 			return echo(ctx, share)
 		},

@@ -23,9 +23,9 @@ import (
 func (s *scene) behind() (caughtUp func(), asked *atomic.Int32) {
 	var done atomic.Bool
 	asked = &atomic.Int32{}
-	s.gate.Echo = func(context.Context, types.NamespacedName) bool {
+	s.gate.Echo = func(context.Context, types.NamespacedName) (*corev1.ResourceQuota, bool) {
 		asked.Add(1)
-		return done.Load()
+		return nil, done.Load()
 	}
 	return func() { done.Store(true) }, asked
 }
@@ -85,7 +85,7 @@ func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 		if got := s.answer(s.send(request("1")), 50*time.Millisecond); got != "" {
 			t.Error(got)
 		}
-		if s.gate.lane(key).unsettled(s.clock.Now()) {
+		if l := s.gate.lane(key); l.settled < l.raises-1 {
 			t.Error("the raise counts as unsettled although the API server has caught up")
 		}
 	})
@@ -160,7 +160,7 @@ func TestEcho(t *testing.T) {
 					return tc.answer
 				},
 			}).Build()
-			if got := NewEcho(c)(t.Context(), key); got != tc.want {
+			if _, got := NewEcho(c)(t.Context(), key); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -44,7 +44,7 @@ type Gate struct {
 	// Live reads from the API server: nothing is denied on the word of a cache.
 	Live client.Reader
 	// Echo says whether the API server judges by the limits that are stored; without it that is taken for granted.
-	Echo func(ctx context.Context, share types.NamespacedName) bool
+	Echo Echo
 	// Stuck says whether this replica has found that the quota controller does not work. One that does not lead never
 	// looks.
 	Stuck func() bool
@@ -62,6 +62,7 @@ type claim struct {
 	*lane
 	asked  amount.List
 	list   corev1.ResourceList // the same, as native quota has it
+	place  *place              // nil if it has none
 	waiter *waiter             // nil if it is not held
 }
 
@@ -78,34 +79,31 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 			continue
 		}
 		c := claim{lane: l, asked: asked, list: list}
-		if g.enters(ctx, l, asked, now, request.DryRun) {
+		if c.place = g.enter(ctx, l, asked, now, request.DryRun); c.place != nil {
 			room = append(room, c)
 		} else {
 			lacks = append(lacks, c)
 		}
 	}
-	if denial := g.pass(ctx, request, lacks, now); denial != "" {
-		for _, c := range room {
-			if !request.DryRun {
-				c.giveBack(c.asked)
-			}
+	denial := g.pass(ctx, request, lacks, now)
+	for _, c := range room {
+		if denial == "" && !c.place.gone && !g.settle(ctx, c.lane, c.place) {
+			denial = g.pass(ctx, request, []claim{c}, g.Clock.Now())
 		}
-		return denial
 	}
 	for _, c := range room {
-		if !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked) {
+		if denial != "" {
+			c.giveBack(c.place)
+		} else if !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked) {
 			g.Report(c.key)
 		}
-		if c.unsettled(now) {
-			g.awaitEcho(ctx, c.lane)
-		}
 	}
-	return ""
+	return denial
 }
 
-// enters says whether there is room for the request in a share, which it has then. Where that is doubtful, it asks the
-// API server.
-func (g *Gate) enters(ctx context.Context, l *lane, asked amount.List, now time.Time, dryRun bool) bool {
+// enter gives the request a place in a share, nil if there is no room for it. Where that is doubtful, it asks the API
+// server.
+func (g *Gate) enter(ctx context.Context, l *lane, asked amount.List, now time.Time, dryRun bool) *place {
 	if l.doubtful(asked, now) {
 		g.refresh(ctx, l)
 	}
@@ -143,8 +141,8 @@ func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time
 	}
 	denial := g.await(ctx, asks)
 	for _, c := range asks {
-		if denial != "" && c.waiter != nil && c.waiter.passed {
-			c.giveBack(c.asked)
+		if denial != "" && c.waiter != nil {
+			c.giveBack(c.waiter.place)
 		}
 		g.Book.End(c.key, request.Owner, c.asked, denial == "", g.Clock.Now())
 		g.Report(c.key)
@@ -178,20 +176,26 @@ func shapeOf(object any) *demand.Shape {
 
 // wait waits until there is room for the request in one share, unless it is denied already, and says whether there is.
 func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
-	if !denied {
+	if denied {
+		return c.leave(c.waiter, g.Clock.Now())
+	}
+	for {
 		timer := g.Clock.NewTimer(c.waiter.until.Sub(g.Clock.Now()))
-		defer timer.Stop()
 		select {
 		case <-c.waiter.fits:
 		case <-timer.C():
 		case <-ctx.Done():
 		}
+		timer.Stop()
+		switch {
+		case !c.leave(c.waiter, g.Clock.Now()):
+			return false
+		case g.settle(ctx, c.lane, c.waiter.place):
+			return true
+		case !c.again(c.waiter, g.Clock.Now()):
+			return false
+		}
 	}
-	fits := c.leave(c.waiter, g.Clock.Now())
-	if fits && !denied {
-		g.awaitEcho(ctx, c.lane)
-	}
-	return fits
 }
 
 // judge returns why native quota would deny the request, or "" if it would not or if that is in doubt. Room that came

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -152,6 +153,63 @@ func TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor(t *testing.T) {
 	}
 }
 
+// TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom has another replica let a request go for which a raise came, before the
+// one here goes on.
+func TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom(t *testing.T) {
+	for name, raised := range map[string]func(s *scene) <-chan string{
+		"from one that was held": func(s *scene) <-chan string {
+			held := s.held(request("3"))
+			s.set("11", "8")
+			return held
+		},
+		"from one that came right after the raise": func(s *scene) <-chan string {
+			s.set("20", "8")
+			return s.send(request("3"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, "8")
+				s.gate.Echo = func(context.Context, types.NamespacedName) (*corev1.ResourceQuota, bool) {
+					hard := s.quota.Status.Hard["requests.cpu"]
+					s.charged(hard.String())
+					return s.live, true
+				}
+				answer := raised(s)
+				s.still(answer, 10*settling)
+				if s.waiting() != 1 {
+					t.Error("the request is not held")
+				}
+				s.gate.Echo = nil
+				s.set("30", "20")
+				if got := s.answer(answer, time.Second); got != "" {
+					t.Error(got)
+				}
+			})
+		})
+	}
+}
+
+// TestPlacesOfRequestsThatAreHere takes no charge for that of a request which has not gone on to native quota yet.
+func TestPlacesOfRequestsThatAreHere(t *testing.T) {
+	s := newScene(t, "8")
+	s.set("20", "8")
+	l := s.gate.lane(key)
+	asked := amount.List{"requests.cpu": 3000}
+	here := l.enter(asked, s.clock.Now(), false)
+	s.set("20", "11") // by another request
+	if len(l.places) != 1 {
+		t.Error("it has lost its place")
+	}
+	if !l.confirm(here, s.clock.Now()) {
+		t.Error("it does not go on")
+	}
+	s.set("20", "14")
+	if len(l.places) != 0 {
+		t.Error("it is charged, and has a place still")
+	}
+}
+
 // TestRefreshNotesNothingThatIsGone has a ResourceQuota deleted while it is read.
 func TestRefreshNotesNothingThatIsGone(t *testing.T) {
 	s := newScene(t, "8")
@@ -179,7 +237,7 @@ func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
 	if got := s.admit(r); got != denied {
 		t.Errorf("got %q, want %q", got, denied)
 	}
-	if len(l.passed) == 0 {
+	if len(l.places) == 0 {
 		t.Error("the room of another request was given back")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// waiter is a request that waits for room. fits is closed when there is.
+// waiter is a request that waits for room. fits is closed when it has a place.
 type waiter struct {
 	asked  amount.List
 	since  time.Time
@@ -20,7 +20,7 @@ type waiter struct {
 	raises int
 	signs  int
 	fits   chan struct{}
-	passed bool
+	place  *place
 }
 
 // queue returns the waiter of a request that there was no room for; nil if it is not worth holding.
@@ -48,9 +48,22 @@ func (l *lane) inVain(asked amount.List, now time.Time) bool {
 
 // goOn ends the wait of a request that there is room for.
 func (l *lane) goOn(w *waiter, now time.Time) {
-	l.let(w.asked, now)
-	w.passed = true
+	w.place = &place{asking: asking{asked: w.asked}}
+	l.let(w.place, now)
 	close(w.fits)
+}
+
+// again has a request wait on that lost its place to one at another replica, before those that came later. It is too
+// late for that once its time is up.
+func (l *lane) again(w *waiter, now time.Time) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !w.until.After(now) {
+		return false
+	}
+	w.place, w.fits = nil, make(chan struct{})
+	l.waiters = slices.Insert(l.waiters, 0, w)
+	return true
 }
 
 // silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave
@@ -67,11 +80,11 @@ func (l *lane) hold() time.Duration {
 	return pace.HoldOf(l.share.Spec.Admission)
 }
 
-// leave ends a wait, and says whether there is room.
-func (l *lane) leave(w *waiter, now time.Time) (fits bool) {
+// leave ends a wait, and says whether the request has a place.
+func (l *lane) leave(w *waiter, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if w.passed {
+	if w.place != nil {
 		return true
 	}
 	l.waiters = slices.DeleteFunc(l.waiters, func(other *waiter) bool { return other == w })

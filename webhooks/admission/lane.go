@@ -35,7 +35,7 @@ type lane struct {
 	raises  int         // how often a limit went up
 	raised  time.Time   // when it did last
 	settled int         // the last raise that the API server is known to judge by
-	passed  []asking    // that went on and whose charge was not seen yet, the oldest first
+	places  []*place    // of requests whose charge was not seen yet, the oldest first
 	sum     amount.List // what they ask for together
 	waiters []*waiter
 
@@ -49,6 +49,15 @@ type lane struct {
 type asking struct {
 	asked amount.List
 	at    time.Time
+}
+
+// place is the room that a request was given.
+type place struct {
+	asking
+	// gone says that it went on to native quota: its charge may be seen.
+	gone bool
+	// dryRun says that it takes none.
+	dryRun bool
 }
 
 // charge returns what a request adds to the share's quota; nothing if this share is none of the request's business.
@@ -94,21 +103,38 @@ func counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
 	return true
 }
 
-// enter says whether there is room for the request, which has it then.
-func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) bool {
+// enter gives the request a place; nil if there is no room for it. Right after a raise it does not go on yet.
+func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) *place {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	fits := l.room(asked, now)
-	if fits && !dryRun {
-		l.let(asked, now)
+	if !l.room(asked, now) {
+		return nil
 	}
-	return fits
+	settled := l.raises <= l.settled || now.Sub(l.raised) >= settlingMost
+	p := &place{asking: asking{asked: asked}, gone: settled, dryRun: dryRun}
+	l.let(p, now)
+	return p
+}
+
+// confirm says whether there is room for the request still, beside what was seen since it was given its place: another
+// replica may have let one go that took it. The request goes on then, and has no place otherwise.
+func (l *lane) confirm(p *place, now time.Time) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.drop(p)
+	if !l.room(p.asked, now) {
+		l.serve(now)
+		return false
+	}
+	p.gone = true
+	l.let(p, now)
+	return true
 }
 
 // room says whether the request fits beside what is used and what is underway.
 func (l *lane) room(asked amount.List, now time.Time) bool {
-	for len(l.passed) > 0 && now.Sub(l.passed[0].at) >= pace.Underway {
-		l.forget(0)
+	for len(l.places) > 0 && now.Sub(l.places[0].at) >= pace.Underway {
+		l.drop(l.places[0])
 	}
 	for name, value := range asked {
 		limit, limited := l.hard[name]
@@ -127,35 +153,40 @@ func (l *lane) doubtful(asked amount.List, now time.Time) bool {
 	return l.room(asked, now) && (now.Sub(l.raised) < settlingMost || !l.room(asked.Times(2), now))
 }
 
-// let notes that a request goes on.
-func (l *lane) let(asked amount.List, now time.Time) {
-	l.passed = append(l.passed, asking{asked: asked, at: now})
+// let gives a request its place.
+func (l *lane) let(p *place, now time.Time) {
+	if p.at = now; p.dryRun {
+		return
+	}
+	l.places = append(l.places, p)
 	if l.sum == nil {
 		l.sum = amount.List{}
 	}
-	for name, value := range asked {
+	for name, value := range p.asked {
 		l.sum[name] = amount.Add(l.sum[name], value)
 	}
 }
 
-// forget strikes out a request that went on.
-func (l *lane) forget(i int) {
-	for name, value := range l.passed[i].asked {
+// drop takes the place of a request from it, if it has it still.
+func (l *lane) drop(p *place) {
+	i := slices.Index(l.places, p)
+	if i < 0 {
+		return
+	}
+	for name, value := range p.asked {
 		l.sum[name] -= value
 	}
-	l.passed = slices.Delete(l.passed, i, i+1)
-	if len(l.passed) == 0 {
+	l.places = slices.Delete(l.places, i, i+1)
+	if len(l.places) == 0 {
 		l.sum = nil
 	}
 }
 
-// giveBack takes back the room of a request that does not go on after all.
-func (l *lane) giveBack(asked amount.List) {
+// giveBack takes back the place of a request that does not go on after all.
+func (l *lane) giveBack(p *place) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if i := slices.IndexFunc(l.passed, func(p asking) bool { return p.asked.Equal(asked) }); i >= 0 {
-		l.forget(i)
-	}
+	l.drop(p)
 }
 
 func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
@@ -236,7 +267,7 @@ func newer(a, b *corev1.ResourceQuota) bool {
 	return err == nil && order > 0
 }
 
-// see notes the ResourceQuota, and lets those requests go on that there is room for now, in their order.
+// see notes the ResourceQuota, and gives requests that wait a place, in their order.
 func (l *lane) see(quota *corev1.ResourceQuota, now time.Time) {
 	l.quota = quota
 	if quota == nil {
@@ -252,6 +283,11 @@ func (l *lane) see(quota *corev1.ResourceQuota, now time.Time) {
 		}
 		l.used, l.hard = used, hard
 	}
+	l.serve(now)
+}
+
+// serve gives those requests that wait a place that there is room for.
+func (l *lane) serve(now time.Time) {
 	l.waiters = slices.DeleteFunc(l.waiters, func(w *waiter) bool {
 		if !l.room(w.asked, now) {
 			return false
@@ -261,19 +297,17 @@ func (l *lane) see(quota *corev1.ResourceQuota, now time.Time) {
 	})
 }
 
-// seeCharges forgets requests that went on once usage has risen by what they asked for.
+// seeCharges takes the places of requests that went on once usage has risen by what they asked for.
 func (l *lane) seeCharges(used amount.List) {
 	risen := amount.Sub(used, l.used)
-	for i := 0; i < len(l.passed); {
-		asked := l.passed[i].asked
-		if !risen.Covers(asked) {
-			i++
+	for _, p := range slices.Clone(l.places) {
+		if !p.gone || !risen.Covers(p.asked) {
 			continue
 		}
-		for name, value := range asked {
+		for name, value := range p.asked {
 			risen[name] -= value
 		}
-		l.forget(i)
+		l.drop(p)
 	}
 }
 
