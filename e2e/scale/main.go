@@ -34,6 +34,8 @@ type options struct {
 	// patience is how long a phase may take to settle.
 	patience time.Duration
 	profile  bool
+	// memory is the limit of Go's memory in the hub manager.
+	memory string
 }
 
 func main() {
@@ -47,6 +49,8 @@ func main() {
 	flag.StringVar(&o.results, "results", filepath.Join("bin", "scale"), "Folder of results.")
 	flag.StringVar(&phases, "phases", "", "Phases to run after creation, with commas between; all if it is empty.")
 	flag.DurationVar(&o.patience, "patience", 10*time.Minute, "How long a phase may take to settle.")
+	flag.StringVar(&o.memory, "memory", "920MiB",
+		"Limit of Go's memory in the hub manager; by default what it makes of the limit of its container in config/default, 1Gi.")
 	flag.BoolVar(&o.profile, "profile", false, "Save profiles of the hub manager.")
 	flag.Parse()
 	o.mode = quotav1alpha1.RebalanceMode(mode)

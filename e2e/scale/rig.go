@@ -47,9 +47,6 @@ type rig struct {
 	pprof int
 }
 
-// memoryLimit is what the hub manager makes of the limit of its container in config/default, 1Gi.
-const memoryLimit = "GOMEMLIMIT=920MiB"
-
 // startRig starts the hub and the members, and tells the hub of them. The hub manager does not run yet.
 func startRig(ctx context.Context, o options) (*rig, error) {
 	root, err := os.Getwd()
@@ -64,7 +61,7 @@ func startRig(ctx context.Context, o options) (*rig, error) {
 		Root: root, Bare: true,
 		// Light members know no ServiceAccounts.
 		HubArgs: []string{"--member-identity=kubeconfig", fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", pprof)},
-		Env:     []string{memoryLimit},
+		Env:     []string{"GOMEMLIMIT=" + o.memory},
 		Fleet: fleet.Options{
 			Dir: filepath.Join(root, "bin", "scale", "fleet-"+o.name), Progress: func(step string) { progress("%s", step) },
 			// A hub may be a member as well: what it says of its kinds is what members say.

@@ -23,6 +23,9 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
+// mostReasons is of how many clusters the reasons are remembered: an event names a few.
+const mostReasons = 100
+
 // noteLimit keeps the note of an event within what the API server takes.
 const noteLimit = 1000
 
@@ -137,6 +140,9 @@ func (t *told) note(v *round.Verdict) {
 		t.why = map[string]map[corev1.ResourceName]allocate.Reason{}
 	}
 	if t.why[v.Name] == nil {
+		if len(t.why) == mostReasons {
+			return
+		}
 		t.why[v.Name] = map[corev1.ResourceName]allocate.Reason{}
 	}
 	maps.Copy(t.why[v.Name], v.Reasons)

@@ -58,16 +58,26 @@ type history struct {
 }
 
 // unheardFor returns how long raises have waited for what the member uses, by resource name.
-func (h *history) unheardFor(now time.Time) map[corev1.ResourceName]time.Duration {
-	waited := make(map[corev1.ResourceName]time.Duration, len(h.unheard))
-	for name, since := range h.unheard {
-		waited[name] = now.Sub(since)
+func (h *history) unheardFor(now time.Time) map[corev1.ResourceName]time.Duration { return ages(now, h.unheard) }
+
+// ages returns how long ago each was, nil if there are none: most shares of a large fleet have none.
+func ages(now time.Time, times map[corev1.ResourceName]time.Time) map[corev1.ResourceName]time.Duration {
+	if len(times) == 0 {
+		return nil
 	}
-	return waited
+	passed := make(map[corev1.ResourceName]time.Duration, len(times))
+	for name, at := range times {
+		passed[name] = now.Sub(at)
+	}
+	return passed
 }
 
 // await notes which resources the member is expected to report.
 func (h *history) await(now time.Time, unheard []corev1.ResourceName) {
+	if len(unheard) == 0 {
+		h.unheard = nil
+		return
+	}
 	since := make(map[corev1.ResourceName]time.Time, len(unheard))
 	for _, name := range unheard {
 		since[name] = now
@@ -79,13 +89,7 @@ func (h *history) await(now time.Time, unheard []corev1.ResourceName) {
 }
 
 // gaveOf returns how long ago the target went down last, by resource name, where it has not gone up since.
-func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
-	gave := make(map[corev1.ResourceName]time.Duration, len(h.gave))
-	for name, at := range h.gave {
-		gave[name] = now.Sub(at)
-	}
-	return gave
-}
+func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration { return ages(now, h.gave) }
 
 // move notes that the target has changed.
 func (h *history) move(now time.Time, before, after amount.List) {

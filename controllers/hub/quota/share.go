@@ -53,13 +53,16 @@ func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *m
 	}
 	share.Spec.Revision, share.Spec.Hard = s.decision.Ledger.FirstShare(m.Name, s.fq.Spec.Hard)
 	err := c.Create(ctx, share)
-	if !members.IsMissingNamespace(err) || !m.Selected || !ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
-		return err
+	if members.IsMissingNamespace(err) && m.Selected && ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
+		if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("creating the namespace: %w", err)
+		}
+		err = c.Create(ctx, share)
 	}
-	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("creating the namespace: %w", err)
+	if err == nil { // one share more than was known of is a reason to look at all of the member
+		r.Stores.Saw(m.Name, client.ObjectKeyFromObject(share), share.ResourceVersion)
 	}
-	return c.Create(ctx, share)
+	return err
 }
 
 // update writes the ledger's revision and limit into the share that was read, and into no other that came in its place:

@@ -9,11 +9,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/fedquota/fedquota/internal/pace"
 )
+
+// TestCreatedSharesAreKnown has a look at a store expect the share that a round has just created there: one that is not
+// known would be a reason to list all.
+func TestCreatedSharesAreKnown(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.round()
+	found := w.hub.Stores.Survey(t.Context(), w.request(quotaName).NamespacedName, nil)
+	if diff := cmp.Diff([]string{"east", "west"}, sets.List(found.Holders)); diff != "" {
+		t.Errorf("known holders (-want +got):\n%s", diff)
+	}
+}
 
 // TestStoreWentBack has a member's store go back, as its resourceVersions show: the hub is told, and drops what it has
 // cached of that member before it reads it again.

@@ -64,8 +64,8 @@ type stores struct {
 // store is what is known of one.
 type store struct {
 	memory rollback.Memory
-	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, and lost those of
-	// the ones that the last look did not find.
+	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, or created, and
+	// lost those of the ones that the last look did not find.
 	seen, lost map[types.NamespacedName]string
 	// asked says whether it was asked, looked whether there was a look at it, and holds are the shares that the last one
 	// found.
@@ -110,7 +110,7 @@ func (s *stores) keep(names sets.Set[string]) {
 	maps.DeleteFunc(s.byMember, func(name string, _ *store) bool { return !names.Has(name) })
 }
 
-// Saw notes what a round has read of a share: its resourceVersion, or "" if there is none.
+// Saw notes what a round has read of a share, or created: its resourceVersion, or "" if there is none.
 func (w *Watcher) Saw(member string, share types.NamespacedName, version string) {
 	w.known.saw(member, share, version)
 }
