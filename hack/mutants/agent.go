@@ -201,7 +201,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a dry run takes no room",
-		in:         "Gate.Admit", old: "now, request.DryRun)",
+		in:         "Gate.claims", old: "now, request.DryRun)",
 		new: "now, false)",
 		pkg: gateTests, test: "TestAdmitReservesNoRoomForADryRun",
 	},

@@ -70,21 +70,9 @@ type claim struct {
 func (g *Gate) Admit(ctx context.Context, request Request) string {
 	now := g.Clock.Now()
 	request.Charge.Now = now
-	var room, lacks []claim
 	lanes := g.lanesOf(request.Namespace)
 	request.Charge.Mapped = g.mapped(ctx, &request, lanes)
-	for _, l := range lanes {
-		asked, list := l.charge(request.Charge)
-		if len(asked) == 0 {
-			continue
-		}
-		c := claim{lane: l, asked: asked, list: list}
-		if c.place = g.enter(ctx, l, asked, now, request.DryRun); c.place != nil {
-			room = append(room, c)
-		} else {
-			lacks = append(lacks, c)
-		}
-	}
+	room, lacks := g.claims(ctx, request, lanes, now)
 	denial := g.pass(ctx, request, lacks, now)
 	for _, c := range room {
 		if denial == "" && !c.place.gone && !g.settle(ctx, c.lane, c.place) {
@@ -99,6 +87,23 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 		}
 	}
 	return denial
+}
+
+// claims returns what a request asks of shares in which it has a place, and of those that have no room for it.
+func (g *Gate) claims(ctx context.Context, request Request, lanes []*lane, now time.Time) (room, lacks []claim) {
+	for _, l := range lanes {
+		asked, list := l.charge(request.Charge)
+		if len(asked) == 0 {
+			continue
+		}
+		c := claim{lane: l, asked: asked, list: list}
+		if c.place = g.enter(ctx, l, asked, now, request.DryRun); c.place != nil {
+			room = append(room, c)
+		} else {
+			lacks = append(lacks, c)
+		}
+	}
+	return room, lacks
 }
 
 // enter gives the request a place in a share, nil if there is no room for it. Where that is doubtful, it asks the API

@@ -40,7 +40,9 @@ func TestFewKinds(t *testing.T) {
 		if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
 			t.Fatal(err)
 		}
-		discard(response.Body)
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
 		var got []string
 		for _, r := range list.APIResources {
 			got = append(got, r.Name)

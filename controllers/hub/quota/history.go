@@ -58,7 +58,9 @@ type history struct {
 }
 
 // unheardFor returns how long raises have waited for what the member uses, by resource name.
-func (h *history) unheardFor(now time.Time) map[corev1.ResourceName]time.Duration { return ages(now, h.unheard) }
+func (h *history) unheardFor(now time.Time) map[corev1.ResourceName]time.Duration {
+	return ages(now, h.unheard)
+}
 
 // ages returns how long ago each was, nil if there are none: most shares of a large fleet have none.
 func ages(now time.Time, times map[corev1.ResourceName]time.Time) map[corev1.ResourceName]time.Duration {
@@ -89,7 +91,9 @@ func (h *history) await(now time.Time, unheard []corev1.ResourceName) {
 }
 
 // gaveOf returns how long ago the target went down last, by resource name, where it has not gone up since.
-func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration { return ages(now, h.gave) }
+func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
+	return ages(now, h.gave)
+}
 
 // move notes that the target has changed.
 func (h *history) move(now time.Time, before, after amount.List) {
