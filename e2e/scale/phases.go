@@ -247,8 +247,8 @@ func (r *rig) back(ctx context.Context) error {
 	return r.inForce(ctx, 1, nil)
 }
 
-// demand has all members want more than they have, some of them a lot more, and waits until limits have come to rest.
-// Where limits do not follow demand there is nothing to see.
+// demand has all members want more than they have, some of them a lot more, and waits until the hub says so and limits
+// have come to rest. Where limits do not follow demand there is nothing to see.
 func (r *rig) demand(ctx context.Context) error {
 	if r.mode == quotav1alpha1.RebalanceStatic {
 		return nil
@@ -258,7 +258,20 @@ func (r *rig) demand(ctx context.Context) error {
 			m.Want(budgetKey(i), amounts(15+int64(n+i)%3*7, 1))
 		}
 	}
-	return errors.Join(wait(slowPoll)(ctx), r.settled(ctx))
+	err := r.forBudgets(r.budgets, func(key types.NamespacedName) error {
+		return until(ctx, slowPoll, func(ctx context.Context) bool {
+			fq := &quotav1alpha1.FederatedQuota{}
+			if r.hub.Get(ctx, key, fq) != nil {
+				return false
+			}
+			wanted := fq.Status.Demand[corev1.ResourceRequestsCPU]
+			return wanted.Sign() > 0
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return r.settled(ctx)
 }
 
 // restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.
