@@ -85,7 +85,7 @@ func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 		if got := s.answer(s.send(request("1")), 50*time.Millisecond); got != "" {
 			t.Error(got)
 		}
-		if l := s.gate.lane(key); l.settled < l.raises-1 {
+		if l := s.gate.lane(key); l.settled < l.raises {
 			t.Error("the raise counts as unsettled although the API server has caught up")
 		}
 	})

@@ -74,15 +74,17 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	request.Charge.Mapped = g.mapped(ctx, &request, lanes)
 	room, lacks := g.claims(ctx, request, lanes, now)
 	denial := g.pass(ctx, request, lacks, now)
-	for _, c := range room {
+	for i := range room {
+		c := &room[i]
 		if denial == "" && !c.place.gone && !g.settle(ctx, c.lane, c.place) {
-			denial = g.pass(ctx, request, []claim{c}, g.Clock.Now())
+			c.place = nil
+			denial = g.pass(ctx, request, []claim{*c}, g.Clock.Now())
 		}
 	}
 	for _, c := range room {
 		if denial != "" {
 			c.giveBack(c.place)
-		} else if !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked) {
+		} else if c.place != nil && !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked) {
 			g.Report(c.key)
 		}
 	}
