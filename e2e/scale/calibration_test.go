@@ -51,7 +51,7 @@ func TestLightMembersAreLikeRealOnes(t *testing.T) {
 	b.agree("5", "0")
 
 	for i, m := range b.members {
-		m.Want(key, corev1.ResourceList{services: resource.MustParse("3")})
+		m.Want(key, 3, corev1.ResourceList{services: resource.MustParse("1")})
 		for n := range 3 {
 			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: fmt.Sprintf("s-%d", n)}}
 			service.Spec.Ports = []corev1.ServicePort{{Port: 80}}

@@ -49,6 +49,7 @@ func (r *rig) allPhases() []phase {
 		{"one changed, a member dead", true, r.dead},
 		{"the dead member back", true, r.back},
 		{"demand above the budget", true, r.demand},
+		{"at rest above the budget", true, r.restAbove},
 		{"restart", true, r.restart},
 		{"restart, all changed meanwhile", true, r.restartChanged},
 	}
@@ -90,13 +91,25 @@ func (r *rig) connect(ctx context.Context) error {
 	})
 }
 
-// amounts returns this much for each of a number of members.
-func amounts(each int64, number int) corev1.ResourceList {
-	n := each * int64(number)
+// podsPerPart is how many pods the least part of a budget has room for.
+const podsPerPart = 5
+
+// pods returns what so many pods ask for.
+func pods(n int64) corev1.ResourceList {
 	return corev1.ResourceList{
-		corev1.ResourceRequestsCPU: *resource.NewQuantity(n, resource.DecimalSI), corev1.ResourceLimitsCPU: *resource.NewQuantity(2*n, resource.DecimalSI),
-		corev1.ResourceRequestsMemory: *resource.NewQuantity(4*n<<30, resource.BinarySI), corev1.ResourcePods: *resource.NewQuantity(5*n, resource.DecimalSI),
+		corev1.ResourceRequestsCPU: *resource.NewMilliQuantity(200*n, resource.DecimalSI), corev1.ResourceLimitsCPU: *resource.NewMilliQuantity(400*n, resource.DecimalSI),
+		corev1.ResourceRequestsMemory: *resource.NewQuantity(n<<30, resource.BinarySI), corev1.ResourcePods: *resource.NewQuantity(n, resource.DecimalSI),
 	}
+}
+
+// parts returns so many parts for each of a number of members.
+func parts(each int64, number int) corev1.ResourceList {
+	return pods(podsPerPart * each * int64(number))
+}
+
+// want has a member want so many parts of a budget.
+func want(m *members.Member, budget int, each int64) {
+	m.Want(budgetKey(budget), podsPerPart*each, pods(1))
 }
 
 func budgetKey(i int) types.NamespacedName {
@@ -117,13 +130,13 @@ func (r *rig) forBudgets(number int, do func(types.NamespacedName) error) error 
 func (r *rig) create(ctx context.Context) error {
 	for _, m := range r.members {
 		for i := range r.budgets {
-			m.Want(budgetKey(i), amounts(5, 1))
+			want(m, i, 5)
 		}
 	}
 	err := r.forBudgets(r.budgets, func(key types.NamespacedName) error {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}
 		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-		fq.Spec.Hard = amounts(10, r.size)
+		fq.Spec.Hard = parts(10, r.size)
 		fq.Spec.Placement.ClusterSelector = &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: tier}}
 		fq.Spec.Placement.CreateNamespace = new(true)
 		fq.Spec.Rebalance.Mode = r.mode
@@ -155,7 +168,7 @@ func (r *rig) change(ctx context.Context, each int64, number int) error {
 	return r.forBudgets(number, func(key types.NamespacedName) error {
 		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		before := fq.DeepCopy()
-		fq.Spec.Hard = amounts(each, r.size)
+		fq.Spec.Hard = parts(each, r.size)
 		return r.hub.Patch(ctx, fq, client.MergeFrom(before))
 	})
 }
@@ -220,7 +233,7 @@ func (r *rig) noise(ctx context.Context) error {
 		case <-over:
 			return nil
 		case <-steps.C:
-			r.members[n%r.size].Want(budgetKey(rand.IntN(r.budgets)), amounts(1+rand.Int64N(8), 1))
+			want(r.members[n%r.size], rand.IntN(r.budgets), 1+rand.Int64N(8))
 		}
 	}
 }
@@ -255,7 +268,7 @@ func (r *rig) demand(ctx context.Context) error {
 	}
 	for n, m := range r.members {
 		for i := range r.budgets {
-			m.Want(budgetKey(i), amounts(15+int64(n+i)%3*7, 1))
+			want(m, i, 15+int64(n+i)%3*7)
 		}
 	}
 	err := r.forBudgets(r.budgets, func(key types.NamespacedName) error {
@@ -272,6 +285,14 @@ func (r *rig) demand(ctx context.Context) error {
 		return err
 	}
 	return r.settled(ctx)
+}
+
+// restAbove watches the fleet while demand stays above the budget.
+func (r *rig) restAbove(ctx context.Context) error {
+	if r.mode == quotav1alpha1.RebalanceStatic {
+		return nil
+	}
+	return wait(restTime)(ctx)
 }
 
 // restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.

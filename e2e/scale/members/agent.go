@@ -5,12 +5,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
@@ -19,14 +19,19 @@ type agent struct {
 	store *store
 	// delay is how long it takes to act.
 	delay time.Duration
-	// quotas are the ResourceQuotas, and wants what the namespaces would use without them. The mutex of the store is held
-	// for both.
+	// quotas are the ResourceQuotas, and loads what uses them. The mutex of the store is held for both.
 	quotas map[types.NamespacedName]*ledger.Quota
-	wants  map[types.NamespacedName]corev1.ResourceList
+	loads  map[types.NamespacedName]*load
+}
+
+// load is what runs in a namespace, and would run if it had no limit: requests that all ask for the same.
+type load struct {
+	unit            amount.List
+	wanted, running int64
 }
 
 func newAgent(s *store, delay time.Duration) *agent {
-	return &agent{store: s, delay: delay, quotas: map[types.NamespacedName]*ledger.Quota{}, wants: map[types.NamespacedName]corev1.ResourceList{}}
+	return &agent{store: s, delay: delay, quotas: map[types.NamespacedName]*ledger.Quota{}, loads: map[types.NamespacedName]*load{}}
 }
 
 // wake has the agent look at a share soon.
@@ -67,14 +72,19 @@ func (a *agent) report(key types.NamespacedName, share *quotav1alpha1.QuotaShare
 	if limits := quota.Limits(share.Spec.Revision, share.Spec.Hard); !quota.Enforces(share.Spec.Revision, limits) {
 		quota.Revision, quota.Spec = share.Spec.Revision, limits
 	}
-	demand := a.use(quota, a.wants[key])
+	l := a.loads[key]
+	if l == nil {
+		l = &load{}
+	}
+	l.run(quota)
 	quota.Hard = quota.Spec.DeepCopy()
 	status := *share.Status.DeepCopy()
 	status.ObservedGeneration, status.Revision = share.Generation, quota.Revision
 	status.Hard, status.Used = quota.Report()
-	status.Demand, status.DemandByShape = demand, nil
-	if len(demand) > 0 {
-		status.DemandByShape = []quotav1alpha1.DemandShape{{Amounts: demand, Unit: unit(demand)}}
+	status.Demand, status.DemandByShape = nil, nil
+	if refused := l.wanted - l.running; refused > 0 {
+		status.Demand = l.of(quota, refused)
+		status.DemandByShape = []quotav1alpha1.DemandShape{{Amounts: status.Demand, Unit: l.of(quota, 1)}}
 	}
 	conditions.Replace(&status.Conditions, []metav1.Condition{{
 		Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: quotav1alpha1.ReasonEnforced, Message: "The share is in force",
@@ -82,36 +92,24 @@ func (a *agent) report(key types.NamespacedName, share *quotav1alpha1.QuotaShare
 	return status
 }
 
-// use lets a namespace use what it wants as far as its limit goes. What runs goes on. It returns what is lacking.
-func (a *agent) use(quota *ledger.Quota, wants corev1.ResourceList) (demand corev1.ResourceList) {
-	for name, limit := range quota.Spec {
-		used, want := quota.Used[name], wants[name]
-		if want.Cmp(limit) > 0 {
-			want = limit
-			if used.Cmp(limit) > 0 {
-				want = used
-			}
-			lacking := wants[name].DeepCopy()
-			lacking.Sub(want)
-			if demand == nil {
-				demand = corev1.ResourceList{}
-			}
-			demand[name] = lacking
+// run admits as many whole requests as the limit has room for under all of its names. What runs goes on while it is
+// wanted.
+func (l *load) run(quota *ledger.Quota) {
+	fitting := l.wanted
+	for name, limit := range amount.Saturate(quota.Spec, amount.Down) {
+		if one := l.unit[name]; one > 0 {
+			fitting = min(fitting, limit/one)
 		}
-		quota.Used[name] = want
 	}
-	return demand
+	l.running = max(fitting, min(l.running, l.wanted))
+	quota.Used = l.of(quota, l.running)
 }
 
-// unit is what one of the requests asks for.
-func unit(demand corev1.ResourceList) corev1.ResourceList {
-	unit := corev1.ResourceList{}
-	for name := range demand {
-		one := resource.MustParse("1")
-		if name == corev1.ResourceRequestsMemory {
-			one = resource.MustParse("1Gi")
-		}
-		unit[name] = one
+// of returns what so many requests are charged under the names of a quota.
+func (l *load) of(quota *ledger.Quota, requests int64) corev1.ResourceList {
+	charged := amount.List{}
+	for name := range quota.Spec {
+		charged[name] = l.unit[name] * requests
 	}
-	return unit
+	return charged.ToList(quota.Spec)
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // errUnchanged says that nothing is to be stored.
@@ -104,10 +105,14 @@ func (m *Member) hinder(ctx context.Context) (lost bool) {
 	return false
 }
 
-// Want sets what a namespace would use if it had no limit.
-func (m *Member) Want(share types.NamespacedName, want corev1.ResourceList) {
+// Want sets how many requests would run in a namespace if it had no limit, and what each asks for.
+func (m *Member) Want(share types.NamespacedName, requests int64, unit corev1.ResourceList) {
 	m.store.mutex.Lock()
-	m.agent.wants[share] = want
+	running := int64(0)
+	if before := m.agent.loads[share]; before != nil {
+		running = before.running
+	}
+	m.agent.loads[share] = &load{unit: amount.Saturate(unit, amount.Up), wanted: requests, running: running}
 	m.store.mutex.Unlock()
 	m.agent.wake(share)
 }
