@@ -55,12 +55,15 @@ func (m *Memory) Expect(object types.NamespacedName, version string) {
 	if m.objects == nil {
 		m.objects = map[types.NamespacedName]string{}
 	}
-	m.objects[object] = higher(m.objects[object], version)
-	m.store = higher(m.store, version)
+	m.objects[object] = Higher(m.objects[object], version)
+	m.Reached(version)
 }
 
-// higher returns the second version if it is known to be the higher one, or there is no other.
-func higher(seen, version string) string {
+// Reached takes the resourceVersion of any object that was seen elsewhere, before the next list is read.
+func (m *Memory) Reached(version string) { m.store = Higher(m.store, version) }
+
+// Higher returns the second version if it is known to be the higher one, or there is no other.
+func Higher(seen, version string) string {
 	if seen == "" || lower(seen, version) {
 		return version
 	}

@@ -29,7 +29,9 @@ func TestGlance(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answers []func(*metav1.PartialObjectMetadataList) error
-		want    []bool
+		// meanwhile is what a round reads of the first share before the answer comes.
+		meanwhile string
+		want      []bool
 	}{
 		"as it was":                   {answers: []func(*metav1.PartialObjectMetadataList) error{answer("40", "20", new(int64(1)))}, want: []bool{false}},
 		"one more":                    {answers: []func(*metav1.PartialObjectMetadataList) error{answer("40", "20", new(int64(2)))}, want: []bool{true}},
@@ -39,6 +41,13 @@ func TestGlance(t *testing.T) {
 		"doubted until all are looked at": {answers: []func(*metav1.PartialObjectMetadataList) error{
 			answer("40", "15", new(int64(1))), answer("41", "35", new(int64(1))),
 		}, want: []bool{true, true}},
+		"older than a round reads meanwhile": {
+			answers: []func(*metav1.PartialObjectMetadataList) error{answer("40", "20", new(int64(1)))}, meanwhile: "50", want: []bool{false},
+		},
+		"older than a round has read meanwhile, the next time": {
+			answers:   []func(*metav1.PartialObjectMetadataList) error{answer("40", "20", new(int64(1))), answer("41", "20", new(int64(1)))},
+			meanwhile: "50", want: []bool{false, true},
+		},
 		"it does not answer":         {answers: []func(*metav1.PartialObjectMetadataList) error{fails(errors.New("no"))}, want: []bool{false}},
 		"it has not the kind at all": {answers: []func(*metav1.PartialObjectMetadataList) error{fails(&apimeta.NoKindMatchError{})}, want: []bool{true}},
 	} {
@@ -52,6 +61,9 @@ func TestGlance(t *testing.T) {
 					List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 						if limit := new(client.ListOptions).ApplyOptions(options).Limit; limit != 1 {
 							t.Errorf("%d shares are asked for", limit)
+						}
+						if c.meanwhile != "" {
+							w.known.saw("west", first, c.meanwhile)
 						}
 						return fill(list.(*metav1.PartialObjectMetadataList))
 					},

@@ -65,8 +65,9 @@ type stores struct {
 type store struct {
 	memory rollback.Memory
 	// seen are the resourceVersions of the shares that rounds have read, from a cache for the most part, or created, and
-	// lost those of the ones that the last look did not find.
+	// lost those of the ones that the last look did not find. highest is the highest one ever seen.
 	seen, lost map[types.NamespacedName]string
+	highest    string
 	// asked says whether it was asked, looked whether there was a look at it, and holds are the shares that the last one
 	// found.
 	asked, looked bool
@@ -127,7 +128,7 @@ func (s *stores) saw(member string, share types.NamespacedName, version string) 
 	if known.seen == nil {
 		known.seen = map[types.NamespacedName]string{}
 	}
-	known.seen[share] = version
+	known.seen[share], known.highest = version, rollback.Higher(known.highest, version)
 	if known.holds == nil {
 		known.holds = sets.New[types.NamespacedName]()
 	}
@@ -140,6 +141,30 @@ func (s *stores) seenOf(member string) map[types.NamespacedName]string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return maps.Clone(known.seen)
+}
+
+// highestOf returns the highest resourceVersion that rounds have read of the shares of a member.
+func (s *stores) highestOf(member string) string {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return known.highest
+}
+
+// seenBy returns what rounds have read of those shares of a member that are in a list, if the store had come that far
+// when the highest resourceVersion was the given one. What has happened since the list may not show.
+func (s *stores) seenBy(highest, member string, list *metav1.PartialObjectMetadataList) map[types.NamespacedName]string {
+	known := s.of(member)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	seen := map[types.NamespacedName]string{}
+	for i := range list.Items {
+		key := client.ObjectKeyFromObject(&list.Items[i])
+		if version := known.seen[key]; version != "" && rollback.Higher(highest, version) == highest {
+			seen[key] = version
+		}
+	}
+	return seen
 }
 
 // wholeDue says whether all shares of a member are to be looked at.
@@ -249,12 +274,13 @@ func (s *stores) nextEpoch(member string) {
 	known := s.of(member)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	known.epoch, known.seen = known.epoch+1, nil
+	known.epoch, known.seen, known.highest = known.epoch+1, nil, ""
 }
 
 // shows says whether a glance shows the store to be behind what rounds have seen of it, or what it showed itself,
 // before. The look at all that follows could no longer tell.
-func (s *store) shows(part *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string) bool {
+func (s *store) shows(part *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string, highest string) bool {
+	s.memory.Reached(highest)
 	for share, version := range seen {
 		s.memory.Expect(share, version)
 	}
