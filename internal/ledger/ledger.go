@@ -128,6 +128,15 @@ func (l *Ledger) Entry(cluster string) (Entry, bool) {
 	return Entry{Revision: e.Revision, Granted: e.Granted.Clone(), Target: e.Target.Clone()}, ok
 }
 
+// Has says whether a cluster has an entry.
+func (l *Ledger) Has(cluster string) bool {
+	_, ok := l.entries[cluster]
+	return ok
+}
+
+// RevisionOf returns the revision of the entry of a cluster, 0 if it has none or was never read.
+func (l *Ledger) RevisionOf(cluster string) int64 { return l.entries[cluster].Revision }
+
 // Granted returns the sum of what all clusters were granted of name.
 func (l *Ledger) Granted(name corev1.ResourceName) int64 {
 	if l.sums == nil {

@@ -74,7 +74,7 @@ func (d *Decision) waiting() string {
 		}
 	}
 	for _, name := range d.round.unseen {
-		if _, known := d.Ledger.Entry(name); !known {
+		if !d.Ledger.Has(name) {
 			names = append(names, name+" (not heard yet)")
 		}
 	}
@@ -215,7 +215,8 @@ func (d *Decision) debt() string {
 func (d *Decision) comingBack(name corev1.ResourceName) int64 {
 	var sum int64
 	for _, v := range d.Verdicts {
-		if e, known := d.Ledger.Entry(v.Name); known && v.State == quotav1alpha1.ClusterSettling {
+		if v.State == quotav1alpha1.ClusterSettling {
+			e, _ := d.Ledger.Entry(v.Name)
 			sum += max(0, e.Granted[name]-e.Target[name])
 		}
 	}

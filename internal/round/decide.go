@@ -38,8 +38,7 @@ func (r *Round) hear() {
 		r.ledger.Begin()
 	}
 	r.children = slices.DeleteFunc(r.children, func(c *child) bool {
-		_, known := r.entry(c)
-		return !known && !c.Selected
+		return !r.ledger.Has(c.Name) && !c.Selected
 	})
 }
 
@@ -130,7 +129,7 @@ func (r *Round) take(c *child) {
 // suspect adds an entry for a child of which nothing is known but the marker, until it is asked whether it holds a
 // share.
 func (r *Round) suspect(c *child) {
-	if _, known := r.entry(c); !known {
+	if !r.ledger.Has(c.Name) {
 		c.suspected = true
 		r.enter(c, true)
 	}
@@ -139,7 +138,7 @@ func (r *Round) suspect(c *child) {
 // enter adds an entry if the ledger has room for one. A child that is left out gets nothing. While one is left out that
 // may hold a share, no child is raised.
 func (r *Round) enter(c *child, mayHoldShare bool) {
-	if _, known := r.entry(c); !known && r.ledger.Len() >= MostChildren {
+	if !r.ledger.Has(c.Name) && r.ledger.Len() >= MostChildren {
 		r.leftOut = append(r.leftOut, c.Name)
 		r.uncounted = r.uncounted || mayHoldShare || !c.holdsNothing()
 		return
@@ -149,10 +148,9 @@ func (r *Round) enter(c *child, mayHoldShare bool) {
 
 // learn takes what a child says into the ledger.
 func (r *Round) learn(c *child) {
-	e, known := r.entry(c)
 	switch {
 	case !c.read():
-	case known && e.Revision == 0:
+	case r.untold(c):
 		if r.adoptable(c) {
 			r.ledger.Adopt(c.Name, c.told())
 		}
@@ -199,16 +197,15 @@ const (
 
 // tenureOf says how a child that has an entry stands to the budget.
 func (r *Round) tenureOf(c *child) tenure {
-	e, known := r.entry(c)
-	untold := !r.ledger.Holds(c.Name) && (known && e.Revision == 0 || c.twin != "")
+	nothing := !r.ledger.Holds(c.Name) && (r.untold(c) || c.twin != "")
 	switch {
 	case c.Destroyed:
 		return gone
-	case c.Selected && e.Revision == 0:
+	case c.Selected && r.ledger.RevisionOf(c.Name) == 0:
 		return joining
 	case c.Selected:
 		return staying
-	case untold, c.readLive() && c.letGo():
+	case nothing, c.readLive() && c.letGo():
 		return gone
 	}
 	return leaving

@@ -148,9 +148,9 @@ func (r *Round) removalOf(c *child) quotav1alpha1.RemovalPolicy {
 
 // order returns what is to be written to a child.
 func (r *Round) order(c *child, fleet Fleet) Order {
-	e, known := r.entry(c)
+	revision := r.ledger.RevisionOf(c.Name)
 	switch {
-	case !known || e.Revision == 0 || !c.read() || c.Past.StalledFor > 0:
+	case revision == 0 || !c.read() || c.Past.StalledFor > 0:
 		return OrderNone
 	case r.letsGo(c):
 		return c.removalOrder()
@@ -158,7 +158,7 @@ func (r *Round) order(c *child, fleet Fleet) Order {
 		return OrderWait
 	case c.share == nil:
 		return OrderCreate
-	case c.share.Deleting || r.upToDate(c, e, fleet):
+	case c.share.Deleting || r.upToDate(c, revision, fleet):
 		return OrderKeep
 	}
 	return OrderUpdate
@@ -183,10 +183,10 @@ func (c *child) removalOrder() Order {
 
 // upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to
 // write.
-func (r *Round) upToDate(c *child, e ledger.Entry, fleet Fleet) bool {
+func (r *Round) upToDate(c *child, revision int64, fleet Fleet) bool {
 	share := c.share
-	if share.Revision != e.Revision {
-		return share.Revision > e.Revision
+	if share.Revision != revision {
+		return share.Revision > revision
 	}
 	return share.Owner == c.uid && !share.ToldRemoval && !share.Pinging &&
 		equality.Semantic.DeepEqual(share.Admission, r.admissionOf(c)) && !c.outdated(fleet)

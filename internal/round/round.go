@@ -145,6 +145,11 @@ func (r *Round) Children() []*Child {
 // entry returns the entry of a child.
 func (r *Round) entry(c *child) (ledger.Entry, bool) { return r.ledger.Entry(c.Name) }
 
+// untold says whether a child has an entry, and was never told anything.
+func (r *Round) untold(c *child) bool {
+	return r.ledger.Has(c.Name) && r.ledger.RevisionOf(c.Name) == 0
+}
+
 // drained says whether a child has given back all that it was granted.
 func (r *Round) drained(c *child) bool { return r.ledger.Drained(c.Name, c.report) }
 
