@@ -4,7 +4,7 @@ import "time"
 
 // What a user feels of the hub manager.
 const (
-	// RetryInterval is how soon the hub tries a member again that could not be read, or could not take its share.
+	// RetryInterval is how soon the hub tries again what could not be done in a member.
 	RetryInterval = 15 * time.Second
 	// FirstReportWait is how long raises of a resource wait for a member that has not said yet what it uses of it. Its
 	// agent may not be there, and a name that it does not count is never reported.
@@ -13,11 +13,11 @@ const (
 	DonorPatience = 3 * time.Second
 	// AgentPatience is how long an agent may take to act on a share before it counts as absent.
 	AgentPatience = 30 * time.Second
+	// StatusInterval is the least time between two writes of the status of a QuotaRequirement.
+	StatusInterval = time.Second
 	// ConfirmInterval is the least time between two times that a member is asked anew for a limit that it confirmed and
 	// does not have. Something there may change each one.
 	ConfirmInterval = 5 * time.Second
-	// RetellInterval is the least time between two writes of a share that differ in the usage of the fleet alone.
-	RetellInterval = time.Second
 	// StallInterval is how long nothing is written to a member after a write that was not answered in time: a round waits
 	// for each. It is also how soon a write is tried again that failed otherwise, and was not refused.
 	StallInterval = 5 * time.Second
@@ -36,9 +36,6 @@ const (
 	// LookInterval is how often the hub looks at the store of each member: 1,000 members make 200 reads of the metadata of
 	// one share per second.
 	LookInterval = 5 * time.Second
-	// WholeLookInterval is how often it looks at all shares there although one shows nothing: 1,000 members with 200
-	// shares each make 17 reads of 200 per second.
-	WholeLookInterval = time.Minute
 	// FirstLookInterval is how often the hub searches for stores that it has never looked at, for which raises wait.
 	FirstLookInterval = 250 * time.Millisecond
 	// GuardInterval is how often the hub looks whether the configuration of the agent's webhook is there, and
@@ -60,45 +57,69 @@ const (
 	// connected member holds, both since this hub manager leads.
 	Connecting = 5 * time.Second
 	Looking    = 30 * time.Second
-	// atOnce is how many Clusters are connected in that time, and perCluster how much longer each one more may take. A
-	// round over a budget reads all of its clusters, so what nobody waits for is put off as much.
+	// atOnce is how many Clusters are connected in that time, and perCluster how much longer each one more may take.
 	atOnce     = 100
 	perCluster = 50 * time.Millisecond
+	// A round over a budget reads all of its clusters, so what nobody waits for is put off by perShare for each share
+	// beyond sharesAtOnce. A hub manager that acts on less than fewBudgets budgets counts as one that acts on so many.
+	fewBudgets   = 50
+	sharesAtOnce = fewBudgets * atOnce
+	perShare     = perCluster / fewBudgets
 )
 
-// RoundInterval returns how often the hub looks at a budget over that many clusters although nothing was reported: what
-// a watch has missed is found then.
-func RoundInterval(clusters int) time.Duration {
-	return 30*time.Second + beyond(clusters)
+// RoundInterval returns how often the hub looks at a budget over that many clusters, one of that many budgets, although
+// nothing was reported: what a watch has missed is found then.
+func RoundInterval(clusters, budgets int) time.Duration {
+	return 30*time.Second + 3*beyond(clusters, budgets)
+}
+
+// RoundRetryInterval returns how soon it looks at such a budget again while a member cannot be read, or could not take
+// its share.
+func RoundRetryInterval(clusters, budgets int) time.Duration {
+	return RetryInterval + beyond(clusters, budgets)
 }
 
 // SnapshotInterval returns the least time between two writes of the status of such a budget that differ in usage alone.
-func SnapshotInterval(clusters int) time.Duration {
-	return 5*time.Second + beyond(clusters)
+func SnapshotInterval(clusters, budgets int) time.Duration {
+	return 5*time.Second + beyond(clusters, budgets)
+}
+
+// RetellInterval returns the least time between two writes of a share of such a budget that differ in the usage of the
+// fleet alone.
+func RetellInterval(clusters, budgets int) time.Duration {
+	return time.Second + beyond(clusters, budgets)
 }
 
 // UsageDelay returns how long a round over such a budget may be put off that nothing but other usage calls for.
-func UsageDelay(clusters int) time.Duration {
-	return beyond(clusters)
+func UsageDelay(clusters, budgets int) time.Duration {
+	return beyond(clusters, budgets)
+}
+
+// WholeLookInterval returns how often the hub looks at all shares of each of that many members, which hold so many,
+// although a look at one shows nothing.
+func WholeLookInterval(members, shares int) time.Duration {
+	return time.Minute + 3*beyond(members, shares)
 }
 
 // ConnectingTo returns how long raises wait for the first connections to that many Clusters.
 func ConnectingTo(clusters int) time.Duration {
-	return Connecting + beyond(clusters)
+	return Connecting + beyond(clusters, 0)
 }
 
 // LookingAt returns how long raises wait for the first looks at that many Clusters.
 func LookingAt(clusters int) time.Duration {
-	return Looking + beyond(clusters)
+	return Looking + beyond(clusters, 0)
 }
 
 // RenewInterval returns how often the hub renews its Lease in that many members. Each is a write.
 func RenewInterval(clusters int) time.Duration {
-	return (5*time.Second + beyond(clusters)/3).Truncate(time.Second)
+	return (5*time.Second + beyond(clusters, 0)/3).Truncate(time.Second)
 }
 
 // LeaseDuration returns how long a member takes the hub to be there without a renewal: one may be lost, and the next one
 // late.
 func LeaseDuration(clusters int) time.Duration { return 3 * RenewInterval(clusters) }
 
-func beyond(clusters int) time.Duration { return time.Duration(max(0, clusters-atOnce)) * perCluster }
+func beyond(clusters, budgets int) time.Duration {
+	return time.Duration(max(0, clusters*max(fewBudgets, budgets)-sharesAtOnce)) * perShare
+}

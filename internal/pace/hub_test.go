@@ -15,3 +15,35 @@ func TestRenewals(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatNobodyWaitsFor is put off by how many shares a hub manager has to read for it.
+func TestWhatNobodyWaitsFor(t *testing.T) {
+	for name, tc := range map[string]struct {
+		clusters, budgets int
+		beyond            time.Duration
+	}{
+		"one over a few":        {clusters: 3, budgets: 1},
+		"one over many":         {clusters: 100, budgets: 1},
+		"many over a few":       {clusters: 25, budgets: 200},
+		"one over very many":    {clusters: 1000, budgets: 1, beyond: 45 * time.Second},
+		"some over very many":   {clusters: 1000, budgets: 50, beyond: 45 * time.Second},
+		"many over many":        {clusters: 100, budgets: 200, beyond: 15 * time.Second},
+		"many over very many":   {clusters: 1000, budgets: 200, beyond: 195 * time.Second},
+		"one of many over none": {budgets: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for what, got := range map[string]time.Duration{
+				"rounds of usage":       pace.UsageDelay(tc.clusters, tc.budgets),
+				"snapshots":             pace.SnapshotInterval(tc.clusters, tc.budgets) - 5*time.Second,
+				"telling":               pace.RetellInterval(tc.clusters, tc.budgets) - time.Second,
+				"trying again":          pace.RoundRetryInterval(tc.clusters, tc.budgets) - pace.RetryInterval,
+				"rounds":                (pace.RoundInterval(tc.clusters, tc.budgets) - 30*time.Second) / 3,
+				"looks at whole stores": (pace.WholeLookInterval(tc.clusters, tc.budgets) - time.Minute) / 3,
+			} {
+				if got != tc.beyond {
+					t.Errorf("%s: put off by %s, want %s", what, got, tc.beyond)
+				}
+			}
+		})
+	}
+}

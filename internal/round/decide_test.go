@@ -72,7 +72,7 @@ func TestFullLedger(t *testing.T) {
 			if want := "The ledger has room for 2000 clusters, those that leave included, and none for: z"; message != want {
 				t.Errorf("got %q, want %q", message, want)
 			}
-			if _, about := d.Next(); about != pace.RetryInterval {
+			if _, about := d.Next(1); about != pace.RoundRetryInterval(len(d.Verdicts), 1) {
 				t.Errorf("looks again after %s", about)
 			}
 		})
@@ -100,8 +100,8 @@ func TestNext(t *testing.T) {
 		exact  time.Duration
 		about  time.Duration
 	}{
-		"at rest":       {child: settled, about: pace.RoundInterval(1)},
-		"there is none": {child: with(func(c *Child) { c.Reading = Reading{Failure: "no Cluster"} }), gone: true, about: pace.RoundInterval(1)},
+		"at rest":       {child: settled, about: pace.RoundInterval(1, 1)},
+		"there is none": {child: with(func(c *Child) { c.Reading = Reading{Failure: "no Cluster"} }), gone: true, about: pace.RoundInterval(1, 1)},
 		"health probes fail": {
 			child: with(func(c *Child) { c.Reading.Failure = "health probes fail" }), about: pace.RetryInterval,
 		},
@@ -109,13 +109,13 @@ func TestNext(t *testing.T) {
 			child: with(func(c *Child) { c.Reading.HeldBack = Obstacle{Message: "no room"} }), about: pace.RetryInterval,
 		},
 		"stalled": {
-			child: with(func(c *Child) { c.Past.StalledFor = time.Second }), exact: time.Second, about: pace.RoundInterval(1),
+			child: with(func(c *Child) { c.Past.StalledFor = time.Second }), exact: time.Second, about: pace.RoundInterval(1, 1),
 		},
 		"damped": {
-			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), exact: time.Second, about: pace.RoundInterval(1),
+			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), exact: time.Second, about: pace.RoundInterval(1, 1),
 		},
 		"damped, static": {
-			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), static: true, about: pace.RoundInterval(1),
+			child: with(func(c *Child) { c.Past.DampedFor = time.Second }), static: true, about: pace.RoundInterval(1, 1),
 		},
 		"its agent is behind": {
 			child: with(func(c *Child) { s := *c.Reading.Share; s.Behind = true; c.Reading.Share = &s }),
@@ -129,7 +129,7 @@ func TestNext(t *testing.T) {
 			}
 			in.Split.Static = tc.static
 			d := New(in).Decide()
-			if exact, about := d.Next(); exact != tc.exact || about != tc.about {
+			if exact, about := d.Next(1); exact != tc.exact || about != tc.about {
 				t.Errorf("got %s and %s, want %s and %s", exact, about, tc.exact, tc.about)
 			}
 		})

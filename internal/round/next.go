@@ -7,9 +7,10 @@ import (
 )
 
 // Next says when to look again although nothing may be reported: exactly after the first duration if that is not 0, and
-// about after the second one, which the caller spreads.
-func (d *Decision) Next() (exact, about time.Duration) {
+// about after the second one, which the caller spreads. The budget is one of that many.
+func (d *Decision) Next(budgets int) (exact, about time.Duration) {
 	r := d.round
+	retry := pace.RoundRetryInterval(len(r.children), budgets)
 	next := soonest(0)
 	for _, wait := range r.awaited {
 		next.in(wait)
@@ -17,13 +18,13 @@ func (d *Decision) Next() (exact, about time.Duration) {
 	if len(r.unseen) > 0 {
 		next.in(pace.FirstLookInterval)
 	}
-	about = pace.RoundInterval(len(r.children))
+	about = pace.RoundInterval(len(r.children), budgets)
 	if len(r.leftOut) > 0 || r.in.halted() {
-		about = pace.RetryInterval
+		about = retry
 	}
 	for _, c := range r.children {
 		if c.Past.StalledFor == 0 && !r.adoptableNext(c) && c.blocked() {
-			about = pace.RetryInterval
+			about = retry
 		}
 		r.looksAt(c, d.Fleet, &next)
 	}
@@ -72,6 +73,5 @@ func (c *child) blocked() bool {
 
 // adoptableNext says whether the next round can go on with a child at once: it can be adopted then.
 func (r *Round) adoptableNext(c *child) bool {
-	e, known := r.entry(c)
-	return c.read() && known && e.Revision == 0 && !r.early() && !c.cleared()
+	return c.read() && r.untold(c) && !r.early() && !c.cleared()
 }

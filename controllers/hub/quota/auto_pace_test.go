@@ -141,7 +141,7 @@ func TestOthersWhoWaitAreToldCalmly(t *testing.T) {
 	for i := range 10 {
 		w.agents["north"].asks(list("pods", []string{"25", "0"}[i%2]))
 		w.act()
-		w.clock.SetTime(w.clock.Now().Add(pace.RetellInterval / 5))
+		w.clock.SetTime(w.clock.Now().Add(pace.RetellInterval(1, 1) / 5))
 		w.round()
 	}
 	told := 0
@@ -151,7 +151,7 @@ func TestOthersWhoWaitAreToldCalmly(t *testing.T) {
 		}
 	}
 	if told == 0 || told > 3 {
-		t.Errorf("east was told %d times in %s", told, 2*pace.RetellInterval)
+		t.Errorf("east was told %d times in %s", told, 2*pace.RetellInterval(1, 1))
 	}
 }
 
@@ -173,10 +173,10 @@ func TestRefusedTeamsAreToldOfUsage(t *testing.T) {
 	before := told()
 	w.agents["east"].uses(list("pods", "1"))
 	w.act()
-	if result := w.round(); told() != before || result.RequeueAfter == 0 || result.RequeueAfter > pace.RetellInterval {
+	if result := w.round(); told() != before || result.RequeueAfter == 0 || result.RequeueAfter > pace.RetellInterval(1, 1) {
 		t.Errorf("told of %s used after %s, and looks again after %s", told(), before, result.RequeueAfter)
 	}
-	w.clock.SetTime(w.clock.Now().Add(pace.RetellInterval))
+	w.clock.SetTime(w.clock.Now().Add(pace.RetellInterval(1, 1)))
 	w.round()
 	if told() != "17" {
 		t.Errorf("told of %s used, want 17", told())

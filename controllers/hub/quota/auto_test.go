@@ -137,7 +137,7 @@ distribution: {rules: [{clusterSelector: {matchLabels: {name: west}}, min: {pods
 			w.wantLedger(tc.want...)
 			versions := w.versions()
 			for range 3 {
-				w.clock.SetTime(w.clock.Now().Add(pace.RoundInterval(1)))
+				w.clock.SetTime(w.clock.Now().Add(pace.RoundInterval(1, 1)))
 				w.round()
 				w.act()
 			}

@@ -125,11 +125,11 @@ func TestUsageIsStoredCalmly(t *testing.T) {
 
 	east.uses(list("pods", "2"))
 	w.act()
-	if result := w.round(); result.RequeueAfter != pace.SnapshotInterval(1) {
+	if result := w.round(); result.RequeueAfter != pace.SnapshotInterval(1, 1) {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	w.wantUsed(1)
-	w.clock.SetTime(w.clock.Now().Add(pace.SnapshotInterval(1) - time.Millisecond))
+	w.clock.SetTime(w.clock.Now().Add(pace.SnapshotInterval(1, 1) - time.Millisecond))
 	w.round()
 	w.wantUsed(1)
 	w.clock.SetTime(w.clock.Now().Add(time.Millisecond))

@@ -61,6 +61,7 @@ func (r *Reconciler) onceHeard(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if r.Stores.Listening(ctx) {
 		return ctrl.Result{RequeueAfter: pace.FirstLookInterval}, nil
 	}
+	r.heard.Store(true)
 	return r.Reconcile(ctx, req)
 }
 
@@ -111,7 +112,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	s.decide()
 	r.await(s)
-	r.memoryOf(fq.UID).told.begin(fq)
+	r.memories.of(fq.UID).told.begin(fq)
 	if s.decision.Removed {
 		r.forget(fq.UID)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)

@@ -40,7 +40,7 @@ func (r *Reconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: s.nextRound()}, nil
+	return ctrl.Result{RequeueAfter: s.nextRound(r.memories.number())}, nil
 }
 
 // deliverTo carries out the order for one member, once its Cluster is marked: how long the hub takes for that is not
@@ -70,11 +70,11 @@ func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 }
 
 // nextRound returns when to look again although nothing may happen: as the round says, and sooner where a delivery was
-// in vain or has changed what the status is to say.
-func (s *scope) nextRound() time.Duration {
-	exact, about := s.decision.Next()
+// in vain or has changed what the status is to say. The FederatedQuota is one of that many.
+func (s *scope) nextRound(quotas int) time.Duration {
+	exact, about := s.decision.Next(quotas)
 	next := wait.Jitter(about, jitter)
-	for _, soon := range append(s.retries(), exact, s.snapshotDue) {
+	for _, soon := range append(s.retries(quotas), exact, s.snapshotDue) {
 		if soon > 0 {
 			next = min(next, soon)
 		}
@@ -83,7 +83,7 @@ func (s *scope) nextRound() time.Duration {
 }
 
 // retries returns when to try deliveries again.
-func (s *scope) retries() []time.Duration {
+func (s *scope) retries(quotas int) []time.Duration {
 	var retries []time.Duration
 	for _, m := range s.members {
 		switch {
@@ -93,7 +93,7 @@ func (s *scope) retries() []time.Duration {
 		case m.failed:
 			retries = append(retries, pace.StallInterval)
 		case m.outcome != (round.Obstacle{}):
-			retries = append(retries, wait.Jitter(pace.RetryInterval, jitter))
+			retries = append(retries, wait.Jitter(pace.RoundRetryInterval(len(s.members), quotas), jitter))
 		}
 	}
 	return retries

@@ -16,7 +16,6 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
-	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -32,13 +31,13 @@ const noteLimit = 1000
 // told is what events have told of a FederatedQuota: the reason of Ready, and the limits of clusters. A hub manager
 // that was started again takes what is stored for told.
 type told struct {
-	begun  bool
-	ready  string
-	limits map[string]amount.List
-	// since is when the limits began to be others than were told, zero while they are the same, and why is for what
-	// reasons they moved.
-	since time.Time
-	why   map[string]map[corev1.ResourceName]allocate.Reason
+	begun bool
+	ready string
+	// before are the limits, as they were told, of the clusters whose limits have moved since, and why is for what reasons
+	// they did. since is when the limits began to be others than were told, zero while they are the same.
+	before map[string]amount.List
+	why    map[string]map[corev1.ResourceName]allocate.Reason
+	since  time.Time
 }
 
 // begin takes what is stored for told.
@@ -46,18 +45,15 @@ func (t *told) begin(fq *quotav1alpha1.FederatedQuota) {
 	if t.begun {
 		return
 	}
-	t.begun, t.limits = true, map[string]amount.List{}
+	t.begun = true
 	if ready := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionReady); ready != nil {
 		t.ready = ready.Reason
-	}
-	for i := range fq.Status.Clusters {
-		t.limits[string(fq.Status.Clusters[i].Name)] = input.Entry(&fq.Status.Clusters[i]).Target
 	}
 }
 
 // announce writes the events of a round that is stored, but for those of announceNotes.
 func (r *Reconciler) announce(ctx context.Context, s *scope) {
-	t := &r.memoryOf(s.fq.UID).told
+	t := &r.memories.of(s.fq.UID).told
 	r.announceReady(ctx, s, t)
 	r.announceMoves(s, t)
 }
@@ -86,7 +82,7 @@ func (r *Reconciler) announceMoves(s *scope, t *told) {
 	moves := movesOf(s, t)
 	switch {
 	case moves == "":
-		t.since = time.Time{}
+		t.rest()
 		return
 	case t.since.IsZero():
 		t.since = s.now
@@ -94,11 +90,7 @@ func (r *Reconciler) announceMoves(s *scope, t *told) {
 	if totals := &s.decision.Totals; totals.Settled < totals.Selected && s.now.Sub(t.since) < pace.MoveEventInterval {
 		return
 	}
-	t.since, t.why, t.limits = time.Time{}, nil, map[string]amount.List{}
-	for _, m := range s.members {
-		e, _ := s.decision.Ledger.Entry(m.Name)
-		t.limits[m.Name] = e.Target
-	}
+	t.rest()
 	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", conditions.Truncated(moves, noteLimit))
 }
 
@@ -110,10 +102,14 @@ func movesOf(s *scope, t *told) string {
 		if m.verdict == nil || m.verdict.State == "" {
 			continue
 		}
-		t.note(m.verdict)
+		t.note(m)
+		limits, moved := t.before[m.Name]
+		if !moved {
+			continue
+		}
 		e, _ := s.decision.Ledger.Entry(m.Name)
 		for name, target := range e.Target {
-			before := t.limits[m.Name][name]
+			before := limits[name]
 			if before == target {
 				continue
 			}
@@ -131,9 +127,22 @@ func movesOf(s *scope, t *told) string {
 	return strings.Join(parts, "; ")
 }
 
-// note remembers for which reasons limits moved since they were told.
-func (t *told) note(v *round.Verdict) {
-	if len(v.Reasons) == 0 || !v.Decided {
+// rest takes the present limits for told.
+func (t *told) rest() { t.before, t.why, t.since = nil, nil, time.Time{} }
+
+// note remembers which limits a round has moved, and for which reasons.
+func (t *told) note(m *member) {
+	v := m.verdict
+	if !v.Decided {
+		return
+	}
+	if _, moved := t.before[v.Name]; !moved {
+		if t.before == nil {
+			t.before = map[string]amount.List{}
+		}
+		t.before[v.Name] = m.storedTarget()
+	}
+	if len(v.Reasons) == 0 {
 		return
 	}
 	if t.why == nil {
@@ -146,6 +155,14 @@ func (t *told) note(v *round.Verdict) {
 		t.why[v.Name] = map[corev1.ResourceName]allocate.Reason{}
 	}
 	maps.Copy(t.why[v.Name], v.Reasons)
+}
+
+// storedTarget returns what the limits of a member were to become before the round.
+func (m *member) storedTarget() amount.List {
+	if m.Entry == nil {
+		return nil
+	}
+	return m.Entry.Target
 }
 
 // quantity returns an amount as people write it.

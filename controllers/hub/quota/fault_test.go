@@ -148,7 +148,7 @@ func (w *world) survive(crashed *bool) {
 		if !acted && len(w.written()) == 0 {
 			return
 		}
-		w.clock.SetTime(w.clock.Now().Add(2 * pace.SnapshotInterval(1)))
+		w.clock.SetTime(w.clock.Now().Add(2 * pace.SnapshotInterval(1, 1)))
 	}
 	w.t.Fatalf("no end: %v", w.ledger("pods"))
 }

@@ -2,6 +2,9 @@ package quota
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,20 +18,23 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
+// memories are what the hub manager remembers of each FederatedQuota that it acts on. Its zero value is ready to use.
+type memories struct {
+	mutex   sync.Mutex
+	byQuota map[types.UID]*memory
+}
+
 // memory is what the hub manager remembers of one FederatedQuota. Rounds use it one after the other.
 type memory struct {
+	mutex     sync.Mutex
+	histories map[string]*history // by cluster
+
 	// told is what events have told.
 	told told
 	// stored is when the status was written last.
 	stored time.Time
 	// series are the names of the budget that have some.
 	series []corev1.ResourceName
-}
-
-// shareKey names a share of which something is remembered from one round to the next.
-type shareKey struct {
-	quota   types.UID
-	cluster string
 }
 
 // history is what the hub manager remembers of one share: for the status, to pace moves, and to look whether the
@@ -142,49 +148,101 @@ func (h *history) settle(now time.Time, decided, settled bool) (time.Duration, b
 	return took, true
 }
 
-// memoryOf returns the memory of a FederatedQuota.
-func (r *Reconciler) memoryOf(quota types.UID) *memory {
-	m, _ := r.memories.LoadOrStore(quota, &memory{})
-	return m.(*memory)
+// of returns the memory of a FederatedQuota.
+func (m *memories) of(quota types.UID) *memory {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.byQuota == nil {
+		m.byQuota = map[types.UID]*memory{}
+	}
+	if m.byQuota[quota] == nil {
+		m.byQuota[quota] = &memory{histories: map[string]*history{}}
+	}
+	return m.byQuota[quota]
+}
+
+// number returns how many FederatedQuotas the hub manager acts on.
+func (m *memories) number() int {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return len(m.byQuota)
+}
+
+// forget drops what is remembered of a FederatedQuota, and returns the clusters of its shares.
+func (m *memories) forget(quota types.UID) []string {
+	known := m.of(quota)
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.byQuota, quota)
+	return known.clusters()
+}
+
+// know says whether anything is remembered of a share in a cluster.
+func (m *memories) know(cluster string) bool {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	for _, memory := range m.byQuota {
+		if memory.has(cluster) {
+			return true
+		}
+	}
+	return false
+}
+
+// of returns the history of the share of a cluster.
+func (m *memory) of(cluster string) *history {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.histories[cluster] == nil {
+		m.histories[cluster] = &history{}
+	}
+	return m.histories[cluster]
+}
+
+func (m *memory) has(cluster string) bool {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return m.histories[cluster] != nil
+}
+
+func (m *memory) drop(cluster string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.histories, cluster)
+}
+
+func (m *memory) clusters() []string {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return slices.Collect(maps.Keys(m.histories))
 }
 
 // historyOf returns the history of a member's share.
 func (r *Reconciler) historyOf(s *scope, m *member) *history {
-	h, _ := r.histories.LoadOrStore(shareKey{s.fq.UID, m.Name}, &history{})
-	return h.(*history)
+	return r.memories.of(s.fq.UID).of(m.Name)
 }
 
 // forget drops what is remembered of a FederatedQuota that goes.
 func (r *Reconciler) forget(quota types.UID) {
-	r.memories.Delete(quota)
-	r.histories.Range(func(key, _ any) bool {
-		if key := key.(shareKey); key.quota == quota {
-			r.drop(key)
-		}
-		return true
-	})
+	r.dropSeries(r.memories.forget(quota)...)
 }
 
 // dropGone drops what is remembered of the members that have left the ledger.
 func (r *Reconciler) dropGone(s *scope) {
 	for _, m := range s.members {
-		if _, ok := s.decision.Ledger.Entry(m.Name); !ok {
-			r.drop(shareKey{s.fq.UID, m.Name})
+		if !s.decision.Ledger.Has(m.Name) {
+			r.memories.of(s.fq.UID).drop(m.Name)
+			r.dropSeries(m.Name)
 		}
 	}
 }
 
-// drop drops what is remembered of a share that the ledger no longer knows, and the series of a cluster that none
-// knows.
-func (r *Reconciler) drop(share shareKey) {
-	r.histories.Delete(share)
-	known := false
-	r.histories.Range(func(key, _ any) bool {
-		known = key.(shareKey).cluster == share.cluster
-		return !known
-	})
-	if !known {
-		memberReachable.DeleteLabelValues(share.cluster)
+// dropSeries drops the series of those clusters of which nothing is remembered any more.
+func (r *Reconciler) dropSeries(clusters ...string) {
+	for _, cluster := range clusters {
+		if !r.memories.know(cluster) {
+			memberReachable.DeleteLabelValues(cluster)
+		}
 	}
 }
 
@@ -194,7 +252,7 @@ func (r *Reconciler) recall(s *scope, m *member) {
 	m.Past = round.Past{
 		Gave:         h.gaveOf(s.now),
 		DampedFor:    remaining(input.Damping(&s.fq.Spec), h.moved, s.now),
-		ToldFor:      remaining(pace.RetellInterval, h.told, s.now),
+		ToldFor:      remaining(pace.RetellInterval(len(s.members), r.memories.number()), h.told, s.now),
 		ConfirmedFor: remaining(pace.ConfirmInterval, h.confirmed, s.now),
 		StalledFor:   remaining(pace.StallInterval, h.stalled, s.now),
 		IdleFor:      h.idleFor(s.now, m.share),

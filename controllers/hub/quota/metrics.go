@@ -52,7 +52,7 @@ func init() {
 func (r *Reconciler) measure(s *scope) {
 	budget := s.decision.Ledger.Budget()
 	names := budget.Names()
-	if memory := r.memoryOf(s.fq.UID); !slices.Equal(memory.series, names) {
+	if memory := r.memories.of(s.fq.UID); !slices.Equal(memory.series, names) {
 		forgetSeries(client.ObjectKeyFromObject(s.fq)) // those of names that have left the budget
 		memory.series = names
 	}

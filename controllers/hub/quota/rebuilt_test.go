@@ -43,9 +43,9 @@ rebalance: {mode: Static}`
 			w.replaceStatus(tc.left(status))
 			w.begins()
 			w.gaveUp()
-			w.judged(3, 2*pace.SnapshotInterval(1))
+			w.judged(3, 2*pace.SnapshotInterval(1, 1))
 			w.edit(mostOf("east", "east", "30"))
-			w.judged(6, 2*pace.SnapshotInterval(1))
+			w.judged(6, 2*pace.SnapshotInterval(1, 1))
 		})
 	}
 }
@@ -75,9 +75,9 @@ rebalance: {mode: Static}`, clusters, east)
 	w.replaceStatus(old)
 	w.begins()
 	w.gaveUp()
-	w.judged(5, 2*pace.SnapshotInterval(1))
+	w.judged(5, 2*pace.SnapshotInterval(1, 1))
 	w.edit(spec("east, west", "30"))
-	w.judged(5, 2*pace.SnapshotInterval(1))
+	w.judged(5, 2*pace.SnapshotInterval(1, 1))
 }
 
 // TestRollbackBesideANewName has a name come into the budget at once, which gives all entries revisions of their own:
@@ -103,7 +103,7 @@ rebalance: {mode: Static}`, extra, east, north, west)
 	w.replaceStatus(old)
 	w.begins()
 	w.gaveUp()
-	w.judged(6, 2*pace.SnapshotInterval(1))
+	w.judged(6, 2*pace.SnapshotInterval(1, 1))
 }
 
 // TestRollbackBesideAStranger has a rollback be noticed by what east says. West, which is cut off and of which the
@@ -122,6 +122,6 @@ func TestRollbackBesideAStranger(t *testing.T) {
 	w.replaceStatus(old)
 	w.begins()
 	w.gaveUp()
-	w.judged(5, 2*pace.SnapshotInterval(1))
+	w.judged(5, 2*pace.SnapshotInterval(1, 1))
 	w.wantLedger("east 7/7 Settled", "west 0/9223372036854775807 Unread")
 }

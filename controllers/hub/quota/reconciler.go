@@ -3,7 +3,7 @@
 package quota
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -45,12 +45,13 @@ type Reconciler struct {
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
 
-	births    births
-	silences  members.Silences
-	marks     members.Marks
-	turns     members.Turns
-	memories  sync.Map // of *memory, by UID
-	histories sync.Map // of *history, by shareKey
+	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to start.
+	heard    atomic.Bool
+	births   births
+	silences members.Silences
+	marks    members.Marks
+	turns    members.Turns
+	memories memories
 }
 
 // scope is one round over one FederatedQuota.

@@ -43,7 +43,7 @@ func TestClusterLeaves(t *testing.T) {
 	if got := w.agents["west"].removal; got != "Retain" {
 		t.Errorf("west was told to %s", got)
 	}
-	if _, known := w.hub.histories.Load(shareKey{w.quota().UID, "west"}); known {
+	if w.hub.memories.know("west") {
 		t.Error("it is still remembered, and would not be waited for when it comes back")
 	}
 }
@@ -268,10 +268,9 @@ removal: {destroyed: [east]}`)
 	if !w.gone() {
 		t.Error("the FederatedQuota is still there")
 	}
-	w.hub.histories.Range(func(key, _ any) bool {
-		t.Errorf("%v is still remembered", key)
-		return true
-	})
+	if known := w.hub.memories.number(); known > 0 {
+		t.Errorf("%d FederatedQuotas are still remembered", known)
+	}
 }
 
 func TestNamespaceMissing(t *testing.T) {

@@ -27,8 +27,8 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	if equality.Semantic.DeepEqual(stored, &s.fq.Status) {
 		return nil
 	}
-	memory := r.memoryOf(s.fq.UID)
-	if wait := pace.SnapshotInterval(len(s.members)) - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
+	memory := r.memories.of(s.fq.UID)
+	if wait := pace.SnapshotInterval(len(s.members), r.memories.number()) - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
 		s.snapshotDue = wait
 		return nil
 	}

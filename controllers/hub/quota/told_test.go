@@ -15,9 +15,8 @@ func TestReasonsAreFew(t *testing.T) {
 	var events told
 	why := map[corev1.ResourceName]allocate.Reason{corev1.ResourcePods: allocate.Surplus}
 	for i := range 2 * mostReasons {
-		v := &round.Verdict{Reasons: why, Decided: true}
-		v.Name = fmt.Sprintf("cluster-%03d", i)
-		events.note(v)
+		v := &round.Verdict{Name: fmt.Sprintf("cluster-%03d", i), Reasons: why, Decided: true}
+		events.note(&member{Child: &round.Child{Name: v.Name}, verdict: v})
 	}
 	if len(events.why) != mostReasons || events.why["cluster-000"][corev1.ResourcePods] == "" {
 		t.Errorf("the reasons of %d clusters are remembered, want %d, the first among them", len(events.why), mostReasons)

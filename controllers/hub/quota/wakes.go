@@ -31,19 +31,27 @@ func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Requ
 	return r.quotas(ctx, func(*quotav1alpha1.FederatedQuota) bool { return true })
 }
 
-// concerned returns the FederatedQuotas to which a Cluster matters. What this leaves out is found by the round that
-// each has anyway.
+// concerned returns the FederatedQuotas to which a Cluster matters: none before the first round, since each is about to
+// have one. What this leaves out otherwise is found by the round that each has anyway.
 func (r *Reconciler) concerned(ctx context.Context, object client.Object) []ctrl.Request {
+	if !r.heard.Load() {
+		return nil
+	}
 	cluster, ok := object.(*clusterv1.Cluster)
 	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || input.Concerns(fq, r.Clusters.Of(cluster)) })
 }
 
 // reported has each report of a member start a round: at once, unless it tells of nothing but other usage and its
-// budget is large.
+// budget is large. What is there when members are connected to starts none before the first round.
 func (r *Reconciler) reported() handler.EventHandler {
 	now := &handler.EnqueueRequestForObject{}
 	return handler.Funcs{
-		CreateFunc: now.Create, DeleteFunc: now.Delete, GenericFunc: now.Generic,
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			if !e.IsInInitialList || r.heard.Load() {
+				now.Create(ctx, e, queue)
+			}
+		},
+		DeleteFunc: now.Delete, GenericFunc: now.Generic,
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 			if delay := r.usageDelay(ctx, e); delay > 0 {
 				queue.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)}, delay)
@@ -60,8 +68,8 @@ func (r *Reconciler) usageDelay(ctx context.Context, e event.UpdateEvent) time.D
 	if err := r.Get(ctx, client.ObjectKeyFromObject(e.ObjectNew), fq, client.UnsafeDisableDeepCopy); err != nil {
 		return 0
 	}
-	delay := pace.UsageDelay(len(fq.Status.Clusters))
-	if delay == 0 || !usageAlone(e.ObjectOld, e.ObjectNew) {
+	delay := pace.UsageDelay(len(fq.Status.Clusters), r.memories.number())
+	if delay == 0 || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || !usageAlone(e.ObjectOld, e.ObjectNew) {
 		return 0
 	}
 	return delay

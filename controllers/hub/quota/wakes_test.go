@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +60,40 @@ func TestUsageAlone(t *testing.T) {
 	}
 }
 
+// TestWhatMembersHoldStartsNoRoundBeforeTheFirst has the hub connect to members before a round was made, and after.
+func TestWhatMembersHoldStartsNoRoundBeforeTheFirst(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted)
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+	defer queue.ShutDown()
+	share := usualShare(1)
+	share.Namespace, share.Name = w.quota().Namespace, quotaName
+	woken := func(initial bool) (number int) {
+		w.hub.reported().Create(t.Context(), event.CreateEvent{Object: share, IsInInitialList: initial}, queue)
+		for range queue.Len() {
+			request, _ := queue.Get()
+			queue.Done(request)
+			number++
+		}
+		if slices.Contains(w.hub.concerned(t.Context(), nil), w.request(quotaName)) { // other tests have left some, too
+			number++
+		}
+		return number
+	}
+	if got := woken(true); got > 0 {
+		t.Errorf("before the first round %d are woken by what was there", got)
+	}
+	if got := woken(false); got != 1 {
+		t.Errorf("before the first round %d are woken by a new share, want 1", got)
+	}
+	if _, err := w.hub.onceHeard(t.Context(), w.request(quotaName)); err != nil {
+		t.Fatal(err)
+	}
+	if got := woken(true); got != 2 {
+		t.Errorf("afterwards %d are woken by what was there and by a connection, want 2", got)
+	}
+}
+
 // TestReportsOfUsageMayWait has clusters report other usage: a small budget has a round at once, a large one a while
 // later.
 func TestReportsOfUsageMayWait(t *testing.T) {
@@ -86,7 +121,7 @@ func TestReportsOfUsageMayWait(t *testing.T) {
 				workqueue.TypedRateLimitingQueueConfig[ctrl.Request]{Clock: clock})
 			defer queue.ShutDown()
 			w.hub.reported().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, queue)
-			if got := pace.UsageDelay(tt.clusters); got != tt.want {
+			if got := pace.UsageDelay(tt.clusters, 1); got != tt.want {
 				t.Errorf("the round may wait for %s, want %s", got, tt.want)
 			}
 			if tt.want > 0 {

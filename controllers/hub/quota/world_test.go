@@ -238,7 +238,7 @@ func (w *world) settle() {
 		if !acted && len(w.written()) == 0 {
 			return
 		}
-		w.clock.SetTime(w.clock.Now().Add(2 * pace.SnapshotInterval(1)))
+		w.clock.SetTime(w.clock.Now().Add(2 * pace.SnapshotInterval(1, 1)))
 	}
 	w.t.Fatalf("no end: %v", w.ledger("pods"))
 }

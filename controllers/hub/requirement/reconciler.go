@@ -96,7 +96,7 @@ func (r *Reconciler) store(ctx context.Context, required *quotav1alpha1.QuotaReq
 		return r.again(entries), nil
 	}
 	if last, ok := r.stored.Load(required.UID); ok {
-		if wait := pace.RetellInterval - now.Sub(last.(time.Time)); wait > 0 {
+		if wait := pace.StatusInterval - now.Sub(last.(time.Time)); wait > 0 {
 			return ctrl.Result{RequeueAfter: wait}, nil
 		}
 	}

@@ -452,8 +452,8 @@ func TestCalm(t *testing.T) {
 	w.look("east")
 	result, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "gold"}})
 	w.must(err)
-	if result.RequeueAfter != pace.RetellInterval {
-		t.Errorf("the next write is due after %s, want %s", result.RequeueAfter, pace.RetellInterval)
+	if result.RequeueAfter != pace.StatusInterval {
+		t.Errorf("the next write is due after %s, want %s", result.RequeueAfter, pace.StatusInterval)
 	}
 }
 

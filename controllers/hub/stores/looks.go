@@ -110,13 +110,13 @@ func (w *Watcher) look(ctx context.Context, cluster *members.Cluster) {
 // glance asks for one share, which tells the version of the store and how many shares it holds. It says whether all are
 // to be looked at.
 func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (suspicious bool) {
-	held, seen := w.known.held(member), w.known.seenOf(member)
+	held, highest := w.known.held(member), w.known.highestOf(member)
 	list, err := rollback.List(ctx, c, shareKind, w.Timeout, client.Limit(1))
 	if err != nil {
 		return members.IsAbsentKind(err) && held > 0
 	}
 	return len(list.Items)+int(ptr.Deref(list.RemainingItemCount, 0)) != held || list.Continue != "" && list.RemainingItemCount == nil ||
-		w.known.of(member).shows(list, seen)
+		w.known.of(member).shows(list, w.known.seenBy(highest, member, list), highest)
 }
 
 var shareKind = quotav1alpha1.GroupVersion.WithKind("QuotaShare")
@@ -144,7 +144,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *membe
 		w.known.nextEpoch(cluster.Name)
 		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", cluster.Name)
 	}
-	w.known.nextWhole(cluster.Name, now.Add(wait.Jitter(pace.WholeLookInterval, jitter)))
+	w.known.nextWhole(cluster.Name, now.Add(wait.Jitter(pace.WholeLookInterval(w.known.size(), shares.Len()), jitter)))
 	if stranger != "" || wentBack {
 		w.wake(ctx, cluster.Cluster)
 	}
