@@ -77,7 +77,7 @@ func (r *rig) measure(ctx context.Context, p phase) row {
 	go func() {
 		defer close(profiled)
 		if r.profile && r.HubManager != nil {
-			r.saveProfile(phaseCtx, p, "profile?seconds=15")
+			r.saveCPUProfile(phaseCtx, p)
 		}
 	}()
 	begin := time.Now()
@@ -100,6 +100,13 @@ func (r *rig) measure(ctx context.Context, p phase) row {
 		result.Ended, r.pid = !strings.HasPrefix(p.name, "restart"), pid
 	}
 	return result
+}
+
+// saveCPUProfile tries until the hub manager answers: it may just be started again.
+func (r *rig) saveCPUProfile(ctx context.Context, p phase) {
+	_ = until(ctx, poll, func(ctx context.Context) bool {
+		return benchrig.SaveProfile(ctx, r.pprof, "profile?seconds=10", r.results, r.name+"-"+p.name) == nil
+	})
 }
 
 func (r *rig) saveProfile(ctx context.Context, p phase, what string) {

@@ -7,9 +7,16 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
+
+// StatedDestroyed lets through a Cluster that is said to be destroyed, or is not any more.
+var StatedDestroyed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return e.ObjectOld.GetAnnotations()[quotav1alpha1.DestroyedAnnotation] != e.ObjectNew.GetAnnotations()[quotav1alpha1.DestroyedAnnotation]
+}}
 
 // Destroyed says whether a cluster is said to be destroyed, by an annotation of its Cluster. That does not count while
 // the hub is connected to the cluster, or has not tried yet to connect.

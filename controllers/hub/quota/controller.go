@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -40,7 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Watches(&quotav1alpha1.FederatedQuota{}, &r.births, changed).
 		Watches(&quotav1alpha1.FederatedQuota{}, siblings, changed, builder.WithPredicates(newcomers)).
 		Watches(&clusterv1.Cluster{}, concerned, builder.WithPredicates(newcomers, predicate.Or(
-			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, statedDestroyed))).
+			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, members.StatedDestroyed))).
 		WatchesRawSource(r.Members.GetClusterSource("quota", r.concerned, clustercache.WatchForProbeFailure(pace.UnreachableAfter))).
 		WatchesRawSource(source.Channel(r.Stores.Wake, handler.EnqueueRequestsFromMapFunc(r.allQuotas))).
 		WithOptions(options).

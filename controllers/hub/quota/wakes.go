@@ -22,11 +22,6 @@ import (
 // newcomers keeps back events of objects that were there before: each FederatedQuota has a round after a start anyway.
 var newcomers = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
-// statedDestroyed lets through a Cluster that is said to be destroyed, or is not any more.
-var statedDestroyed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetAnnotations()[quotav1alpha1.DestroyedAnnotation] != e.ObjectNew.GetAnnotations()[quotav1alpha1.DestroyedAnnotation]
-}}
-
 func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
 	return r.quotas(ctx, func(*quotav1alpha1.FederatedQuota) bool { return true })
 }

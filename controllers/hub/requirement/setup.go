@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/predicates"
 )
 
@@ -25,8 +26,9 @@ import (
 // changed lets through a QuotaRequirement that demands something else, or goes.
 var changed = predicates.Changed(func(r *quotav1alpha1.QuotaRequirement) any { return r.Spec })
 
-// otherCluster lets through a Cluster that may be selected otherwise, or that is said to be destroyed.
-var otherCluster = predicate.Or(predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+// otherCluster lets through a Cluster that may be selected otherwise, or that is said to be destroyed. Other annotations
+// are none of its business: budgets mark each Cluster again and again.
+var otherCluster = predicate.Or(predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, members.StatedDestroyed,
 	predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() || !e.ObjectOld.GetDeletionTimestamp().Equal(e.ObjectNew.GetDeletionTimestamp())
 	}})
