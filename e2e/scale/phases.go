@@ -45,13 +45,13 @@ func (r *rig) allPhases() []phase {
 		{"noise", true, r.noise},
 		{"one budget changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 12, 1, nil) }},
 		{"all budgets changed", true, func(ctx context.Context) error { return r.changeAndAwait(ctx, 13, r.budgets, nil) }},
-		{"one changed, a member slow", true, r.slow},
-		{"one changed, a member dead", true, r.dead},
-		{"the dead member back", true, r.back},
+		{"one changed beside a slow one", true, r.slow},
+		{"one changed beside a dead one", true, r.dead},
+		{"the dead one back", true, r.back},
 		{"demand above the budget", true, r.demand},
 		{"at rest above the budget", true, r.restAbove},
 		{"restart", true, r.restart},
-		{"restart, all changed meanwhile", true, r.restartChanged},
+		{"restart after all were changed", true, r.restartChanged},
 	}
 }
 

@@ -85,9 +85,9 @@ func SnapshotInterval(clusters, budgets int) time.Duration {
 }
 
 // RetellInterval returns the least time between two writes of a share of such a budget that differ in the usage of the
-// fleet alone.
+// fleet alone: words for people, of which each one over many clusters is told with as many writes.
 func RetellInterval(clusters, budgets int) time.Duration {
-	return time.Second + beyond(clusters, budgets)
+	return time.Second + 10*beyond(clusters, budgets)
 }
 
 // UsageDelay returns how long a round over such a budget may be put off that nothing but other usage calls for.

@@ -113,7 +113,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	s.decide()
 	r.await(s)
-	r.memories.of(fq.UID).told.begin(fq)
+	memory := r.memories.of(fq.UID)
+	memory.told.begin(fq)
+	memory.waiting.Store(len(s.decision.Fleet.Waiting) > 0)
 	if s.decision.Removed {
 		r.forget(fq.UID)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +32,8 @@ type memory struct {
 
 	// told is what events have told.
 	told told
+	// waiting says whether the last round found clusters that ask for more than they have.
+	waiting atomic.Bool
 	// stored is when the status was written last.
 	stored time.Time
 	// series are the names of the budget that have some.
@@ -166,6 +169,14 @@ func (m *memories) number() int {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return len(m.byQuota)
+}
+
+// waiting says whether the last round over a FederatedQuota found clusters that ask for more than they have.
+func (m *memories) waiting(quota types.UID) bool {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	known := m.byQuota[quota]
+	return known != nil && known.waiting.Load()
 }
 
 // forget drops what is remembered of a FederatedQuota, and returns the clusters of its shares.

@@ -57,21 +57,24 @@ func (r *Reconciler) reported() handler.EventHandler {
 	}
 }
 
-// usageDelay returns how long the round may wait that a change of a share starts, 0 if it is to be made at once.
+// usageDelay returns how long the round may wait that a change of a share starts, 0 if it is to be made at once: room
+// that comes free is for those who wait for it.
 func (r *Reconciler) usageDelay(ctx context.Context, e event.UpdateEvent) time.Duration {
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := r.Get(ctx, client.ObjectKeyFromObject(e.ObjectNew), fq, client.UnsafeDisableDeepCopy); err != nil {
 		return 0
 	}
 	delay := pace.UsageDelay(len(fq.Status.Clusters), r.memories.number())
-	if delay == 0 || e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || !usageAlone(e.ObjectOld, e.ObjectNew) {
+	switch {
+	case delay == 0, e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration():
+		return 0
+	case r.memories.waiting(fq.UID), !usageAlone(e.ObjectOld, e.ObjectNew):
 		return 0
 	}
 	return delay
 }
 
-// usageAlone says whether a share differs in what is used of each name alone, while no cluster of the budget waits for
-// room.
+// usageAlone says whether a share differs in what is used of each name alone.
 func usageAlone(before, after client.Object) bool {
 	var shares [2]*quotav1alpha1.QuotaShare
 	for i, object := range []client.Object{before, after} {
@@ -85,7 +88,7 @@ func usageAlone(before, after client.Object) bool {
 		}
 	}
 	old, now := shares[0], shares[1]
-	if len(now.Spec.Fleet.Waiting) > 0 || !sets.KeySet(old.Status.Used).Equal(sets.KeySet(now.Status.Used)) {
+	if !sets.KeySet(old.Status.Used).Equal(sets.KeySet(now.Status.Used)) {
 		return false
 	}
 	old.ResourceVersion, old.Status.Used = now.ResourceVersion, now.Status.Used

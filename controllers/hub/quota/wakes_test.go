@@ -13,18 +13,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/pace"
 )
 
 func TestUsageAlone(t *testing.T) {
 	tests := map[string]struct {
-		change  func(share *quotav1alpha1.QuotaShare)
-		waiting bool
-		want    bool
+		change func(share *quotav1alpha1.QuotaShare)
+		want   bool
 	}{
 		"more is used":                  {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["pods"] = resource.MustParse("6") }, want: true},
 		"less is used":                  {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["pods"] = resource.MustParse("4") }, want: true},
-		"a cluster waits":               {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["pods"] = resource.MustParse("4") }, waiting: true},
 		"a name is counted":             {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Used["services"] = resource.MustParse("0") }},
 		"a name is counted no more":     {change: func(s *quotav1alpha1.QuotaShare) { delete(s.Status.Used, "pods") }},
 		"a limit is in force":           {change: func(s *quotav1alpha1.QuotaShare) { s.Status.Hard["pods"] = resource.MustParse("40") }},
@@ -41,9 +38,6 @@ func TestUsageAlone(t *testing.T) {
 			for i := range packed {
 				share := usualShare(1)
 				share.ResourceVersion = fmt.Sprint(i)
-				if tt.waiting {
-					share.Spec.Fleet.Waiting = []quotav1alpha1.ClusterName{"east"}
-				}
 				if i == 1 {
 					tt.change(share)
 				}
@@ -95,12 +89,13 @@ func TestWhatMembersHoldStartsNoRoundBeforeTheFirst(t *testing.T) {
 }
 
 // TestReportsOfUsageMayWait has clusters report other usage: a small budget has a round at once, a large one a while
-// later.
+// later, unless a cluster waits for room.
 func TestReportsOfUsageMayWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		clusters int
+		waiting  bool
 		want     time.Duration
-	}{"small": {clusters: 100}, "large": {clusters: 300, want: 10 * time.Second}} {
+	}{"small": {clusters: 100}, "large": {clusters: 300, want: 10 * time.Second}, "large, a cluster waits": {clusters: 300, waiting: true}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "east")
 			w.create(quotaName, weighted)
@@ -116,14 +111,12 @@ func TestReportsOfUsageMayWait(t *testing.T) {
 				share.Namespace, share.Name = fq.Namespace, fq.Name
 			}
 			after.Status.Used["pods"] = resource.MustParse("6")
+			w.hub.memories.of(fq.UID).waiting.Store(tt.waiting)
 			clock := clocktesting.NewFakeClock(time.Unix(0, 0))
 			queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request](),
 				workqueue.TypedRateLimitingQueueConfig[ctrl.Request]{Clock: clock})
 			defer queue.ShutDown()
 			w.hub.reported().Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, queue)
-			if got := pace.UsageDelay(tt.clusters, 1); got != tt.want {
-				t.Errorf("the round may wait for %s, want %s", got, tt.want)
-			}
 			if tt.want > 0 {
 				if queue.Len() > 0 {
 					t.Error("the round is made at once")
