@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -21,6 +22,9 @@ import (
 const (
 	// restTime is how long the fleet is watched where nothing has to settle.
 	restTime = 40 * time.Second
+	// usualParts is how much of each budget a member uses, and mostMoved how many members leave and come back.
+	usualParts = 5
+	mostMoved  = 100
 	// noiseInterval is how often each member changes what it uses.
 	noiseInterval = 10 * time.Second
 	// poll is how often members are looked at, which costs no request, and slowPoll how often the hub is.
@@ -50,6 +54,7 @@ func (r *rig) allPhases() []phase {
 		{"the dead one back", true, r.back},
 		{"demand above the budget", true, r.demand},
 		{"at rest above the budget", true, r.restAbove},
+		{"placement changed", true, r.placement},
 		{"restart", true, r.restart},
 		{"restart after all were changed", true, r.restartChanged},
 	}
@@ -128,11 +133,7 @@ func (r *rig) forBudgets(number int, do func(types.NamespacedName) error) error 
 
 // create makes all budgets, and waits until they are in force.
 func (r *rig) create(ctx context.Context) error {
-	for _, m := range r.members {
-		for i := range r.budgets {
-			want(m, i, 5)
-		}
-	}
+	r.wantAll(r.members, usualParts)
 	err := r.forBudgets(r.budgets, func(key types.NamespacedName) error {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}
 		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
@@ -293,6 +294,53 @@ func (r *rig) restAbove(ctx context.Context) error {
 		return nil
 	}
 	return wait(restTime)(ctx)
+}
+
+// placement takes a part of the members out of all budgets once nothing runs there, waits until their shares are gone,
+// and takes them in again.
+func (r *rig) placement(ctx context.Context) error {
+	moved := r.members[:min(mostMoved, (r.size+1)/2)]
+	r.wantAll(moved, 0)
+	if err := r.relabel(ctx, moved, "none"); err != nil {
+		return err
+	}
+	for _, m := range moved {
+		for i := range r.budgets {
+			gone := func(context.Context) bool { return m.Share(budgetKey(i)) == nil }
+			if err := until(ctx, poll, gone); err != nil {
+				return fmt.Errorf("budget %s in member %s: %w", budgetKey(i), m.Name, err)
+			}
+		}
+	}
+	r.wantAll(moved, usualParts)
+	if err := r.relabel(ctx, moved, tier); err != nil {
+		return err
+	}
+	return r.settled(ctx)
+}
+
+// wantAll has members want so many parts of each budget.
+func (r *rig) wantAll(list []*members.Member, each int64) {
+	for _, m := range list {
+		for i := range r.budgets {
+			want(m, i, each)
+		}
+	}
+}
+
+// relabel gives the Clusters of members the label by which budgets select them, or another one.
+func (r *rig) relabel(ctx context.Context, list []*members.Member, value string) error {
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for _, m := range list {
+		group.Go(func() error {
+			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: clusterNamespace, Name: m.Name}}
+			before := cluster.DeepCopy()
+			cluster.Labels = map[string]string{tierLabel: value}
+			return r.hub.Patch(ctx, cluster, client.MergeFrom(before))
+		})
+	}
+	return group.Wait()
 }
 
 // restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.
