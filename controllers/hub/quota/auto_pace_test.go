@@ -167,6 +167,9 @@ func TestRefusedTeamsAreToldOfUsage(t *testing.T) {
 		used := w.share("east").Spec.Fleet.Used["pods"]
 		return used.String()
 	}
+	if !w.hub.memories.waiting(w.quota().UID) {
+		t.Error("nobody waits, and usage alone is put off")
+	}
 	w.agents["west"].uses(list("pods", "16"))
 	w.act()
 	w.turns(4)
