@@ -142,6 +142,17 @@ func TestUsageIsStoredCalmly(t *testing.T) {
 	w.edit(weighted2)
 	w.round()
 	w.wantUsed(3)
+
+	// A hub manager that starts takes it that the one before it has just written.
+	w.settle()
+	w.restart()
+	east.uses(list("pods", "4"))
+	w.act()
+	w.round()
+	w.wantUsed(3)
+	w.clock.SetTime(w.clock.Now().Add(pace.SnapshotInterval(1, 1)))
+	w.round()
+	w.wantUsed(4)
 }
 
 func (w *world) wantUsed(want int64) {

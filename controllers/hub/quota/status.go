@@ -20,7 +20,8 @@ import (
 )
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the
-// round was decided on. A status that differs in usage alone is written calmly.
+// round was decided on. A status that differs in usage alone is written calmly: one that another hub manager has written
+// counts as just written.
 func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	stored := s.fq.Status.DeepCopy()
 	s.report()
@@ -28,6 +29,9 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 		return nil
 	}
 	memory := r.memories.of(s.fq.UID)
+	if memory.stored.IsZero() {
+		memory.stored = r.Clock.Now()
+	}
 	if wait := pace.SnapshotInterval(len(s.members), r.memories.number()) - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
 		s.snapshotDue = wait
 		return nil
