@@ -87,7 +87,7 @@ func (r *rig) measure(ctx context.Context, p phase) row {
 	<-profiled
 	after := r.probe.read(ctx)
 	if r.profile {
-		r.saveProfile(ctx, p, "heap")
+		r.saveProfile(ctx, p, "heap?gc=1") // what is live, without garbage
 		r.saveProfile(ctx, p, "goroutine")
 	}
 	result := difference(before, after)
