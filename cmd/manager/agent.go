@@ -87,7 +87,7 @@ func setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, webhook
 	if err := follower.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the reports of a follower: %w", err)
 	}
-	return webhook.setUpAgent(ctx, mgr, namespace, needs, func() bool { return quotaCanary.Verdict().Stuck })
+	return webhook.setUpAgent(ctx, mgr, namespace, shares)
 }
 
 // setUpWatch adds what learns of pods and workloads to the manager.

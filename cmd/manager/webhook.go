@@ -14,7 +14,7 @@ import (
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
 	hubmanifests "github.com/fedquota/fedquota/config/webhook"
 	hubwebhookconfig "github.com/fedquota/fedquota/controllers/hub/webhookconfig"
-	"github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/member/share"
 	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/serving"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -92,8 +92,8 @@ func (o *webhookOptions) keepCertificate(mgr ctrl.Manager, namespace, service, s
 	return mgr.Add(&o.certificate)
 }
 
-// setUpAgent adds the webhook of the agent to the manager.
-func (o *webhookOptions) setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, needs *demand.Demand, stuck func() bool) error {
+// setUpAgent adds the webhook of the agent to the manager, and has it asked before a share has a limit.
+func (o *webhookOptions) setUpAgent(ctx context.Context, mgr ctrl.Manager, namespace string, shares *share.Reconciler) error {
 	if o.port == 0 {
 		return nil
 	}
@@ -108,8 +108,12 @@ func (o *webhookOptions) setUpAgent(ctx context.Context, mgr ctrl.Manager, names
 	if err := rules.SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("setting up the rules of the webhook: %w", err)
 	}
-	gate := &admission.Gate{Clock: clock.RealClock{}, Book: needs.Book, Report: needs.Report, Live: mgr.GetAPIReader(), Stuck: stuck, Echo: admission.NewEcho(mgr.GetClient())}
-	needs.Pings = gate.Pings
+	shares.Ask = rules.Ask
+	gate := &admission.Gate{
+		Clock: clock.RealClock{}, Book: shares.Demand.Book, Report: shares.Demand.Report, Live: mgr.GetAPIReader(),
+		Stuck: func() bool { return shares.Canary.Verdict().Stuck }, Echo: admission.NewEcho(mgr.GetClient()),
+	}
+	shares.Demand.Pings = gate.Pings
 	if err := gate.Feed(ctx, mgr.GetCache()); err != nil {
 		return fmt.Errorf("setting up the webhook: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/member/share"
 	"github.com/fedquota/fedquota/internal/demand"
 )
 
@@ -33,7 +34,7 @@ func TestWebhookWithoutCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := webhookOptions{port: 9443}
-	if err := options.setUpAgent(t.Context(), mgr, systemNamespace, &memberdemand.Demand{Book: demand.NewBook()}, func() bool { return false }); err != nil {
+	if err := options.setUpAgent(t.Context(), mgr, systemNamespace, &share.Reconciler{Demand: &memberdemand.Demand{Book: demand.NewBook()}}); err != nil {
 		t.Error(err)
 	}
 }

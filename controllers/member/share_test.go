@@ -35,6 +35,28 @@ func TestCreation(t *testing.T) {
 	w.unwritten(func() { w.reconcile() })
 }
 
+// TestAsksBeforeTheFirstLimit has API servers ask the webhook before there is a limit, and once.
+func TestAsksBeforeTheFirstLimit(t *testing.T) {
+	w := newWorld(t)
+	asked := 0
+	w.agent.Ask = func(ctx context.Context) {
+		asked++
+		if err := w.hub.Get(ctx, w.key, &corev1.ResourceQuota{}); !apierrors.IsNotFound(err) {
+			t.Errorf("asked when there was a ResourceQuota, or not: %v", err)
+		}
+	}
+	w.share(1, "pods", "0")
+	w.reconcile()
+	w.wantsQuota("1", "pods", "0")
+	w.count("pods", "0")
+	w.share(2, "pods", "10")
+	w.reconcile()
+	w.wantsQuota("2", "pods", "10")
+	if asked != 1 {
+		t.Errorf("asked %d times, want once", asked)
+	}
+}
+
 func TestRaiseAndLower(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit, used, want string

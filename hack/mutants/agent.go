@@ -74,6 +74,12 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestCreatesForTheShareThatIsThere",
 	},
 	{
+		protection: "enforce: API servers ask the webhook before there is a limit",
+		in:         "Reconciler.enforce", old: "\t\tif r.Ask != nil {",
+		new: "\t\tif false {",
+		pkg: agentTests, test: "TestAsksBeforeTheFirstLimit",
+	},
+	{
 		protection: "enforce: what was released is taken over on account of a share that is still there",
 		in:         "Reconciler.enforce", old: "\tif quota == nil || !nativequota.IsManaged(quota) {",
 		new: "\tif quota == nil {",
@@ -204,6 +210,12 @@ var agentMutants = []mutant{
 		in:         "Gate.claims", old: "now, request.DryRun)",
 		new: "now, false)",
 		pkg: gateTests, test: "TestAdmitReservesNoRoomForADryRun",
+	},
+	{
+		protection: "webhook: what a new ResourceQuota would charge waits for its first limits",
+		in:         "fresh", old: "return len(quota.Status.Hard) == 0",
+		new: "return false",
+		pkg: gateTests, test: "TestAdmitHoldsFromTheStart",
 	},
 	{
 		protection: "webhook: an update asks for no more than it adds",

@@ -37,9 +37,10 @@ func TestAdmit(t *testing.T) {
 			cpu: "2", dryRun: true, change: func(s *scene) { s.charged("10") },
 			want: "exceeded quota: compute, requested: requests.cpu=2, used: requests.cpu=10, limited: requests.cpu=10; fleet: used requests.cpu=28 of 30",
 		},
-		"the API server is silent when room is tight": {cpu: "2", change: func(s *scene) { s.live = nil }},
-		"the API server is silent":                    {cpu: "3", dryRun: true, change: func(s *scene) { s.live = nil }},
-		"usage is not known":                          {cpu: "3", change: func(s *scene) { s.quota.Status.Used = nil; s.gate.SetQuota(s.quota) }},
+		"the API server is silent when room is tight":            {cpu: "2", change: func(s *scene) { s.live = nil }},
+		"the API server is silent":                               {cpu: "3", dryRun: true, change: func(s *scene) { s.live = nil }},
+		"usage is not known":                                     {cpu: "3", change: func(s *scene) { s.quota.Status.Used = nil; s.gate.SetQuota(s.quota) }},
+		"nothing is in force yet, and the request has no effect": {cpu: "3", dryRun: true, change: func(s *scene) { s.begin("0") }},
 		"another name is not counted": {
 			cpu: "3", dryRun: true, want: denied,
 			change: func(s *scene) { s.limitUncounted("count/widgets.example.com") },
@@ -307,6 +308,35 @@ func TestAdmitHoldsUntilRaised(t *testing.T) {
 		}
 		if got := s.demand(); got != "0" {
 			t.Errorf("the demand is %s, want none", got)
+		}
+	})
+}
+
+// TestAdmitHoldsFromTheStart holds what comes when a ResourceQuota is new: its first limit, zero, is about to be in
+// force, and to be raised.
+func TestAdmitHoldsFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "0")
+		s.begin("0")
+		held := s.held(request("3"))
+		if got := s.demand(); got != "3" {
+			t.Errorf("the demand is %s, want 3", got)
+		}
+		s.set("0", "0")
+		s.set("10", "0")
+		if got := s.answer(held, 50*time.Millisecond); got != "" {
+			t.Error(got)
+		}
+	})
+}
+
+// TestAdmitLeavesToNativeQuotaWhatIsNotCounted holds for nothing: usage is not counted in time.
+func TestAdmitLeavesToNativeQuotaWhatIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, "0")
+		s.begin("10")
+		if got := s.answer(s.held(request("3")), pace.Hold); got != "" {
+			t.Error(got)
 		}
 	})
 }

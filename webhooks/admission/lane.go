@@ -68,8 +68,12 @@ func (l *lane) charge(charge nativequota.Charge) (amount.List, corev1.ResourceLi
 	if share == nil || !share.DeletionTimestamp.IsZero() || share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !dependable(quota) {
 		return nil, nil
 	}
-	list := charge.To(&quota.Spec, quota.Status.Hard)
-	if !counted(quota, list) {
+	limited := quota.Status.Hard
+	if fresh(quota) {
+		limited = quota.Spec.Hard
+	}
+	list := charge.To(&quota.Spec, limited)
+	if !fresh(quota) && !counted(quota, list) {
 		return nil, nil
 	}
 	return amount.Saturate(list, amount.Up), list
@@ -90,6 +94,10 @@ func dependable(quota *corev1.ResourceQuota) bool {
 	managed := nativequota.IsManaged(quota)
 	return managed
 }
+
+// fresh says whether the ResourceQuota is not in force yet. The API server may know better: it enforces the first limit,
+// which is zero, once usage is counted. So a request waits for what comes.
+func fresh(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) == 0 }
 
 // counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in
 // force together with the usage: a limit without one is of a name that nothing is counted under, and says nothing of
@@ -311,8 +319,11 @@ func (l *lane) seeCharges(used amount.List) {
 	}
 }
 
-// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard.
+// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard. Nothing is free before.
 func inForce(quota *corev1.ResourceQuota) amount.List {
+	if fresh(quota) {
+		return amount.Saturate(quota.Spec.Hard, amount.Down).Times(0)
+	}
 	hard := amount.Saturate(quota.Status.Hard, amount.Down)
 	for name, limit := range amount.Saturate(quota.Spec.Hard, amount.Down) {
 		if current, limited := hard[name]; limited {

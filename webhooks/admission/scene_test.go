@@ -97,6 +97,15 @@ func (s *scene) set(hard, used string) {
 	s.gate.SetQuota(s.quota)
 }
 
+// begin makes the ResourceQuota a new one, which nothing is counted under yet.
+func (s *scene) begin(hard string) {
+	s.set(hard, "0")
+	s.quota = s.quota.DeepCopy()
+	s.quota.Status = corev1.ResourceQuotaStatus{}
+	s.live = s.quota
+	s.gate.SetQuota(s.quota)
+}
+
 // charged makes the API server alone know of more usage.
 func (s *scene) charged(used string) {
 	s.live = s.quota.DeepCopy()

@@ -56,6 +56,8 @@ type Reconciler struct {
 	Canary *canary.Canary
 	// Demand is what the cluster could use.
 	Demand *demand.Demand
+	// Ask has API servers ask the webhook about the namespaces of all shares; nil without a webhook.
+	Ask func(ctx context.Context)
 
 	reports sync.Map // of the time of the last report, by share
 }
@@ -195,6 +197,9 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 		return quota, nil
 	}
 	if quota == nil || !nativequota.IsManaged(quota) {
+		if r.Ask != nil {
+			r.Ask(ctx) // the first limit is zero, and what does not fit is to be held from the start
+		}
 		if err := r.stillThere(ctx, share); err != nil {
 			return quota, err
 		}

@@ -75,6 +75,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
+// Ask has API servers ask the webhook about all shares that are cached, as far as that can be done now: what fails is
+// tried again by Reconcile.
+func (r *Reconciler) Ask(ctx context.Context) {
+	if _, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: ConfigurationName}}); err != nil {
+		ctrl.LoggerFrom(ctx).Info("A share comes before the rules of the webhook", "err", err.Error())
+	}
+}
+
 // Reconcile writes the rules if they are not what the shares need.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	stored := &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -85,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // other replicas may serve with what is trusted; the certificate tells when there is one
 	}
 	var shares quotav1alpha1.QuotaShareList
-	if err := r.List(ctx, &shares); err != nil {
+	if err := r.List(ctx, &shares, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, err
 	}
 	wanted := r.webhooks(shares.Items)
