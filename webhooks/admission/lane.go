@@ -319,7 +319,8 @@ func (l *lane) seeCharges(used amount.List) {
 	}
 }
 
-// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard. Nothing is free before.
+// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard. While there is no status.hard
+// there is no room.
 func inForce(quota *corev1.ResourceQuota) amount.List {
 	if fresh(quota) {
 		return amount.Saturate(quota.Spec.Hard, amount.Down).Times(0)

@@ -34,7 +34,7 @@ type memory struct {
 	told told
 	// waiting says whether the last round found clusters that ask for more than they have.
 	waiting atomic.Bool
-	// stored is when the status was written last.
+	// stored is when the status was written last, or when it was first found to differ: who wrote it before may just have.
 	stored time.Time
 	// series are the names of the budget that have some.
 	series []corev1.ResourceName
