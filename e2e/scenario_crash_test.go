@@ -116,56 +116,6 @@ func testOldLeader(t *testing.T, w *world) {
 	s.finish()
 }
 
-// testShards moves a budget between two hub managers by its label, in the middle of changes and under load. One of the
-// two is killed or paused each time: the other one acts on what is its own without it, and what comes late of the first
-// is as harmless as of an old leader.
-func testShards(t *testing.T, w *world) {
-	s := newScenario(t, w, "shards", budget("30", "60"))
-	s.must(w.HubManager.Kill())
-	s.Cleanup(func() { s.must(w.HubManager.Restart(context.Background())) })
-	var shards [2]*fleet.Process
-	for i, selector := range []string{"shard=a", "shard!=a"} {
-		shards[i] = w.spare(t, fmt.Sprintf("%s-shard-%d", system.HubManager, i), func(ctx context.Context, name string) (*fleet.Process, error) {
-			return w.StartShard(ctx, name, selector)
-		})
-	}
-	s.create(budget("30", "60"))
-	s.split(sample)
-	s.witness(1)
-	s.storm(east, west)
-	const rounds = 8
-	for n := range rounds {
-		last := shards[(n+1)%2]
-		s.turn(2 * n)
-		s.moment(stepWindow / 2)
-		s.moveTo([]string{"a", "b"}[n%2])
-		s.moment(stepWindow / 2)
-		if n%4 < 2 {
-			s.pause(last)
-		} else {
-			s.must(last.Kill())
-		}
-		s.turn(2*n + 1)
-		s.progress()
-		if n%4 < 2 {
-			s.must(last.Resume())
-		} else {
-			s.must(last.Restart(t.Context()))
-		}
-	}
-	s.fault("%d times the budget moved to the shard of another hub manager in the middle of a change, and the one before killed or paused", rounds)
-	s.turn(0)
-	s.endStorms()
-	s.split(sample)
-	s.finish()
-}
-
-// moveTo puts the FederatedQuota into a shard.
-func (s *scenario) moveTo(shard string) {
-	s.Helper()
-	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Labels = map[string]string{"shard": shard} })
-}
-
 // testElectedHubs has two hub managers of which one is elected, as in a Deployment, and kills the one that leads in the
 // middle of a change: nothing moves until its Lease has run out, and then the other one goes on.
 func testElectedHubs(t *testing.T, w *world) {

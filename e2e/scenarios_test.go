@@ -42,7 +42,6 @@ func TestScenarios(t *testing.T) {
 		{"two hub managers", testTwoHubs},
 		{"old leader paused", testOldLeader},
 		{"hub leader killed", testElectedHubs},
-		{"budget moved between shards", testShards},
 		{"two agents", testTwoAgents},
 		{"API server paused", testAPIServerPaused},
 		{"cut off", testCutOff},

@@ -47,7 +47,7 @@ func newAgentCommand() *cobra.Command {
 			return mgr.Start(ctx)
 		},
 	}
-	options.bind(command, "fedquota-agent")
+	options.bind(command)
 	webhook.bind(command.Flags())
 	return command
 }

@@ -40,7 +40,7 @@ import (
 	"github.com/fedquota/fedquota/webhooks/hub"
 )
 
-// hubName is the user agent of the hub manager, and the default name of its lease.
+// hubName is the user agent of the hub manager, and the name of its lease.
 const hubName = "fedquota-hub"
 
 // As whom the hub manager acts in members.
@@ -57,8 +57,6 @@ type hubOptions struct {
 	memberIdentity           string
 	agentImage               string
 	concurrency, connections int
-	shard                    string
-	selector                 labels.Selector // that shard says
 }
 
 // bind registers the flags.
@@ -72,8 +70,6 @@ func (o *hubOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.memberIdentity, "member-identity", identityServiceAccount,
 		"As whom the hub manager acts in members: as the ServiceAccount "+members.AccountName+" in the namespace of the agents ("+identityServiceAccount+
 			"), for which kubeconfig Secrets get it tokens, or as the user of the kubeconfig Secret ("+identityKubeconfig+").")
-	flags.StringVar(&o.shard, "watch-label-selector", "",
-		"Act on the FederatedQuotas alone whose labels this selects, such as shard=a; others need hub managers of their own, each shard with its own --leader-election-id.")
 	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
 	flags.IntVar(&o.connections, "clustercache-concurrency", 100,
 		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
@@ -89,7 +85,7 @@ func newHubCommand() *cobra.Command {
 		Short: "Run the hub manager in a Cluster API management cluster",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := settings.validate(&options); err != nil {
+			if err := settings.validate(); err != nil {
 				return err
 			}
 			manifests, err := settings.agent()
@@ -119,26 +115,19 @@ func newHubCommand() *cobra.Command {
 			return mgr.Start(ctx)
 		},
 	}
-	options.bind(command, hubName)
+	options.bind(command)
 	settings.bind(command.Flags())
 	webhook.bind(command.Flags())
 	return command
 }
 
-// validate says which flag cannot be acted on, and takes the selector of this shard.
-func (o *hubOptions) validate(manager *managerOptions) (err error) {
+// validate says which flag cannot be acted on.
+func (o *hubOptions) validate() error {
 	if o.memberIdentity != identityServiceAccount && o.memberIdentity != identityKubeconfig {
 		return fmt.Errorf("--member-identity=%s: must be %s or %s", o.memberIdentity, identityServiceAccount, identityKubeconfig)
 	}
 	if err := o.clusters.Validate(); err != nil {
 		return fmt.Errorf("--cluster-namespace, --further-cluster-namespaces: %w", err)
-	}
-	if o.selector, err = labels.Parse(o.shard); err != nil {
-		return fmt.Errorf("--watch-label-selector=%q: %w", o.shard, err)
-	}
-	if !o.selector.Empty() && manager.leaderElection && manager.electionID == hubName {
-		return fmt.Errorf("--watch-label-selector=%q: one shard alone would act under the --leader-election-id %s of all: give this one its own",
-			o.shard, hubName)
 	}
 	return nil
 }
@@ -213,7 +202,7 @@ func (o *hubOptions) setUp(
 	}
 	reconciler := &quota.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Members: connections, Stores: watcher,
-		Clusters: o.clusters, AgentNamespace: o.agentNamespace, Shard: o.selector,
+		Clusters: o.clusters, AgentNamespace: o.agentNamespace,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: mgr.GetEventRecorder("fedquota-hub"),
 	}
 	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: backoff.RateLimiter()}
@@ -262,7 +251,7 @@ func (o *hubOptions) setUpRequirements(mgr ctrl.Manager, connections clustercach
 	if err := enforcer.SetupWithManager(mgr, options); err != nil {
 		return err
 	}
-	reconciler := &requirement.Reconciler{Client: mgr.GetClient(), Enforcer: enforcer, Shard: o.selector, Clock: clock.RealClock{}}
+	reconciler := &requirement.Reconciler{Client: mgr.GetClient(), Enforcer: enforcer, Clock: clock.RealClock{}}
 	return reconciler.SetupWithManager(mgr, options)
 }
 

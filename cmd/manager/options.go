@@ -34,12 +34,11 @@ type managerOptions struct {
 	probeAddress   string
 	pprofAddress   string
 	leaderElection bool
-	electionID     string
 	logging        zap.Options
 }
 
-// bind registers the flags. The lease has the name of the manager, unless a flag says otherwise.
-func (o *managerOptions) bind(command *cobra.Command, name string) {
+// bind registers the flags.
+func (o *managerOptions) bind(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&o.namespace, "namespace", systemNamespace, "Namespace that the manager runs in: of its lease, and of the agent's canary.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "0", "Address that metrics are served on, by HTTPS with authentication and authorization; 0 for none.")
@@ -47,7 +46,6 @@ func (o *managerOptions) bind(command *cobra.Command, name string) {
 	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
 		"Address that profiles are served on, to anybody who reaches it: bind it to localhost; 0 for none.")
 	flags.BoolVar(&o.leaderElection, "leader-elect", true, "Let one of several replicas act. Safety does not rest on it.")
-	flags.StringVar(&o.electionID, "leader-election-id", name, "Name of the lease of the replica that acts.")
 	goFlags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	o.logging.BindFlags(goFlags)
 	config.RegisterFlags(goFlags)
@@ -55,7 +53,7 @@ func (o *managerOptions) bind(command *cobra.Command, name string) {
 }
 
 // newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in. Its
-// name is its user agent.
+// name is its user agent, and that of the lease of the replica that acts.
 func (o *managerOptions) newManager(name string, objects cache.Options, webhooks webhook.Server) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
 	restConfig, err := ctrl.GetConfig()
@@ -73,7 +71,7 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 		PprofBindAddress:              o.pprofAddress,
 		WebhookServer:                 webhooks,
 		LeaderElection:                o.leaderElection,
-		LeaderElectionID:              o.electionID,
+		LeaderElectionID:              name,
 		LeaderElectionNamespace:       o.namespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(10 * time.Second),

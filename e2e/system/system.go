@@ -204,15 +204,7 @@ func (s *System) run(ctx context.Context) error {
 // StartHubManager starts a hub manager under the given name, without leader election: several may run at once. The one
 // that is named HubManager serves the webhook of the hub, and so does a stand-in: the API server knows one address.
 func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	return s.StartShard(ctx, name, "")
-}
-
-// StartShard starts a hub manager for the FederatedQuotas that a selector selects.
-func (s *System) StartShard(ctx context.Context, name, selector string) (*fleet.Process, error) {
 	args := append([]string{s.agents()}, s.hubArgs...)
-	if selector != "" {
-		args = append(args, "--watch-label-selector="+selector)
-	}
 	if name == HubManager || s.serves {
 		served, err := serveWebhook(ctx)
 		if err != nil {

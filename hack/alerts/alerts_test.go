@@ -54,7 +54,6 @@ func TestAlerts(t *testing.T) {
 		"nobody leads": {`
 			leader_election_master_status{name="fedquota-hub",pod="hub-0"} 0x200
 			leader_election_master_status{name="other",pod="x"} 1x200`, 6 * time.Minute, []string{"FedquotaHubManagerDown: No hub manager acts"}},
-		"a shard leads":          {`leader_election_master_status{name="fedquota-hub-a",pod="hub-0"} 1x200`, 6 * time.Minute, nil},
 		"a leader has no budget": {`leader_election_master_status{name="fedquota-hub",pod="hub-0"} 1x200`, 6 * time.Minute, nil},
 		"the leader is followed by another one": {instead(`fedquota_ready`, "1x100 stale") +
 			`	fedquota_ready{namespace="team-a",name="compute",pod="hub-1"} _x100 1x100`, 150 * time.Minute, nil},

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -34,8 +33,7 @@ import (
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	concerned, siblings := handler.EnqueueRequestsFromMapFunc(r.concerned), handler.EnqueueRequestsFromMapFunc(r.siblings)
-	changed := builder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{},
-		predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec })))
+	changed := builder.WithPredicates(predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
 		Watches(&quotav1alpha1.FederatedQuota{}, &r.births, changed).
@@ -53,41 +51,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	return nil
 }
 
-// onceHeard makes a round of a FederatedQuota of this shard, once there are no members left that are about to say what
-// they hold: until then none would be decided on.
+// onceHeard makes a round of a FederatedQuota, once there are no members left that are about to say what they hold: until
+// then none would be decided on.
 func (r *Reconciler) onceHeard(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if left, err := r.elsewhere(ctx, req); left || err != nil {
-		return ctrl.Result{}, err
-	}
 	if r.Stores.Listening(ctx) {
 		return ctrl.Result{RequeueAfter: pace.FirstLookInterval}, nil
 	}
 	r.heard.Store(true)
 	return r.Reconcile(ctx, req)
-}
-
-// elsewhere says whether another hub manager acts on a FederatedQuota. What is known of it is forgotten then: when it
-// comes back, that is old. Both may act for a moment when its labels change, which is as safe as two hub managers ever
-// are.
-func (r *Reconciler) elsewhere(ctx context.Context, req ctrl.Request) (bool, error) {
-	if r.Shard == nil || r.Shard.Empty() {
-		return false, nil
-	}
-	fq := &quotav1alpha1.FederatedQuota{}
-	if err := r.Get(ctx, req.NamespacedName, fq); err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	if r.ours(fq) {
-		return false, nil
-	}
-	r.forget(fq.UID)
-	forgetSeries(req.NamespacedName)
-	return true, nil
-}
-
-// ours says whether this hub manager acts on a FederatedQuota.
-func (r *Reconciler) ours(fq *quotav1alpha1.FederatedQuota) bool {
-	return r.Shard == nil || r.Shard.Matches(labels.Set(fq.Labels))
 }
 
 // Reconcile makes one round: gather, decide, store, deliver.

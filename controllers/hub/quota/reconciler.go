@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -32,9 +31,6 @@ type Reconciler struct {
 	AgentNamespace string
 	// Stores looks at the stores of members.
 	Stores *stores.Watcher
-	// Shard selects the FederatedQuotas that this hub manager acts on, by their labels; all if nil or empty. Others have
-	// hub managers of their own.
-	Shard labels.Selector
 	// Trouble says what keeps the agent of a Cluster from running, as far as it is known; nil where the hub installs no
 	// agents.
 	Trouble func(cluster string) string

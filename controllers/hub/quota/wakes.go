@@ -101,8 +101,8 @@ func (r *Reconciler) siblings(ctx context.Context, quota client.Object) []ctrl.R
 	return r.quotas(ctx, others, client.InNamespace(quota.GetNamespace()))
 }
 
-// quotas returns those FederatedQuotas of this shard that are wanted. It copies none: there is an event for each
-// member, and each may be large.
+// quotas returns those FederatedQuotas that are wanted. It copies none: there is an event for each member, and each may
+// be large.
 func (r *Reconciler) quotas(ctx context.Context, wanted func(*quotav1alpha1.FederatedQuota) bool, options ...client.ListOption) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
 	if err := r.List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
@@ -111,7 +111,7 @@ func (r *Reconciler) quotas(ctx context.Context, wanted func(*quotav1alpha1.Fede
 	}
 	requests := make([]ctrl.Request, 0, len(list.Items))
 	for i := range list.Items {
-		if r.ours(&list.Items[i]) && wanted(&list.Items[i]) {
+		if wanted(&list.Items[i]) {
 			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,9 +24,6 @@ type Reconciler struct {
 	client.Client
 	// Enforcer knows what members enforce.
 	Enforcer *Enforcer
-	// Shard selects the QuotaRequirements whose status this hub manager writes, by their labels; all if nil or empty. Each
-	// hub manager enforces all of them: a member has one policy.
-	Shard labels.Selector
 	// Clock says since when.
 	Clock clock.PassiveClock
 
@@ -39,9 +35,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	required := &quotav1alpha1.QuotaRequirement{}
 	if err := r.Get(ctx, req.NamespacedName, required); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if r.Shard != nil && !r.Shard.Matches(labels.Set(required.Labels)) {
-		return ctrl.Result{}, nil
 	}
 	removing, held := !required.DeletionTimestamp.IsZero(), controllerutil.ContainsFinalizer(required, quotav1alpha1.Finalizer)
 	switch {
