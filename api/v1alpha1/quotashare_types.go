@@ -156,6 +156,13 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
 
+	// expected is what the next request is expected to ask for, of clients that ask again and again and are no workload
+	// that the agent knows. As long as with it the cluster is within its fair part, it is kept free for that.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Expected map[corev1.ResourceName]resource.Quantity `json:"expected,omitempty"`
+
 	// demandByReplica is what refused requests ask for, by the replica of the agent that has seen them. The replica that
 	// leads adds them up in demand, together with what it has seen itself. It is a map so that each replica patches its
 	// own part alone.

@@ -722,6 +722,13 @@ func (in *QuotaShareStatus) DeepCopyInto(out *QuotaShareStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Expected != nil {
+		in, out := &in.Expected, &out.Expected
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
 	if in.DemandByReplica != nil {
 		in, out := &in.DemandByReplica, &out.DemandByReplica
 		*out = make(map[string]ReplicaDemand, len(*in))

@@ -3,7 +3,9 @@ package member_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // TestReportsOnlyWhatIsInForce lowers a limit that the agent cannot bring into force, and that nobody else does.
@@ -137,4 +142,26 @@ func TestLimitLoweredByHand(t *testing.T) {
 	w.share(2, "pods", "10")
 	w.reconcile()
 	w.wantsReport(2, l{"pods", "10"}, l{"pods", "4"})
+}
+
+// TestReportsWhatIsExpected has single pods refused again and again: the next one is reported until it is overdue.
+func TestReportsWhatIsExpected(t *testing.T) {
+	w := settled(t, 1, l{"pods", "4"}, l{"pods", "4"})
+	for i := range 3 {
+		owner, asked := demand.Owner{Kind: "Pod", Name: fmt.Sprint(i)}, amount.List{"pods": 1}
+		w.clock.Step(10 * time.Second)
+		w.agent.Demand.Book.Hold(w.key, owner, nil, asked, w.clock.Now())
+		w.agent.Demand.Book.End(w.key, owner, asked, false, w.clock.Now())
+	}
+	w.clock.Step(10 * time.Second)
+	w.reconcile()
+	expected, refused := w.status().Status.Expected["pods"], w.status().Status.Demand
+	if expected.Value() != 1 || len(refused) > 0 {
+		t.Errorf("expected %s pods, and demand of %v", expected.String(), refused)
+	}
+	w.clock.Step(6 * time.Second)
+	w.reconcile()
+	if left := w.status().Status.Expected; len(left) > 0 {
+		t.Errorf("overdue, and still expected: %v", left)
+	}
 }

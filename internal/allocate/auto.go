@@ -14,7 +14,8 @@ type Options struct {
 //
 // Pinned members keep what they were granted. For the others, the fair distribution is laid in layers, each on top of
 // the one before, until the budget is spent: what is in use (even if the budget does not hold it), the part of min that
-// is not lent, demand up to min, the respite, demand up to max: that is the need. The rest, without what the hub
+// is not lent, demand up to min, the respite, the next request of who is below its fair part, demand up to max: that is
+// the need. The rest, without what the hub
 // keeps, is for headroom and then for all by weight.
 //
 // Then every target stays as it is, except that a member below its need is raised to it; a member that is nearer to its
@@ -123,5 +124,6 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 		}
 	}
 	p.unused = used.minusFrom(p.budget)
+	a.filler.expectFair(p.budget, p.claims, a.bounds, a.parts)
 	return p
 }

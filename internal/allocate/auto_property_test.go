@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // anyAuto draws an input with everything that Auto looks at.
@@ -23,6 +25,7 @@ func anyAuto(t *rapid.T, resources int) (Input, Options) {
 		for r := range m.Claims {
 			c := &m.Claims[r]
 			c.Target = rapid.OneOf(rapid.Just(c.Granted), rapid.Int64Range(0, c.Granted)).Draw(t, "target")
+			c.Expected = rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, 10), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "expected")
 			c.Lendable = rapid.OneOf(rapid.Just(c.Min), rapid.Int64Range(0, c.Min)).Draw(t, "lendable")
 		}
 		if resources > 1 {
@@ -67,6 +70,9 @@ func (in Input) upTo(i int, reason Reason) int64 {
 		return 0
 	}
 	c := in.Members[i].Claims[0].normalized()
+	if amount.Add(c.Used, c.Expected) > in.fairPart(i) {
+		c.Expected = 0
+	}
 	for _, l := range needLayers {
 		floor = max(floor, l.level(&c, in.asked(i)))
 		if l.reason == reason {
@@ -74,6 +80,17 @@ func (in Input) upTo(i int, reason Reason) int64 {
 		}
 	}
 	return floor
+}
+
+// fairPart is the weighted max-min of the member i of what all use, ask for and are expected to ask for next.
+func (in Input) fairPart(i int) int64 {
+	ranks, bounds := in.ranks(), make([]Bound, len(in.Members))
+	for j, m := range in.Members {
+		if c := m.Claims[0].normalized(); !m.Pinned {
+			bounds[j] = Bound{Weight: m.Weight, Hi: min(c.Max, amount.Add(c.Used, max(c.Demand, c.Expected))), Rank: ranks[j]}
+		}
+	}
+	return Fill(in.open(0), bounds)[i]
 }
 
 // ceiling is the highest target that the member i may have.
@@ -199,6 +216,9 @@ func TestAutoFairIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 1)
 		in.Grains = nil // which of several members comes to a whole grain out of little is as with parcels in a box
+		for i := range in.Members {
+			in.Members[i].Claims[0].Expected = 0 // a whole one, too
+		}
 		before := Auto(in, options).Verdicts
 
 		more := in.clone()
@@ -264,7 +284,7 @@ func TestAutoIsMaxMinFair(t *testing.T) {
 			}
 			for j := range in.Members {
 				y := v[j][0].Target
-				if i == j || in.Members[j].Pinned || y <= in.upTo(j, Respite) {
+				if i == j || in.Members[j].Pinned || y <= in.upTo(j, Expected) {
 					continue
 				}
 				if slowLevel(in.Members[j].Weight, y-1).Cmp(slowLevel(in.Members[i].Weight, x)) > 0 {
@@ -283,7 +303,7 @@ func TestAutoKeepsStill(t *testing.T) {
 		in, options := anyAuto(t, 1)
 		for i := range in.Members {
 			c := &in.Members[i].Claims[0]
-			c.Used, c.Demand, c.Min, c.Respite = c.Used%20, c.Demand%20, c.Min%20, c.Respite%20
+			c.Used, c.Demand, c.Min, c.Respite, c.Expected = c.Used%20, c.Demand%20, c.Min%20, c.Respite%20, c.Expected%20
 			in.Members[i].Pinned = in.Members[i].Pinned && c.Granted < 20
 		}
 		in.Budgets[0] = max(in.Budgets[0], 100)

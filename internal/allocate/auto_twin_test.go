@@ -19,6 +19,7 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 				Used:     small.Draw(t, "used"),
 				Respite:  small.Draw(t, "respite"),
 				Demand:   small.Draw(t, "demand"),
+				Expected: rapid.OneOf(rapid.Just[int64](0), small).Draw(t, "expected"),
 			}
 			in.Members = append(in.Members, Member{
 				ID:     string(rune('a' + i)),
@@ -44,7 +45,7 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 func slowFair(in Input, options Options) []int64 {
 	ranks := in.ranks()
 	var need []int64
-	for _, reason := range []Reason{Usage, Guaranteed, Reclaim, Respite, Demand} {
+	for _, reason := range []Reason{Usage, Guaranteed, Reclaim, Respite, Expected, Demand} {
 		bounds := make([]Bound, len(in.Members))
 		for i, m := range in.Members {
 			bounds[i] = Bound{Weight: m.Weight, Hi: in.upTo(i, reason), Rank: ranks[i]}

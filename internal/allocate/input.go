@@ -60,6 +60,9 @@ type Claim struct {
 	Respite int64
 	// Demand is what the member could use right now beyond Used.
 	Demand int64
+	// Expected is what the member's next request is expected to ask for. It is served before demand as long as with it the
+	// member uses no more than its fair part.
+	Expected int64
 	// Granted is the most that the member may be enforcing or using. It counts while the member is pinned.
 	Granted int64
 	// Target is what the member was last told to enforce, at most Granted. Auto starts from it and not from Granted:
@@ -69,7 +72,7 @@ type Claim struct {
 
 // normalized is the claim as it counts: no amount below zero, and Max not below Min.
 func (c Claim) normalized() Claim {
-	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Granted, &c.Target} {
+	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Expected, &c.Granted, &c.Target} {
 		*amount = max(*amount, 0)
 	}
 	c.Max = max(c.Max, c.Min)

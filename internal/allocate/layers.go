@@ -14,6 +14,7 @@ var needLayers = [...]layer{
 	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
 	{Reclaim, func(c *Claim, ask int64) int64 { return min(c.Min, amount.Add(c.Used, ask)) }},
 	{Respite, func(c *Claim, _ int64) int64 { return min(c.Max, c.Respite) }},
+	{Expected, func(c *Claim, _ int64) int64 { return amount.Add(c.Used, c.Expected) }},
 	{Demand, func(c *Claim, ask int64) int64 { return amount.Add(c.Used, ask) }},
 }
 

@@ -26,6 +26,9 @@ const (
 	Reclaim Reason = "Reclaim"
 	// Respite means: raised to what it keeps for a while since it gave room away.
 	Respite Reason = "Respite"
+	// Expected means: raised to have room for the next request of a client that asks again and again, within the member's
+	// fair part.
+	Expected Reason = "Expected"
 	// Demand means: raised to what the member uses and asks for.
 	Demand Reason = "Demand"
 	// Headroom means: raised to have room for what it may need next.

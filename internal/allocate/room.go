@@ -7,11 +7,13 @@ import (
 )
 
 // MakeRoom lowers targets of Auto below usage where a member uses more than its max, where members use more than the
-// budget holds, or where another lacks what it is guaranteed. Usage alone would let a member keep what it uses for
-// ever, replacing each object that ends. With a target below its usage, its limit follows its usage down, nothing that
-// runs being touched, until the budget holds what is used, and the lender has its min back.
+// budget holds, or where another lacks what it is guaranteed, or room for its next request. Usage alone would let a
+// member keep what it uses for ever, replacing each object that ends. With a target below its usage, its limit follows
+// its usage down, nothing that runs being touched, until the budget holds what is used, the lender has its min back, and
+// there is room for the request.
 //
-// Who is lowered, and how far, is the weighted max-min of what members use and ask for, each having its min first.
+// Who is lowered, and how far, is the weighted max-min of what members use and ask for, each having its min first; for a
+// request that is expected, of what they use.
 //
 // A request that no raise could serve, since its member's max does not hold it in some resource, takes nothing from
 // anybody.
@@ -27,6 +29,8 @@ func MakeRoom(in Input, result Result) {
 		}
 		if in.overused(r) || in.lacksGuarantee(r, result) {
 			f.fill(in.open(r), bounds, entitled)
+		} else if in.expects(r) {
+			f.makeRoomForExpected(&in, r, result, bounds, entitled)
 		}
 		for i := range in.Members {
 			c := in.Members[i].Claims[r].normalized()

@@ -64,6 +64,39 @@ func TestMakeRoom(t *testing.T) {
 			},
 			want: []int64{25, 5},
 		},
+		"the next request within the fair part takes from who uses more": {
+			budget: 12,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 12, Demand: 18, Granted: 12, Target: 12}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Expected: 2}}},
+				{ID: "north", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
+			},
+			want: []int64{10, 0, 0},
+		},
+		"the next request beyond the fair part takes nothing": {
+			budget: 12,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 8, Demand: 18, Granted: 8, Target: 8}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 4, Expected: 3, Granted: 4, Target: 4}}},
+			},
+			want: []int64{8, 4},
+		},
+		"the next request takes neither a min nor a respite": {
+			budget: 12,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Min: 11, Max: Unlimited, Used: 12, Granted: 12, Target: 12}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Expected: 2}}},
+			},
+			want: []int64{11, 0},
+		},
+		"the next request takes nothing where there is room for it": {
+			budget: 12,
+			members: []Member{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 9, Demand: 18, Granted: 12, Target: 12}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Expected: 2}}},
+			},
+			want: []int64{10, 2},
+		},
 		"what is used beside a pinned member": {
 			budget: 30,
 			members: []Member{

@@ -63,6 +63,7 @@ type namespace struct {
 	present, active map[types.UID]int64
 	unschedulable   map[types.UID]Pod
 	refusals        map[string]map[Owner]*refusal   // by share
+	habits          map[string]map[string]*habit    // by share, and by what one request asks for
 	limitRanges     map[string]nativequota.Defaults // what each of them gives
 	defaults        nativequota.Defaults            // what they give together
 }
@@ -91,7 +92,8 @@ func (b *Book) namespace(name string) *namespace {
 		ns = &namespace{
 			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
-			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{}, limitRanges: map[string]nativequota.Defaults{},
+			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{}, habits: map[string]map[string]*habit{},
+			limitRanges: map[string]nativequota.Defaults{},
 		}
 		b.namespaces[name] = ns
 	}
@@ -100,7 +102,7 @@ func (b *Book) namespace(name string) *namespace {
 
 // tidy drops a namespace that nothing is known of any more.
 func (b *Book) tidy(name string) {
-	if ns, known := b.namespaces[name]; known && len(ns.workloads)+len(ns.pods)+len(ns.refusals)+len(ns.limitRanges) == 0 {
+	if ns, known := b.namespaces[name]; known && len(ns.workloads)+len(ns.pods)+len(ns.refusals)+len(ns.habits)+len(ns.limitRanges) == 0 {
 		delete(b.namespaces, name)
 	}
 }
@@ -145,6 +147,7 @@ func (b *Book) DeleteShare(share types.NamespacedName) {
 	}
 	defer b.tidy(share.Namespace)
 	delete(ns.refusals, share.Name)
+	delete(ns.habits, share.Name)
 	for _, w := range ns.workloads {
 		delete(w.asked, share.Name)
 		delete(w.room, share.Name)

@@ -175,11 +175,11 @@ func TestDemand(t *testing.T) {
 			for range 2 {
 				b.End(key, bare, cpus(1, 1), false, start)
 			}
-			b.Admitted(key, bare, cpus(1, 1))
+			b.Admitted(key, bare, cpus(1, 1), start)
 		}, want: cpus(1, 1)},
 		"a request that fits while another one is held": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(2, 1), start)
-			b.Admitted(key, bare, cpus(1, 1))
+			b.Admitted(key, bare, cpus(1, 1), start)
 		}, want: cpus(2, 1)},
 		"a request that is almost forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)

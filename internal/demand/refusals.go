@@ -36,6 +36,7 @@ func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked a
 	if ns.refusals[share.Name] == nil {
 		ns.refusals[share.Name] = map[Owner]*refusal{}
 	}
+	ns.follow(share.Name, owner, pod, asked, now)
 	r, known := ns.refusals[share.Name][owner]
 	if !known || r.open == 0 && now.Sub(r.seen) >= pace.Memory {
 		r = &refusal{}
@@ -62,6 +63,9 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 		return
 	}
 	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
+	if h := ns.habit(share.Name, owner, asked); h != nil {
+		h.end(fits)
+	}
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
 			w.denied, w.lacked = share.Name, nil
@@ -77,14 +81,18 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 
 // Admitted notes that a request fits at once, maybe one that was refused before, and says whether that changes
 // anything.
-func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.List) bool {
-	if !b.refused(share, owner) {
+func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.List, now time.Time) bool {
+	if !b.refused(share, owner) && !b.followed(share) {
 		return false
 	}
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	defer b.tidy(share.Namespace)
 	ns := b.namespace(share.Namespace)
+	if h := ns.habit(share.Name, owner, asked); h != nil {
+		h.come(now)
+		h.end(true)
+	}
 	r, known := ns.refusals[share.Name][owner]
 	if !known {
 		return false

@@ -11,6 +11,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestNothingIsKept has namespaces come and go: a book that knows nothing of them any more keeps nothing of them.
@@ -43,21 +44,25 @@ func TestNothingIsKept(t *testing.T) {
 		"a request that goes on": func(b *Book, share types.NamespacedName) {
 			b.Hold(share, bare, nil, one, now)
 			b.End(share, bare, one, true, now)
+			b.Expected(shareOf(share), now.Add(pace.MostMemory))
 		},
 		"a request that fits when it is tried again": func(b *Book, share types.NamespacedName) {
 			b.Hold(share, bare, nil, one, now)
 			b.End(share, bare, one, false, now)
-			b.Admitted(share, bare, one)
+			b.Admitted(share, bare, one, now)
+			b.Expected(shareOf(share), now.Add(pace.MostMemory))
 		},
 		"a request that is forgotten": func(b *Book, share types.NamespacedName) {
 			b.Hold(share, bare, nil, one, now)
 			b.End(share, bare, one, false, now)
 			b.Demand(shareOf(share), now.Add(time.Minute))
+			b.Expected(shareOf(share), now.Add(pace.MostMemory))
 		},
 		"a request that another replica forgets": func(b *Book, share types.NamespacedName) {
 			b.Hold(share, bare, nil, one, now)
 			b.End(share, bare, one, false, now)
 			b.Asked(shareOf(share), now.Add(time.Minute))
+			b.Expected(shareOf(share), now.Add(pace.MostMemory))
 		},
 		"a share that is gone while a request is held": func(b *Book, share types.NamespacedName) {
 			b.Hold(share, bare, nil, one, now)

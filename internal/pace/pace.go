@@ -19,6 +19,15 @@ const (
 	// Memory is how long a request that did not fit counts as demand after it was last seen. Who still wants it asks
 	// again, or is known to lack pods.
 	Memory = 5 * time.Second
+	// Starved is how many requests of a kind have to be refused in a row, one after the other, before the next one is
+	// expected, and Relief how many of them may then fit before it is not any more.
+	Starved = 3
+	Relief  = 6
+	// MostMemory is the longest that a request is expected, and after how long without one a kind of request counts as one
+	// that does not come again.
+	MostMemory = 5 * time.Minute
+	// Together is how soon after another one a request comes with it, and tells of no rhythm.
+	Together = time.Second
 	// Damping is the least time between two moves of a limit for headroom alone.
 	Damping = 5 * time.Second
 	// HoldDamping is the same where requests are held: who has no headroom there waits a moment and is not refused, so
@@ -30,6 +39,12 @@ const (
 	// what another one lacks.
 	AskingRespiteTime = 10 * time.Second
 )
+
+// MemoryAfter returns how long the next request is expected whose like has come after pauses of this length: it may be
+// half as late again.
+func MemoryAfter(pause time.Duration) time.Duration {
+	return min(max(Memory, pause+pause/2), MostMemory)
+}
 
 // Options returns the options of the allocation, by whether requests are held.
 func Options(hold bool) allocate.Options {

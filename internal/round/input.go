@@ -164,6 +164,8 @@ type Share struct {
 	// Demand is what the child could use beyond what it uses, and Shapes split it by what one request asks for.
 	Demand amount.List
 	Shapes []Shape
+	// Expected is what the next request is expected to ask for.
+	Expected amount.List
 }
 
 // Shape is demand that comes in requests of one unit.

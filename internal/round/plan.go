@@ -93,7 +93,7 @@ func (r *Round) claimant(c *child, e ledger.Entry, names []corev1.ResourceName) 
 		claim := &claimant.Claims[i]
 		*claim = allocate.Claim{
 			Min: terms.Min[name], Lendable: terms.Lendable[name], Max: terms.most(name, c.Selected),
-			Used: c.report.Used[name], Demand: c.demand[name], Granted: e.Granted[name], Target: e.Target[name],
+			Used: c.report.Used[name], Demand: c.demand[name], Expected: c.expected[name], Granted: e.Granted[name], Target: e.Target[name],
 		}
 		if r.respiteFor(c, name) > 0 {
 			claim.Respite = pace.Respite(r.in.Budget[name], c.report.Used[name], e.Target[name])
@@ -133,7 +133,7 @@ func (r *Round) restrict(claim *allocate.Claim, c *child, name corev1.ResourceNa
 		asTold(claim)
 	}
 	if !c.counts(name) {
-		claim.Min, claim.Max, claim.Used, claim.Demand = claim.Granted, claim.Granted, claim.Granted, 0
+		claim.Min, claim.Max, claim.Used, claim.Demand, claim.Expected = claim.Granted, claim.Granted, claim.Granted, 0, 0
 	}
 }
 

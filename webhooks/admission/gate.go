@@ -84,7 +84,7 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	for _, c := range room {
 		if denial != "" {
 			c.giveBack(c.place)
-		} else if c.place != nil && !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked) {
+		} else if c.place != nil && !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked, g.Clock.Now()) {
 			g.Report(c.key)
 		}
 	}

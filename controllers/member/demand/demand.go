@@ -89,6 +89,8 @@ type Seen struct {
 	// Total is what the cluster could use beyond what it uses, and Shapes split it by what one request asks for.
 	Total  corev1.ResourceList
 	Shapes []quotav1alpha1.DemandShape
+	// Expected is what the next request is expected to ask for.
+	Expected corev1.ResourceList
 	// ByReplica is what other replicas of the agent state, which Total contains.
 	ByReplica map[string]quotav1alpha1.ReplicaDemand
 	// NodesFull says whether a part of the demand is left out because no node has room for it.
@@ -109,6 +111,9 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	}
 	if len(needs) > 0 {
 		seen.Total = demand.Total(needs).ToList(share.Spec.Hard)
+	}
+	if expected := d.Book.Expected(share, now); len(expected) > 0 {
+		seen.Expected, pending = expected.ToList(share.Spec.Hard), true
 	}
 	if pending || len(needs) > 0 {
 		seen.After = agingInterval

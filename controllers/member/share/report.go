@@ -85,6 +85,7 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 		interval = pace.UrgentReportInterval
 	}
 	status.Used, status.Demand, status.DemandByShape = share.Status.Used, share.Status.Demand, share.Status.DemandByShape
+	status.Expected = share.Status.Expected
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
 	}
@@ -100,7 +101,7 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
-	status.Demand, status.DemandByShape = seen.demand.Total, seen.demand.Shapes
+	status.Demand, status.DemandByShape, status.Expected = seen.demand.Total, seen.demand.Shapes, seen.demand.Expected
 	status.DemandByReplica, status.Ping = seen.demand.ByReplica, seen.demand.Ping
 	if atRevision(seen) {
 		status.Revision = nativequota.Revision(seen.quota)

@@ -56,7 +56,6 @@ type config struct {
 // knobs are those of the product that a run may set differently.
 type knobs struct {
 	Hold     time.Duration `json:"holdNanoseconds"`
-	Age      time.Duration `json:"ageNanoseconds"`
 	Respite  time.Duration `json:"respiteNanoseconds"`
 	Asking   time.Duration `json:"askingRespiteNanoseconds"`
 	Damp     time.Duration `json:"dampNanoseconds"`
@@ -79,7 +78,6 @@ func parse(args []string) (c config, err error) {
 		"folder of the traces; without it, what needs them is skipped (default: $FEDQUOTA_TRACES)")
 	flags.StringVar(&c.out, "out", filepath.Join("bin", "bench", "replay.json"), "file for the numbers")
 	flags.DurationVar(&c.knobs.Hold, "hold", pace.Hold, "how long a request may wait for a raise")
-	flags.DurationVar(&c.knobs.Age, "age", pace.Memory, "how long a refused request counts as demand")
 	flags.DurationVar(&c.knobs.Respite, "respite", pace.RespiteTime, "how long a cluster that gave room keeps its respite")
 	flags.DurationVar(&c.knobs.Asking, "asking-respite", pace.AskingRespiteTime, "how long it does while it asks for room itself")
 	flags.DurationVar(&c.knobs.Damp, "damp", pace.HoldDamping,

@@ -33,7 +33,6 @@ func (k knobs) rounds(name string, every time.Duration) simulate.Policy {
 	return simulate.Policy{
 		Name:     name,
 		Every:    every,
-		Age:      k.Age,
 		Respites: pace.RespiteTimes{Idle: k.Respite, Asking: k.Asking},
 		Damp:     pace.Damping,
 		Options:  allocate.Options{HeadroomPercent: k.Headroom},

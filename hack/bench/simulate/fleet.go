@@ -1,6 +1,10 @@
 package simulate
 
-import "time"
+import (
+	"time"
+
+	"github.com/fedquota/fedquota/internal/demand"
+)
 
 // fleet is a run.
 type fleet struct {
@@ -21,15 +25,17 @@ func Run(load Load, setup Setup) Result {
 		f.load, f.setup.Weights = pool(load), nil
 	}
 	for i := range f.load.Members {
-		f.members = append(f.members, &member{fleet: f, index: i, revision: -1})
+		f.members = append(f.members, &member{fleet: f, index: i, revision: -1, book: demand.NewBook()})
 	}
 	f.hub = newHub(f)
 	f.hub.start()
 	f.nextRequest(0)
 	f.nextLevel(0)
+	f.nextEnding(0)
 	f.runUntil(setup.To)
 	for _, m := range f.members {
 		m.integrate()
+		f.result.Used = append(f.result.Used, m.used)
 	}
 	return f.result
 }
@@ -77,6 +83,18 @@ func (f *fleet) nextLevel(i int) {
 			f.members[l.Member].level(l.Wants)
 		}
 		f.nextLevel(i)
+	})
+}
+
+// nextEnding schedules the endings from the i-th on.
+func (f *fleet) nextEnding(i int) {
+	if i == len(f.load.Endings) {
+		return
+	}
+	e := &f.load.Endings[i]
+	f.at(e.At, func() {
+		f.members[e.Member].end(e.Size)
+		f.nextEnding(i + 1)
 	})
 }
 

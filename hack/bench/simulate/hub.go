@@ -124,7 +124,7 @@ func (h *hub) read(i int, c *round.Child) {
 		c.Reading.Share = &round.Share{
 			Owner: k.name, Revision: k.entry.Revision, Hard: k.entry.Target,
 			Report: ledger.Report{Revision: max(k.report.revision, 0), Hard: amount.List{resource: k.report.limit}, Used: amount.List{resource: k.report.used}},
-			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes(),
+			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes, Expected: amount.List{resource: k.report.expected},
 		}
 	}
 	c.Past.Gave = map[corev1.ResourceName]time.Duration{resource: h.now - k.gave}

@@ -1,10 +1,16 @@
 package simulate
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -17,13 +23,16 @@ type member struct {
 	limit    int64 // in force: told, or what is used if that is more
 	used     int64
 	wants    int64 // the level, in a load of levels
-	waiting  []*Request
-	refusals aging
+	waiting  []*waiter
+	book     *demand.Book
+	askers   int // who have asked, each of them once
 
 	reported  time.Duration // when the last report was sent
 	reporting bool          // one that may wait is scheduled
 	sending   bool          // one is sent at the end of this moment
 	urgent    bool          // somebody waits or was refused since the last report
+	looking   bool          // a look is scheduled at demand that time alone changes
+	last      report        // the last one
 	measured  time.Duration // up to when pending demand is counted
 }
 
@@ -32,30 +41,55 @@ type report struct {
 	revision    int64
 	limit, used int64
 	demand      int64
-	unit        int64 // the least that one request asks for
+	shapes      []round.Shape // of the demand; none if it comes in any amounts
+	expected    int64
 	urgent      bool
 }
 
-// shapes are what the allocation is told of the demand: requests that are not of one size are of one shape.
-func (r *report) shapes() []round.Shape {
-	if r.unit == 0 {
-		return nil
-	}
-	return []round.Shape{{Amounts: amount.List{resource: r.demand}, Unit: amount.List{resource: r.unit}}}
+// waiter is a request that does not fit.
+type waiter struct {
+	*Request
+	owner demand.Owner
+}
+
+// lookInterval is how often the agent looks at demand that time alone changes.
+const lookInterval = time.Second
+
+// share is what the book is asked about.
+var (
+	share = &quotav1alpha1.QuotaShare{Spec: quotav1alpha1.QuotaShareSpec{Hard: corev1.ResourceList{resource: {}}}}
+	key   = types.NamespacedName{}
+)
+
+// time is that of the book.
+func (m *member) time() time.Time { return time.Unix(0, 0).Add(m.now) }
+
+// asked is what a request asks for.
+func (r *Request) asked() amount.List { return amount.List{resource: r.Size} }
+
+// newWaiter is a request of somebody who has not asked before, as those are whom no controller makes that is known.
+func (m *member) newWaiter(r *Request) *waiter {
+	m.askers++
+	return &waiter{Request: r, owner: demand.Owner{Kind: "Pod", Name: fmt.Sprint(m.askers)}}
 }
 
 // arrive judges a new request.
 func (m *member) arrive(r *Request) {
-	switch {
-	case m.fits(r):
+	w := m.newWaiter(r)
+	if m.fits(r) {
+		m.book.Admitted(key, w.owner, r.asked(), m.time())
 		m.admit(r)
-	case m.setup.Policy.Hold > 0:
-		m.waiting = append(m.waiting, r)
-		m.after(m.setup.Policy.Hold, func() { m.release(r) })
-		m.report(true)
-	default:
-		m.refuse(r)
+		return
 	}
+	m.book.Hold(key, w.owner, nil, r.asked(), m.time())
+	m.lookSoon()
+	if m.setup.Policy.Hold == 0 {
+		m.refuse(w)
+		return
+	}
+	m.waiting = append(m.waiting, w)
+	m.after(m.setup.Policy.Hold, func() { m.release(w) })
+	m.report(true)
 }
 
 // fits is what native quota decides by.
@@ -73,31 +107,47 @@ func (m *member) admit(r *Request) {
 }
 
 // refuse turns a request away. It counts as demand for a while.
-func (m *member) refuse(r *Request) {
-	m.refused(r)
-	if age := m.setup.Policy.Age; age > 0 {
-		m.refusals.add(r.Size, m.now+age)
-		m.after(age, m.reportSoon)
-	}
+func (m *member) refuse(w *waiter) {
+	m.refused(w.Request)
+	m.book.End(key, w.owner, w.asked(), false, m.time())
 	m.report(true)
 }
 
 // release ends the waiting of a request, if it still waits.
-func (m *member) release(r *Request) {
-	if i := slices.Index(m.waiting, r); i >= 0 {
+func (m *member) release(w *waiter) {
+	if i := slices.Index(m.waiting, w); i >= 0 {
 		m.waiting = slices.Delete(m.waiting, i, i+1)
-		m.refuse(r)
+		m.refuse(w)
 	}
+}
+
+// lookSoon looks again and again at the demand that time alone changes, and reports it when it has.
+func (m *member) lookSoon() {
+	if m.looking {
+		return
+	}
+	m.looking = true
+	m.after(lookInterval, func() {
+		m.looking = false
+		r, pending := m.see()
+		if r.demand != m.last.demand || r.expected != m.last.expected {
+			m.report(false)
+		}
+		if pending {
+			m.lookSoon()
+		}
+	})
 }
 
 // admitWaiting lets the requests go that fit now, the oldest first.
 func (m *member) admitWaiting() {
 	still := m.waiting[:0]
-	for _, r := range m.waiting {
-		if m.fits(r) {
-			m.admit(r)
+	for _, w := range m.waiting {
+		if m.fits(w.Request) {
+			m.book.End(key, w.owner, w.asked(), true, m.time())
+			m.admit(w.Request)
 		} else {
-			still = append(still, r)
+			still = append(still, w)
 		}
 	}
 	clear(m.waiting[len(still):])
@@ -114,6 +164,14 @@ func (m *member) level(wants int64) {
 	if more && m.used < wants {
 		m.report(true)
 	}
+}
+
+// end ends a part of the level, which is used again as far as the limit allows.
+func (m *member) end(size int64) {
+	m.integrate()
+	m.use(-min(size, m.used))
+	m.followDown()
+	m.use(max(min(m.wants, m.limit)-m.used, 0))
 }
 
 // use changes what is used.
@@ -153,27 +211,20 @@ func (m *member) setLimit(limit int64) {
 	m.limit = limit
 }
 
-// demand is what the member could use beyond what it uses.
-func (m *member) demand() int64 {
-	demand := m.refusals.at(m.now) + max(m.wants-m.used, 0)
-	for _, r := range m.waiting {
-		demand += r.Size
+// see is what the member says of itself, and whether time alone changes it.
+func (m *member) see() (r report, pending bool) {
+	r = report{revision: m.revision, limit: m.limit, used: m.used, demand: max(m.wants-m.used, 0), urgent: m.urgent}
+	wants := r.demand > 0
+	needs, pending := m.book.Demand(share, m.time())
+	for _, need := range needs {
+		r.demand += need.Amounts[resource]
+		r.shapes = append(r.shapes, round.Shape{Amounts: need.Amounts, Unit: need.Unit})
 	}
-	return demand
-}
-
-// unit is the least that one of the requests asks for, 0 if that is not known: a level comes in any.
-func (m *member) unit() int64 {
-	if m.wants > m.used {
-		return 0
+	if wants {
+		r.shapes = nil
 	}
-	least := m.refusals.least()
-	for _, r := range m.waiting {
-		if least == 0 || r.Size < least {
-			least = r.Size
-		}
-	}
-	return least
+	r.expected = m.book.Expected(share, m.time())[resource]
+	return r, pending || r.expected > 0
 }
 
 // report sends what is so at the end of this moment. An urgent one unblocks somebody.
@@ -184,8 +235,8 @@ func (m *member) report(urgent bool) {
 	}
 	m.sending = true
 	m.after(0, func() {
-		r := report{revision: m.revision, limit: m.limit, used: m.used, demand: m.demand(), unit: m.unit(), urgent: m.urgent}
-		m.sending, m.urgent, m.reported = false, false, m.now
+		r, _ := m.see()
+		m.sending, m.urgent, m.reported, m.last = false, false, m.now, r
 		m.after(m.setup.Latencies.Report, func() { m.hub.receive(m.index, r) })
 	})
 }

@@ -49,8 +49,6 @@ type Policy struct {
 	Events bool
 	// Hold is how long a request that does not fit waits for a raise before native quota judges it.
 	Hold time.Duration
-	// Age is how long a refused request counts as demand.
-	Age time.Duration
 	// Respites is how long members that were lowered keep their respite.
 	Respites pace.RespiteTimes
 	// Damp is how long a member is damped after its limit was moved.
@@ -75,11 +73,20 @@ type Level struct {
 	Wants  int64
 }
 
-// Load is what happens to a fleet, both lists in the order of time.
+// Ending says that so much of a level ends, as pods that somebody deletes. It is used again at once, as far as the limit
+// allows.
+type Ending struct {
+	At     time.Duration
+	Member int
+	Size   int64
+}
+
+// Load is what happens to a fleet, all lists in the order of time.
 type Load struct {
 	Members  int
 	Requests []Request
 	Levels   []Level
+	Endings  []Ending
 }
 
 // Setup is all else that a run depends on.
@@ -111,6 +118,8 @@ type Result struct {
 	Waits []time.Duration
 	// Over is the most that limits and usage together were above the budget: zero, if the protocol holds.
 	Over int64
+	// Used is what the members use at the end.
+	Used []int64
 	// Rounds are the decisions of the hub.
 	Rounds int
 }

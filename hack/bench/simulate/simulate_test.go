@@ -56,7 +56,7 @@ func TestErlangB(t *testing.T) {
 // demanding is the policy of the product.
 func demanding(hold time.Duration) Policy {
 	return Policy{
-		Every: 5 * time.Second, Events: true, Hold: hold, Age: pace.Memory, Respites: pace.Respites(), Damp: pace.Damping,
+		Every: 5 * time.Second, Events: true, Hold: hold, Respites: pace.Respites(), Damp: pace.Damping,
 		Options: pace.Options(true),
 	}
 }

@@ -135,6 +135,10 @@ var raised = map[allocate.Reason]func(s *sentences, name corev1.ResourceName, cl
 	allocate.Respite: func(_ *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
 		return "It gave room away a moment ago, and keeps a little more than it uses for a while."
 	},
+	allocate.Expected: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
+		return fmt.Sprintf("Its limit goes up to %s: a client there asks again and again, and its next request is within the cluster's fair part.",
+			s.quantity(name, claim.Verdict.Target))
+	},
 	allocate.Demand: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
 		return fmt.Sprintf("Its limit goes up to %s: what it uses and asks for.", s.quantity(name, claim.Verdict.Target))
 	},

@@ -185,7 +185,8 @@ func (o *Options) print(entries []Entry) error {
 var whys = map[string]string{
 	"Surplus": "it had more than it needs", "Short": "its fair part of too little", "Capped": "its max", "Usage": "what is in use",
 	"Coupled": "it lacks another resource", "Guaranteed": "its min", "Reclaim": "its min, which it had lent", "Respite": "it gave room away",
-	"Demand": "it asks for more", "Headroom": "room for what it may need next", "Weight": "its part by weight",
+	"Expected": "room for its next request",
+	"Demand":   "it asks for more", "Headroom": "room for what it may need next", "Weight": "its part by weight",
 }
 
 // why returns a reason with its words.

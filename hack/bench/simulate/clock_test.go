@@ -12,17 +12,6 @@ func sortByTime(requests []Request) {
 	slices.SortStableFunc(requests, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
 }
 
-func TestAging(t *testing.T) {
-	var a aging
-	a.add(3, 10)
-	a.add(4, 12)
-	for now, want := range map[time.Duration]int64{0: 7, 9: 7, 10: 4, 11: 4, 12: 0} {
-		if b := (aging{parts: slices.Clone(a.parts), sum: a.sum}); b.at(now) != want {
-			t.Errorf("at %d: %d, want %d", now, b.sum, want)
-		}
-	}
-}
-
 // TestClock checks the order of events: by time, and then as they were scheduled.
 func TestClock(t *testing.T) {
 	var c clock
