@@ -41,14 +41,13 @@ const (
 	ruleDuration    = "a duration is an integer and its name says the unit"
 	ruleDefault     = "no default is in the schema"
 	ruleNullable    = "nothing is nullable"
-	ruleStruct      = "an optional struct, or one in a list, is not empty: it has required fields or minProperties"
+	ruleEmpty       = "what is optional may be empty, as charts render it: it has no minItems and no minProperties"
 	ruleConditions  = "conditions are a map by type"
 )
 
 var exclusions = []exclusion{
 	{regexp.MustCompile(`\{\}$`), ruleString, "a Quantity is parsed by its pattern; its type is imported and takes no bounds"},
 	{regexp.MustCompile(`(^|\.)([rR]evision|observedGeneration)$`), ruleMaximum, "a counter goes up for as long as the object lives"},
-	{regexp.MustCompile(`[sS]elector$`), ruleStruct, "an empty selector selects everything"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleDescription, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleList, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleString, "corev1.ScopeSelector is imported"},
@@ -106,13 +105,8 @@ func (v *visitor) visitList(path string, s *apiextensionsv1.JSONSchemaProps) {
 		byType := s.XListType != nil && *s.XListType == "map" && slices.Equal(s.XListMapKeys, []string{"type"})
 		v.demand(byType, path, ruleConditions)
 	}
-	v.demand(!mayBeEmpty(s.Items.Schema), path+"[]", ruleStruct)
+	v.demand(s.Items.Schema.MinProperties == nil, path+"[]", ruleEmpty)
 	v.visit(path+"[]", s.Items.Schema)
-}
-
-// mayBeEmpty says whether s is a struct that may be present and say nothing.
-func mayBeEmpty(s *apiextensionsv1.JSONSchemaProps) bool {
-	return s.Type == "object" && s.AdditionalProperties == nil && len(s.Required) == 0 && s.MinProperties == nil
 }
 
 func (v *visitor) visitObject(path string, s *apiextensionsv1.JSONSchemaProps) {
@@ -126,7 +120,7 @@ func (v *visitor) visitObject(path string, s *apiextensionsv1.JSONSchemaProps) {
 		below := path + "." + name
 		v.demand(strings.HasPrefix(field.Description, name+" "), below, ruleDescription)
 		named := durationUnit.MatchString(name) && field.Type == "integer"
-		v.demand(slices.Contains(s.Required, name) || !mayBeEmpty(&field), below, ruleStruct)
+		v.demand(slices.Contains(s.Required, name) || field.MinItems == nil && field.MinProperties == nil, below, ruleEmpty)
 		v.demand(named || !durationUnit.MatchString(name) && !durationName.MatchString(name), below, ruleDuration)
 		v.visit(below, &field)
 	}

@@ -33,10 +33,11 @@ type FederatedQuota struct {
 	Status FederatedQuotaStatus `json:"status,omitzero"`
 }
 
-// FederatedQuotaSpec is the budget and how it is split.
+// FederatedQuotaSpec is the budget and how it is split. A list or a map of amounts that is optional and empty means what
+// it means to leave it out, and so does an object without fields; but an empty selector selects everything.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.scopes) == has(oldSelf.scopes) && (!has(self.scopes) || self.scopes == oldSelf.scopes)",message="scopes is immutable, as it is in a ResourceQuota: create another FederatedQuota"
-// +kubebuilder:validation:XValidation:rule="has(self.scopeSelector) == has(oldSelf.scopeSelector) && (!has(self.scopeSelector) || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable, since a member would not recount usage: create another FederatedQuota"
+// +kubebuilder:validation:XValidation:rule="(self.?scopes.orValue([]).size() > 0) == (oldSelf.?scopes.orValue([]).size() > 0) && (self.?scopes.orValue([]).size() == 0 || self.scopes == oldSelf.scopes)",message="scopes is immutable, as it is in a ResourceQuota: create another FederatedQuota"
+// +kubebuilder:validation:XValidation:rule="(self.?scopeSelector.?matchExpressions.orValue([]).size() > 0) == (oldSelf.?scopeSelector.?matchExpressions.orValue([]).size() > 0) && (self.?scopeSelector.?matchExpressions.orValue([]).size() == 0 || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable, since a member would not recount usage: create another FederatedQuota"
 // +kubebuilder:validation:XValidation:rule="!has(self.reserve) || self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
 // +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
 type FederatedQuotaSpec struct {
@@ -51,7 +52,6 @@ type FederatedQuotaSpec struct {
 	// scopes restrict what is counted, as in a ResourceQuota.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:Enum=Terminating;NotTerminating;BestEffort;NotBestEffort;PriorityClass;CrossNamespacePodAffinity;VolumeAttributesClass
 	// +kubebuilder:validation:XValidation:rule="!('Terminating' in self && 'NotTerminating' in self)",message="nothing matches both Terminating and NotTerminating: use one of them"
@@ -64,7 +64,6 @@ type FederatedQuotaSpec struct {
 
 	// reserve is the part of hard that is never handed out.
 	// +optional
-	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
 	Reserve map[corev1.ResourceName]resource.Quantity `json:"reserve,omitempty"`
@@ -100,7 +99,7 @@ type ClusterName string
 
 // Placement selects Clusters: those that the selector matches and those that are named.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || has(self.clusters)",message="placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"
+// +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || self.?clusters.orValue([]).size() > 0",message="placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"
 type Placement struct {
 	// clusterSelector selects Clusters by their labels. An empty selector selects every Cluster.
 	// +optional
@@ -109,7 +108,6 @@ type Placement struct {
 	// clusters selects Clusters by name.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1000
 	Clusters []ClusterName `json:"clusters,omitempty"`
 
@@ -131,8 +129,6 @@ const (
 )
 
 // Distribution says how the budget is split.
-//
-// +kubebuilder:validation:MinProperties=1
 type Distribution struct {
 	// weights says where the weights of clusters come from. Defaults to Static.
 	// +optional
@@ -142,7 +138,6 @@ type Distribution struct {
 	// matches the cluster and sets it.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	Rules []DistributionRule `json:"rules,omitempty"`
 
@@ -150,7 +145,6 @@ type Distribution struct {
 	// Nobody goes without what it needs for that: what is left of the budget beside whole steps serves whoever asks for it.
 	// Defaults to a thousandth of cpu, and to 1 of everything else. Each min and max must be a multiple of it.
 	// +optional
-	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] > 0 : !self[name].startsWith('-') && self[name] != '0')",message="must be more than 0"
 	Granularity map[corev1.ResourceName]resource.Quantity `json:"granularity,omitempty"`
@@ -159,12 +153,11 @@ type Distribution struct {
 // DistributionRule sets weight, min and max for the clusters that it matches: those it names and those its selector
 // matches; all of them if it has neither.
 //
-// +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="!has(self.clusters) || self.clusters.size() > 0 || has(self.clusterSelector)",fieldPath=".clusters",message="an empty list would have the rule match every cluster: name clusters, or leave the field out"
 type DistributionRule struct {
 	// clusters are names of Clusters that the rule matches.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1000
 	Clusters []ClusterName `json:"clusters,omitempty"`
 
@@ -181,20 +174,17 @@ type DistributionRule struct {
 
 	// min is guaranteed to each matched cluster.
 	// +optional
-	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	Min map[corev1.ResourceName]resource.Quantity `json:"min,omitempty"`
 
 	// lendable is the part of min that other clusters may use while it is idle. It comes back as their usage ends.
 	// Defaults to nothing; what is above the min of a cluster counts as all of it. It only counts in mode Auto.
 	// +optional
-	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	Lendable map[corev1.ResourceName]resource.Quantity `json:"lendable,omitempty"`
 
 	// max is the most that each matched cluster may get.
 	// +optional
-	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	Max map[corev1.ResourceName]resource.Quantity `json:"max,omitempty"`
 }
@@ -212,8 +202,6 @@ const (
 )
 
 // Rebalance says how limits move.
-//
-// +kubebuilder:validation:MinProperties=1
 type Rebalance struct {
 	// mode says what limits follow. Defaults to Auto.
 	// +optional
@@ -260,8 +248,6 @@ const (
 )
 
 // Admission says what agents do for requests that do not fit.
-//
-// +kubebuilder:validation:MinProperties=1
 type Admission struct {
 	// mode says what happens to a request that does not fit. Defaults to Hold. It only counts in mode Auto: with Static no
 	// request is held.
@@ -296,8 +282,6 @@ const (
 )
 
 // Removal says what happens when a cluster leaves or the FederatedQuota is deleted.
-//
-// +kubebuilder:validation:MinProperties=1
 type Removal struct {
 	// policy says what becomes of the ResourceQuota in the member. Defaults to Retain.
 	// +optional
@@ -307,7 +291,6 @@ type Removal struct {
 	// that still runs breaks the promise that the budget is never exceeded.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=1000
 	Destroyed []ClusterName `json:"destroyed,omitempty"`
 }

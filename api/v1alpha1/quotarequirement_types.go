@@ -36,7 +36,7 @@ type QuotaRequirement struct {
 
 // QuotaRequirementSpec says what needs a quota, and where.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.matchScopes) || has(self.resources)",message="nothing is required: set matchScopes (such as a priority class), resources (such as storage of a class), or both"
+// +kubebuilder:validation:XValidation:rule="self.?matchScopes.orValue([]).size() + self.?resources.orValue([]).size() > 0",message="nothing is required: set matchScopes (such as a priority class), resources (such as storage of a class), or both"
 type QuotaRequirementSpec struct {
 	// clusterSelector selects Clusters by their labels. An empty selector selects every Cluster.
 	// +required
@@ -52,7 +52,6 @@ type QuotaRequirementSpec struct {
 	// matches the object, as with matchScopes of limitedResources. An object that matches several needs a quota of each.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	MatchScopes []RequiredScope `json:"matchScopes,omitempty"`
 
@@ -61,19 +60,15 @@ type QuotaRequirementSpec struct {
 	// CLASS.storageclass.storage.k8s.io/persistentvolumeclaims for volume claims of a storage class.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	Resources []RequiredResource `json:"resources,omitempty"`
 }
 
 // NamespaceSet are namespaces: those that are named and those that the selector matches.
-//
-// +kubebuilder:validation:MinProperties=1
 type NamespaceSet struct {
 	// names of namespaces.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
@@ -82,7 +77,7 @@ type NamespaceSet struct {
 
 	// selector matches namespaces of a member by their labels there.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="has(self.matchLabels) || has(self.matchExpressions)",message="an empty selector would exempt every namespace: set matchLabels or matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="self.?matchLabels.orValue({}).size() + self.?matchExpressions.orValue([]).size() > 0",message="an empty selector would exempt every namespace: set matchLabels or matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && e.values.size() > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || e.values.size() == 0))",fieldPath=".matchExpressions",message="operator must be In or NotIn, with values, or Exists or DoesNotExist, without"
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
@@ -90,7 +85,7 @@ type NamespaceSet struct {
 // RequiredScope is a scope of objects that need a quota, in the words of a ResourceQuota's scopeSelector.
 //
 // +kubebuilder:validation:XValidation:rule="self.scopeName in ['PriorityClass', 'VolumeAttributesClass'] || self.operator == 'Exists'",message="operator must be Exists for a scope without classes"
-// +kubebuilder:validation:XValidation:rule="self.operator in ['In', 'NotIn'] ? has(self.values) : !has(self.values)",message="values are for the operators In and NotIn, which need one or more"
+// +kubebuilder:validation:XValidation:rule="(self.operator in ['In', 'NotIn']) == (self.?values.orValue([]).size() > 0)",message="values are for the operators In and NotIn, which need one or more"
 type RequiredScope struct {
 	// scopeName is the scope. VolumeAttributesClass is one of volume claims, all others are scopes of pods.
 	// +required
@@ -105,7 +100,6 @@ type RequiredScope struct {
 	// values are names of classes.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253

@@ -38,8 +38,8 @@ type QuotaShare struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.revision >= oldSelf.revision",message="revision never goes down: this write was decided on an older ledger"
 // +kubebuilder:validation:XValidation:rule="self.revision > oldSelf.revision || self.hard == oldSelf.hard",message="hard may change only with a higher revision"
-// +kubebuilder:validation:XValidation:rule="has(self.scopes) == has(oldSelf.scopes) && (!has(self.scopes) || self.scopes == oldSelf.scopes)",message="scopes is immutable"
-// +kubebuilder:validation:XValidation:rule="has(self.scopeSelector) == has(oldSelf.scopeSelector) && (!has(self.scopeSelector) || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable"
+// +kubebuilder:validation:XValidation:rule="(self.?scopes.orValue([]).size() > 0) == (oldSelf.?scopes.orValue([]).size() > 0) && (self.?scopes.orValue([]).size() == 0 || self.scopes == oldSelf.scopes)",message="scopes is immutable"
+// +kubebuilder:validation:XValidation:rule="(self.?scopeSelector.?matchExpressions.orValue([]).size() > 0) == (oldSelf.?scopeSelector.?matchExpressions.orValue([]).size() > 0) && (self.?scopeSelector.?matchExpressions.orValue([]).size() == 0 || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable"
 type QuotaShareSpec struct {
 	// revision is the fencing token: the ledger's revision of this cluster's entry.
 	// +required
@@ -56,7 +56,6 @@ type QuotaShareSpec struct {
 	// scopes restrict what is counted, as in a ResourceQuota.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:Enum=Terminating;NotTerminating;BestEffort;NotBestEffort;PriorityClass;CrossNamespacePodAffinity;VolumeAttributesClass
 	Scopes []corev1.ResourceQuotaScope `json:"scopes,omitempty"`
@@ -81,8 +80,6 @@ type QuotaShareSpec struct {
 }
 
 // Fleet is the state of the whole budget, as the hub knew it when it wrote the share.
-//
-// +kubebuilder:validation:MinProperties=1
 type Fleet struct {
 	// budget is what all clusters may use together.
 	// +optional
@@ -99,7 +96,6 @@ type Fleet struct {
 	// waiting are the clusters that could use more than they have.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=5
 	Waiting []ClusterName `json:"waiting,omitempty"`
 }

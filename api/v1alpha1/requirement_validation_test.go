@@ -40,6 +40,20 @@ resources: [gold.storageclass.storage.k8s.io/requests.storage, a.b.storageclass.
 		},
 		"a name that native quota never counts": {spec: everywhere + "resources: [nvidia.com/gpu]", want: refused(".resources[0]", `"nvidia.com/gpu": `, resource)},
 		"a name of all objects":                 {spec: everywhere + "resources: [pods]", want: refused(".resources[0]", `"pods": `, resource)},
+		"as charts render what is left out":     {spec: valid + "resources: []\nexemptNamespaces: {names: []}"},
+		"nothing required, in two lists": {
+			spec: everywhere + "matchScopes: []\nresources: []",
+			want: refused("", "", "nothing is required: set matchScopes (such as a priority class), resources (such as storage of a class), or both"),
+		},
+		"an empty list of values": {spec: everywhere + "matchScopes: [{scopeName: PriorityClass, operator: Exists, values: []}]"},
+		"a class of an empty list": {
+			spec: everywhere + "matchScopes: [{scopeName: PriorityClass, operator: In, values: []}]",
+			want: refused(".matchScopes[0]", "", "values are for the operators In and NotIn, which need one or more"),
+		},
+		"every namespace exempt by no label": {
+			spec: valid + "exemptNamespaces: {selector: {matchLabels: {}, matchExpressions: []}}",
+			want: refused(".exemptNamespaces.selector", "", "an empty selector would exempt every namespace: set matchLabels or matchExpressions"),
+		},
 		"every namespace exempt": {
 			spec: valid + "exemptNamespaces: {selector: {}}",
 			want: refused(".exemptNamespaces.selector", "", "an empty selector would exempt every namespace: set matchLabels or matchExpressions"),

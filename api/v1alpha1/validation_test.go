@@ -124,7 +124,7 @@ removal: {policy: Delete, destroyed: [b]}
 		"33 names in hard":     {spec: "hard: " + amounts(33) + "\nplacement: {clusters: [a]}", want: "spec.hard: Too many: 33: must have at most 32 items"},
 		"hard is no quantity":  {spec: "hard: {pods: ten}\nplacement: {clusters: [a]}", want: `spec.hard.pods: Invalid value: "ten": spec.hard.pods in body should match '^(\+|-)?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE](\+|-)?[0-9]{1,2})?$'`},
 		"unknown scope":        {spec: valid + "scopes: [Terminated]", want: `spec.scopes[0]: Unsupported value: "Terminated": supported values: "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"`},
-		"empty scopes":         {spec: valid + "scopes: []", want: "spec.scopes: Invalid value: 0: spec.scopes in body should have at least 1 items"},
+		"empty scopes":         {spec: valid + "scopes: []"},
 		"too many scopes":      {spec: valid + "scopes: " + many(9, func(int) string { return "BestEffort" }), want: "spec.scopes: Too many: 9: must have at most 8 items"},
 		"granularity":          {spec: valid + "distribution: {granularity: {pods: 2}}"},
 		"granularity of cpu":   {spec: valid + "distribution: {granularity: {requests.cpu: 500m}}"},
@@ -134,13 +134,13 @@ removal: {policy: Delete, destroyed: [b]}
 		"granularity beyond":   {spec: valid + "distribution: {granularity: {services: 1}}", want: "spec.distribution.granularity: Invalid value: may only name resources that hard names"},
 		"reserve within hard":  {spec: valid + "reserve: {pods: 1}"},
 		"reserve beyond hard":  {spec: valid + "reserve: {pods: 1, services: 1}", want: "spec.reserve: Invalid value: may only name resources that hard names"},
-		"empty reserve":        {spec: valid + "reserve: {}", want: "spec.reserve: Invalid value: 0: spec.reserve in body should have at least 1 properties"},
+		"empty reserve":        {spec: valid + "reserve: {}"},
 		"33 names in reserve":  {spec: "hard: " + amounts(32) + "\nplacement: {clusters: [a]}\nreserve: " + amounts(33), want: "spec.reserve: Too many: 33: must have at most 32 items"},
 		"no placement":         {spec: hard, want: "spec.placement: Required value"},
 		"empty placement":      {spec: hard + "placement: {}", want: "spec.placement: Invalid value: placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"},
 		"a namespace nowhere":  {spec: hard + "placement: {createNamespace: true}", want: "spec.placement: Invalid value: placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"},
 		"every cluster":        {spec: hard + "placement: {clusterSelector: {}}"},
-		"an empty list":        {spec: hard + "placement: {clusters: []}", want: "spec.placement.clusters: Invalid value: 0: spec.placement.clusters in body should have at least 1 items"},
+		"an empty list":        {spec: hard + "placement: {clusters: []}", want: "spec.placement: Invalid value: placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"},
 		"1000 clusters":        {spec: hard + "placement: {clusters: " + names(1000) + "}"},
 		"1001 clusters":        {spec: hard + "placement: {clusters: " + names(1001) + "}", want: "spec.placement.clusters: Too many: 1001: must have at most 1000 items"},
 		"a cluster twice":      {spec: hard + "placement: {clusters: [a, a]}", want: `spec.placement.clusters[1]: Duplicate value: "a"`},
@@ -162,31 +162,40 @@ removal: {policy: Delete, destroyed: [b]}
 		"scopes that nothing has both of":        {spec: valid + "scopes: [Terminating, NotTerminating]", want: "spec.scopes: Invalid value: nothing matches both Terminating and NotTerminating: use one of them"},
 		"other such scopes":                      {spec: valid + "scopes: [NotBestEffort, BestEffort]", want: "spec.scopes: Invalid value: nothing matches both BestEffort and NotBestEffort: use one of them"},
 
-		"empty distribution":    {spec: valid + "distribution: {}", want: "spec.distribution: Invalid value: 0: spec.distribution in body should have at least 1 properties"},
+		"as charts render what is left out": {spec: hard + `placement: {clusterSelector: {}, clusters: []}
+scopes: []
+scopeSelector: {}
+reserve: {}
+distribution: {rules: [], granularity: {}}
+rebalance: {}
+admission: {}
+removal: {destroyed: []}`},
+		"empty distribution":    {spec: valid + "distribution: {}"},
 		"equal weights":         {spec: valid + "distribution: {weights: Equal}"},
 		"unknown weights":       {spec: valid + "distribution: {weights: Random}", want: `spec.distribution.weights: Unsupported value: "Random": supported values: "Equal", "Static"`},
-		"empty rules":           {spec: valid + "distribution: {rules: []}", want: "spec.distribution.rules: Invalid value: 0: spec.distribution.rules in body should have at least 1 items"},
+		"empty rules":           {spec: valid + "distribution: {rules: []}"},
 		"256 rules":             {spec: valid + "distribution: {rules: " + many(256, func(int) string { return "{weight: 1}" }) + "}"},
 		"257 rules":             {spec: valid + "distribution: {rules: " + many(257, func(int) string { return "{weight: 1}" }) + "}", want: "spec.distribution.rules: Too many: 257: must have at most 256 items"},
-		"empty rule":            {spec: valid + "distribution: {rules: [{}]}", want: "spec.distribution.rules[0]: Invalid value: 0: spec.distribution.rules[0] in body should have at least 1 properties"},
-		"a rule for no cluster": {spec: valid + "distribution: {rules: [{clusters: []}]}", want: "spec.distribution.rules[0].clusters: Invalid value: 0: spec.distribution.rules[0].clusters in body should have at least 1 items"},
+		"empty rule":            {spec: valid + "distribution: {rules: [{}]}"},
+		"a rule for no cluster": {spec: valid + "distribution: {rules: [{clusters: []}]}", want: "spec.distribution.rules[0].clusters: Invalid value: an empty list would have the rule match every cluster: name clusters, or leave the field out"},
+		"a rule by label alone": {spec: valid + "distribution: {rules: [{clusters: [], clusterSelector: {}}]}"},
 		"a rule for too many":   {spec: valid + "distribution: {rules: [{clusters: " + names(1001) + "}]}", want: "spec.distribution.rules[0].clusters: Too many: 1001: must have at most 1000 items"},
 		"a rule for one twice":  {spec: valid + "distribution: {rules: [{clusters: [a, a]}]}", want: `spec.distribution.rules[0].clusters[1]: Duplicate value: "a"`},
 		"weight 0":              {spec: valid + "distribution: {rules: [{weight: 0}]}"},
 		"weight below 0":        {spec: valid + "distribution: {rules: [{weight: -1}]}", want: "spec.distribution.rules[0].weight: Invalid value: -1: spec.distribution.rules[0].weight in body should be greater than or equal to 0"},
 		"the largest weight":    {spec: valid + "distribution: {rules: [{weight: 1000000}]}"},
 		"too large a weight":    {spec: valid + "distribution: {rules: [{weight: 1000001}]}", want: "spec.distribution.rules[0].weight: Invalid value: 1000001: spec.distribution.rules[0].weight in body should be less than or equal to 1000000"},
-		"empty min":             {spec: valid + "distribution: {rules: [{min: {}}]}", want: "spec.distribution.rules[0].min: Invalid value: 0: spec.distribution.rules[0].min in body should have at least 1 properties"},
+		"empty min":             {spec: valid + "distribution: {rules: [{min: {}}]}"},
 		"too large a min":       {spec: valid + "distribution: {rules: [{min: " + amounts(33) + "}]}", want: "spec.distribution.rules[0].min: Too many: 33: must have at most 32 items"},
-		"empty max":             {spec: valid + "distribution: {rules: [{max: {}}]}", want: "spec.distribution.rules[0].max: Invalid value: 0: spec.distribution.rules[0].max in body should have at least 1 properties"},
+		"empty max":             {spec: valid + "distribution: {rules: [{max: {}}]}"},
 		"too large a max":       {spec: valid + "distribution: {rules: [{max: " + amounts(33) + "}]}", want: "spec.distribution.rules[0].max: Too many: 33: must have at most 32 items"},
 
-		"empty rebalance":    {spec: valid + "rebalance: {}", want: "spec.rebalance: Invalid value: 0: spec.rebalance in body should have at least 1 properties"},
+		"empty rebalance":    {spec: valid + "rebalance: {}"},
 		"unknown mode":       {spec: valid + "rebalance: {mode: Never}", want: `spec.rebalance.mode: Unsupported value: "Never": supported values: "Auto", "Static"`},
-		"empty removal":      {spec: valid + "removal: {}", want: "spec.removal: Invalid value: 0: spec.removal in body should have at least 1 properties"},
+		"empty removal":      {spec: valid + "removal: {}"},
 		"retain":             {spec: valid + "removal: {policy: Retain}"},
 		"unknown policy":     {spec: valid + "removal: {policy: Orphan}", want: `spec.removal.policy: Unsupported value: "Orphan": supported values: "Retain", "Delete"`},
-		"nothing destroyed":  {spec: valid + "removal: {destroyed: []}", want: "spec.removal.destroyed: Invalid value: 0: spec.removal.destroyed in body should have at least 1 items"},
+		"nothing destroyed":  {spec: valid + "removal: {destroyed: []}"},
 		"too many destroyed": {spec: valid + "removal: {destroyed: " + names(1001) + "}", want: "spec.removal.destroyed: Too many: 1001: must have at most 1000 items"},
 		"destroyed twice":    {spec: valid + "removal: {destroyed: [a, a]}", want: `spec.removal.destroyed[1]: Duplicate value: "a"`},
 	})
@@ -201,17 +210,23 @@ func TestFederatedQuotaChange(t *testing.T) {
 		selector = "spec: Invalid value: scopeSelector is immutable, since a member would not recount usage: create another FederatedQuota"
 	)
 	testChanges(t, "FederatedQuota", map[string]change{
-		"another budget":          {from: valid, to: "hard: {pods: 5, services: 1}\nplacement: {clusters: [a]}"},
-		"another placement":       {from: valid, to: "hard: {pods: 10}\nplacement: {clusters: [b]}"},
-		"the same scopes":         {from: valid + "scopes: [BestEffort]", to: valid + "reserve: {pods: 1}\nscopes: [BestEffort]"},
-		"scopes added":            {from: valid, to: valid + "scopes: [BestEffort]", want: scopes},
-		"scopes removed":          {from: valid + "scopes: [BestEffort]", to: valid, want: scopes},
-		"scopes changed":          {from: valid + "scopes: [BestEffort]", to: valid + "scopes: [NotBestEffort]", want: scopes},
-		"the same scopeSelector":  {from: valid + high, to: valid + "reserve: {pods: 1}\n" + high},
-		"scopeSelector added":     {from: valid, to: valid + high, want: selector},
-		"scopeSelector removed":   {from: valid + high, to: valid, want: selector},
-		"scopeSelector changed":   {from: valid + high, to: valid + low, want: selector},
-		"hard without a reserved": {from: valid + "reserve: {pods: 1}", to: "hard: {services: 1}\nplacement: {clusters: [a]}\nreserve: {pods: 1}", want: "spec.reserve: Invalid value: may only name resources that hard names"},
+		"another budget":                 {from: valid, to: "hard: {pods: 5, services: 1}\nplacement: {clusters: [a]}"},
+		"another placement":              {from: valid, to: "hard: {pods: 10}\nplacement: {clusters: [b]}"},
+		"the same scopes":                {from: valid + "scopes: [BestEffort]", to: valid + "reserve: {pods: 1}\nscopes: [BestEffort]"},
+		"scopes added":                   {from: valid, to: valid + "scopes: [BestEffort]", want: scopes},
+		"scopes removed":                 {from: valid + "scopes: [BestEffort]", to: valid, want: scopes},
+		"scopes changed":                 {from: valid + "scopes: [BestEffort]", to: valid + "scopes: [NotBestEffort]", want: scopes},
+		"the same scopeSelector":         {from: valid + high, to: valid + "reserve: {pods: 1}\n" + high},
+		"scopeSelector added":            {from: valid, to: valid + high, want: selector},
+		"scopeSelector removed":          {from: valid + high, to: valid, want: selector},
+		"scopeSelector changed":          {from: valid + high, to: valid + low, want: selector},
+		"empty scopes added":             {from: valid, to: valid + "scopes: []"},
+		"empty scopes removed":           {from: valid + "scopes: []", to: valid},
+		"empty scopes filled":            {from: valid + "scopes: []", to: valid + "scopes: [BestEffort]", want: scopes},
+		"an empty scopeSelector added":   {from: valid, to: valid + "scopeSelector: {matchExpressions: []}"},
+		"an empty scopeSelector removed": {from: valid + "scopeSelector: {}", to: valid},
+		"an empty scopeSelector filled":  {from: valid + "scopeSelector: {}", to: valid + high, want: selector},
+		"hard without a reserved":        {from: valid + "reserve: {pods: 1}", to: "hard: {services: 1}\nplacement: {clusters: [a]}\nreserve: {pods: 1}", want: "spec.reserve: Invalid value: may only name resources that hard names"},
 	})
 }
 
@@ -226,7 +241,7 @@ func TestQuotaShareCreation(t *testing.T) {
 		"32 names in hard":     {spec: "revision: 1\nhard: " + amounts(32)},
 		"33 names in hard":     {spec: "revision: 1\nhard: " + amounts(33), want: "spec.hard: Too many: 33: must have at most 32 items"},
 		"unknown scope":        {spec: "revision: 1\nhard: {pods: 0}\nscopes: [Terminated]", want: `spec.scopes[0]: Unsupported value: "Terminated": supported values: "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"`},
-		"empty scopes":         {spec: "revision: 1\nhard: {pods: 0}\nscopes: []", want: "spec.scopes: Invalid value: 0: spec.scopes in body should have at least 1 items"},
+		"empty scopes":         {spec: "revision: 1\nhard: {pods: 0}\nscopes: []"},
 	})
 }
 

@@ -1,11 +1,36 @@
 package nativequota
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
+
+// SameScopes says whether two quotas count the same objects, however that is written: no scope and an empty selector
+// mean the same.
+func SameScopes(a, b *corev1.ResourceQuotaSpec) bool {
+	return requirements(a).Equal(requirements(b))
+}
+
+// requirements returns what objects have to match. A scope is short for one that exists.
+func requirements(quota *corev1.ResourceQuotaSpec) sets.Set[string] {
+	set := sets.New[string]()
+	add := func(scope corev1.ResourceQuotaScope, operator corev1.ScopeSelectorOperator, values []string) {
+		set.Insert(fmt.Sprintf("%s %s %q", scope, operator, sets.List(sets.New(values...))))
+	}
+	for _, scope := range quota.Scopes {
+		add(scope, corev1.ScopeSelectorOpExists, nil)
+	}
+	if quota.ScopeSelector != nil {
+		for _, r := range quota.ScopeSelector.MatchExpressions {
+			add(r.ScopeName, r.Operator, r.Values)
+		}
+	}
+	return set
+}
 
 // GoesByDeadline says whether a quota of these scopes counts a pod by its activeDeadlineSeconds, which an update may set.
 func GoesByDeadline(scopes []corev1.ResourceQuotaScope, selector *corev1.ScopeSelector) bool {

@@ -12,7 +12,12 @@ import (
 func Requirement(spec *quotav1alpha1.QuotaRequirementSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	problems := selector(path.Child("clusterSelector"), spec.ClusterSelector)
-	problems = append(problems, selector(path.Child("exemptNamespaces", "selector"), spec.ExemptNamespaces.Selector)...)
+	exempt := spec.ExemptNamespaces.Selector
+	problems = append(problems, selector(path.Child("exemptNamespaces", "selector"), exempt)...)
+	if exempt != nil && len(exempt.MatchLabels)+len(exempt.MatchExpressions) == 0 {
+		problems = append(problems, field.Required(path.Child("exemptNamespaces", "selector"),
+			"an empty selector would exempt every namespace: set matchLabels or matchExpressions"))
+	}
 	for i, name := range spec.Resources {
 		if problem := nativequota.Name(corev1.ResourceName(name)); problem != "" { // then no quota can ever cover it
 			problems = append(problems, field.Invalid(path.Child("resources").Index(i), name, problem))

@@ -101,6 +101,8 @@ func TestTenants(t *testing.T) {
 		small + "removal: {policy: Delete}":                                "spec.removal: policy must be Retain, and destroyed empty, since namespace OWN has a maximum",
 		small + "removal: {destroyed: [south]}":                            "spec.removal: policy must be Retain, and destroyed empty, since namespace OWN has a maximum",
 		small + "removal: {policy: Retain}":                                "",
+		small + "scopes: []\nscopeSelector: {}\nremoval: {destroyed: []}": "",
+		small + "scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: Exists}]}": "spec.scopes, spec.scopeSelector: must be empty, since namespace OWN has a maximum for all objects",
 		least + "\nplacement: {clusters: [west]}":                          "",
 		least + "\nplacement: {clusters: [west, north]}":                   "spec.placement.clusters: may name OWN-east, west, says namespace OWN",
 		least + "\nplacement: {clusterSelector: {}}":                       "spec.placement.clusterSelector: matchLabels must demand tier=dev, says namespace OWN",

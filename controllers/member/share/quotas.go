@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -19,10 +17,9 @@ func forShare(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool
 	return (nativequota.IsManaged(quota) || nativequota.IsReleased(quota)) && sameScopes(share, quota)
 }
 
-// sameScopes says whether quota has the scopes of the share, which it keeps for its lifetime.
+// sameScopes says whether quota counts what the share counts, for its lifetime.
 func sameScopes(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return sets.New(share.Spec.Scopes...).Equal(sets.New(quota.Spec.Scopes...)) &&
-		equality.Semantic.DeepEqual(share.Spec.ScopeSelector, quota.Spec.ScopeSelector)
+	return nativequota.SameScopes(&corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}, &quota.Spec)
 }
 
 // foreignQuotas returns the names of the ResourceQuotas beside the share's that the agent does not manage, whatever

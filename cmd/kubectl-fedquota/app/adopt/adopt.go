@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -150,16 +149,12 @@ func (o *Options) read(ctx context.Context, hub client.Client, key client.Object
 		case len(others) > 0:
 			_, _ = fmt.Fprintf(o.env.ErrOut, "Cluster %s has other ResourceQuotas in the namespace, which go on limiting it: %s\n", cluster, strings.Join(others, ", "))
 		}
-		if first := quotas; len(first) > 0 && !sameScopes(first[0].quota, h.quota) {
+		if first := quotas; len(first) > 0 && !nativequota.SameScopes(&first[0].quota.Spec, &h.quota.Spec) {
 			return nil, fmt.Errorf("the ResourceQuotas of %s and %s have other scopes: a budget has the same in all clusters", first[0].cluster, cluster)
 		}
 		quotas = append(quotas, h)
 	}
 	return quotas, nil
-}
-
-func sameScopes(a, b *corev1.ResourceQuota) bool {
-	return equality.Semantic.DeepEqual(a.Spec.Scopes, b.Spec.Scopes) && equality.Semantic.DeepEqual(a.Spec.ScopeSelector, b.Spec.ScopeSelector)
 }
 
 // budgetOf returns the budget that has what the clusters have, each of which is guaranteed its part and lends it.

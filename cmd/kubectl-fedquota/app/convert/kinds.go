@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // object is what all kinds have, and the document that it was read from.
@@ -166,7 +166,7 @@ func capsule(o *object) ([]result, error) {
 
 // has says whether a quota has the scopes of the result.
 func (r *result) has(spec *corev1.ResourceQuotaSpec) bool {
-	return equality.Semantic.DeepEqual(r.quota.Spec.Scopes, spec.Scopes) && equality.Semantic.DeepEqual(r.quota.Spec.ScopeSelector, spec.ScopeSelector)
+	return nativequota.SameScopes(&corev1.ResourceQuotaSpec{Scopes: r.quota.Spec.Scopes, ScopeSelector: r.quota.Spec.ScopeSelector}, spec)
 }
 
 // merge adds the limits of an item of the same scopes. Of two limits of one name the smaller one counts.

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/validate"
 )
@@ -188,22 +188,9 @@ func older(a, b *quotav1alpha1.FederatedQuota) bool {
 
 // SameScope says whether two specs count the same objects, however they are written.
 func SameScope(a, b *quotav1alpha1.FederatedQuotaSpec) bool {
-	return requirements(a).Equal(requirements(b))
+	return nativequota.SameScopes(counts(a), counts(b))
 }
 
-// requirements returns what objects have to match. A scope is short for one that exists.
-func requirements(spec *quotav1alpha1.FederatedQuotaSpec) sets.Set[string] {
-	set := sets.New[string]()
-	add := func(scope corev1.ResourceQuotaScope, operator corev1.ScopeSelectorOperator, values []string) {
-		set.Insert(fmt.Sprintf("%s %s %q", scope, operator, sets.List(sets.New(values...))))
-	}
-	for _, scope := range spec.Scopes {
-		add(scope, corev1.ScopeSelectorOpExists, nil)
-	}
-	if spec.ScopeSelector != nil {
-		for _, r := range spec.ScopeSelector.MatchExpressions {
-			add(r.ScopeName, r.Operator, r.Values)
-		}
-	}
-	return set
+func counts(spec *quotav1alpha1.FederatedQuotaSpec) *corev1.ResourceQuotaSpec {
+	return &corev1.ResourceQuotaSpec{Scopes: spec.Scopes, ScopeSelector: spec.ScopeSelector}
 }

@@ -48,7 +48,8 @@ func matcher(s *metav1.LabelSelector) func(*members.Cluster) bool {
 	return func(c *members.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
 }
 
-// terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it.
+// terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it. An empty map
+// of amounts sets nothing.
 func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms {
 	t := round.Terms{Weight: 1}
 	for i := range d.Rules {
@@ -59,13 +60,13 @@ func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms 
 		if rule.Weight != nil && d.Weights != quotav1alpha1.WeightsEqual {
 			t.Weight = int64(*rule.Weight)
 		}
-		if rule.Min != nil {
+		if len(rule.Min) > 0 {
 			t.Min = amount.Saturate(rule.Min, amount.Up)
 		}
-		if rule.Lendable != nil {
+		if len(rule.Lendable) > 0 {
 			t.Lendable = amount.Saturate(rule.Lendable, amount.Down)
 		}
-		if rule.Max != nil {
+		if len(rule.Max) > 0 {
 			t.Max = amount.Saturate(rule.Max, amount.Down)
 		}
 	}

@@ -231,6 +231,10 @@ func TestTerms(t *testing.T) {
 			distribution: `{rules: [{weight: 2, min: {pods: "1"}, max: {pods: "9"}}, {clusters: [p1], max: {cpu: "1"}}, {clusters: [p1], weight: 3, lendable: {pods: "1"}}]}`, cluster: "p1",
 			want: round.Terms{Weight: 3, Min: amount.List{"pods": 1}, Max: amount.List{"cpu": 1000}, Lendable: amount.List{"pods": 1}},
 		},
+		"what is empty sets nothing": {
+			distribution: `{rules: [{min: {pods: "1"}, lendable: {pods: "1"}, max: {pods: "9"}}, {clusters: [p1], min: {}, lendable: {}, max: {}}, {}]}`, cluster: "p1",
+			want: round.Terms{Weight: 1, Min: amount.List{"pods": 1}, Max: amount.List{"pods": 9}, Lendable: amount.List{"pods": 1}},
+		},
 		"rounded to the safe side": {
 			distribution: `{rules: [{min: {cpu: 1500u}, max: {cpu: 1500u}}]}`, cluster: "p1",
 			want: round.Terms{Weight: 1, Min: amount.List{"cpu": 2}, Max: amount.List{"cpu": 1}},
