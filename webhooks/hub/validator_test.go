@@ -170,6 +170,10 @@ func TestWarnings(t *testing.T) {
 			want: "spec.distribution.rules: the min of 2 clusters keep 10 of a budget of 10 pods: no more than the rest goes where it is needed",
 		},
 		"what is lent moves": {spec: "hard: {pods: 10}" + all + "distribution: {rules: [{min: {pods: 5}, lendable: {pods: 1}}]}"},
+		"two rules for one cluster": {
+			spec: "hard: {pods: 10}" + all + "distribution: {rules: [{clusters: [OWN-east], weight: 3}, {clusters: [OWN-east], weight: 1}]}",
+			want: "spec.distribution.rules[0].weight: does not count for OWN-east, since rules[1] sets it after that: the last rule that matches a cluster counts",
+		},
 		"what nobody serves": {
 			spec: "hard: {count/gadgets.example.com: 1, count/widgets.example.com: 1, count/deployments.apps: 1}" + all,
 			want: "spec.hard[count/gadgets.example.com]: none of the clusters OWN-east, OWN-west serves gadgets.example.com: nothing is counted there until one does",

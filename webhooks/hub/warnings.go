@@ -32,11 +32,11 @@ func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.Fede
 	told := sets.New[string]()
 	if before != nil {
 		old := input.ViewOf(before, around.clusters)
-		told.Insert(slices.Concat(unknown(old), guaranteed(before, old))...)
+		told.Insert(slices.Concat(unknown(old), guaranteed(before, old), old.Overruled)...)
 	}
 	return slices.DeleteFunc(slices.Concat(
 		v.placement(fq, view), unknown(view), unstated(before, fq), v.unserved(ctx, before, fq, view),
-		belowUsage(before, fq, view), guaranteed(fq, view), answering(fq, around),
+		belowUsage(before, fq, view), guaranteed(fq, view), view.Overruled, answering(fq, around),
 	), told.Has)
 }
 

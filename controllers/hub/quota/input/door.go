@@ -50,6 +50,8 @@ type View struct {
 	Selected []string
 	// Strangers are the places where the spec names Clusters that do not exist.
 	Strangers []string
+	// Overruled are the places where the spec sets what another rule sets anew for the same Cluster.
+	Overruled []string
 	// Budget is what may be distributed, Guaranteed what the min of all selected Clusters keep of it, but for what they
 	// lend.
 	Budget, Guaranteed amount.List
@@ -60,7 +62,7 @@ func ViewOf(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) *View 
 	selected, missing := Placed(fq, clusters)
 	view := &View{
 		Selected: slices.Sorted(maps.Keys(selected)), Strangers: strangers(&fq.Spec, clusters, missing),
-		Budget: wanted(&fq.Spec), Guaranteed: amount.List{},
+		Overruled: overruled(&fq.Spec.Distribution, selected), Budget: wanted(&fq.Spec), Guaranteed: amount.List{},
 	}
 	for _, cluster := range selected {
 		t := terms(&fq.Spec.Distribution, cluster)
