@@ -45,6 +45,7 @@ const (
 	nativeInfix         = "kubernetes.io/"
 
 	neverCounted = "is accepted by ResourceQuota and never counted"
+	ownCount     = "a scheduler that reads this name, as HAMi's does, keeps a count of its own in each cluster, which no budget can split: leave the name to a ResourceQuota of its own there"
 	someNames    = "valid are names such as requests.cpu, limits.memory, pods, services, requests.nvidia.com/gpu or count/deployments.apps"
 )
 
@@ -89,7 +90,7 @@ func qualifiedName(s string) string {
 	case strings.HasPrefix(s, requestsPrefix):
 		return ""
 	case strings.HasPrefix(s, limitsPrefix):
-		return fmt.Sprintf("%s, since extended resources have no limits of their own: use %s%s", neverCounted, requestsPrefix, strings.TrimPrefix(s, limitsPrefix))
+		return fmt.Sprintf("%s: use %s%s, which counts what containers state; %s", neverCounted, requestsPrefix, strings.TrimPrefix(s, limitsPrefix), ownCount)
 	}
 	return fmt.Sprintf("%s: use %s%s", neverCounted, requestsPrefix, s)
 }

@@ -4,6 +4,7 @@ import corev1 "k8s.io/api/core/v1"
 
 const (
 	never     = "is accepted by ResourceQuota and never counted"
+	ownCount  = "a scheduler that reads this name, as HAMi's does, keeps a count of its own in each cluster, which no budget can split: leave the name to a ResourceQuota of its own there"
 	someNames = "valid are names such as requests.cpu, limits.memory, pods, services, requests.nvidia.com/gpu or count/deployments.apps"
 	coreNames = "configmaps, endpoints, limitranges, persistentvolumeclaims, pods, podtemplates, replicationcontrollers, resourcequotas, secrets, serviceaccounts, services"
 	ofCore    = "valid are count/RESOURCE.GROUP (such as count/deployments.apps) and count/ with one of " + coreNames
@@ -60,7 +61,8 @@ var Names = map[corev1.ResourceName]Name{
 	"very.gold.storageclass.storage.k8s.io/persistentvolumeclaims": {},
 
 	"nvidia.com/gpu":                               {Want: never + ": use requests.nvidia.com/gpu"},
-	"limits.nvidia.com/gpu":                        {Want: never + ", since extended resources have no limits of their own: use requests.nvidia.com/gpu"},
+	"limits.nvidia.com/gpu":                        {Want: never + ": use requests.nvidia.com/gpu, which counts what containers state; " + ownCount},
+	"limits.nvidia.com/gpumem":                     {Want: never + ": use requests.nvidia.com/gpumem, which counts what containers state; " + ownCount},
 	"kubernetes.io/gpu":                            {Want: never + ", since Kubernetes keeps kubernetes.io to itself: " + someNames},
 	"requests.kubernetes.io/gpu":                   {Want: never + ", since Kubernetes keeps kubernetes.io to itself: " + someNames},
 	"hugepages-big":                                {Want: never + `: "big" is no page size; valid are names such as hugepages-2Mi or requests.hugepages-1Gi`},
