@@ -1,10 +1,15 @@
 package round
 
 import (
+	"math"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -33,5 +38,39 @@ func TestExplain(t *testing.T) {
 	}
 	if in.Revision != 3 || in.Children[1].Entry.Revision != 2 {
 		t.Error("it has decided something")
+	}
+}
+
+// TestExplainWithAChildThatWasNotRead says of a child that asks for more that somebody was not read, and not that it is
+// at a max.
+func TestExplainWithAChildThatWasNotRead(t *testing.T) {
+	in := inputOf(
+		Child{Name: "a", Selected: true, Entry: entry(1, 4, 4), Reading: Reading{Share: share(1, 4, 4)}},
+		Child{Name: "b", Selected: true, Entry: entry(2, 3, 3), Reading: Reading{Share: share(2, 3, 1)}},
+		Child{Name: "c", Selected: true, Entry: entry(0, 0, ledger.Unknown), Reading: Reading{Failure: "away"}},
+	)
+	in.Children[0].Reading.Share.Demand = amount.List{"pods": 5}
+	in.Split.Options = pace.Options(true)
+	account := New(in).Explain()
+	a := account.Children[0].Claims["pods"]
+	if a.Bound != BoundUnread || a.Max != math.MaxInt64 || a.Verdict.Target != 4 || a.Verdict.Fair != 9 {
+		t.Errorf("a: %+v", a)
+	}
+	if c := account.Children[2]; !c.Pinned || c.Claims["pods"].Granted != ledger.Unknown {
+		t.Errorf("c: %+v", c)
+	}
+}
+
+// TestExplainFullNodes says that full nodes keep a child from headroom, and not that nobody needs what it has.
+func TestExplainFullNodes(t *testing.T) {
+	full := metav1.Condition{Type: quotav1alpha1.ConditionNodesFull, Status: metav1.ConditionTrue}
+	in := inputOf(
+		Child{Name: "a", Selected: true, Entry: entry(1, 4, 4), Reading: Reading{Share: share(1, 4, 4, full)}},
+		Child{Name: "b", Selected: true, Entry: entry(2, 1, 1), Reading: Reading{Share: share(2, 1, 1)}},
+	)
+	in.Split.Options = pace.Options(true)
+	a := New(in).Explain().Children[0].Claims["pods"]
+	if a.Bound != BoundNodes || a.Max != math.MaxInt64 || a.Verdict.Target != 4 {
+		t.Errorf("a: %+v", a)
 	}
 }

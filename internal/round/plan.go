@@ -2,6 +2,7 @@ package round
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,15 +62,16 @@ func (r *Round) allocate(input allocate.Input) allocate.Result {
 	return result
 }
 
-// allocation returns how the children in the ledger take part in the split, in the order of the returned children.
-func (r *Round) allocation(names []corev1.ResourceName) (allocate.Input, []*child) {
+// allocation returns how the children in the ledger take part in the split, in the order of the returned children; as if
+// the bounds that are lifted did not bind any of them.
+func (r *Round) allocation(names []corev1.ResourceName, lifted ...Bound) (allocate.Input, []*child) {
 	budget := r.ledger.Budget()
 	input := allocate.Input{Quota: r.in.ID, Budgets: inOrder(budget, names), Grains: inOrder(r.in.Split.Grains, names)}
 	var children []*child
 	for _, c := range r.children {
 		if e, ok := r.entry(c); ok {
 			children = append(children, c)
-			input.Members = append(input.Members, r.claimant(c, e, names))
+			input.Members = append(input.Members, r.claimant(c, e, names, lifted...))
 		}
 	}
 	return input, children
@@ -77,32 +79,43 @@ func (r *Round) allocation(names []corev1.ResourceName) (allocate.Input, []*chil
 
 // claimant returns how a child takes part. In a static split every selected child has its part, present or not. Where
 // limits follow demand, a child that cannot be changed now keeps what it was granted.
-func (r *Round) claimant(c *child, e ledger.Entry, names []corev1.ResourceName) allocate.Member {
+func (r *Round) claimant(c *child, e ledger.Entry, names []corev1.ResourceName, lifted ...Bound) allocate.Member {
 	claimant := allocate.Member{ID: c.Name, Claims: make([]allocate.Claim, len(names))}
-	var terms Terms
 	if c.Selected {
-		terms = c.Terms
-		claimant.ID, claimant.Weight = c.UID, terms.Weight
+		claimant.ID, claimant.Weight = c.UID, c.Terms.Weight
 	}
-	claimant.Damped = c.Past.DampedFor > 0
+	claimant.Damped = c.Past.DampedFor > 0 && !slices.Contains(lifted, BoundDamping)
 	for _, shape := range c.shapes {
 		claimant.Kinds = append(claimant.Kinds, allocate.Kind{Amounts: inOrder(shape.Amounts, names), Unit: inOrder(shape.Unit, names)})
 	}
 	claimant.Pinned = !r.in.Split.Static && !c.responsive()
 	for i, name := range names {
-		claim := &claimant.Claims[i]
-		*claim = allocate.Claim{
-			Min: terms.Min[name], Lendable: terms.Lendable[name], Max: terms.most(name, c.Selected),
-			Used: c.report.Used[name], Demand: c.demand[name], Expected: c.expected[name], Granted: e.Granted[name], Target: e.Target[name],
-		}
-		if r.respiteFor(c, name) > 0 {
-			claim.Respite = pace.Respite(r.in.Budget[name], c.report.Used[name], e.Target[name])
+		claim := r.claim(c, e, name)
+		if c.Selected && slices.Contains(lifted, BoundMax) {
+			claim.Max = math.MaxInt64
 		}
 		if !r.in.Split.Static {
-			r.restrict(claim, c, name)
+			r.restrict(&claim, c, name, lifted)
 		}
+		claimant.Claims[i] = claim
 	}
 	return claimant
+}
+
+// claim returns what a child has and asks for, and its terms.
+func (r *Round) claim(c *child, e ledger.Entry, name corev1.ResourceName) allocate.Claim {
+	var terms Terms
+	if c.Selected {
+		terms = c.Terms
+	}
+	claim := allocate.Claim{
+		Min: terms.Min[name], Lendable: terms.Lendable[name], Max: terms.most(name, c.Selected),
+		Used: c.report.Used[name], Demand: c.demand[name], Expected: c.expected[name], Granted: e.Granted[name], Target: e.Target[name],
+	}
+	if r.respiteFor(c, name) > 0 {
+		claim.Respite = pace.Respite(r.in.Budget[name], c.report.Used[name], e.Target[name])
+	}
+	return claim
 }
 
 // respiteFor returns how much longer a child keeps its respite.
@@ -125,12 +138,16 @@ func inOrder(list amount.List, names []corev1.ResourceName) []int64 {
 
 // restrict takes off a claim what the child could make no use of, or could not be given. A name that it does not count
 // stays as it is, as if all that was granted were used.
-func (r *Round) restrict(claim *allocate.Claim, c *child, name corev1.ResourceName) {
-	if c.reports(quotav1alpha1.ConditionNodesFull) {
+func (r *Round) restrict(claim *allocate.Claim, c *child, name corev1.ResourceName, lifted []Bound) {
+	if c.reports(quotav1alpha1.ConditionNodesFull) && !slices.Contains(lifted, BoundNodes) {
 		claim.Max = min(claim.Max, withoutHeadroom(claim))
 	}
-	if r.ledger.Granted(name) == ledger.Unknown {
+	switch {
+	case r.ledger.Granted(name) != ledger.Unknown:
+	case !slices.Contains(lifted, BoundUnread):
 		asTold(claim)
+	case claim.Granted == ledger.Unknown:
+		claim.Granted = claim.Target
 	}
 	if !c.counts(name) {
 		claim.Min, claim.Max, claim.Used, claim.Demand, claim.Expected = claim.Granted, claim.Granted, claim.Granted, 0, 0

@@ -1,8 +1,10 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,14 +91,14 @@ func (s *sentences) child(c *round.ChildAccount, name corev1.ResourceName) {
 		head += fmt.Sprintf(", asks for %s more", s.quantity(name, claim.Demand))
 	}
 	s.Printf("\n  %s  %s\n", s.Paint(cli.StateStyle(c.State), text.Elide(c.Name, 40)), head)
-	for _, sentence := range []string{s.reason(c, name), s.holding(c, name), s.relation(c, name), s.waits(c, name)} {
+	for _, sentence := range []string{s.reason(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)} {
 		if sentence != "" {
 			s.Paragraph(4, text.Plain, sentence)
 		}
 	}
 }
 
-// reason says why the limit is what it is, as the allocation found.
+// reason says why the limit is what it is, as the round found.
 func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch {
@@ -104,56 +106,56 @@ func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) stri
 		return "The placement does not select it any more: it gives back what it was granted as its usage falls."
 	case c.Pinned:
 		return "The limit does not move now: " + s.pinned(c, name)
+	case slices.Contains(alone, claim.Bound):
+		return s.filled(claim.Bound.Sentence(), c, name)
+	case s.static && claim.Verdict.Reason == allocate.Weight:
+		return s.filled("{target} is its part by weight.", c, name)
 	}
-	target := claim.Verdict.Target
-	switch claim.Verdict.Reason {
-	case allocate.Kept:
-		return "It has what it needs, and nobody needs what it has beyond that, so nothing moves."
-	case allocate.Surplus:
-		return fmt.Sprintf("It has more than it needs, and somebody else needs that or the budget was cut: its limit goes down to %s.", s.quantity(name, target))
-	case allocate.Short:
-		return fmt.Sprintf("The budget does not hold all that clusters ask for. Its fair part is %s.", s.quantity(name, claim.Verdict.Fair))
-	case allocate.Capped:
-		return fmt.Sprintf("It is at its max of %s.", s.quantity(name, claim.Max))
-	case allocate.Coupled:
-		return "Its pods could not use more of this, because they lack " + s.lacking(c, name) + "."
-	}
-	return raised[claim.Verdict.Reason](s, name, &claim)
+	return s.filled(round.WordsOf(claim.Verdict.Reason).Sentence, c, name)
 }
 
-// raised are the sentences of limits that shall go up, and those of a split by weight.
-var raised = map[allocate.Reason]func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string{
-	allocate.Usage: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
-		return fmt.Sprintf("Its limit goes up to the %s that are in use.", s.quantity(name, claim.Verdict.Target))
-	},
-	allocate.Guaranteed: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
-		return fmt.Sprintf("It is guaranteed %s.", s.quantity(name, claim.Min))
-	},
-	allocate.Reclaim: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
-		return fmt.Sprintf("It is guaranteed %s, has lent some of that, and asks for it now.", s.quantity(name, claim.Min))
-	},
-	allocate.Respite: func(_ *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
-		return "It gave room away a moment ago, and keeps a little more than it uses for a while."
-	},
-	allocate.Expected: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
-		return fmt.Sprintf("Its limit goes up to %s: a client there asks again and again, and its next request is within the cluster's fair part.",
-			s.quantity(name, claim.Verdict.Target))
-	},
-	allocate.Demand: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
-		return fmt.Sprintf("Its limit goes up to %s: what it uses and asks for.", s.quantity(name, claim.Verdict.Target))
-	},
-	allocate.Headroom: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
-		return fmt.Sprintf("Its limit goes up to %s, to have room for what it may need next.", s.quantity(name, claim.Verdict.Target))
-	},
-	allocate.Weight: func(s *sentences, name corev1.ResourceName, claim *round.ClaimAccount) string {
-		if s.static {
-			return fmt.Sprintf("%s is its part by weight.", s.quantity(name, claim.Verdict.Target))
+// alone are the bounds that say all: without them the reason would be another one. The others say what a raise waits
+// for, or why headroom does not move.
+var alone = []round.Bound{round.BoundUnread, round.BoundUncounted, round.BoundNodes, round.BoundMax}
+
+// bound says what the next change waits for.
+func (s *sentences) bound(c *round.ChildAccount, name corev1.ResourceName) string {
+	if bound := c.Claims[name].Bound; !slices.Contains(alone, bound) {
+		return s.filled(bound.Sentence(), c, name)
+	}
+	return ""
+}
+
+// filled returns a sentence with what it leaves open.
+func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.ResourceName) string {
+	claim := c.Claims[name]
+	holders := s.others(c, name, heldAbove)
+	return strings.NewReplacer(
+		"{target}", s.quantity(name, claim.Verdict.Target), "{fair}", s.quantity(name, claim.Verdict.Fair),
+		"{min}", s.quantity(name, claim.Min), "{max}", s.quantity(name, claim.Max), "{lacking}", s.lacking(c, name),
+		"{unread}", s.unread(name), "{expected}", round.Abbreviated(s.account.Expected), "{reporting}", round.Abbreviated(s.account.Reporting[name]),
+		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
+		"{holders}", cmp.Or(holders, "others"),
+	).Replace(sentence)
+}
+
+// heldAbove is what a cluster holds above what its limit becomes, as far as that is known.
+func heldAbove(claim round.ClaimAccount) int64 {
+	if claim.Granted == ledger.Unknown {
+		return 0
+	}
+	return claim.Granted - claim.Verdict.Target
+}
+
+// unread names the clusters that may hold anything.
+func (s *sentences) unread(name corev1.ResourceName) string {
+	var names []string
+	for i := range s.account.Children {
+		if s.account.Children[i].Claims[name].Granted == ledger.Unknown {
+			names = append(names, s.account.Children[i].Name)
 		}
-		return fmt.Sprintf("Its limit goes up to %s: its part, by weight, of what nobody needs.", s.quantity(name, claim.Verdict.Target))
-	},
-	allocate.Pinned: func(_ *sentences, _ corev1.ResourceName, _ *round.ClaimAccount) string {
-		return "The limit does not move now."
-	},
+	}
+	return round.Abbreviated(names)
 }
 
 // pinned says why a limit does not move.
@@ -161,6 +163,9 @@ func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) stri
 	why := fmt.Sprintf("the cluster is %s", c.State)
 	if c.Why.Message != "" {
 		why += " (" + c.Why.Message + ")"
+	}
+	if c.Claims[name].Granted == ledger.Unknown {
+		return why + ". It may hold anything, until it says what it holds: no limit goes up before."
 	}
 	return fmt.Sprintf("%s. It keeps the %s that it was granted.", why, s.quantity(name, c.Claims[name].Granted))
 }
@@ -186,8 +191,6 @@ func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) str
 	switch {
 	case c.Pinned || claim.Granted <= claim.Target:
 		return ""
-	case claim.Granted == ledger.Unknown:
-		return "It may hold anything, until it says what it holds: no limit goes up before."
 	case claim.Used > claim.Target:
 		return fmt.Sprintf("It uses %s above its limit of %s. Nothing that runs is touched: the limit in force follows usage down.",
 			s.quantity(name, claim.Used-claim.Target), s.quantity(name, claim.Target))
@@ -240,22 +243,4 @@ func (s *sentences) others(c *round.ChildAccount, name corev1.ResourceName, more
 		}
 	}
 	return round.Abbreviated(names)
-}
-
-// waits says what the next change waits for.
-func (s *sentences) waits(c *round.ChildAccount, name corev1.ResourceName) string {
-	claim := c.Claims[name]
-	wanted := claim.Verdict.Target
-	if c.Pinned || !c.Selected || wanted <= claim.Target || claim.Next >= wanted {
-		return ""
-	}
-	missing := s.quantity(name, wanted-max(claim.Next, claim.Target))
-	if len(s.account.Expected) > 0 {
-		return "It waits until the hub manager has heard " + round.Abbreviated(s.account.Expected) + "."
-	}
-	holders := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Granted - o.Verdict.Target })
-	if holders == "" {
-		return fmt.Sprintf("It waits for %s that are not free.", missing)
-	}
-	return fmt.Sprintf("It waits for %s that others have to give back first: %s.", missing, holders)
 }

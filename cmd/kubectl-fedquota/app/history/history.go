@@ -16,6 +16,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 const (
@@ -181,17 +183,9 @@ func (o *Options) print(entries []Entry) error {
 	return page.Err()
 }
 
-// whys are the reasons of the allocation in words.
-var whys = map[string]string{
-	"Surplus": "it had more than it needs", "Short": "its fair part of too little", "Capped": "its max", "Usage": "what is in use",
-	"Coupled": "it lacks another resource", "Guaranteed": "its min", "Reclaim": "its min, which it had lent", "Respite": "it gave room away",
-	"Expected": "room for its next request",
-	"Demand":   "it asks for more", "Headroom": "room for what it may need next", "Weight": "its part by weight",
-}
-
 // why returns a reason with its words.
 func why(reason string) string {
-	if words := whys[reason]; words != "" {
+	if words := round.WordsOf(allocate.Reason(reason)).Brief; words != "" {
 		return reason + ": " + words
 	}
 	return reason
