@@ -64,6 +64,17 @@ func fenceRows() map[string]row {
 		"the agent promotes through the status": {
 			was: released("1"), by: agent, do: statusPatch(`{"metadata":{"labels":{"quota.fedquota.io/managed":"true"}}}`), refused: throughStatus,
 		},
+		"a charge to which a policy adds a label": {was: inUse(), by: apiServer, do: updateStatus(func(q *corev1.ResourceQuota) {
+			metav1.SetMetaDataLabel(&q.ObjectMeta, "team", "a")
+			q.Status.Used = with(q.Status.Used, "pods", "9")
+		})},
+		"a charge to which a policy adds an annotation": {was: inUse(), by: apiServer, do: updateStatus(func(q *corev1.ResourceQuota) {
+			metav1.SetMetaDataAnnotation(&q.ObjectMeta, "seen", "now")
+			q.Status.Used = with(q.Status.Used, "pods", "9")
+		})},
+		"a tenant takes the revision away through the status": {was: inUse(), by: tenant, do: updateStatus(func(q *corev1.ResourceQuota) {
+			delete(q.Annotations, revisionAnnotation)
+		}), refused: throughStatus},
 		"a tenant labels one that is not managed through the status": {was: unmanaged(), by: tenant, do: updateStatus(func(q *corev1.ResourceQuota) {
 			metav1.SetMetaDataLabel(&q.ObjectMeta, "team", "a")
 		})},

@@ -124,10 +124,11 @@ func othersRows() map[string]row {
 			"changes the label":            {was: inUse(), do: label(managedLabel, "false")},
 			"takes the label off":          {was: inUse(), do: unlabel(managedLabel)},
 			"takes all labels off":         {was: inUse(), do: merge(`{"metadata":{"labels":null}}`)},
-			"adds another label":           {was: inUse(), do: label("team", "a")},
+			"adds another label of ours":   {was: inUse(), do: label("quota.fedquota.io/team", "a")},
 			"takes the revision away":      {was: inUse(), do: unannotate(revisionAnnotation)},
 			"writes what is no revision":   {was: inUse(), do: annotate(revisionAnnotation, "abc")},
-			"adds another annotation":      {was: inUse(), do: annotate("note", "a")},
+			"sets the note of a release":   {was: inUse(), do: annotate("quota.fedquota.io/note", "a")},
+			"labels it, with a limit":      {was: inUse(), do: merge(`{"metadata":{"labels":{"team":"a"}},"spec":{"hard":{"pods":"11"}}}`)},
 			"adds an owner":                {was: inUse(), do: update(own)},
 			"adds a finalizer":             {was: inUse(), do: update(finalize)},
 			"promotes":                     {was: unmanaged(), do: label(managedLabel, "true")},
@@ -137,6 +138,8 @@ func othersRows() map[string]row {
 			r.by, r.refused = user, systemOfRecord
 			rows[who+" "+what] = r
 		}
+		rows[who+" adds another label"] = row{was: inUse(), by: user, do: label("team", "a")}
+		rows[who+" adds another annotation"] = row{was: inUse(), by: user, do: annotate("note", "a")}
 		rows[who+" patches nothing"] = row{was: inUse(), by: user, do: update(nothing)}
 		rows[who+" writes back what is there"] = row{was: inUse(), by: user, do: put}
 		rows[who+" creates one that is not managed"] = row{by: user, do: create(quota("own").hard("pods", "10"))}
@@ -168,12 +171,13 @@ func glassRows() map[string]row {
 			"states a reason":                           {was: inUse(), do: annotate(glassAnnotation, why)},
 			"states a reason by a patch":                {was: inUse(), do: merge(`{"metadata":{"annotations":{"quota.fedquota.io/break-glass":"why"}}}`)},
 			"states an empty reason":                    {was: inUse(), do: annotate(glassAnnotation, ""), refused: systemOfRecord},
+			"states an empty reason and adds a label":   {was: inUse(), do: merge(`{"metadata":{"labels":{"a":"b"},"annotations":{"quota.fedquota.io/break-glass":""}}}`), refused: systemOfRecord},
 			"states a reason of blanks":                 {was: inUse(), do: annotate(glassAnnotation, " \t"), refused: systemOfRecord},
 			"states a reason and edits":                 {was: inUse(), do: both(func(q *corev1.ResourceQuota) { q.Spec.Hard = list("pods", "11") }), refused: systemOfRecord},
 			"states a reason and takes the label off":   {was: inUse(), do: both(func(q *corev1.ResourceQuota) { q.Labels = nil }), refused: systemOfRecord},
-			"states a reason and adds a label":          {was: inUse(), do: both(func(q *corev1.ResourceQuota) { q.Labels["a"] = "b" }), refused: systemOfRecord},
+			"states a reason and adds a label":          {was: inUse(), do: both(func(q *corev1.ResourceQuota) { q.Labels["a"] = "b" })},
 			"states a reason and drops an annotation":   {was: inUse(), do: both(func(q *corev1.ResourceQuota) { delete(q.Annotations, revisionAnnotation) }), refused: systemOfRecord},
-			"states a reason and adds an annotation":    {was: inUse(), do: both(func(q *corev1.ResourceQuota) { q.Annotations["a"] = "b" }), refused: systemOfRecord},
+			"states a reason and adds an annotation":    {was: inUse(), do: both(func(q *corev1.ResourceQuota) { q.Annotations["a"] = "b" })},
 			"states a reason and changes an annotation": {was: inUse(), do: both(func(q *corev1.ResourceQuota) { q.Annotations[revisionAnnotation] = "6" }), refused: systemOfRecord},
 			"states a reason and adds an owner":         {was: inUse(), do: both(own), refused: systemOfRecord},
 			"states a reason and adds a finalizer":      {was: inUse(), do: both(finalize), refused: systemOfRecord},

@@ -25,7 +25,7 @@ const (
 	reopened       = "stale write: the limit in force may not be raised above spec.hard"
 	outOfForce     = "a limit of spec.hard that is in force may not be taken out of force"
 	notItsOwn      = "the agent writes ResourceQuotas that it manages, and no other"
-	throughStatus  = "labels and annotations of a managed ResourceQuota do not change through its status"
+	throughStatus  = "labels and annotations of quota.fedquota.io do not change through the status of a ResourceQuota"
 )
 
 // row is one request and what the policies say of it.

@@ -78,9 +78,19 @@ var configMutants = []mutant{
 		pkg: agentTests, test: "TestPolicies/a_tenant_takes_a_limit_out_of_force",
 	},
 	{
-		protection: "fence: no metadata changes through the status, past the guard",
-		file:       fenceFile, old: " &&\n      object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})\n", new: "\n",
+		protection: "fence: none of our annotations changes through the status, past the guard",
+		file:       fenceFile, old: "variables.wereAnnotations[?k] == variables.annotations[?k]", new: "true",
 		pkg: agentTests, test: "TestPolicies/a_tenant_sets_the_revision_through_the_status",
+	},
+	{
+		protection: "fence: none of our labels goes through the status, past the guard",
+		file:       fenceFile, old: "|| k in variables.labels)", new: "|| true)",
+		pkg: agentTests, test: "TestPolicies/a_tenant_takes_the_label_off_through_the_status",
+	},
+	{
+		protection: "guard: who sets a label of their own changes none of ours",
+		file:       guardFile, old: "!k.startsWith('quota.fedquota.io/') || variables.oldLabels[?k]", new: "true || variables.oldLabels[?k]",
+		pkg: agentTests, test: "TestPolicies/an_administrator_changes_the_label",
 	},
 	{
 		protection: "echo: the API server says that its cache is behind",
