@@ -38,12 +38,15 @@ const (
 )
 
 // Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as
-// on a FederatedQuota, Unguarded and NodesFull are there only while they are true.
+// on a FederatedQuota, Unguarded, ChargesRefused and NodesFull are there only while they are true.
 const (
 	// ConditionEnforced is True while the ResourceQuota has the share's revision in force.
 	ConditionEnforced = "Enforced"
 	// ConditionUnguarded is True while guard or fence is not in force in the member: nothing is enforced anew or reported.
 	ConditionUnguarded = "Unguarded"
+	// ConditionChargesRefused is True while something keeps the API server of the member from charging ResourceQuotas: it
+	// refuses all that they count, and the message says what it answers.
+	ConditionChargesRefused = "ChargesRefused"
 	// ConditionNodesFull is True while demand is left out because pods like those that ask for more find no node: the
 	// member gets no more headroom.
 	ConditionNodesFull = "NodesFull"
@@ -125,6 +128,9 @@ const (
 	ReasonCanaryNotSynced = "CanaryNotSynced"
 	// ReasonPolicyNotInForce means that the API server did not refuse what guard or fence must refuse.
 	ReasonPolicyNotInForce = "PolicyNotInForce"
+	// ReasonChargeNotStored means that the API server of a member could not store what a request was charged, or that
+	// something there stored it otherwise.
+	ReasonChargeNotStored = "ChargeNotStored"
 	// ReasonOtherQuotas means that the namespace has ResourceQuotas that the agent does not manage.
 	ReasonOtherQuotas = "OtherQuotas"
 	// ReasonUnschedulable means that pods have waited for a node in vain.

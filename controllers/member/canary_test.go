@@ -57,7 +57,7 @@ func (a *aviary) get() *corev1.ResourceQuota {
 func (a *aviary) follow() {
 	a.t.Helper()
 	q := a.get()
-	q.Status.Hard = q.Spec.Hard
+	q.Status.Hard, q.Status.Used = q.Spec.Hard, list("resourcequotas", "1")
 	must(a.t, as(a.t, quotaController).Status().Update(a.t.Context(), q))
 }
 

@@ -20,6 +20,8 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 		return quotav1alpha1.ClusterUnreachable, Obstacle{Message: c.failure}
 	case c.reports(quotav1alpha1.ConditionBreakGlass):
 		return quotav1alpha1.ClusterBreakGlass, Obstacle{Message: c.message(quotav1alpha1.ConditionBreakGlass)}
+	case c.reports(quotav1alpha1.ConditionChargesRefused): // which may be why the quota controller is stuck
+		return quotav1alpha1.ClusterNotReady, Obstacle{quotav1alpha1.ReasonChargeNotStored, c.message(quotav1alpha1.ConditionChargesRefused)}
 	case c.reports(quotav1alpha1.ConditionStuckQuotaController):
 		return quotav1alpha1.ClusterStuck, Obstacle{Message: c.message(quotav1alpha1.ConditionStuckQuotaController)}
 	case c.refuses() != (Obstacle{}):

@@ -20,6 +20,7 @@ func TestStateOf(t *testing.T) {
 		return metav1.Condition{Type: "Enforced", Status: metav1.ConditionFalse, Reason: reason, Message: "because of " + reason}
 	}
 	stuck, broken := yes("StuckQuotaController", "CanaryNotSynced", "it stands"), yes("BreakGlass", "Annotated", "fire")
+	uncharged := yes("ChargesRefused", "ChargeNotStored", "policy p")
 	away := Reading{Failure: "away"}
 	says := func(revision, hard, used int64, conditions ...metav1.Condition) Reading {
 		return Reading{Share: share(revision, hard, used, conditions...)}
@@ -46,6 +47,7 @@ func TestStateOf(t *testing.T) {
 		"not released":     {entry: entry(3, 0, 0), reading: says(3, 0, 1, enforced("WriteFailed")), leaves: true, want: "NotReady", message: "because of WriteFailed"},
 		"pending":          {entry: entry(3, 5, 5), reading: says(2, 5, 1, enforced("Pending")), want: "Settling"},
 		"stuck":            {entry: entry(3, 5, 5), reading: says(3, 5, 1, stuck), want: "Stuck", message: "it stands"},
+		"cannot charge":    {entry: entry(3, 5, 5), reading: says(3, 5, 1, uncharged, stuck), want: "NotReady", message: "policy p"},
 		"broken glass":     {entry: entry(3, 5, 5), reading: says(3, 5, 1, stuck, broken), want: "BreakGlass", message: "fire"},
 	}
 	for name, tc := range tests {

@@ -4,7 +4,6 @@ package canary
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -44,11 +43,13 @@ type Verdict struct {
 	Stuck bool
 	// Unguarded names the policies that are not in force.
 	Unguarded string
+	// Uncharged says what keeps charges from being stored, if anything does.
+	Uncharged string
 }
 
 // Canary tells whether the cluster can be relied upon. Its quota controller works if it follows changes to the limit of
 // a ResourceQuota of the canary's own in time; one that does not no longer recounts usage either. Its API server is
-// guarded if it refuses what guard and fence must refuse.
+// guarded if it refuses what guard and fence must refuse, and charges if it can store what a request is charged.
 type Canary struct {
 	client.Client
 	// Clock measures how long the quota controller takes.
@@ -117,9 +118,21 @@ func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	if wait := c.due(); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	uncharged, err := c.uncharged(ctx, quota)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	verdict := c.Verdict()
+	verdict.Uncharged = uncharged
+	c.publish(ctx, verdict)
+	return c.move(ctx, quota)
+}
+
+// move changes the canary's limit, which has its usage recounted as well.
+func (c *Canary) move(ctx context.Context, quota *corev1.ResourceQuota) (ctrl.Result, error) {
 	limit := quota.Spec.Hard[canaryResource]
 	next := max(c.limit, limit.Value()) + 1
-	patch, err := patches.Merge(map[string]any{"spec": map[string]any{"hard": map[string]any{string(canaryResource): strconv.FormatInt(next, 10)}}})
+	patch, err := patches.Merge(map[string]any{"spec": map[string]any{"hard": c.quota(next).Spec.Hard}})
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -141,7 +154,10 @@ func (c *Canary) Watchdog(live client.Reader) *rollback.Watchdog {
 func (c *Canary) quota(limit int64) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: canaryName},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{canaryResource: *resource.NewQuantity(limit, resource.DecimalSI)}},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+			canaryResource:  *resource.NewQuantity(limit, resource.DecimalSI),
+			chargedResource: *resource.NewQuantity(chargedLimit, resource.DecimalSI),
+		}},
 	}
 }
 
@@ -199,7 +215,7 @@ func (c *Canary) publish(ctx context.Context, verdict Verdict) {
 	if !turned {
 		return
 	}
-	ctrl.LoggerFrom(ctx).Info("The canary changed its verdict", "known", verdict.Known, "stuck", verdict.Stuck, "unguarded", verdict.Unguarded)
+	ctrl.LoggerFrom(ctx).Info("The canary changed its verdict", "known", verdict.Known, "stuck", verdict.Stuck, "unguarded", verdict.Unguarded, "uncharged", verdict.Uncharged)
 	select {
 	case c.changes <- event.GenericEvent{Object: c.quota(0)}:
 	default:

@@ -23,7 +23,7 @@ const (
 func (c *Canary) unguarded(ctx context.Context, canary *corev1.ResourceQuota) (string, error) {
 	labels := map[string]string{quotav1alpha1.ManagedLabel: "true"}
 	dry := client.NewDryRunClient(c.Client)
-	guarded, err := refused(dry.Create(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{
+	guarded, err := deniedBy(dry.Create(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{
 		Namespace: c.Namespace, Name: canaryName + "-probe", Labels: labels,
 	}}), guardName)
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Canary) unguarded(ctx context.Context, canary *corev1.ResourceQuota) (s
 	if err != nil {
 		return "", err
 	}
-	fenced, err := refused(dry.Status().Patch(ctx, canary.DeepCopy(), patch), fenceName)
+	fenced, err := deniedBy(dry.Status().Patch(ctx, canary.DeepCopy(), patch), fenceName)
 	if err != nil {
 		return "", err
 	}
@@ -47,8 +47,8 @@ func (c *Canary) unguarded(ctx context.Context, canary *corev1.ResourceQuota) (s
 	return strings.Join(missing, ", "), nil
 }
 
-// refused says whether err is the refusal of a policy. An answer that says nothing of the policy is an error.
-func refused(err error, policy string) (bool, error) {
+// deniedBy says whether err is the refusal of a policy. An answer that says nothing of the policy is an error.
+func deniedBy(err error, policy string) (bool, error) {
 	switch {
 	case err == nil:
 		return false, nil

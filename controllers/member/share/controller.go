@@ -169,7 +169,9 @@ func sooner(result ctrl.Result, after time.Duration) ctrl.Result {
 
 // act enforces a share, and returns all that its report is decided on.
 func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict canary.Verdict) (observation, error) {
-	seen := observation{share: share, quota: quota, stuck: verdict.Stuck, unguarded: verdict.Unguarded, now: r.Clock.Now()}
+	seen := observation{
+		share: share, quota: quota, stuck: verdict.Stuck, unguarded: verdict.Unguarded, uncharged: verdict.Uncharged, now: r.Clock.Now(),
+	}
 	if verdict.Unguarded == "" {
 		seen.quota, seen.enforceErr = r.enforce(ctx, share, quota)
 	}

@@ -33,6 +33,8 @@ type observation struct {
 	stuck      bool
 	// unguarded names the policies that are not in force.
 	unguarded string
+	// uncharged says what keeps charges from being stored.
+	uncharged string
 	now       time.Time
 }
 
@@ -231,6 +233,10 @@ func abnormal(seen observation) []metav1.Condition {
 	}
 	if seen.unguarded != "" {
 		yes(quotav1alpha1.ConditionUnguarded, quotav1alpha1.ReasonPolicyNotInForce, unguardedMessage(seen.unguarded))
+	}
+	if seen.uncharged != "" {
+		yes(quotav1alpha1.ConditionChargesRefused, quotav1alpha1.ReasonChargeNotStored,
+			"This cluster cannot charge its ResourceQuotas, and refuses what they count even where there is room. Its API server says: "+seen.uncharged)
 	}
 	if len(seen.foreign) > 0 {
 		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonOtherQuotas, fmt.Sprintf(

@@ -31,6 +31,8 @@ var advice = map[string]string{
 	quotav1alpha1.ConditionUnknownCluster: "The other clusters go on. Correct the name.",
 	quotav1alpha1.ConditionUnguarded: "Without guard and fence nothing is enforced anew and nothing is reported. Apply the agent's manifests " +
 		"again: kubectl fedquota bundle",
+	quotav1alpha1.ConditionChargesRefused: "Nothing that counts can be created there. Have the policy or webhook that the message names " +
+		"leave resourcequotas/status alone.",
 	quotav1alpha1.ConditionNodesFull: "Pods find no node, so the hub gives this cluster no more headroom. Add nodes, or ask for less.",
 }
 

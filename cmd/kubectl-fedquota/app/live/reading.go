@@ -61,6 +61,12 @@ var ofStates = map[quotav1alpha1.ClusterState]string{
 	quotav1alpha1.ClusterBreakGlass: quotav1alpha1.ConditionBreakGlass,
 }
 
+// ofReasons are the conditions that keep a cluster from being ready, by the reason that is given.
+var ofReasons = map[string]string{
+	quotav1alpha1.ReasonPolicyNotInForce: quotav1alpha1.ConditionUnguarded,
+	quotav1alpha1.ReasonChargeNotStored:  quotav1alpha1.ConditionChargesRefused,
+}
+
 // stored returns what reading a child would have given when the ledger was stored, as far as that tells.
 func stored(c *round.Child, status *quotav1alpha1.ClusterStatus) round.Reading {
 	switch {
@@ -81,6 +87,8 @@ func stored(c *round.Child, status *quotav1alpha1.ClusterStatus) round.Reading {
 	case status.State != quotav1alpha1.ClusterNotReady, outcomes[status.Reason]:
 	case status.Reason == quotav1alpha1.ReasonAgentAbsent:
 		share.Behind = true
+	case ofReasons[status.Reason] != "":
+		share.Conditions = []metav1.Condition{{Type: ofReasons[status.Reason], Status: metav1.ConditionTrue, Message: status.Message}}
 	default:
 		share.Conditions = []metav1.Condition{{
 			Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: status.Reason, Message: status.Message,
