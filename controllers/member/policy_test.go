@@ -175,6 +175,7 @@ func TestRefusalSaysWhatToDo(t *testing.T) {
 	namespace := newNamespace(t)
 	q := quota("compute").managed("1").hard("pods", "10").create(t, namespace)
 	want := fmt.Sprintf("ResourceQuota %[1]s/compute is managed by FederatedQuota %[1]s/compute on the hub: change that instead. "+
+		"In mode Auto the limit rises by itself for what does not fit, so no controller needs to raise it. "+
 		`To break glass, first run: kubectl annotate resourcequota -n %[1]s compute quota.fedquota.io/break-glass="<reason>"`, namespace)
 	for name, do := range map[string]request{
 		"create":           create(quota("compute").managed("1").hard("pods", "10")),
