@@ -20,5 +20,6 @@ func newBundleCommand() *cobra.Command {
 	}
 	command.Flags().StringVar(&options.Image, "agent-image", image, "Image of the agents.")
 	command.Flags().StringVar(&options.Namespace, "agent-namespace", systemNamespace, "Namespace of the agents.")
+	command.Flags().StringVar(&options.PriorityClass, "agent-priority-class", bundle.PriorityClass, "PriorityClass of the agents.")
 	return command
 }

@@ -56,6 +56,7 @@ type hubOptions struct {
 	installAgents            bool
 	memberIdentity           string
 	agentImage               string
+	agentPriorityClass       string
 	concurrency, connections int
 }
 
@@ -67,6 +68,8 @@ func (o *hubOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.agentNamespace, "agent-namespace", systemNamespace, "Namespace of the agents in members, and of the Lease there that the hub manager renews.")
 	flags.BoolVar(&o.installAgents, "install-agents", true, "Install the agent in each Cluster that a FederatedQuota selects, and heal it there.")
 	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
+	flags.StringVar(&o.agentPriorityClass, "agent-priority-class", bundle.PriorityClass,
+		"PriorityClass of the agents that the hub manager installs. Any other than that has to be in each member.")
 	flags.StringVar(&o.memberIdentity, "member-identity", identityServiceAccount,
 		"As whom the hub manager acts in members: as the ServiceAccount "+members.AccountName+" in the namespace of the agents ("+identityServiceAccount+
 			"), for which kubeconfig Secrets get it tokens, or as the user of the kubeconfig Secret ("+identityKubeconfig+").")
@@ -180,7 +183,7 @@ func (o *hubOptions) agent() ([]*unstructured.Unstructured, error) {
 	if !o.installAgents {
 		return nil, nil
 	}
-	objects, err := bundle.Objects(bundle.Options{Image: o.agentImage, Namespace: o.agentNamespace})
+	objects, err := bundle.Objects(bundle.Options{Image: o.agentImage, Namespace: o.agentNamespace, PriorityClass: o.agentPriorityClass})
 	if err != nil {
 		return nil, fmt.Errorf("--install-agents: %w", err)
 	}

@@ -21,6 +21,8 @@ const (
 	Namespace = "fedquota-system"
 	// DeploymentName is the name of the agent's Deployment.
 	DeploymentName = "fedquota-agent"
+	// PriorityClass is the name of the class of the agent's pods that the manifests bring.
+	PriorityClass = "fedquota-agent"
 )
 
 //go:embed agent.yaml
@@ -32,6 +34,8 @@ type Options struct {
 	Image string
 	// Namespace is where the agent runs; Namespace of this package if empty.
 	Namespace string
+	// PriorityClass is that of the agent's pods; if empty, the one that the manifests bring. They bring no other.
+	PriorityClass string
 }
 
 // order is that in which kinds are applied: nothing comes before what it needs, nothing enforces before it is guarded,
@@ -57,9 +61,12 @@ func Objects(options Options) ([]*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return cmp.Compare(order[a.GetKind()], order[b.GetKind()]) })
+	if options.PriorityClass != "" && options.PriorityClass != PriorityClass {
+		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "PriorityClass" })
+	}
 	for _, object := range objects {
 		if object.GetKind() == "Deployment" {
-			if err := setImage(object, options.Image); err != nil {
+			if err := setPod(object, options); err != nil {
 				return nil, err
 			}
 		}
@@ -85,14 +92,14 @@ func Write(out io.Writer, options Options) error {
 	return nil
 }
 
-func setImage(deployment *unstructured.Unstructured, image string) error {
-	path := []string{"spec", "template", "spec", "containers"}
-	containers, _, err := unstructured.NestedSlice(deployment.Object, path...)
+func setPod(deployment *unstructured.Unstructured, options Options) error {
+	pod, _, err := unstructured.NestedMap(deployment.Object, "spec", "template", "spec")
 	if err != nil {
 		return err
 	}
-	containers[0].(map[string]any)["image"] = image
-	return unstructured.SetNestedSlice(deployment.Object, containers, path...)
+	pod["containers"].([]any)[0].(map[string]any)["image"] = options.Image
+	pod["priorityClassName"] = cmp.Or(options.PriorityClass, PriorityClass)
+	return unstructured.SetNestedMap(deployment.Object, pod, "spec", "template", "spec")
 }
 
 // Decode reads the objects of manifests, in their order.

@@ -45,6 +45,33 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// TestPriorityClass has the agent's pods take the class that the manifests bring, or another one that is there.
+func TestPriorityClass(t *testing.T) {
+	for class, want := range map[string][]string{
+		"":                        {"fedquota-agent", "fedquota-agent"},
+		"fedquota-agent":          {"fedquota-agent", "fedquota-agent"},
+		"system-cluster-critical": {"system-cluster-critical"},
+	} {
+		objects, err := bundle.Objects(bundle.Options{Image: "i", PriorityClass: class})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, object := range objects {
+			switch object.GetKind() {
+			case "PriorityClass":
+				got = append(got, object.GetName())
+			case "Deployment":
+				name, _, _ := unstructured.NestedString(object.Object, "spec", "template", "spec", "priorityClassName")
+				got = append(got, name)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", class, diff)
+		}
+	}
+}
+
 // TestLooks has the hub's account in a member be allowed to look at each of the manifests.
 func TestLooks(t *testing.T) {
 	objects, err := bundle.Objects(bundle.Options{Image: "i"})

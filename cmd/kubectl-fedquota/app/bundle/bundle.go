@@ -32,5 +32,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	}
 	command.Flags().StringVar(&options.Image, "agent-image", env.Build.Image, "Image of the agents.")
 	command.Flags().StringVar(&options.Namespace, "agent-namespace", bundle.Namespace, "Namespace of the agents.")
+	command.Flags().StringVar(&options.PriorityClass, "agent-priority-class", bundle.PriorityClass,
+		"PriorityClass of the agents. Any other than that has to be in the cluster.")
 	return command
 }

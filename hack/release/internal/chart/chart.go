@@ -28,6 +28,7 @@ var conditions = map[string]string{
 	"Namespace":                ".Values.namespace.create",
 	"NetworkPolicy":            ".Values.networkPolicy.enabled",
 	"PodDisruptionBudget":      ".Values.podDisruptionBudget.enabled",
+	"PriorityClass":            `eq .Values.priorityClassName "fedquota-hub"`,
 	"PrometheusRule":           ".Values.prometheusRule.enabled",
 	"ServiceMonitor":           ".Values.serviceMonitor.enabled",
 }
@@ -189,6 +190,7 @@ func (t *template) deployment(object *unstructured.Unstructured) error {
 	metadata["labels"].(map[string]any)[t.snippet("{{- with .Values.extraLabels }}\n{{- toYaml . | nindent @ }}\n{{- end }}")] = ""
 	metadata[t.snippet("{{- with .Values.podAnnotations }}\nannotations:\n{{- toYaml . | nindent + }}\n{{- end }}")] = ""
 	podSpec := pod["spec"].(map[string]any)
+	delete(podSpec, "priorityClassName")
 	podSpec[t.snippet("{{- with .Values.priorityClassName }}\npriorityClassName: {{ . }}\n{{- end }}")] = ""
 	for _, key := range []string{"imagePullSecrets", "nodeSelector", "tolerations", "affinity"} {
 		podSpec[t.snippet("{{- with .Values."+key+" }}\n"+key+": {{- toYaml . | nindent + }}\n{{- end }}")] = ""
@@ -217,6 +219,7 @@ func (t *template) arguments(container map[string]any) error {
 	container["args"] = append(args,
 		t.snippet("{{- with .Values.clusters.furtherNamespaces }}\n- --further-cluster-namespaces={{ join \",\" . }}\n{{- end }}"),
 		t.snippet("{{- if not .Values.agents.install }}\n- --install-agents=false\n{{- end }}"),
+		t.snippet("{{- with .Values.agents.priorityClassName }}\n- --agent-priority-class={{ . }}\n{{- end }}"),
 		t.snippet("{{- with .Values.extraArgs }}\n{{- toYaml . | nindent @ }}\n{{- end }}"))
 	return nil
 }
