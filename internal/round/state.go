@@ -18,12 +18,9 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 		return quotav1alpha1.ClusterUnread, c.whyUnread()
 	case !c.read():
 		return quotav1alpha1.ClusterUnreachable, Obstacle{Message: c.failure}
-	case c.reports(quotav1alpha1.ConditionBreakGlass):
-		return quotav1alpha1.ClusterBreakGlass, Obstacle{Message: c.message(quotav1alpha1.ConditionBreakGlass)}
-	case c.reports(quotav1alpha1.ConditionChargesRefused): // which may be why the quota controller is stuck
-		return quotav1alpha1.ClusterNotReady, Obstacle{quotav1alpha1.ReasonChargeNotStored, c.message(quotav1alpha1.ConditionChargesRefused)}
-	case c.reports(quotav1alpha1.ConditionStuckQuotaController):
-		return quotav1alpha1.ClusterStuck, Obstacle{Message: c.message(quotav1alpha1.ConditionStuckQuotaController)}
+	case c.reported() >= 0:
+		kind := ofReports[c.reported()]
+		return kind.state, Obstacle{kind.reason, c.message(kind.condition)}
 	case c.refuses() != (Obstacle{}):
 		return quotav1alpha1.ClusterNotReady, c.refuses()
 	case c.Selected && r.ledger.Settled(c.Name, c.report):
@@ -36,6 +33,28 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 		return quotav1alpha1.ClusterDraining, Obstacle{Message: "more is used than its target of " + excess(e)}
 	}
 	return quotav1alpha1.ClusterSettling, Obstacle{}
+}
+
+// ofReports are the states that agents report by a condition, the first of them if there are several: that charges are
+// refused may be why the quota controller is stuck.
+var ofReports = []struct {
+	condition string
+	state     quotav1alpha1.ClusterState
+	reason    string
+}{
+	{quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ClusterBreakGlass, ""},
+	{quotav1alpha1.ConditionChargesRefused, quotav1alpha1.ClusterNotReady, quotav1alpha1.ReasonChargeNotStored},
+	{quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ClusterStuck, ""},
+}
+
+// reported returns which of these the agent reports, -1 if it is none.
+func (c *child) reported() int {
+	for i, kind := range ofReports {
+		if c.reports(kind.condition) {
+			return i
+		}
+	}
+	return -1
 }
 
 // agentAbsent says what is known of an agent that does not act.
