@@ -45,6 +45,11 @@ const (
 	// most.
 	Drain     = 5 * time.Second
 	DrainMost = 10 * time.Second
+	// RepeatsMost is how often an object of one name is let through within RepeatWindow before requests for one more are
+	// no demand: there is such an object already, or none can be stored. A StatefulSet makes a pod of the same name anew,
+	// but seldom so often.
+	RepeatsMost  = 3
+	RepeatWindow = time.Minute
 	// HoldPause is how long no request is held for a share that was held for in vain.
 	HoldPause = 5 * time.Second
 )

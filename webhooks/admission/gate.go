@@ -24,6 +24,8 @@ import (
 type Request struct {
 	// Namespace of the request.
 	Namespace string
+	// Name is that of the object that it creates, empty if the API server makes the name up or if there is one already.
+	Name string
 	// Charge is what it adds to a quota.
 	Charge nativequota.Charge
 	// Owner is who asks.
@@ -49,6 +51,7 @@ type Gate struct {
 	// looks.
 	Stuck func() bool
 
+	repeats repeats
 	classes shared[map[string]string]
 	hub     heartbeat
 	feeds   []toolscache.ResourceEventHandlerRegistration
@@ -88,6 +91,9 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 			g.Report(c.key)
 		}
 	}
+	if denial == "" && len(room)+len(lacks) > 0 {
+		g.repeats.note(&request, now)
+	}
 	return denial
 }
 
@@ -122,7 +128,7 @@ func (g *Gate) enter(ctx context.Context, l *lane, asked amount.List, now time.T
 func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now time.Time) string {
 	var asks []claim
 	for _, c := range lacks {
-		if request.DryRun || g.stuck(c.lane) || c.hopeless(c.asked) {
+		if request.DryRun || g.stuck(c.lane) || g.repeats.often(&request, now) || c.hopeless(c.asked) {
 			if denial := g.judge(ctx, c); denial != "" {
 				return denial
 			}

@@ -140,6 +140,9 @@ func read(review *admissionv1.AdmissionRequest) (Request, error) {
 	}
 	request.Charge.Object = object
 	request.Owner = bounded(ownerOf(review, object))
+	if review.Operation == admissionv1.Create && object.GetGenerateName() == "" {
+		request.Name = review.Name
+	}
 	if review.Operation == admissionv1.Update {
 		request.Charge.Old, err = decode(resource, review.Operation, review.OldObject.Raw)
 	}
