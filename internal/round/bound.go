@@ -75,12 +75,18 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 		claim.Bound = u.waitsFor(name)
 		return
 	}
+	claim.Bound = u.ownBound(i, j)
+}
+
+// ownBound returns which of the bounds of the child i itself binds it under the name j.
+func (u *unbound) ownBound(i, j int) Bound {
+	verdict := u.result.Verdicts[i][j]
 	for _, bound := range []Bound{BoundNodes, BoundMax, BoundDamping} {
-		if u.mayBind(bound, c, free.Reason) && u.without(bound, i, j) > free.Target {
-			claim.Bound = bound
-			return
+		if u.mayBind(bound, u.children[i], verdict.Reason) && u.without(bound, i, j) > verdict.Target {
+			return bound
 		}
 	}
+	return BoundNone
 }
 
 // waitsFor returns what a raise waits for.
