@@ -23,7 +23,9 @@
 #define MIN_BUDGET BUDGET
 #endif
 /* Switches of the environment, beyond what is always there (see run.sh): NO_DELETE no share is deleted by hand;
- * ONE_AGENT; ROLLBACK the hub loses its ledger once, or gets an old one back; WIPE the namespace of member 0 is deleted
+ * ONE_AGENT; ROLLBACK the hub loses its ledger once, or gets an old one back; BIRTH with that, or
+ * that somebody tears the finalizer off and creates the FederatedQuota again, while member 1 is silent for a while; WIPE the
+ * namespace of member 0 is deleted
  * and re-created once; CALM faults, usage and decisions stop at some point. */
 
 #define Max(a, b) ((a) > (b) -> (a) : (b))
@@ -75,6 +77,18 @@ bit known[2] = 1;         /* this entry was rebuilt, or nothing happened to it *
 #define Known (true)
 #define Limited(c) (true)
 #define Room (counter < REVISIONS)
+#endif
+
+#ifdef BIRTH
+bit away;                 /* member 1 cannot be reached, from the moment in which the ledger is another one */
+bit newborn;              /* this hub manager has watched since before the FederatedQuota was created */
+#define Reached(c) (c == 0 || !away)
+#define Goes away = 1;
+#define WitnessTrust if :: newborn && away -> Witness(W_TRUSTED) :: else fi;
+#else
+#define Reached(c) (true)
+#define Goes
+#define WitnessTrust
 #endif
 
 /* ---- the members ---- */
@@ -174,6 +188,7 @@ bit seen[3];              /* the agent has read the quota since it last changed,
 #define W_RAISED_AGAIN 14 /* and somebody is raised out of the rebuilt ledger */
 #define W_GONE         15 /* a member leaves and what it had is granted to the other */
 #define W_WIPED        16 /* a namespace is re-created, and its member gets its share again and uses it */
+#define W_TRUSTED      18 /* the others are raised out of a new budget while a member is silent */
 #define W_SETTLED      17 /* in the calm everything settles, with something granted */
 
 /* ---- hub steps: a ledger write is one compare-and-swap, and leaves the other leader's copy stale ---- */
@@ -218,7 +233,7 @@ inline Read(l) {
 #endif
 
 inline Raise(l, c, x) {
-	d_step { Stormy && Cas(l) && Room && Granted <= budget && x <= Free(l) ->
+	d_step { Stormy && Cas(l) && Room && Reached(c) && Granted <= budget && x <= Free(l) ->
 #ifdef M_SHARE_FIRST      /* wrong: when the compare-and-swap then fails, the ledger does not know what the member was told */
 		if
 		:: share[c].revision <= counter ->
@@ -228,6 +243,7 @@ inline Raise(l, c, x) {
 		ledger[c].granted = ledger[c].granted + x;
 		next(c, ledger[c].granted);
 		I(Granted <= budget);                                                         /* I1 */
+		WitnessTrust
 		WitnessRaise(c);
 		commit(l, c)
 #ifdef M_SHARE_FIRST
@@ -268,7 +284,7 @@ inline Lower(l, c, t) {
 }
 
 inline Settle(l, c) {
-	d_step { Cas(l) && share[c].there && share[c].reported == ledger[c].revision && share[c].bound != ledger[c].granted ->
+	d_step { Cas(l) && Reached(c) && share[c].there && share[c].reported == ledger[c].revision && share[c].bound != ledger[c].granted ->
 #ifdef M_IGNORE_USED      /* wrong: what runs above the target still runs */
 		ledger[c].granted = ledger[c].target;
 #else
@@ -286,9 +302,9 @@ inline Settle(l, c) {
 /* The entry goes when nothing is granted any more and the member says that its share is gone. */
 inline Gone(l, c) {
 #ifdef M_GONE_NOT_FOUND   /* wrong: a share that is not found may have been deleted by hand; its limit is still in force */
-	d_step { Cas(l) && ledger[c].revision > 0 && !share[c].there ->
+	d_step { Cas(l) && Reached(c) && ledger[c].revision > 0 && !share[c].there ->
 #else
-	d_step { Cas(l) && ledger[c].revision > 0 && !share[c].there && ledger[c].granted == 0 ->
+	d_step { Cas(l) && Reached(c) && ledger[c].revision > 0 && !share[c].there && ledger[c].granted == 0 ->
 #endif
 		ledger[c].granted = 0; ledger[c].target = 0; ledger[c].revision = 0;
 		commit(l, c)
@@ -309,7 +325,7 @@ inline Gone(l, c) {
 #define Rebuilds(l, c) (!known[c])
 #endif
 inline Rebuild(l, c) {
-	d_step { fresh[l] && Room && Rebuilds(l, c) ->
+	d_step { fresh[l] && Room && Reached(c) && Rebuilds(l, c) ->
 		known[c] = 1;
 #if defined(M_REBUILD_IN_FORCE) || defined(M_REBUILD_ON_MEETING) /* wrong: the share may say more than is in force yet */
 		ledger[c].granted = Max(ledger[c].granted, share[c].bound);
@@ -334,6 +350,41 @@ inline Rebuild(l, c) {
 #define Rebuild(l, c) false
 #endif
 
+#ifdef BIRTH
+/* Trust takes a silent member to hold nothing of a budget that is new, as long as the one that answers has no share
+ * that this ledger has not given. */
+#ifdef M_TRUST_STORED     /* wrong: a store that went back to the birth says the same */
+#define Newborn (true)
+#else
+#define Newborn (newborn)
+#endif
+#ifdef M_TRUST_BLINDLY    /* wrong: the finalizer of one of the same name may have been torn off */
+#define Stranger (false)
+#else
+#define Stranger (share[0].there && ledger[0].revision == 0)
+#endif
+inline Trust(l) {
+	d_step { fresh[l] && away && !known[1] && Newborn && !Stranger && ledger[0].revision == 0 ->
+		known[1] = 1;
+		commit(l, 1)
+	}
+}
+
+/* Tear: once, somebody tears the finalizer off and creates the FederatedQuota again, or it is the first one. Where only
+ * the silent member knows of the old one, nothing shows it: that is left out, as in docs/limits.md. */
+inline Tear() {
+	d_step { !rolledBack && (counter == 0 || share[0].there) ->
+		rolledBack = 1; newborn = 1; known[0] = 0; known[1] = 0; fresh[0] = 0; fresh[1] = 0; away = 1;
+		ledger[0].granted = 0; ledger[0].target = 0; ledger[0].revision = 0;
+		ledger[1].granted = 0; ledger[1].target = 0; ledger[1].revision = 0
+	}
+}
+
+inline Return() { d_step { away -> away = 0 } }
+#else
+#define Trust(l) false
+#endif
+
 /* lost(c): a member that does not answer keeps what it was granted, so there is nothing to do. */
 #ifdef M_TIMEOUT_RELEASES /* wrong: who does not answer may still run, and charge, all that it was granted */
 inline Lost(l, c) { d_step { Cas(l) && ledger[c].target < ledger[c].granted -> ledger[c].granted = ledger[c].target; commit(l, c) } }
@@ -350,7 +401,7 @@ inline Lost(l, c) { d_step { Cas(l) && ledger[c].target < ledger[c].granted -> l
 #endif
 
 inline Deliver(l, c) {
-	d_step { copy[2*l + c].revision != share[c].revision && (copy[2*l + c].revision > 0) && SameUid(leaderUid[l], c) && (Stormy || Rule(l, c)) ->
+	d_step { Reached(c) && copy[2*l + c].revision != share[c].revision && (copy[2*l + c].revision > 0) && SameUid(leaderUid[l], c) && (Stormy || Rule(l, c)) ->
 		if
 		:: Rule(l, c) ->
 			I(copy[2*l + c].revision >= share[c].revision);                       /* I4 */
@@ -522,7 +573,7 @@ inline Backup() {
 
 inline Lose() {           /* once: the hub comes back with the backup, and knows that it does (declared by who restored it) */
 	d_step { !rolledBack ->
-		rolledBack = 1; known[0] = 0; known[1] = 0; fresh[0] = 0; fresh[1] = 0;
+		rolledBack = 1; known[0] = 0; known[1] = 0; fresh[0] = 0; fresh[1] = 0; Goes
 		copyEntry(ledger[0], saved[0]); copyEntry(ledger[1], saved[1]); counter = savedCounter
 	}
 }
@@ -546,7 +597,7 @@ inline Calm() { d_step { !calm -> calm = 1 } }
 
 #define Ledger(l, c) \
 	:: Raise(l, c, 1) :: Raise(l, c, 2) :: Lower(l, c, 0) :: Lower(l, c, 1) :: Restore(l, c, 1) :: Restore(l, c, 2) \
-	:: Settle(l, c) :: Gone(l, c) :: Rebuild(l, c) :: Lost(l, c) :: Deliver(l, c)
+	:: Settle(l, c) :: Gone(l, c) :: Rebuild(l, c) :: Trust(l) :: Lost(l, c) :: Deliver(l, c)
 
 #ifdef NO_DELETE
 #define Member(c) :: Charge(c) :: Fall(c) :: Sync(c)
@@ -570,6 +621,9 @@ active proctype World() {
 	Member(0) Member(1) :: Rise() :: Cut()
 #ifdef ROLLBACK
 	:: Lose()
+#ifdef BIRTH
+	:: Tear() :: Return()
+#endif
 #ifdef BACKUP
 	:: Backup()
 #endif

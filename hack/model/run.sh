@@ -17,6 +17,7 @@ rows() {
 		right: four revisions, no deletion|-|-DREVISIONS=4 -DNO_DELETE|
 		right: ledger lost|-|-DREVISIONS=2 -DROLLBACK $SMALL|
 		right: ledger rolled back to a backup|-|-DREVISIONS=1 -DROLLBACK -DBACKUP $SMALL|
+		right: a new budget, and a silent member|-|-DREVISIONS=1 -DROLLBACK -DBIRTH $SMALL|
 		right: everything at once|-|-DREVISIONS=3|
 		right: the budget moves|-|-DREVISIONS=3 $SMALL -DMIN_BUDGET=1 -DMAX_BUDGET=3|
 		right: namespace re-created|-|-DREVISIONS=2 -DWIPE|
@@ -41,18 +42,22 @@ rows() {
 	done
 	echo "REBUILD_ON_MEETING (lost ledger)|$S1|-DREVISIONS=2 -DM_REBUILD_ON_MEETING -DONLY_S1 -DROLLBACK -DONE_LEADER $SMALL|-DBFS"
 	echo "REBUILD_NO_JUMP (lost ledger)|$S1|-DREVISIONS=2 -DM_REBUILD_NO_JUMP -DONLY_S1 -DROLLBACK $SMALL|-DBFS"
+	for m in TRUST_BLINDLY TRUST_STORED; do
+		echo "$m (silent member)|$S1|-DREVISIONS=2 -DM_$m -DONLY_S1 -DROLLBACK -DBIRTH $SMALL|-DBFS"
+	done
 	echo "NO_UID (namespace re-created)|$S1|-DREVISIONS=3 -DM_NO_UID -DONLY_S1 -DWIPE $SMALL|-DBFS"
 	echo "BELOW_USED|.value>=quota|-DREVISIONS=3 -DM_BELOW_USED|-DBFS"
 	echo "NO_CEL|.revision>=share|-DREVISIONS=3 -DM_NO_CEL|-DBFS"
 	echo "NO_CONTROLLER|ledger[0].target|-DREVISIONS=2 -DM_NO_CONTROLLER -DCALM|-DBFS"
 	local n=0 w
 	for w in STALE_LEADER STALE_AGENT BELOW_USED CAS MOVED CUT_DEBT CUT_PAID RESURRECTED FENCED STATUS_ABOVE FOLLOW \
-		FALSE_DEBT REBUILT RAISED_AGAIN GONE WIPED SETTLED; do
+		FALSE_DEBT REBUILT RAISED_AGAIN GONE WIPED SETTLED TRUSTED; do
 		n=$((n + 1))
 		local flags="-DREVISIONS=3"
 		case $w in
 			CUT_*) flags="-DREVISIONS=2 -DMIN_BUDGET=1 $SMALL" ;;
 			REBUILT | RAISED_AGAIN) flags="-DREVISIONS=1 -DROLLBACK $SMALL" ;;
+			TRUSTED) flags="-DREVISIONS=1 -DROLLBACK -DBIRTH $SMALL" ;;
 			WIPED) flags="-DREVISIONS=2 -DWIPE $SMALL" ;;
 			SETTLED) flags="-DREVISIONS=2 -DCALM" ;;
 		esac

@@ -90,7 +90,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
-		in:         "Round.take", old: "\tcase r.unread() && c.Marker > 0, r.learned == rebuilding:\n",
+		in:         "Round.take", old: "\tcase r.learned == rebuilding, c.Marker > 0 && !r.knowsWhom():\n",
 		new: "\tcase r.learned == rebuilding:\n",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
@@ -117,6 +117,48 @@ var hubMutants = []mutant{
 		in:         "births.Create", old: "!e.IsInInitialList",
 		new: "true",
 		pkg: hubTests, test: "TestQuotaThatWasThereBefore",
+	},
+	{
+		protection: "a share that no ledger knows makes each marked cluster that is silent, and was never told anything, count with anything",
+		in:         "Round.knowsWhom", old: "!r.strange && ",
+		new: "",
+		pkg: "internal/round", test: "TestSilentChildOfANewBudget/another_one_has_a_share",
+	},
+	{
+		protection: "what a silent cluster counted with does not stay when it turns out that it may hold a share",
+		in:         "Round.suspect", old: "r.ledger.RevisionOf(c.Name) == 0 && !r.ledger.Holds(c.Name)",
+		new: "!r.ledger.Has(c.Name)",
+		pkg: "internal/round", test: "TestSilentChildOfANewBudget/it_counted_with_nothing_before",
+	},
+	{
+		protection: "a ledger that has told nobody is new only to the hub manager that watched its birth",
+		in:         "Round.knowsWhom", old: "r.learned == unread && r.in.Fresh",
+		new: "r.learned == unread",
+		pkg: hubTests, test: "TestNewBudgetThatNobodyHeardOf/it_starts_again",
+	},
+	{
+		protection: "a ledger that somebody else has changed is no new one",
+		in:         "births.fresh", old: "known.revision == fq.Status.Revision && ",
+		new: "",
+		pkg: hubTests, test: "TestFresh/somebody_else_has_decided",
+	},
+	{
+		protection: "a hub manager that stood still takes no budget for new",
+		in:         "births.fresh", old: " && known.steady.Equal(steady)",
+		new: "",
+		pkg: hubTests, test: "TestFresh/the_hub_manager_stood_still",
+	},
+	{
+		protection: "no budget is new to a hub manager that saw a ledger go back",
+		in:         "births.fresh", old: "!b.doubted.Load() && ",
+		new: "",
+		pkg: hubTests, test: "TestFresh/another_ledger_had_gone_back",
+	},
+	{
+		protection: "a budget that comes after one whose finalizer was torn off is no new one",
+		in:         "births.fresh", old: "!known.torn && ",
+		new: "",
+		pkg: hubTests, test: "TestBudgetAfterOneThatWasTornAway/the_hub_manager_saw_it_go",
 	},
 	{
 		protection: "two ledgers that were lost one after the other give no revision twice",
@@ -174,8 +216,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a cluster that joins a ledger which was just found to be of the past may hold anything",
-		in:         "Round.take", old: ", r.learned == rebuilding:\n",
-		new: ":\n",
+		in:         "Round.take", old: "\tcase r.learned == rebuilding, ",
+		new: "\tcase ",
 		pkg: hubTests, test: "TestRollbackBesideAStranger",
 	},
 	{

@@ -9,14 +9,15 @@ import (
 )
 
 // Join adds an entry for a cluster that was not in the ledger. A cluster that may already hold a share may hold
-// anything until it has confirmed, so nobody is raised before; one that cannot hold a share counts zero.
+// anything until it has confirmed, so nobody is raised before; one that cannot hold a share counts zero. What a cluster
+// may hold that was never told anything can turn out later, but never the other way round.
 func (l *Ledger) Join(cluster string, mayHoldShare bool) {
-	if _, ok := l.entries[cluster]; ok {
-		return
+	e, ok := l.entries[cluster]
+	if !ok {
+		e = Entry{Granted: zero(l.budget), Target: zero(l.budget)}
 	}
-	e := Entry{Granted: zero(l.budget), Target: zero(l.budget)}
-	if mayHoldShare {
-		e.Granted = unknown(l.budget)
+	if mayHoldShare && e.Revision == 0 {
+		e.Granted = unknown(amount.Max(l.budget, e.Granted))
 	}
 	l.entries[cluster] = e
 	l.sums = nil

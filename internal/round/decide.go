@@ -30,6 +30,7 @@ func (r *Round) hear() {
 		return r.byName[name] != nil && r.byName[name].read()
 	})
 	r.rebuild()
+	r.strange = slices.ContainsFunc(r.children, r.isStrange)
 	for _, c := range r.children {
 		r.join(c)
 		r.learn(c)
@@ -113,23 +114,35 @@ func (r *Round) join(c *child) {
 	}
 }
 
-// take adds an entry for a child that is selected. As long as an entry was ever read, the ledger knows whom it has
-// told, and a marker is of another budget. A ledger that was just rebuilt knows of nobody, and may be older than the
-// marker.
+// isStrange says whether a child that this ledger has told nothing holds a share of the budget, or a limit without one.
+// A ledger that has told nobody also goes by the last look at a child that is silent: no cluster that was given up, and
+// that it knew, can have been looked at.
+func (r *Round) isStrange(c *child) bool {
+	return r.ledger.RevisionOf(c.Name) == 0 && !c.Destroyed && (!c.holdsNothing() || r.unread() && c.Holds && !c.read())
+}
+
+// take adds an entry for a child that is selected. A ledger that was just rebuilt knows of nobody, and may be older than
+// the marker.
 func (r *Round) take(c *child) {
 	switch {
 	case r.in.halted():
-	case r.unread() && c.Marker > 0, r.learned == rebuilding:
+	case r.learned == rebuilding, c.Marker > 0 && !r.knowsWhom():
 		r.suspect(c)
 	default:
 		r.enter(c, false)
 	}
 }
 
+// knowsWhom says whether the ledger knows whom it has told, so that the marker of anybody else is of another budget: as
+// long as an entry was ever read, or the budget is new, and no child shows a share that another ledger has given.
+func (r *Round) knowsWhom() bool {
+	return !r.strange && (r.learned == kept || r.learned == unread && r.in.Fresh)
+}
+
 // suspect adds an entry for a child of which nothing is known but the marker, until it is asked whether it holds a
-// share.
+// share. One that counted with nothing so far, and was told nothing, is suspected from now on.
 func (r *Round) suspect(c *child) {
-	if !r.ledger.Has(c.Name) {
+	if r.ledger.RevisionOf(c.Name) == 0 && !r.ledger.Holds(c.Name) {
 		c.suspected = true
 		r.enter(c, true)
 	}

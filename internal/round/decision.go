@@ -18,6 +18,8 @@ type Decision struct {
 	Ledger *ledger.Ledger
 	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was.
 	SpecRevision int64
+	// Rebuilt says that a child was told something by another ledger than this one, which was restored from the past then.
+	Rebuilt bool
 	// Removed says that every child has confirmed what removal asks for.
 	Removed bool
 	// Verdicts are what was decided of each child that is selected or has an entry, by name. Those without an entry have
@@ -89,7 +91,7 @@ func (o Order) Leaves() bool { return o == OrderTellRemoval || o == OrderRemove 
 
 // decision sums up the round.
 func (r *Round) decision() *Decision {
-	d := &Decision{Ledger: r.ledger, SpecRevision: r.in.SpecRevision, Removed: r.removed(), round: r}
+	d := &Decision{Ledger: r.ledger, SpecRevision: r.in.SpecRevision, Removed: r.removed(), Rebuilt: r.learned == rebuilding, round: r}
 	if d.SpecRevision == 0 && !r.in.halted() && len(r.unseen) == 0 {
 		d.SpecRevision = r.in.Revision + 1
 	}

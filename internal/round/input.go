@@ -25,6 +25,9 @@ type Input struct {
 	Formats corev1.ResourceList
 	// Revision is the ledger's counter as it was stored: 0 if there is none, and may have been one that was lost.
 	Revision int64
+	// Fresh says that nobody was told anything of this budget yet, as far as whoever decides can know: it has watched since
+	// before the budget was created, and has left the ledger as it is.
+	Fresh bool
 	// Epoch is where the counter goes on if another ledger was lost: see ledger.Epoch.
 	Epoch int64
 	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the

@@ -22,6 +22,7 @@ const (
 	usageReadAfterShare
 	rebuilding
 	unreadMayHold
+	strangersDoubted
 	adoptedMayHold
 	revisionGap
 	usageFollowed
@@ -67,33 +68,34 @@ func TestTheSimulationFinds(t *testing.T) {
 		by string
 	}
 	tests := map[string]variant{
-		"free computed at decision from targets, not from what is granted":    {without: grantedAtDecision},
-		"a confirmation by spec.hard alone, without the fence":                {without: specConfirmedByFence},
-		"usage above the target ignored":                                      {without: usageAboveTarget},
-		"a timeout treated as a release":                                      {without: silenceKeepsGranted},
-		"the member written before the ledger":                                {without: ledgerBeforeMember},
-		"an old decision stored with a fresh resourceVersion":                 {without: oldDecisionFenced},
-		"a confirmation without a fencing write: the value was already there": {without: revisionConfirms},
-		"usage that was read before the share decides its limit":              {without: usageReadAfterShare, from: 7788},
-		"a ledger that was rolled back and goes on":                           {without: rebuilding, by: "S1"},
-		"an unread cluster that may hold a share counts zero":                 {without: unreadMayHold},
-		"an adopted cluster counts with what its share says":                  {without: adoptedMayHold},
-		"no gap after the revisions of a lost ledger":                         {without: revisionGap},
-		"limits that do not follow usage":                                     {without: usageFollowed},
-		"a late write reaches the cluster that got the name":                  {without: clusterIdentified, beside: createsGiveNothing, from: 115_000},
-		"a late update reaches the share that came in the place of its own":   {without: shareIdentified, from: 845_000},
-		"a create that brings the target":                                     {without: createsGiveNothing},
-		"unconditional writes in the member":                                  {without: fencedMemberWrites},
-		"an agent that asks for an older revision":                            {without: agentKnowsRevisions},
-		"an older share stored over a newer one":                              {without: sharesFenced},
-		"an older revision enforced after a newer one":                        {without: revisionsGuarded},
-		"a limit raised within a revision by an agent that is out of date":    {without: raisesGuarded},
-		"a limit lowered below usage by an agent that is out of date":         {without: usageGuarded},
-		"a limit in force above what is written":                              {without: statusFenced},
-		"a share that is missing has left":                                    {without: removalNoted, from: 70_000},
-		"a limit in force without a share counts for nothing":                 {without: bereftCounts},
-		"a share that is removed while something is granted":                  {without: drainedBefore},
-		"a ResourceQuota that was released forgets its revision":              {without: revisionKept, beside: createsGiveNothing},
+		"free computed at decision from targets, not from what is granted":       {without: grantedAtDecision},
+		"a confirmation by spec.hard alone, without the fence":                   {without: specConfirmedByFence},
+		"usage above the target ignored":                                         {without: usageAboveTarget},
+		"a timeout treated as a release":                                         {without: silenceKeepsGranted},
+		"the member written before the ledger":                                   {without: ledgerBeforeMember},
+		"an old decision stored with a fresh resourceVersion":                    {without: oldDecisionFenced},
+		"a confirmation without a fencing write: the value was already there":    {without: revisionConfirms},
+		"usage that was read before the share decides its limit":                 {without: usageReadAfterShare, from: 7788},
+		"a ledger that was rolled back and goes on":                              {without: rebuilding, by: "S1"},
+		"an unread cluster that may hold a share counts zero":                    {without: unreadMayHold},
+		"a new budget takes who is silent to hold nothing, whatever others show": {without: strangersDoubted},
+		"an adopted cluster counts with what its share says":                     {without: adoptedMayHold},
+		"no gap after the revisions of a lost ledger":                            {without: revisionGap},
+		"limits that do not follow usage":                                        {without: usageFollowed},
+		"a late write reaches the cluster that got the name":                     {without: clusterIdentified, beside: createsGiveNothing, from: 115_000},
+		"a late update reaches the share that came in the place of its own":      {without: shareIdentified, from: 845_000},
+		"a create that brings the target":                                        {without: createsGiveNothing},
+		"unconditional writes in the member":                                     {without: fencedMemberWrites},
+		"an agent that asks for an older revision":                               {without: agentKnowsRevisions},
+		"an older share stored over a newer one":                                 {without: sharesFenced},
+		"an older revision enforced after a newer one":                           {without: revisionsGuarded},
+		"a limit raised within a revision by an agent that is out of date":       {without: raisesGuarded},
+		"a limit lowered below usage by an agent that is out of date":            {without: usageGuarded},
+		"a limit in force above what is written":                                 {without: statusFenced},
+		"a share that is missing has left":                                       {without: removalNoted, from: 70_000},
+		"a limit in force without a share counts for nothing":                    {without: bereftCounts},
+		"a share that is removed while something is granted":                     {without: drainedBefore},
+		"a ResourceQuota that was released forgets its revision":                 {without: revisionKept, beside: createsGiveNothing},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -23,6 +23,8 @@ type Round struct {
 	known  map[string]ledger.Entry
 	// learned says what the ledger knows of those that it has told.
 	learned learned
+	// strange says that a child holds a share which this ledger has not given: others may hold one, too.
+	strange bool
 	// marker is the highest revision that any marker notes, and names are those of all objects, by UID.
 	marker int64
 	names  map[string]string

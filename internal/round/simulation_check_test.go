@@ -70,13 +70,27 @@ func (g *ghost) restored(w *world) {
 	}
 }
 
+// torn notes that the ledger is another one: that of whoever tore the finalizer off is known to no hub manager, but by
+// what members show. Whoever the new one does not select is counted once somebody looks there.
+func (g *ghost) torn(w *world) {
+	g.restored(w)
+	for m := range clusters {
+		g.counted[m] = g.counted[m] && w.hub.now.selected[m]
+	}
+}
+
 // stores has a leader store a ledger: where nobody told it of a restore, what it does not know of comes on top of what
-// it hands out. Who was given up, or suspected and bereft of its share by then, is counted anew if it comes back.
+// it hands out. Where it had to be careful it knows of all that are in the ledger then. Who was given up, or suspected and bereft of its share by then, is counted anew if it comes back.
 func (g *ghost) stores(old *stored, l *leader) {
-	if g.unnoticed && l.blind {
+	switch {
+	case g.unnoticed && l.careful:
+		for m := range clusters {
+			g.counted[m] = g.counted[m] && l.next.in[m]
+		}
+	case g.unnoticed && l.blind:
 		g.beyond = g.excess
 	}
-	g.unnoticed = g.unnoticed && l.blind
+	g.unnoticed = g.unnoticed && l.blind && !l.careful
 	for m := range clusters {
 		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m] || !l.next.destroyed[m])
 	}

@@ -257,3 +257,19 @@ func (w *world) loseLedger(step) {
 	w.hide()
 	w.note("ledger lost")
 }
+
+// tear has somebody tear the finalizer off the FederatedQuota, and create it again while hub managers watch, or do not.
+// Nobody lets go of anything.
+func (w *world) tear(s step) {
+	now := w.hub.now
+	w.ghost.torn(w)
+	w.hub.put(&stored{
+		budget: now.budget, hard: nothing, halted: now.halted,
+		selected: now.selected, destroyed: now.destroyed, marked: now.marked,
+	})
+	for i := range w.leaders {
+		w.leaders[i].attended, w.leaders[i].fresh = s>>(24+i)&1 == 0, false
+	}
+	w.hide()
+	w.note("torn off and created again")
+}

@@ -55,20 +55,23 @@ type leader struct {
 	marked   [clusters]int64
 	read     [clusters]bool
 	shares   [clusters]share
+	orphan   [clusters]bool
 	// looked says which stores it has looked at, and rounds how many rounds it has begun.
 	looked [clusters]bool
 	rounds int
-	// attended says that it has seen the FederatedQuota be created.
-	attended bool
+	// attended says that it has seen the FederatedQuota be created. fresh says that it has told nobody anything since, and
+	// left is where it has left the counter.
+	attended, fresh bool
+	left            int64
 	// lives says which cluster of a name the round is about: its writes are for no other.
 	lives [clusters]int
 	// orders are what it has decided to write.
 	orders [clusters]round.Order
 	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told
-	// it of a rollback then, and whether its decision was taken without that.
-	started bool
-	warned  [clusters]bool
-	blind   bool
+	// it of a rollback then, whether its decision was taken without that, and whether it had to be a careful one.
+	started        bool
+	warned         [clusters]bool
+	blind, careful bool
 }
 
 const (
@@ -125,7 +128,7 @@ func (w *world) meet(l *leader) {
 	}
 	if l.attended && w.hub.now.counter == 0 {
 		begun := *w.hub.now
-		begun.counter = 1
+		begun.counter, l.left, l.fresh = 1, 1, true
 		w.hub.put(&begun)
 	}
 	met := *w.hub.now
@@ -177,8 +180,17 @@ func (w *world) store(i int, l *leader) {
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
 	l.mark()
 	w.hub.put(l.next)
+	l.leave()
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
 	l.phase = leaderDelivers
+}
+
+// leave notes where a leader leaves the ledger of a budget that is new to it, until it has told a cluster something.
+func (l *leader) leave() {
+	l.left = l.next.counter
+	for _, e := range l.next.entries {
+		l.fresh = l.fresh && e.Revision == 0
+	}
 }
 
 // deliver sends the share of a cluster if what was read of it is not what it shall be.

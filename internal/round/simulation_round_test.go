@@ -18,11 +18,11 @@ func (w *world) decide(l *leader, s step) {
 	l.selected, l.marked = w.hub.now.selected, w.hub.now.marked
 	in := w.input(l, s)
 	r := round.New(in)
-	l.read = [clusters]bool{}
+	l.read, l.orphan = [clusters]bool{}, [clusters]bool{}
 	for _, c := range r.Children() {
 		w.readChild(l, c, s)
 	}
-	l.blind = !w.isWarned(l)
+	l.blind, l.careful = !w.isWarned(l), l.isCareful()
 	w.freeze(l, in, r.Decide())
 }
 
@@ -30,7 +30,7 @@ func (w *world) decide(l *leader, s step) {
 func (w *world) input(l *leader, s step) *round.Input {
 	in := &round.Input{
 		ID: "uid", Key: "team-a/compute", Budget: l.base.budget.list(),
-		Revision: l.base.counter, Epoch: int64(l.version) * ledger.Gap, Split: round.Split{Static: s.other(8) < 6},
+		Revision: l.base.counter, Fresh: l.isFresh(), Epoch: int64(l.version) * ledger.Gap, Split: round.Split{Static: s.other(8) < 6},
 	}
 	if l.base.halted {
 		in.Budget, in.Halted = l.base.hard.list(), round.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: "halted"}
@@ -55,6 +55,26 @@ func (w *world) input(l *leader, s step) *round.Input {
 	return in
 }
 
+// isFresh says whether a leader takes nobody to have been told anything. One that has not left the ledger as it is will
+// never do so again.
+func (l *leader) isFresh() bool {
+	l.fresh = l.fresh && l.left == l.base.counter
+	return l.fresh
+}
+
+// isCareful says whether a leader has to take each cluster that the ledger selects to hold anything: the ledger has told
+// nobody, and the leader did not see the FederatedQuota be created, or has read a share, or a limit without one.
+func (l *leader) isCareful() bool {
+	careful := !l.attended
+	for m := range clusters {
+		careful = careful || l.read[m] && (l.shares[m].exists || l.orphan[m])
+	}
+	for _, e := range l.base.entries {
+		careful = careful && e.Revision == 0
+	}
+	return careful
+}
+
 // terms draws a bound for a cluster, so that it may get any target; every fourth time there is none, and all have the
 // same part.
 func (l *leader) terms(m int, s step) round.Terms {
@@ -76,6 +96,9 @@ func (w *world) entry(l *leader, m int) *round.Entry {
 	e, ok := l.base.entries[clusterNames[m]]
 	if !ok {
 		return nil
+	}
+	if w.without == strangersDoubted && l.attended && e.Revision == 0 {
+		e.Granted = amounts{}.list()
 	}
 	entry := &round.Entry{Entry: w.forget(e), UID: "uid-" + clusterNames[m]}
 	if l.base.suspected[m] {
@@ -114,6 +137,7 @@ func (w *world) readChild(l *leader, c *round.Child, s step) {
 		c.Reading.HeldBack.Reason = quotav1alpha1.ReasonNamespaceMissing
 	}
 	if q := &member.quota; c.Live && q.managed && w.without != bereftCounts {
+		l.orphan[m] = true
 		c.Reading.Orphan = &ledger.Share{InForce: q.revision}
 		if q.revision == forgedRevision { // of what no ledger gave, nothing is told
 			c.Reading.Orphan.InForce = 0

@@ -110,7 +110,7 @@ type action struct {
 }
 
 var actions = []action{
-	{51, (*world).stepLeader},
+	{50, (*world).stepLeader},
 	{61, (*world).stepAgent},
 	{16, (*world).goWell},
 	{22, (*world).watch},
@@ -129,6 +129,7 @@ var actions = []action{
 	{1, (*world).toggleNamespace},
 	{1, (*world).rollBack},
 	{1, (*world).loseLedger},
+	{1, (*world).tear},
 	{1, (*world).halt},
 }
 

@@ -83,12 +83,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	s.decide()
+	r.births.learn(s.decision)
 	r.await(s)
 	memory := r.memories.of(fq.UID)
 	memory.told.begin(fq)
 	memory.waiting.Store(len(s.decision.Fleet.Waiting) > 0)
 	if s.decision.Removed {
 		r.forget(fq.UID)
+		r.births.released.Store(fq.UID, struct{}{})
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
 	if err := r.store(ctx, s); err != nil {

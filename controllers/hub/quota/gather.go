@@ -48,7 +48,7 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), standing)
 	return &input.Surroundings{
 		Clusters: standing, Destroyed: destroyed, Siblings: siblings.Items, Holders: found.Holders, Expected: found.Expected,
-		Agents: r.AgentNamespace, Epoch: ledger.Epoch(r.Clock.Now()),
+		Agents: r.AgentNamespace, Epoch: ledger.Epoch(r.Clock.Now()), Fresh: r.births.fresh(fq, r.Stores.Steady()),
 	}, nil
 }
 

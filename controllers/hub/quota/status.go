@@ -40,6 +40,7 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 		return err
 	}
 	memory.stored = r.Clock.Now()
+	r.births.leave(s.fq, r.Stores.Steady())
 	r.note(ctx, s)
 	r.announceNotes(ctx, s.fq, stored)
 	return nil

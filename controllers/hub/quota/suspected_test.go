@@ -80,6 +80,7 @@ func TestNeverToldAndDeselected(t *testing.T) {
 		w.cutOff("west")
 		w.neverWrites("west")
 		w.create(quotaName, mostOf("west", "west", "30"))
+		w.restart() // the next hub manager finds it there
 		w.settle()
 		w.wantLedger("west 0/9223372036854775807 Unread")
 		return w

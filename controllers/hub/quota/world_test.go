@@ -161,7 +161,7 @@ func (w *world) create(name, spec string) {
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 	w.must(yaml.UnmarshalStrict([]byte(spec), &fq.Spec))
 	w.must(servers[hubName].Create(w.t.Context(), fq))
-	w.hub.births.attended.Store(fq.UID, nil)
+	w.hub.births.attended.Store(fq.UID, birth{})
 }
 
 // edit changes the spec to what the YAML says.

@@ -68,6 +68,12 @@ func (w *Watcher) Begin() { w.BeginAt(w.Clock.Now()) }
 // BeginAt notes when looking began.
 func (w *Watcher) BeginAt(since time.Time) { w.known.begin(since) }
 
+// Steady returns since when this process has looked at stores without standing still.
+func (w *Watcher) Steady() time.Time {
+	now := w.Clock.Now()
+	return now.Add(-w.known.age(now))
+}
+
 // Alive notes that this process runs.
 func (w *Watcher) Alive() { w.known.alive(w.Clock.Now()) }
 

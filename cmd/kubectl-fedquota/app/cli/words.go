@@ -15,7 +15,7 @@ import (
 var advice = map[string]string{
 	quotav1alpha1.ConditionUnreachable: "What the cluster was granted stays granted. Repair the connection. If the cluster is gone for good: " +
 		"kubectl fedquota leave CLUSTER --destroyed REASON",
-	quotav1alpha1.ConditionRebuilding: "A cluster that was not read yet may hold anything, so no limit goes up. Make the cluster reachable.",
+	quotav1alpha1.ConditionRebuilding: "Make the cluster reachable. One whose granted is unknown may hold anything, so no limit goes up.",
 	quotav1alpha1.ConditionMemberNotReady: "The cluster cannot take or enforce its share, so its limit does not go up. " +
 		"Mend what the message names.",
 	quotav1alpha1.ConditionDraining: "Nothing that runs is touched: the limit follows usage down. Scale down there, or raise the cluster's " +

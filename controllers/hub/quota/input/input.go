@@ -34,6 +34,8 @@ type Surroundings struct {
 	Agents string
 	// Epoch is that of the round.
 	Epoch int64
+	// Fresh says that no member was told anything of the budget yet.
+	Fresh bool
 }
 
 // Of returns what a round over a FederatedQuota knows before it reads any member.
@@ -47,7 +49,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *round.Input {
 	in := &round.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
 		Budget: budgetOf(fq, halted), Formats: spec.Hard,
-		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch,
+		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch, Fresh: around.Fresh,
 		Ready:  wasReady(fq),
 		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
 		Split:     splitOf(spec),
