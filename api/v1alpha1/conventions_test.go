@@ -46,6 +46,7 @@ const (
 )
 
 var exclusions = []exclusion{
+	{regexp.MustCompile(`(^|\.)status$`), ruleDefault, "what no hub manager has acted on says so itself, as kinds of Flux do"},
 	{regexp.MustCompile(`\{\}$`), ruleString, "a Quantity is parsed by its pattern; its type is imported and takes no bounds"},
 	{regexp.MustCompile(`(^|\.)([rR]evision|observedGeneration)$`), ruleMaximum, "a counter goes up for as long as the object lives"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleDescription, "corev1.ScopeSelector is imported"},

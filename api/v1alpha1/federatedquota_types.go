@@ -30,6 +30,7 @@ type FederatedQuota struct {
 
 	// status says how the budget is split now, and what was used of it a moment ago.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status FederatedQuotaStatus `json:"status,omitzero"`
 }
 

@@ -31,6 +31,7 @@ type QuotaRequirement struct {
 
 	// status says which clusters enforce it.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status QuotaRequirementStatus `json:"status,omitzero"`
 }
 
@@ -123,9 +124,10 @@ type QuotaRequirementStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// observedGeneration is the generation of the spec that the conditions speak of.
+	// observedGeneration is the generation of the spec that the conditions speak of. It is -1 until the hub manager has
+	// acted on the object first.
 	// +optional
-	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Minimum=-1
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// enforced is how many of the selected clusters enforce it, as "enforcing/selected".

@@ -21,9 +21,9 @@ func (d *Decision) Conditions() []metav1.Condition {
 	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return !harmless.Has(c.Type) }))
 	conditions := []metav1.Condition{ready}
 	switch ready.Reason {
-	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict, quotav1alpha1.ReasonNoClusters:
+	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
-	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded, quotav1alpha1.ReasonRemoving:
+	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded, quotav1alpha1.ReasonRemoving, quotav1alpha1.ReasonNoClusters:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
 	}
 	return append(conditions, notes...)
@@ -49,8 +49,9 @@ func (d *Decision) ready(degraded bool) metav1.Condition {
 	case in.halted():
 		return no(in.Halted.Reason, in.Halted.Message)
 	case !in.selectsAny():
-		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster: label a Cluster so that "+
-			"spec.placement.clusterSelector matches it, or name one in spec.placement.clusters")
+		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster yet. One that comes and "+
+			"matches gets its part. To select one that is here, label it so that spec.placement.clusterSelector matches it, "+
+			"or name it in spec.placement.clusters")
 	case degraded && waiting != "":
 		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+waiting)
 	case degraded:

@@ -48,7 +48,7 @@ func lint(fq *quotav1alpha1.FederatedQuota) []string {
 			fault("%s lacks its generation, message or time", c.Type)
 		}
 	}
-	if fq.Status.ObservedGeneration == 0 || fq.Status.ObservedGeneration > fq.Generation {
+	if fq.Status.ObservedGeneration <= 0 || fq.Status.ObservedGeneration > fq.Generation {
 		fault("observedGeneration is %d of generation %d", fq.Status.ObservedGeneration, fq.Generation)
 	}
 	return faults
@@ -62,7 +62,7 @@ func (w *world) check() {
 	w.must(servers[hubName].List(w.t.Context(), &quotas, client.InNamespace(w.namespace)))
 	for i := range quotas.Items {
 		fq := &quotas.Items[i]
-		if fq.Status.ObservedGeneration == 0 && len(fq.Status.Conditions) == 0 {
+		if fq.Status.ObservedGeneration <= 0 && len(fq.Status.Conditions) == 0 {
 			continue
 		}
 		for _, fault := range lint(fq) {

@@ -116,7 +116,7 @@ func unstructuredOf(t *testing.T, fq *quotav1alpha1.FederatedQuota) *unstructure
 func TestUnreadIsInProgress(t *testing.T) {
 	w := newWorld(t, "east")
 	w.create(quotaName, weighted)
-	if got := kstatusOf(t, w.quota()); got == status.FailedStatus {
+	if got := kstatusOf(t, w.quota()); got != status.InProgressStatus {
 		t.Errorf("a new one is %s", got)
 	}
 	if got, _ := argoHealthOf(t, w.quota()); got != "Progressing" {

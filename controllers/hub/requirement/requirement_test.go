@@ -220,7 +220,7 @@ func (w *world) says(name, reason, message string, clusters ...quotav1alpha1.Req
 var health = map[string]status.Status{
 	quotav1alpha1.ReasonEnforced: status.CurrentStatus, quotav1alpha1.ReasonSettling: status.InProgressStatus,
 	quotav1alpha1.ReasonDegraded: status.InProgressStatus, quotav1alpha1.ReasonRemoving: status.TerminatingStatus,
-	quotav1alpha1.ReasonInvalidSpec: status.FailedStatus, quotav1alpha1.ReasonNoClusters: status.FailedStatus,
+	quotav1alpha1.ReasonInvalidSpec: status.FailedStatus, quotav1alpha1.ReasonNoClusters: status.InProgressStatus,
 }
 
 func (w *world) kstatusOf(r *quotav1alpha1.QuotaRequirement) status.Status {
@@ -394,7 +394,7 @@ func TestDeselected(t *testing.T) {
 	w.says("gold", quotav1alpha1.ReasonEnforced, "1 of 1 clusters enforce it", cluster("west", enforced, ""))
 	w.must(server.Delete(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "west"}}))
 	w.look("west")
-	w.says("gold", quotav1alpha1.ReasonNoClusters, "spec.clusterSelector selects no Cluster")
+	w.says("gold", quotav1alpha1.ReasonNoClusters, "spec.clusterSelector selects no Cluster yet; one that comes and matches is to enforce it")
 }
 
 // TestForgottenPolicy has a hub manager find a policy in a member that no requirement asks for, as after a restored

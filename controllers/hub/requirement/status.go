@@ -109,7 +109,7 @@ func report(r *quotav1alpha1.QuotaRequirement, clusters []quotav1alpha1.Requirem
 	list := []metav1.Condition{ready}
 	switch ready.Reason {
 	case quotav1alpha1.ReasonEnforced:
-	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonNoClusters:
+	case quotav1alpha1.ReasonInvalidSpec:
 		list = append(list, metav1.Condition{Type: quotav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: ready.Reason, Message: ready.Message})
 	default:
 		list = append(list, metav1.Condition{Type: quotav1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: ready.Reason, Message: ready.Message})
@@ -130,7 +130,7 @@ func readiness(r *quotav1alpha1.QuotaRequirement, c counted) metav1.Condition {
 	case err != nil:
 		return no(quotav1alpha1.ReasonInvalidSpec, "No cluster enforces it: "+err.Error())
 	case c.selected == 0:
-		return no(quotav1alpha1.ReasonNoClusters, "spec.clusterSelector selects no Cluster")
+		return no(quotav1alpha1.ReasonNoClusters, "spec.clusterSelector selects no Cluster yet; one that comes and matches is to enforce it")
 	}
 	sum := fmt.Sprintf("%d of %d clusters enforce it", c.enforced, c.selected)
 	if len(c.leaving) > 0 {
