@@ -71,11 +71,13 @@ func (g *ghost) restored(w *world) {
 }
 
 // torn notes that the ledger is another one: that of whoever tore the finalizer off is known to no hub manager, but by
-// what members show. Whoever the new one does not select is counted once somebody looks there.
+// what members show. Whoever the new one does not select is counted once somebody looks there, and
+// is given up where the share was deleted by hand.
 func (g *ghost) torn(w *world) {
 	g.restored(w)
 	for m := range clusters {
 		g.counted[m] = g.counted[m] && w.hub.now.selected[m]
+		g.hidden[m] = g.hidden[m] || w.members[m].isBereft()
 	}
 }
 
