@@ -331,8 +331,8 @@ func TestAutoKeepsStill(t *testing.T) {
 }
 
 // lacksSomething says whether there is a reason to move: a member below its need or, if it is not damped, nearer to it
-// than to its fair share or without the headroom that its claim asks for; one above its max, or with a part of a grain; the budget overspent; or less than half of its
-// reserve at the hub.
+// than to its fair share or without the headroom that its claim asks for; one above its max, or with a part of a grain;
+// the budget overspent; or less than half of its reserve at the hub.
 func (in Input) lacksSomething(verdicts [][]Verdict, options Options) bool {
 	free := new(big.Int).Sub(big.NewInt(in.Budgets[0]), in.pinnedSum(0))
 	slack := new(big.Int).Set(free)
