@@ -29,6 +29,8 @@ type Workload struct {
 	Desired int64
 	// OneByOne means that a pod is replaced only when it is gone.
 	OneByOne bool
+	// StatedUntil is until when it wants room for its pods, of which it makes none itself; zero if it makes them.
+	StatedUntil time.Time
 	// Blocked means that it waits for its own pods before it makes another one.
 	Blocked bool
 	// RefusedBy is the quota that its controller says refused it, empty if none did.
@@ -245,7 +247,7 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 		r, refused := ns.refusals[share.Name][w.Owner]
 		trying := refused && r.open > 0
 		stopped := w.denied == share.Name || w.stopped(now)
-		if w.missing == 0 || trying || !stopped {
+		if w.missing == 0 || w.states() || trying || !stopped {
 			continue
 		}
 		unit, _ := w.asks(share, ns.refusals[share.Name])

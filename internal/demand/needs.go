@@ -77,19 +77,20 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		needs[owner] = need{Need: Need{Amounts: asked, Unit: r.unit}, pod: r.pod}
 	}
 	for _, w := range ns.workloads {
-		if w.missing == 0 {
+		unit, asked := w.asks(share, refusals)
+		missing := w.lacks(unit, budget, now)
+		if missing == 0 {
 			continue
 		}
 		*pending = true
-		unit, asked := w.asks(share, refusals)
 		shape := ns.shape(w)
-		if !asked && !ns.idles(w, shape, now) {
+		if !asked && !w.states() && !ns.idles(w, shape, now) {
 			continue
 		}
-		if exceeds(unit, budget) || w.futile(share, unit, now) {
+		if exceeds(unit, budget) || !w.states() && w.futile(share, unit, now) {
 			continue
 		}
-		amounts := amount.Max(needs[w.Owner].Amounts, unit.Times(w.missing))
+		amounts := amount.Max(needs[w.Owner].Amounts, unit.Times(missing))
 		needs[w.Owner] = need{Need: Need{Amounts: amounts, Unit: unit}, pod: shape}
 	}
 	return needs

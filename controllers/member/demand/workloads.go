@@ -58,7 +58,9 @@ func workloadOf(object any) (demand.Workload, bool) {
 		w.Blocked = o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.Status.ReadyReplicas < o.Status.Replicas
 		return w, true
 	case *batchv1.Job:
-		w := newWorkload("Job", o, jobPods(o), &o.Spec.Template)
+		until, _ := demand.StatedUntil(o)
+		w := newWorkload("Job", o, jobPods(o, !until.IsZero()), &o.Spec.Template)
+		w.StatedUntil = until
 		w.OneByOne = o.Spec.PodReplacementPolicy != nil && *o.Spec.PodReplacementPolicy == batchv1.Failed
 		return w, true
 	default:
@@ -95,10 +97,10 @@ var ends = map[batchv1.JobConditionType]bool{
 	batchv1.JobComplete: true, batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailed: true, batchv1.JobFailureTarget: true,
 }
 
-// jobPods returns how many pods a Job wants to run now.
-func jobPods(job *batchv1.Job) int64 {
+// jobPods returns how many pods a Job wants to run now. A suspended one wants none, unless it states that it does.
+func jobPods(job *batchv1.Job, states bool) int64 {
 	elsewhere := ptr.Deref(job.Spec.ManagedBy, batchv1.JobControllerName) != batchv1.JobControllerName // its pods are not made here
-	if ptr.Deref(job.Spec.Suspend, false) || elsewhere {
+	if ptr.Deref(job.Spec.Suspend, false) && !states || elsewhere {
 		return 0
 	}
 	for _, condition := range job.Status.Conditions {

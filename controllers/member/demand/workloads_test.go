@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -122,6 +123,49 @@ func TestJobPods(t *testing.T) {
 			}
 			if got := noteOrFail(t, job).of.(demand.Workload).Desired; got != tc.want {
 				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestStatingJobs has a suspended Job want its pods for as long as it says, and another one, or what it says otherwise,
+// count for nothing.
+func TestStatingJobs(t *testing.T) {
+	created := metav1.NewTime(time.Unix(1000, 0))
+	const wrong = `metadata.annotations[quota.fedquota.io/demand-for]: Invalid value: "%s": must be a duration of more than 0 and at most 60m, such as 30m`
+	for value, tc := range map[string]struct {
+		suspended bool
+		lasts     time.Duration
+		problem   string
+	}{
+		"30m":   {suspended: true, lasts: 30 * time.Minute},
+		"1h":    {suspended: true, lasts: time.Hour},
+		"90s":   {},
+		"61m":   {suspended: true, problem: fmt.Sprintf(wrong, "61m")},
+		"0s":    {suspended: true, problem: fmt.Sprintf(wrong, "0s")},
+		"-5m":   {suspended: true, problem: fmt.Sprintf(wrong, "-5m")},
+		"later": {suspended: true, problem: fmt.Sprintf(wrong, "later")},
+		"":      {suspended: true, problem: fmt.Sprintf(wrong, "")},
+	} {
+		t.Run(value, func(t *testing.T) {
+			job := &batchv1.Job{
+				ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created, Annotations: map[string]string{quotav1alpha1.DemandForAnnotation: value}},
+				Spec:       batchv1.JobSpec{Parallelism: new(int32(3)), Suspend: &tc.suspended},
+			}
+			n := noteOrFail(t, job)
+			w, problem := n.of.(demand.Workload), ""
+			if n.problem != nil {
+				problem = n.problem.Error()
+			}
+			if problem != tc.problem {
+				t.Errorf("problem %q, want %q", problem, tc.problem)
+			}
+			if tc.lasts == 0 {
+				if !w.StatedUntil.IsZero() || tc.suspended && w.Desired != 0 {
+					t.Errorf("it wants %d pods until %s", w.Desired, w.StatedUntil)
+				}
+			} else if w.Desired != 3 || !w.StatedUntil.Equal(created.Add(tc.lasts)) {
+				t.Errorf("it wants %d pods until %s", w.Desired, w.StatedUntil)
 			}
 		})
 	}

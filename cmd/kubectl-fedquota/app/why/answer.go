@@ -5,12 +5,16 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
@@ -27,6 +31,9 @@ type answer struct {
 func (a *answer) print() bool {
 	s := a.subject
 	a.Printf("%s\n", a.Paint(text.Bold, s.what()))
+	if job, ok := s.object.(*batchv1.Job); ok && ptr.Deref(job.Spec.Suspend, false) {
+		return a.suspended(job)
+	}
 	unscheduled := a.unscheduled()
 	missing := s.missing()
 	switch {
@@ -45,6 +52,27 @@ func (a *answer) print() bool {
 		a.nodes(unscheduled)
 	}
 	return true
+}
+
+// suspended says what a Job wants that is suspended, and whether that is not understood.
+func (a *answer) suspended(job *batchv1.Job) bool {
+	until, problem := demand.StatedUntil(job)
+	switch {
+	case problem != nil:
+		a.Printf("  It is suspended. What it states does not count as demand:\n")
+		a.Paragraph(4, text.Red, problem.Error())
+		return true
+	case until.IsZero():
+		a.Printf("  It is suspended: it makes no pods, and does not state that it wants room for them.\n")
+	case until.Before(a.now):
+		a.Printf("  It is suspended. It stated that it wants room for %d pods until %s ago: create it again if it still does.\n",
+			a.subject.missing(), text.Since(a.now, metav1.NewTime(until)))
+	default:
+		a.Printf("  It is suspended, and states that it wants room for %d pods, for another %s.\n",
+			a.subject.missing(), text.Since(until, metav1.NewTime(a.now)))
+		a.fits(refuser{})
+	}
+	return false
 }
 
 // fine says that nothing waits.
