@@ -20,7 +20,7 @@ type Owner struct {
 	UID types.UID
 }
 
-// Workload is what is known of a ReplicaSet, StatefulSet or Job.
+// Workload is what is known of an object that makes pods, such as a ReplicaSet.
 type Workload struct {
 	Owner
 	// Namespace it is in.
@@ -29,6 +29,8 @@ type Workload struct {
 	Desired int64
 	// OneByOne means that a pod is replaced only when it is gone.
 	OneByOne bool
+	// Placed means that each of its pods is for a node of its own: one that waits for its node says nothing of the others.
+	Placed bool
 	// StatedUntil is until when it wants room for its pods, of which it makes none itself; zero if it makes them.
 	StatedUntil time.Time
 	// Blocked means that it waits for its own pods before it makes another one.

@@ -245,6 +245,12 @@ func TestDemand(t *testing.T) {
 			b.SetPod(podOf("web", "1"), start)
 			b.SetWorkload(stating(3), start)
 		}, want: cpus(2, 2)},
+		"a node without room for its pod, where each node has its own": {happens: func(b *demand.Book) {
+			w := workload(3)
+			w.Placed = true
+			b.SetWorkload(w, start)
+			b.SetPod(stuck("web", "1"), start)
+		}, after: time.Minute, want: cpus(2, 2)},
 		"pods that no node has room for, for a moment": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("web", "1"), start)

@@ -97,8 +97,12 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 }
 
 // full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the
-// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster.
+// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster. It helps those of which
+// each has its own node.
 func (ns *namespace) full(owner Owner, pod *Shape, now time.Time) bool {
+	if w, known := ns.workloads[owner.UID]; known && w.Placed {
+		return false
+	}
 	for _, waiting := range ns.unschedulable {
 		alike := pod != nil && owner.UID != "" && waiting.Owner == owner.UID || pod.asksNoLess(waiting.Shape)
 		if alike && now.Sub(waiting.Unschedulable) >= pace.UnschedulableAfter {

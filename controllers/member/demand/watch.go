@@ -44,8 +44,9 @@ func (w *Watch) Start(ctx context.Context) error {
 	if err := w.take(ctx, objects, objects.Core().V1().Pods().Informer(), objects.Core().V1().LimitRanges().Informer()); err != nil {
 		return err
 	}
-	if err := w.take(ctx, objects, objects.Apps().V1().ReplicaSets().Informer(), objects.Apps().V1().StatefulSets().Informer(),
-		objects.Batch().V1().Jobs().Informer()); err != nil {
+	apps := objects.Apps().V1()
+	if err := w.take(ctx, objects, apps.ReplicaSets().Informer(), apps.StatefulSets().Informer(), apps.DaemonSets().Informer(),
+		objects.Core().V1().ReplicationControllers().Informer(), objects.Batch().V1().Jobs().Informer()); err != nil {
 		return err
 	}
 	<-ctx.Done()

@@ -15,9 +15,10 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// +kubebuilder:rbac:groups="",resources=limitranges;pods,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=replicasets;statefulsets,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=replicasets/status;statefulsets/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=limitranges;pods;replicationcontrollers,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=replicationcontrollers/status,verbs=patch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets;statefulsets,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets/status;replicasets/status;statefulsets/status,verbs=patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs/status,verbs=patch
 
@@ -45,12 +46,25 @@ func workloadOf(object any) (demand.Workload, bool) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
 		w.Blocked = true // until its controller says that it failed, it is still about to make its pods
-		for _, condition := range o.Status.Conditions {
-			if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
+		for _, c := range o.Status.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
 				// The message is of the first failure, whatever the later ones were, until the controller fails no more.
-				w.Blocked, w.RefusedBy = false, exceeded(condition.Message)
+				w.Blocked, w.RefusedBy = false, exceeded(c.Message)
 			}
 		}
+		return w, true
+	case *corev1.ReplicationController: // its controller is that of ReplicaSets
+		w := newWorkload("ReplicationController", o, replicas(o.Spec.Replicas), o.Spec.Template)
+		w.Blocked = true
+		for _, c := range o.Status.Conditions {
+			if c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue {
+				w.Blocked, w.RefusedBy = false, exceeded(c.Message)
+			}
+		}
+		return w, true
+	case *appsv1.DaemonSet:
+		w := newWorkload("DaemonSet", o, int64(o.Status.DesiredNumberScheduled), &o.Spec.Template)
+		w.OneByOne, w.Placed = true, true
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
@@ -84,7 +98,7 @@ func newWorkload(kind string, object client.Object, desired int64, template *cor
 		Owner:     demand.Owner{Kind: kind, Name: object.GetName(), UID: object.GetUID()},
 		Namespace: object.GetNamespace(),
 	}
-	if desired > 0 && object.GetDeletionTimestamp() == nil {
+	if desired > 0 && template != nil && object.GetDeletionTimestamp() == nil {
 		w.Desired, w.Template = desired, new(demand.TrimPodSpec(nativequota.OfTemplate(&template.Spec)))
 	}
 	return w

@@ -128,6 +128,41 @@ func TestJobPods(t *testing.T) {
 	}
 }
 
+// TestDaemonSets has a DaemonSet want a pod for each node that its controller says it belongs on.
+func TestDaemonSets(t *testing.T) {
+	daemons := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "log", UID: "log"}}
+	daemons.Status = appsv1.DaemonSetStatus{DesiredNumberScheduled: 5, CurrentNumberScheduled: 2, NumberMisscheduled: 1}
+	want := demand.Workload{
+		Owner: demand.Owner{Kind: "DaemonSet", Name: "log", UID: "log"}, Namespace: "team",
+		Desired: 5, OneByOne: true, Placed: true,
+	}
+	got := noteOrFail(t, daemons).of.(demand.Workload)
+	got.Template = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestReplicationControllers has one count as a ReplicaSet does.
+func TestReplicationControllers(t *testing.T) {
+	rc := &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "old", UID: "old"}}
+	rc.Spec.Replicas = new(int32(3))
+	if w := noteOrFail(t, rc).of.(demand.Workload); w.Desired != 0 {
+		t.Errorf("without a template it wants %d pods", w.Desired)
+	}
+	rc.Spec.Template = &corev1.PodTemplateSpec{}
+	if w := noteOrFail(t, rc).of.(demand.Workload); w.Desired != 3 || !w.Blocked {
+		t.Errorf("it wants %d pods; blocked: %t", w.Desired, w.Blocked)
+	}
+	rc.Status.Conditions = []corev1.ReplicationControllerCondition{{
+		Type: corev1.ReplicationControllerReplicaFailure, Status: corev1.ConditionTrue,
+		Message: `pods "old-1" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3`,
+	}}
+	if w := noteOrFail(t, rc).of.(demand.Workload); w.Blocked || w.RefusedBy != "compute" {
+		t.Errorf("refused by %q; blocked: %t", w.RefusedBy, w.Blocked)
+	}
+}
+
 // TestStatingJobs has a suspended Job want its pods for as long as it says, and another one, or what it says otherwise,
 // count for nothing.
 func TestStatingJobs(t *testing.T) {
