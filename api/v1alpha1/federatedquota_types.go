@@ -151,8 +151,8 @@ type Distribution struct {
 	Granularity map[corev1.ResourceName]resource.Quantity `json:"granularity,omitempty"`
 }
 
-// DistributionRule sets weight, min, max and headroom for the clusters that it matches: those it names and those its selector
-// matches; all of them if it has neither.
+// DistributionRule sets weight, min, max and headroom for the clusters that it matches: those it names and those its
+// selector matches; all of them if it has neither.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clusters) || self.clusters.size() > 0 || has(self.clusterSelector)",fieldPath=".clusters",message="an empty list would have the rule match every cluster: name clusters, or leave the field out"
 type DistributionRule struct {

@@ -62,6 +62,13 @@ func (in *ClusterStatus) DeepCopyInto(out *ClusterStatus) {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
+	if in.Unscheduled != nil {
+		in, out := &in.Unscheduled, &out.Unscheduled
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
 	if in.Since != nil {
 		in, out := &in.Since, &out.Since
 		*out = (*in).DeepCopy()
@@ -717,6 +724,13 @@ func (in *QuotaShareStatus) DeepCopyInto(out *QuotaShareStatus) {
 	}
 	if in.Demand != nil {
 		in, out := &in.Demand, &out.Demand
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
+	if in.Unscheduled != nil {
+		in, out := &in.Unscheduled, &out.Unscheduled
 		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()

@@ -20,8 +20,9 @@ type Options struct {
 //
 // Then every target stays as it is, except that a member below its need is raised to it; a member that is nearer to its
 // need than to its fair share, or lacks the headroom that its claim asks for, is raised to its fair share, unless it is
-// damped; what a budget cut takes is taken; and the hub refills its reserve when it is below half. All of it comes out of what is free first, and then from those
-// above their fair share, beginning with who has the most above it, so that few are moved.
+// damped; what a budget cut takes is taken; and the hub refills its reserve when it is below half. All of it comes out of
+// what is free first, and then from those above their fair share, beginning with who has the most above it, so that few
+// are moved.
 //
 // What of a member's demand is of one kind is for objects of one shape: when one resource cannot give all of its part,
 // the others need to give no more of theirs. Where a budget does not hold all demand, whole requests are served.

@@ -52,6 +52,9 @@ type Pod struct {
 	// Unschedulable is since when no node has room for it, zero while one may have; Shape is its shape then.
 	Unschedulable time.Time
 	Shape         *Shape
+	// Unplaced is since when no node has room for it or a gate holds it, and Spec what it is charged for then, trimmed.
+	Unplaced time.Time
+	Spec     *corev1.PodSpec
 }
 
 // Book is what is known of the demand in a cluster. It is safe for concurrent use.
@@ -66,6 +69,7 @@ type namespace struct {
 	// present counts the pods of an owner that have not ended, active those of them that are not being deleted.
 	present, active map[types.UID]int64
 	unschedulable   map[types.UID]Pod
+	unplaced        map[types.UID]Pod               // those that no node has room for, or that a gate holds
 	refusals        map[string]map[Owner]*refusal   // by share
 	habits          map[string]map[string]*habit    // by share, and by what one request asks for
 	limitRanges     map[string]nativequota.Defaults // what each of them gives
@@ -96,7 +100,8 @@ func (b *Book) namespace(name string) *namespace {
 		ns = &namespace{
 			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
-			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{}, habits: map[string]map[string]*habit{},
+			unschedulable: map[types.UID]Pod{}, unplaced: map[types.UID]Pod{},
+			refusals: map[string]map[Owner]*refusal{}, habits: map[string]map[string]*habit{},
 			limitRanges: map[string]nativequota.Defaults{},
 		}
 		b.namespaces[name] = ns
@@ -168,9 +173,9 @@ func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	defer b.mutex.Unlock()
 	defer b.tidy(pod.Namespace)
 	ns := b.namespace(pod.Namespace)
-	ns.forget(pod.UID)
+	waited := ns.forget(pod.UID, now)
 	if pod.Ended {
-		return ns.count(pod.Owner, now)
+		return ns.count(pod.Owner, now) || waited
 	}
 	ns.pods[pod.UID] = pod
 	ns.present[pod.Owner]++
@@ -179,8 +184,12 @@ func (b *Book) SetPod(pod Pod, now time.Time) bool {
 		if !pod.Unschedulable.IsZero() {
 			ns.unschedulable[pod.UID] = pod
 		}
+		if pod.Spec != nil {
+			ns.unplaced[pod.UID] = pod
+			waited = waited && !pod.waits(now)
+		}
 	}
-	return ns.count(pod.Owner, now)
+	return ns.count(pod.Owner, now) || waited
 }
 
 // DeletePod strikes out a pod.
@@ -190,21 +199,25 @@ func (b *Book) DeletePod(namespace string, uid types.UID, now time.Time) bool {
 	defer b.tidy(namespace)
 	ns := b.namespace(namespace)
 	owner := ns.pods[uid].Owner
-	ns.forget(uid)
-	return ns.count(owner, now)
+	waited := ns.forget(uid, now)
+	return ns.count(owner, now) || waited
 }
 
-func (ns *namespace) forget(uid types.UID) {
+// forget strikes out a pod, and says whether it counted as one that waits for a node.
+func (ns *namespace) forget(uid types.UID, now time.Time) (waited bool) {
 	pod, known := ns.pods[uid]
 	if !known {
-		return
+		return false
 	}
+	unplaced, waits := ns.unplaced[uid]
 	delete(ns.pods, uid)
 	delete(ns.unschedulable, uid)
+	delete(ns.unplaced, uid)
 	decrease(ns.present, pod.Owner)
 	if !pod.Terminating {
 		decrease(ns.active, pod.Owner)
 	}
+	return waits && unplaced.waits(now)
 }
 
 func decrease(counts map[types.UID]int64, uid types.UID) {

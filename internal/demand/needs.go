@@ -97,8 +97,8 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 }
 
 // full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the
-// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster. It helps those of which
-// each has its own node.
+// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster. It helps those of
+// which each has its own node.
 func (ns *namespace) full(owner Owner, pod *Shape, now time.Time) bool {
 	if w, known := ns.workloads[owner.UID]; known && w.Placed {
 		return false
@@ -194,7 +194,12 @@ func (w *workload) unit(share *quotav1alpha1.QuotaShare) amount.List {
 	if w.pod == nil {
 		return nil
 	}
-	charge := nativequota.Charge{Resource: nativequota.Pods, Object: &corev1.Pod{Spec: *w.pod}}
+	return charge(w.pod, share)
+}
+
+// charge returns what a pod is charged by a share.
+func charge(pod *corev1.PodSpec, share *quotav1alpha1.QuotaShare) amount.List {
+	charge := nativequota.Charge{Resource: nativequota.Pods, Object: &corev1.Pod{Spec: *pod}}
 	scopes := &corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	return amount.Saturate(charge.To(scopes, share.Spec.Hard), amount.Up)
 }

@@ -33,7 +33,11 @@ func podOf(pod *corev1.Pod) demand.Pod {
 		p.Owner = controller.UID
 	}
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+		if condition.Type != corev1.PodScheduled || condition.Status != corev1.ConditionFalse {
+			continue
+		}
+		p.Unplaced, p.Spec = condition.LastTransitionTime.Time, new(demand.TrimPodSpec(&pod.Spec))
+		if condition.Reason == corev1.PodReasonUnschedulable {
 			p.Unschedulable, p.Shape = condition.LastTransitionTime.Time, demand.ShapeOf(&pod.Spec)
 		}
 	}

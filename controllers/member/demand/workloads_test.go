@@ -26,11 +26,12 @@ func TestNotesOfPods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		conditions []corev1.PodCondition
 		waits      bool
+		gated      bool
 	}{
 		"new":                {},
 		"scheduled":          {conditions: []corev1.PodCondition{condition(corev1.ConditionTrue, "")}},
 		"no node has room":   {conditions: []corev1.PodCondition{{Type: corev1.PodReady}, condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true},
-		"waits for its gate": {conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonSchedulingGated)}},
+		"waits for its gate": {conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonSchedulingGated)}, gated: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{
@@ -41,6 +42,9 @@ func TestNotesOfPods(t *testing.T) {
 				Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: tc.conditions},
 			}
 			want := demand.Pod{UID: "1", Owner: "web", Namespace: "team"}
+			if tc.gated || tc.waits {
+				want.Unplaced, want.Spec = since.Time, new(demand.TrimPodSpec(&pod.Spec))
+			}
 			if tc.waits {
 				want.Unschedulable, want.Shape = since.Time, demand.ShapeOf(&pod.Spec)
 			}

@@ -106,7 +106,26 @@ func (a *answer) nodes(pods []corev1.Pod) {
 	}
 	a.Printf("  %s for %s: %d of its pods were admitted and wait for a node.\n", a.Paint(text.Yellow, "No node"), text.Since(a.now, since), len(pods))
 	a.Paragraph(4, text.Plain, pod.Name+": "+why)
+	a.charged(pods)
 	a.Paragraph(4, text.Dim, "→ No quota is in the way. Add nodes, ask for less, or run it in another cluster.")
+}
+
+// charged says what quotas charge pods that wait for a node.
+func (a *answer) charged(pods []corev1.Pod) {
+	for i := range a.around.quotas {
+		q, sum := &a.around.quotas[i], amount.List{}
+		for j := range pods {
+			sum = amount.Sum(sum, charge.Of(&pods[j], &q.Spec))
+		}
+		var parts []string
+		for _, name := range sum.Names() {
+			amounts := amount.ToQuantity(name, sum[name], q.Spec.Hard[name].Format)
+			parts = append(parts, amounts.String()+" "+string(name))
+		}
+		if len(parts) > 0 {
+			a.Paragraph(4, text.Plain, fmt.Sprintf("%s charges them: %s.", q.Name, strings.Join(parts, ", ")))
+		}
+	}
 }
 
 // refused says who refuses pods, and whether one would fit now.
