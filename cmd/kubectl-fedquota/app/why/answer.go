@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -79,9 +80,20 @@ func (a *answer) suspended(job *batchv1.Job) bool {
 func (a *answer) fine() {
 	if pod, ok := a.subject.object.(*corev1.Pod); ok {
 		a.Printf("  It was admitted, and is %s on node %s.\n", strings.ToLower(string(pod.Status.Phase)), pod.Spec.NodeName)
+		a.resize(pod)
 		return
 	}
 	a.Printf("  Nothing waits: all %d pods that it wants are there.\n", len(a.subject.pods))
+}
+
+// resize says what becomes of a resize that the node of a pod can never do.
+func (a *answer) resize(pod *corev1.Pod) {
+	if !resourcehelper.IsPodResizeInfeasible(pod) {
+		return
+	}
+	a.Printf("  %s: its node can never give it what it shall have.\n", a.Paint(text.Yellow, "Infeasible"))
+	a.Paragraph(4, text.Plain, "→ Quotas charge what it shall have until the quota controller counts all again, every 5 minutes by default. "+
+		"Set its resources back, or make it anew where a node has room.")
 }
 
 // unscheduled are the pods that wait for a node.
