@@ -137,6 +137,8 @@ const (
 	ReasonOtherQuotas = "OtherQuotas"
 	// ReasonUnschedulable means that pods have waited for a node in vain.
 	ReasonUnschedulable = "Unschedulable"
+	// ReasonInvalidDemand is that of an event on a suspended Job: the demand that it states is not understood.
+	ReasonInvalidDemand = "InvalidDemand"
 	// ReasonAnnotated means that the break-glass annotation is set.
 	ReasonAnnotated = "Annotated"
 )

@@ -154,6 +154,13 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
+	// unscheduled is the part of used that is charged for pods which no node has had room for, or which a gate has held,
+	// for 30 seconds.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Unscheduled map[corev1.ResourceName]resource.Quantity `json:"unscheduled,omitempty"`
+
 	// removal is what a cluster that leaves was told to do with its ResourceQuota, once it was told.
 	// +optional
 	Removal RemovalPolicy `json:"removal,omitempty"`

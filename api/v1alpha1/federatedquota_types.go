@@ -154,7 +154,7 @@ type Distribution struct {
 	// +optional
 	Weights WeightRule `json:"weights,omitempty"`
 
-	// rules set weight, min and max for the clusters that they match. Each of the three comes from the last rule that
+	// rules set weight, min, max and headroom for the clusters that they match. Each of them comes from the last rule that
 	// matches the cluster and sets it.
 	// +optional
 	// +listType=atomic
@@ -163,15 +163,15 @@ type Distribution struct {
 
 	// granularity is the step in which limits of a resource come, such as 4Gi of requests.memory where pods ask for that.
 	// Nobody goes without what it needs for that: what is left of the budget beside whole steps serves whoever asks for it.
-	// Defaults to a thousandth of cpu, and to 1 of everything else. Each min and max must be a multiple of it.
+	// Defaults to a thousandth of cpu, and to 1 of everything else. Each min, max and headroom must be a multiple of it.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] > 0 : !self[name].startsWith('-') && self[name] != '0')",message="must be more than 0"
 	Granularity map[corev1.ResourceName]resource.Quantity `json:"granularity,omitempty"`
 }
 
-// DistributionRule sets weight, min and max for the clusters that it matches: those it names and those its selector
-// matches; all of them if it has neither.
+// DistributionRule sets weight, min, max and headroom for the clusters that it matches: those it names and those its
+// selector matches; all of them if it has neither.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.clusters) || self.clusters.size() > 0 || has(self.clusterSelector)",fieldPath=".clusters",message="an empty list would have the rule match every cluster: name clusters, or leave the field out"
 type DistributionRule struct {
@@ -207,6 +207,13 @@ type DistributionRule struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	Max map[corev1.ResourceName]resource.Quantity `json:"max,omitempty"`
+
+	// headroom is the room that each matched cluster is given beyond what it uses and asks for, as far as the budget has
+	// it free: whoever needs it takes it. It is for clients that create only what fits into the limit of their cluster, and
+	// so never ask for more. Beside headroomPercent, the larger of the two counts. It only counts in mode Auto.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	Headroom map[corev1.ResourceName]resource.Quantity `json:"headroom,omitempty"`
 }
 
 // RebalanceMode says what limits follow.

@@ -47,9 +47,14 @@ const (
 	// value is "true".
 	JoinLabel = "quota.fedquota.io/join"
 
-	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet or Job that was refused and that there is room for
-	// now: its controller then tries again at once. Its value is when that was.
+	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet, DaemonSet, ReplicationController or Job that was
+	// refused and that there is room for now: its controller then tries again at once. Its value is when that was.
 	PokedAnnotation = "quota.fedquota.io/poked"
+
+	// DemandForAnnotation on a suspended Job states that the namespace wants room for the pods of the Job: they count as
+	// demand although nothing asks for them. Its value is for how long since the Job was created, such as 30m, at most an
+	// hour.
+	DemandForAnnotation = "quota.fedquota.io/demand-for"
 
 	// EchoAnnotation is never stored: by a write without effect that sets it on a managed ResourceQuota, the agent asks
 	// whether the API server judges by what is stored.

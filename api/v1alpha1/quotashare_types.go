@@ -145,6 +145,13 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
+	// unscheduled is the part of used that is charged for pods which no node has had room for, or which a gate has held,
+	// for 30 seconds.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Unscheduled map[corev1.ResourceName]resource.Quantity `json:"unscheduled,omitempty"`
+
 	// demandByShape splits demand by what one request asks for, small requests before large ones. Each shape stands for
 	// all requests for the same amounts. Where there are more shapes than fit, the last ones stand for several large ones.
 	// +optional

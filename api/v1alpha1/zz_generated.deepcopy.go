@@ -62,6 +62,13 @@ func (in *ClusterStatus) DeepCopyInto(out *ClusterStatus) {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
+	if in.Unscheduled != nil {
+		in, out := &in.Unscheduled, &out.Unscheduled
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
 	if in.Since != nil {
 		in, out := &in.Since, &out.Since
 		*out = (*in).DeepCopy()
@@ -170,6 +177,13 @@ func (in *DistributionRule) DeepCopyInto(out *DistributionRule) {
 	}
 	if in.Max != nil {
 		in, out := &in.Max, &out.Max
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
+	if in.Headroom != nil {
+		in, out := &in.Headroom, &out.Headroom
 		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
@@ -740,6 +754,13 @@ func (in *QuotaShareStatus) DeepCopyInto(out *QuotaShareStatus) {
 	}
 	if in.Demand != nil {
 		in, out := &in.Demand, &out.Demand
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
+	if in.Unscheduled != nil {
+		in, out := &in.Unscheduled, &out.Unscheduled
 		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()

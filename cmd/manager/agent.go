@@ -98,7 +98,9 @@ func setUpWatch(mgr ctrl.Manager, needs *memberdemand.Demand) error {
 	if err != nil {
 		return err
 	}
-	return (&memberdemand.Watch{Demand: needs, API: api}).SetupWithManager(mgr)
+	return (&memberdemand.Watch{
+		Demand: needs, API: api, Recorder: mgr.GetEventRecorder("fedquota-agent"), Elected: mgr.Elected(),
+	}).SetupWithManager(mgr)
 }
 
 // agentObjects restricts what the agent caches.

@@ -82,7 +82,11 @@ func TestWakingOfEachKind(t *testing.T) {
 	for kind, workload := range map[string]client.Object{
 		"ReplicaSet":  &appsv1.ReplicaSet{Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template}},
 		"StatefulSet": &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template}},
-		"Job":         &batchv1.Job{Spec: batchv1.JobSpec{Template: once}},
+		"DaemonSet":   &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}},
+		"ReplicationController": &corev1.ReplicationController{Spec: corev1.ReplicationControllerSpec{
+			Selector: labels, Template: &template,
+		}},
+		"Job": &batchv1.Job{Spec: batchv1.JobSpec{Template: once}},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			w := settled(t, 1, l{"pods", "3"}, l{"pods", "0"})

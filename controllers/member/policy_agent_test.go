@@ -24,7 +24,7 @@ func TestBoundsOfTheAgent(t *testing.T) {
 		refused string
 	}{
 		"wakes":                        {patch: `{"metadata":{"annotations":{"quota.fedquota.io/poked":"now"}}}`},
-		"wakes and says that all runs": {patch: `{"metadata":{"annotations":{"quota.fedquota.io/poked":"now"}},"status":{"active":9,"ready":9,"replicas":9}}`, refused: notAWorkload},
+		"wakes and says that all runs": {patch: `{"metadata":{"annotations":{"quota.fedquota.io/poked":"now"}},"status":{"active":9,"ready":9,"replicas":9,"numberReady":9}}`, refused: notAWorkload},
 		"annotates":                    {patch: `{"metadata":{"annotations":{"note":"a"}}}`, refused: notAWorkload},
 		"takes an annotation off":      {patch: `{"metadata":{"annotations":{"kept":null}}}`, refused: notAWorkload},
 		"labels":                       {patch: `{"metadata":{"labels":{"app":"other"}}}`, refused: notAWorkload},
@@ -114,6 +114,8 @@ func workloads(namespace string) []client.Object {
 	return []client.Object{
 		&appsv1.ReplicaSet{ObjectMeta: about, Spec: appsv1.ReplicaSetSpec{Selector: selector, Template: template}},
 		&appsv1.StatefulSet{ObjectMeta: about, Spec: appsv1.StatefulSetSpec{Selector: selector, Template: template}},
+		&appsv1.DaemonSet{ObjectMeta: about, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: template}},
+		&corev1.ReplicationController{ObjectMeta: about, Spec: corev1.ReplicationControllerSpec{Selector: labels, Template: &template}},
 		&batchv1.Job{ObjectMeta: about, Spec: batchv1.JobSpec{Template: once}},
 	}
 }

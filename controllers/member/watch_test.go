@@ -39,6 +39,14 @@ func TestWatch(t *testing.T) {
 	pods(5)
 	must(t, as(t, admin).Delete(t.Context(), after))
 	pods(3)
+	daemons := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "daemons"},
+		Spec:       appsv1.DaemonSetSpec{Selector: after.Spec.Selector, Template: after.Spec.Template},
+	}
+	must(t, as(t, admin).Create(t.Context(), daemons))
+	daemons.Status = appsv1.DaemonSetStatus{DesiredNumberScheduled: 4}
+	must(t, as(t, admin).Status().Update(t.Context(), daemons))
+	pods(7)
 }
 
 // TestLimitRanges has the book know what a LimitRange gives to pods, as long as there is one, by the rights of the

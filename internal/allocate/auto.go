@@ -15,13 +15,14 @@ type Options struct {
 // Pinned members keep what they were granted. For the others, the fair distribution is laid in layers, each on top of
 // the one before, until the budget is spent: what is in use (even if the budget does not hold it), the part of min that
 // is not lent, demand up to min, the respite, the next request of who is below its fair part, demand up to max: that is
-// the need. The rest, without what the hub
-// keeps, is for headroom and then for all by weight.
+// the need. The rest is for the headroom that claims ask for, and then, without what the hub keeps, for headroom in
+// percent and for all by weight.
 //
 // Then every target stays as it is, except that a member below its need is raised to it; a member that is nearer to its
-// need than to its fair share is raised to its fair share, unless it is damped; what a budget cut takes is taken; and
-// the hub refills its reserve when it is below half. All of it comes out of what is free first, and then from those
-// above their fair share, beginning with who has the most above it, so that few are moved.
+// need than to its fair share, or lacks the headroom that its claim asks for, is raised to its fair share, unless it is
+// damped; what a budget cut takes is taken; and the hub refills its reserve when it is below half. All of it comes out of
+// what is free first, and then from those above their fair share, beginning with who has the most above it, so that few
+// are moved.
 //
 // What of a member's demand is of one kind is for objects of one shape: when one resource cannot give all of its part,
 // the others need to give no more of theirs. Where a budget does not hold all demand, whole requests are served.
@@ -68,7 +69,8 @@ type plan struct {
 	asks     []int64 // demand, as far as the other resources of the same pods have room for it
 	need     []int64 // what the layers of need give
 	floor    []int64 // what the layers before demand give
-	headroom []int64 // what is given for headroom on top
+	assured  []int64 // what is given on top for the headroom that the claims ask for
+	headroom []int64 // what is given for headroom on top, assured or in percent
 	fair     []int64 // need, headroom, and the rest by weight
 	reserve  int64   // what the hub should keep
 	targets  []int64
@@ -93,12 +95,12 @@ func newAuto(in *Input, options Options) *auto {
 		a.bounds[i] = Bound{Weight: in.Members[i].Weight, Rank: ranks[i]}
 	}
 	for r := range a.plans {
-		a.plans[r] = a.newPlan(r, make([]int64, 6*members))
+		a.plans[r] = a.newPlan(r, make([]int64, 7*members))
 	}
 	return a
 }
 
-// newPlan prepares the plan of one resource; memory is for six numbers per member.
+// newPlan prepares the plan of one resource; memory is for seven numbers per member.
 func (a *auto) newPlan(resource int, memory []int64) plan {
 	members := len(a.in.Members)
 	slice := func(n int) []int64 { return memory[n*members : (n+1)*members] }
@@ -111,9 +113,10 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 		asks:     slice(0),
 		need:     slice(1),
 		floor:    slice(2),
-		headroom: slice(3),
-		fair:     slice(4),
-		targets:  slice(5),
+		assured:  slice(3),
+		headroom: slice(4),
+		fair:     slice(5),
+		targets:  slice(6),
 	}
 	var used total
 	for i := range a.in.Members {

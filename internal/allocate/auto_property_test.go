@@ -27,6 +27,7 @@ func anyAuto(t *rapid.T, resources int) (Input, Options) {
 			c.Target = rapid.OneOf(rapid.Just(c.Granted), rapid.Int64Range(0, c.Granted)).Draw(t, "target")
 			c.Expected = rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, 10), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "expected")
 			c.Lendable = rapid.OneOf(rapid.Just(c.Min), rapid.Int64Range(0, c.Min)).Draw(t, "lendable")
+			c.Headroom = rapid.OneOf(rapid.Just[int64](0), amounts()).Draw(t, "assured headroom")
 		}
 		if resources > 1 {
 			m.splitDemand(t)
@@ -330,8 +331,8 @@ func TestAutoKeepsStill(t *testing.T) {
 }
 
 // lacksSomething says whether there is a reason to move: a member below its need or, if it is not damped, nearer to it
-// than to its fair share; one above its max, or with a part of a grain; the budget overspent; or less than half of its
-// reserve at the hub.
+// than to its fair share or without the headroom that its claim asks for; one above its max, or with a part of a grain;
+// the budget overspent; or less than half of its reserve at the hub.
 func (in Input) lacksSomething(verdicts [][]Verdict, options Options) bool {
 	free := new(big.Int).Sub(big.NewInt(in.Budgets[0]), in.pinnedSum(0))
 	slack := new(big.Int).Set(free)
@@ -341,6 +342,9 @@ func (in Input) lacksSomething(verdicts [][]Verdict, options Options) bool {
 			continue
 		}
 		if c.Target < need || c.Target > in.ceiling(i, 0) || c.Target%in.grain(0) != 0 || !m.Damped && fair-c.Target > c.Target-need {
+			return true
+		}
+		if !m.Damped && fair > c.Target && c.Headroom > c.Target-need {
 			return true
 		}
 		free.Sub(free, big.NewInt(c.Target))

@@ -227,6 +227,52 @@ func TestAuto(t *testing.T) {
 			},
 			want: []Verdict{{math.MaxInt64, math.MaxInt64, Headroom}},
 		},
+		"assured headroom comes before the reserve of the hub and the parts by weight": {
+			budget:  120,
+			options: Options{ReservePercent: 25, HeadroomPercent: 10},
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Headroom: 90, Target: 45}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
+			},
+			want: []Verdict{{90, 90, Headroom}, {23, 23, Surplus}},
+		},
+		"assured headroom takes nothing that is needed": {
+			budget: 120,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 90, Target: 10}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 50, Target: 90}}},
+			},
+			want: []Verdict{{30, 30, Headroom}, {90, 90, Kept}},
+		},
+		"who needs it takes assured headroom": {
+			budget: 120,
+			members: []Member{
+				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 90, Target: 100}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Demand: 50, Target: 20}}},
+			},
+			want: []Verdict{{50, 50, Surplus}, {70, 70, Demand}},
+		},
+		"assured headroom of two is shared by weight": {
+			budget: 90,
+			members: []Member{
+				{ID: "a", Weight: 2, Claims: []Claim{{Max: Unlimited, Headroom: 90}}},
+				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Headroom: 90}}},
+			},
+			want: []Verdict{{60, 60, Headroom}, {30, 30, Headroom}},
+		},
+		"assured headroom ends at max": {
+			budget:  90,
+			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Max: 40, Used: 10, Headroom: 90}}}},
+			want:    []Verdict{{40, 40, Headroom}},
+		},
+		"who lacks a part of assured headroom is raised unless it is damped": {
+			budget: 120,
+			members: []Member{
+				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 40, Target: 49}}},
+				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 40, Target: 49}}},
+			},
+			want: []Verdict{{60, 60, Weight}, {49, 60, Kept}},
+		},
 		"a budget below zero leaves usage": {
 			budget: -5,
 			members: []Member{

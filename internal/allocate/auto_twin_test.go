@@ -17,6 +17,7 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 				Lendable: small.Draw(t, "lendable"),
 				Max:      rapid.OneOf(small, rapid.Just[int64](60)).Draw(t, "max"),
 				Used:     small.Draw(t, "used"),
+				Headroom: rapid.OneOf(rapid.Just[int64](0), small).Draw(t, "assured headroom"),
 				Respite:  small.Draw(t, "respite"),
 				Demand:   small.Draw(t, "demand"),
 				Expected: rapid.OneOf(rapid.Just[int64](0), small).Draw(t, "expected"),
@@ -63,20 +64,26 @@ func slowFair(in Input, options Options) []int64 {
 	for _, x := range need {
 		slack = max(slack-x, 0)
 	}
-	slack -= slack * options.ReservePercent / 100
 	extra := make([]int64, len(need))
-	for _, headroom := range []bool{true, false} {
+	more := func(budget int64, upTo func(i int, m *Member) int64) {
 		bounds := make([]Bound, len(in.Members))
-		for i, m := range in.Members {
-			hi := max(m.Claims[0].Max, m.Claims[0].Min)
-			if headroom {
-				busy := m.Claims[0].Used + in.asked(i)
-				hi = min(hi, (busy*(100+options.HeadroomPercent)+99)/100)
-			}
+		for i := range in.Members {
+			m := &in.Members[i]
+			hi := min(upTo(i, m), max(m.Claims[0].Max, m.Claims[0].Min))
 			bounds[i] = Bound{Weight: m.Weight, Lo: extra[i], Hi: hi - need[i], Rank: ranks[i]}
 		}
-		extra = slowFill(slack, bounds)
+		extra = slowFill(budget, bounds)
 	}
+	more(slack, func(i int, m *Member) int64 { return need[i] + m.Claims[0].Headroom })
+	open := slack
+	for _, assured := range extra {
+		open -= assured
+	}
+	slack -= open * options.ReservePercent / 100
+	more(slack, func(i int, m *Member) int64 {
+		return ((m.Claims[0].Used+in.asked(i))*(100+options.HeadroomPercent) + 99) / 100
+	})
+	more(slack, func(int, *Member) int64 { return Unlimited })
 	for i := range extra {
 		extra[i] += need[i]
 	}

@@ -53,6 +53,8 @@ type Claim struct {
 	Min, Max int64
 	// Lendable is the part of Min that others may use while the member does not. It comes back as they release it.
 	Lendable int64
+	// Headroom is the room that the member should have above what it needs, as far as nobody needs that.
+	Headroom int64
 	// Used is what is in use.
 	Used int64
 	// Respite is what the member keeps of its target before others are given what they ask for, since it gave room away a
@@ -72,7 +74,7 @@ type Claim struct {
 
 // normalized is the claim as it counts: no amount below zero, and Max not below Min.
 func (c Claim) normalized() Claim {
-	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Used, &c.Respite, &c.Demand, &c.Expected, &c.Granted, &c.Target} {
+	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Headroom, &c.Used, &c.Respite, &c.Demand, &c.Expected, &c.Granted, &c.Target} {
 		*amount = max(*amount, 0)
 	}
 	c.Max = max(c.Max, c.Min)

@@ -65,18 +65,32 @@ func (p *plan) slack() int64 {
 	return needed.minusFrom(p.budget)
 }
 
-// layRest sets reserve, headroom and fair: what the need leaves, without what the hub keeps of it, is shared for
-// headroom first and then among all up to their max. It is shared as an addition to the need, so that a busy member
-// gets as much room for its next request as an idle one of the same weight.
+// layAssured sets assured, out of the budget that nobody needs, and returns how much that is together.
+func (p *plan) layAssured(slack int64) int64 {
+	for i := range p.claims {
+		p.bounds[i].Lo, p.bounds[i].Hi = 0, min(p.claims[i].Headroom, p.claims[i].Max-p.need[i])
+	}
+	p.filler.fillGrains(slack, p.grain, p.bounds, p.assured)
+	var together int64 // not above slack
+	for _, assured := range p.assured {
+		together += assured
+	}
+	return together
+}
+
+// layRest sets assured, reserve, headroom and fair: what the need leaves goes to the headroom that claims ask for. The
+// rest, without what the hub keeps of it, is shared for headroom in percent first and then among all up to their max.
+// It is shared as an addition to the need, so that a busy member gets as much room for its next request as an idle one
+// of the same weight.
 func (p *plan) layRest() {
 	slack := p.slack()
-	p.reserve = times(slack, percent(p.options.ReservePercent))
+	p.reserve = times(slack-p.layAssured(slack), percent(p.options.ReservePercent))
 
 	more := percent(p.options.HeadroomPercent)
 	for i := range p.claims {
 		busy := amount.Add(p.claims[i].Used, p.asks[i])
 		wish := amount.Add(busy, timesUp(busy, more))
-		p.bounds[i].Lo, p.bounds[i].Hi = 0, min(wish, p.claims[i].Max)-p.need[i]
+		p.bounds[i].Lo, p.bounds[i].Hi = p.assured[i], min(wish, p.claims[i].Max)-p.need[i]
 	}
 	p.filler.fillGrains(slack-p.reserve, p.grain, p.bounds, p.headroom)
 

@@ -46,7 +46,8 @@ func (p *plan) moveForHeadroom(free int64) {
 			continue
 		}
 		surplus += p.surplus[i]
-		if missing := p.fair[i] - p.targets[i]; missing > p.targets[i]-p.need[i] {
+		missing, room := p.fair[i]-p.targets[i], p.targets[i]-p.need[i]
+		if missing > room || p.assured[i] > room {
 			p.bounds[i].Hi = missing
 			lack += missing
 		}

@@ -20,7 +20,7 @@ type Owner struct {
 	UID types.UID
 }
 
-// Workload is what is known of a ReplicaSet, StatefulSet or Job.
+// Workload is what is known of an object that makes pods, such as a ReplicaSet.
 type Workload struct {
 	Owner
 	// Namespace it is in.
@@ -29,6 +29,10 @@ type Workload struct {
 	Desired int64
 	// OneByOne means that a pod is replaced only when it is gone.
 	OneByOne bool
+	// Placed means that each of its pods is for a node of its own: one that waits for its node says nothing of the others.
+	Placed bool
+	// StatedUntil is until when it wants room for its pods, of which it makes none itself; zero if it makes them.
+	StatedUntil time.Time
 	// Blocked means that it waits for its own pods before it makes another one.
 	Blocked bool
 	// RefusedBy is the quota that its controller says refused it, empty if none did.
@@ -48,6 +52,9 @@ type Pod struct {
 	// Unschedulable is since when no node has room for it, zero while one may have; Shape is its shape then.
 	Unschedulable time.Time
 	Shape         *Shape
+	// Unplaced is since when no node has room for it or a gate holds it, and Spec what it is charged for then, trimmed.
+	Unplaced time.Time
+	Spec     *corev1.PodSpec
 }
 
 // Book is what is known of the demand in a cluster. It is safe for concurrent use.
@@ -62,6 +69,7 @@ type namespace struct {
 	// present counts the pods of an owner that have not ended, active those of them that are not being deleted.
 	present, active map[types.UID]int64
 	unschedulable   map[types.UID]Pod
+	unplaced        map[types.UID]Pod               // those that no node has room for, or that a gate holds
 	refusals        map[string]map[Owner]*refusal   // by share
 	habits          map[string]map[string]*habit    // by share, and by what one request asks for
 	limitRanges     map[string]nativequota.Defaults // what each of them gives
@@ -92,7 +100,8 @@ func (b *Book) namespace(name string) *namespace {
 		ns = &namespace{
 			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
-			unschedulable: map[types.UID]Pod{}, refusals: map[string]map[Owner]*refusal{}, habits: map[string]map[string]*habit{},
+			unschedulable: map[types.UID]Pod{}, unplaced: map[types.UID]Pod{},
+			refusals: map[string]map[Owner]*refusal{}, habits: map[string]map[string]*habit{},
 			limitRanges: map[string]nativequota.Defaults{},
 		}
 		b.namespaces[name] = ns
@@ -164,9 +173,9 @@ func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	defer b.mutex.Unlock()
 	defer b.tidy(pod.Namespace)
 	ns := b.namespace(pod.Namespace)
-	ns.forget(pod.UID)
+	waited := ns.forget(pod.UID, now)
 	if pod.Ended {
-		return ns.count(pod.Owner, now)
+		return ns.count(pod.Owner, now) || waited
 	}
 	ns.pods[pod.UID] = pod
 	ns.present[pod.Owner]++
@@ -175,8 +184,12 @@ func (b *Book) SetPod(pod Pod, now time.Time) bool {
 		if !pod.Unschedulable.IsZero() {
 			ns.unschedulable[pod.UID] = pod
 		}
+		if pod.Spec != nil {
+			ns.unplaced[pod.UID] = pod
+			waited = waited && !pod.waits(now)
+		}
 	}
-	return ns.count(pod.Owner, now)
+	return ns.count(pod.Owner, now) || waited
 }
 
 // DeletePod strikes out a pod.
@@ -186,21 +199,25 @@ func (b *Book) DeletePod(namespace string, uid types.UID, now time.Time) bool {
 	defer b.tidy(namespace)
 	ns := b.namespace(namespace)
 	owner := ns.pods[uid].Owner
-	ns.forget(uid)
-	return ns.count(owner, now)
+	waited := ns.forget(uid, now)
+	return ns.count(owner, now) || waited
 }
 
-func (ns *namespace) forget(uid types.UID) {
+// forget strikes out a pod, and says whether it counted as one that waits for a node.
+func (ns *namespace) forget(uid types.UID, now time.Time) (waited bool) {
 	pod, known := ns.pods[uid]
 	if !known {
-		return
+		return false
 	}
+	unplaced, waits := ns.unplaced[uid]
 	delete(ns.pods, uid)
 	delete(ns.unschedulable, uid)
+	delete(ns.unplaced, uid)
 	decrease(ns.present, pod.Owner)
 	if !pod.Terminating {
 		decrease(ns.active, pod.Owner)
 	}
+	return waits && unplaced.waits(now)
 }
 
 func decrease(counts map[types.UID]int64, uid types.UID) {
@@ -245,7 +262,7 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 		r, refused := ns.refusals[share.Name][w.Owner]
 		trying := refused && r.open > 0
 		stopped := w.denied == share.Name || w.stopped(now)
-		if w.missing == 0 || trying || !stopped {
+		if w.missing == 0 || w.states() || trying || !stopped {
 			continue
 		}
 		unit, _ := w.asks(share, ns.refusals[share.Name])

@@ -43,6 +43,13 @@ func workload(desired int64) demand.Workload {
 	return demand.Workload{Owner: web, Namespace: key.Namespace, Desired: desired, Template: spec("1")}
 }
 
+// stating returns one that makes no pods, and wants room for them.
+func stating(desired int64) demand.Workload {
+	w := workload(desired)
+	w.StatedUntil = start.Add(pace.LongestStatement)
+	return w
+}
+
 // spec is that of a pod that asks for cpu.
 func spec(cpu string) *corev1.PodSpec {
 	return &corev1.PodSpec{
@@ -222,6 +229,28 @@ func TestDemand(t *testing.T) {
 		}, after: later, share: func(s *quotav1alpha1.QuotaShare) {
 			s.Spec.Fleet.Budget = corev1.ResourceList{"requests.cpu": resource.MustParse("999m"), "pods": resource.MustParse("9")}
 		}, want: cpus(1, 1)},
+		"room that is wanted": {happens: func(b *demand.Book) { b.SetWorkload(stating(3), start) }, want: cpus(3, 3)},
+		"room that is wanted and there": {happens: func(b *demand.Book) { b.SetWorkload(stating(3), start) }, after: pace.LongestStatement - 1,
+			share: func(s *quotav1alpha1.QuotaShare) { s.Status.Hard = s.Spec.Hard }, want: cpus(3, 3)},
+		"room that was wanted": {happens: func(b *demand.Book) { b.SetWorkload(stating(3), start) }, after: pace.LongestStatement, want: none},
+		"room for more than there is": {happens: func(b *demand.Book) { b.SetWorkload(stating(1000), start) },
+			share: func(s *quotav1alpha1.QuotaShare) {
+				s.Spec.Fleet.Budget = corev1.ResourceList{"requests.cpu": resource.MustParse("12500m"), "pods": resource.MustParse("40")}
+			}, want: cpus(12, 12)},
+		"room for pods that ask for more than there is": {happens: func(b *demand.Book) { b.SetWorkload(stating(2), start) },
+			share: func(s *quotav1alpha1.QuotaShare) {
+				s.Spec.Fleet.Budget = corev1.ResourceList{"requests.cpu": resource.MustParse("999m"), "pods": resource.MustParse("40")}
+			}, want: none},
+		"room for pods of which some are there": {happens: func(b *demand.Book) {
+			b.SetPod(podOf("web", "1"), start)
+			b.SetWorkload(stating(3), start)
+		}, want: cpus(2, 2)},
+		"a node without room for its pod, where each node has its own": {happens: func(b *demand.Book) {
+			w := workload(3)
+			w.Placed = true
+			b.SetWorkload(w, start)
+			b.SetPod(stuck("web", "1"), start)
+		}, after: time.Minute, want: cpus(2, 2)},
 		"pods that no node has room for, for a moment": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("web", "1"), start)
@@ -305,6 +334,7 @@ func TestAsleep(t *testing.T) {
 	}{
 		"about to make its pods": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }},
 		"stopped":                {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later, want: 3},
+		"wants room alone":       {happens: func(b *demand.Book) { b.SetWorkload(stating(3), start) }, after: later},
 		"refused":                {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, want: 3, refused: true},
 		"refused long ago":       {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start); refuse(b) }, after: time.Hour, want: 3, refused: true},
 		"its controller says that it was refused": {happens: func(b *demand.Book) {

@@ -77,27 +77,32 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		needs[owner] = need{Need: Need{Amounts: asked, Unit: r.unit}, pod: r.pod}
 	}
 	for _, w := range ns.workloads {
-		if w.missing == 0 {
+		unit, asked := w.asks(share, refusals)
+		missing := w.lacks(unit, budget, now)
+		if missing == 0 {
 			continue
 		}
 		*pending = true
-		unit, asked := w.asks(share, refusals)
 		shape := ns.shape(w)
-		if !asked && !ns.idles(w, shape, now) {
+		if !asked && !w.states() && !ns.idles(w, shape, now) {
 			continue
 		}
-		if exceeds(unit, budget) || w.futile(share, unit, now) {
+		if exceeds(unit, budget) || !w.states() && w.futile(share, unit, now) {
 			continue
 		}
-		amounts := amount.Max(needs[w.Owner].Amounts, unit.Times(w.missing))
+		amounts := amount.Max(needs[w.Owner].Amounts, unit.Times(missing))
 		needs[w.Owner] = need{Need: Need{Amounts: amounts, Unit: unit}, pod: shape}
 	}
 	return needs
 }
 
 // full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the
-// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster.
+// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster. It helps those of
+// which each has its own node.
 func (ns *namespace) full(owner Owner, pod *Shape, now time.Time) bool {
+	if w, known := ns.workloads[owner.UID]; known && w.Placed {
+		return false
+	}
 	for _, waiting := range ns.unschedulable {
 		alike := pod != nil && owner.UID != "" && waiting.Owner == owner.UID || pod.asksNoLess(waiting.Shape)
 		if alike && now.Sub(waiting.Unschedulable) >= pace.UnschedulableAfter {
@@ -189,7 +194,12 @@ func (w *workload) unit(share *quotav1alpha1.QuotaShare) amount.List {
 	if w.pod == nil {
 		return nil
 	}
-	charge := nativequota.Charge{Resource: nativequota.Pods, Object: &corev1.Pod{Spec: *w.pod}}
+	return charge(w.pod, share)
+}
+
+// charge returns what a pod is charged by a share.
+func charge(pod *corev1.PodSpec, share *quotav1alpha1.QuotaShare) amount.List {
+	charge := nativequota.Charge{Resource: nativequota.Pods, Object: &corev1.Pod{Spec: *pod}}
 	scopes := &corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	return amount.Saturate(charge.To(scopes, share.Spec.Hard), amount.Up)
 }

@@ -25,6 +25,8 @@ const (
 	ProgressPatience = 2 * time.Second
 	// UnschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
 	UnschedulableAfter = 30 * time.Second
+	// LongestStatement is how long after its creation a suspended Job may state demand.
+	LongestStatement = time.Hour
 	// FutileAfter is how long a workload may make nothing of room for its pods before it counts as one that room does not
 	// help.
 	FutileAfter = 15 * time.Second

@@ -90,8 +90,8 @@ type Child struct {
 
 // Terms are what the distribution gives a child.
 type Terms struct {
-	Weight             int64
-	Min, Lendable, Max amount.List
+	Weight                       int64
+	Min, Lendable, Max, Headroom amount.List
 }
 
 // Entry is what was stored of a child.

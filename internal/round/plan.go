@@ -110,7 +110,8 @@ func (r *Round) claim(c *child, e ledger.Entry, name corev1.ResourceName) alloca
 	}
 	claim := allocate.Claim{
 		Min: terms.Min[name], Lendable: terms.Lendable[name], Max: terms.most(name, c.Selected),
-		Used: c.report.Used[name], Demand: c.demand[name], Expected: c.expected[name], Granted: e.Granted[name], Target: e.Target[name],
+		Headroom: terms.Headroom[name], Used: c.report.Used[name], Demand: c.demand[name], Expected: c.expected[name],
+		Granted: e.Granted[name], Target: e.Target[name],
 	}
 	if r.respiteFor(c, name) > 0 {
 		claim.Respite = pace.Respite(r.in.Budget[name], c.report.Used[name], e.Target[name])

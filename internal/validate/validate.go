@@ -38,6 +38,7 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 		problems = append(problems, rule(at, r, spec.Hard)...)
 		problems = append(problems, multiples(at.Child("min"), r.Min, grains)...)
 		problems = append(problems, multiples(at.Child("max"), r.Max, grains)...)
+		problems = append(problems, multiples(at.Child("headroom"), r.Headroom, grains)...)
 	}
 	return problems
 }
@@ -92,12 +93,14 @@ func rule(path *field.Path, r *quotav1alpha1.DistributionRule, hard corev1.Resou
 	for _, list := range []struct {
 		name    string
 		amounts corev1.ResourceList
-	}{{"min", r.Min}, {"lendable", r.Lendable}, {"max", r.Max}} {
+	}{{"min", r.Min}, {"lendable", r.Lendable}, {"max", r.Max}, {"headroom", r.Headroom}} {
 		problems = append(problems, resources(path.Child(list.name), list.amounts)...)
 		problems = append(problems, known(path.Child(list.name), list.amounts, hard)...)
 	}
 	problems = append(problems, within(path.Child("lendable"), r.Lendable, path.Child("min").String(), r.Min)...)
 	problems = append(problems, within(path.Child("min"), r.Min, path.Child("max").String(), r.Max)...)
+	problems = append(problems, within(path.Child("headroom"), r.Headroom, path.Child("max").String(), r.Max)...)
+	problems = append(problems, within(path.Child("headroom"), r.Headroom, "spec.hard", hard)...)
 	return append(problems, within(path.Child("min"), r.Min, "spec.hard", hard)...)
 }
 

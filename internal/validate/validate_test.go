@@ -112,6 +112,15 @@ spec.distribution.rules[0].max[requests.memory]: Invalid value: "10Gi": must be 
 			want: `spec.distribution.rules[0].min[pods]: Invalid value: "11": must be at most spec.hard[pods], which is 10`,
 		},
 		"max above the budget bounds nothing": {spec: `{hard: {pods: "10"}, distribution: {rules: [{max: {pods: "11"}}]}}`},
+		"headroom above all there is": {
+			spec: `{hard: {pods: "10"}, distribution: {rules: [{headroom: {pods: "11"}}, {max: {pods: "4"}, headroom: {pods: "5"}}]}}`,
+			want: `spec.distribution.rules[0].headroom[pods]: Invalid value: "11": must be at most spec.hard[pods], which is 10
+spec.distribution.rules[1].headroom[pods]: Invalid value: "5": must be at most spec.distribution.rules[1].max[pods], which is 4`,
+		},
+		"headroom beside the steps": {
+			spec: `{hard: {pods: "10"}, distribution: {granularity: {pods: "2"}, rules: [{headroom: {pods: "3"}}]}}`,
+			want: `spec.distribution.rules[0].headroom[pods]: Invalid value: "3": must be a multiple of spec.distribution.granularity[pods], which is 2`,
+		},
 		"lendable above min": {
 			spec: `{hard: {pods: "10"}, distribution: {rules: [{min: {pods: "5"}, lendable: {pods: "6"}}]}}`,
 			want: `spec.distribution.rules[0].lendable[pods]: Invalid value: "6": must be at most spec.distribution.rules[0].min[pods], which is 5`,

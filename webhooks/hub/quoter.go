@@ -39,6 +39,7 @@ type amounts struct {
 			Min      map[string]any `json:"min"`
 			Lendable map[string]any `json:"lendable"`
 			Max      map[string]any `json:"max"`
+			Headroom map[string]any `json:"headroom"`
 		} `json:"rules"`
 	} `json:"distribution"`
 }
@@ -62,6 +63,7 @@ func (Quoter) Handle(_ context.Context, review admission.Request) admission.Resp
 		q.list(rule.Min, "spec", "distribution", "rules", n, "min")
 		q.list(rule.Lendable, "spec", "distribution", "rules", n, "lendable")
 		q.list(rule.Max, "spec", "distribution", "rules", n, "max")
+		q.list(rule.Headroom, "spec", "distribution", "rules", n, "headroom")
 	}
 	if len(q.operations) == 0 {
 		return admission.Allowed("")

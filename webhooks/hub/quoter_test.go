@@ -15,7 +15,7 @@ func TestQuotes(t *testing.T) {
 	object := d.quota("compute", `
 hard: {requests.storage: 0.5e3, pods: 5, gold.storageclass.storage.k8s.io/requests.storage: "1"}
 reserve: {requests.storage: 0.25e2}
-distribution: {rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {requests.storage: 1.5}, max: {requests.storage: 2.5}}]}`+all)
+distribution: {rules: [{weight: 1}, {min: {requests.storage: 1.5}, lendable: {requests.storage: 1.5}, max: {requests.storage: 2.5}, headroom: {requests.storage: 1.5}}]}`+all)
 	d.must(d.Create(t.Context(), object, client.FieldValidation("Strict")))
 	if diff := cmp.Diff(map[string]any{
 		"requests.storage": int64(500), "pods": int64(5), "gold.storageclass.storage.k8s.io/requests.storage": "1",

@@ -80,6 +80,17 @@ distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, max: {pods
 			},
 			want: []string{"east 13/13 Settled", "west 7/7 Settled"},
 		},
+		"room for a client that never asks": {
+			spec: holding + `
+distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, headroom: {pods: "15"}}]}`,
+			want: []string{"east 15/15 Settled", "west 7/7 Settled"},
+		},
+		"room for it is not kept from who asks": {
+			spec: holding + `
+distribution: {rules: [{clusterSelector: {matchLabels: {name: east}}, headroom: {pods: "15"}}]}`,
+			set:  func(w *world) { w.agents["west"].asks(list("pods", "18")) },
+			want: []string{"east 6/6 Settled", "west 18/18 Settled"},
+		},
 		"not below what is used": {
 			spec: following, set: func(w *world) {
 				w.agents["west"].uses(list("pods", "9"))

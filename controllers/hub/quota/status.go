@@ -55,7 +55,7 @@ func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.Fed
 	bare := status.DeepCopy()
 	bare.Used, bare.Demand, bare.Tightest = nil, nil, ""
 	for i := range bare.Clusters {
-		bare.Clusters[i].Used, bare.Clusters[i].Demand = nil, nil
+		bare.Clusters[i].Used, bare.Clusters[i].Demand, bare.Clusters[i].Unscheduled = nil, nil, nil
 	}
 	return bare
 }
@@ -84,13 +84,13 @@ func (s *scope) report() {
 func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {
 	v := m.verdict
 	c := quotav1alpha1.ClusterStatus{
-		Name: quotav1alpha1.ClusterName(m.Name), UID: v.UID, Used: before.Used, Demand: before.Demand,
+		Name: quotav1alpha1.ClusterName(m.Name), UID: v.UID, Used: before.Used, Demand: before.Demand, Unscheduled: before.Unscheduled,
 		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: conditions.Truncated(v.Why.Message, messageLimit),
 		Since: before.Since,
 	}
 	s.decision.Ledger.Store(m.Name, &c, s.fq.Spec.Hard)
 	if v.Reported {
-		c.Used, c.Demand = m.share.Status.Used, m.share.Status.Demand
+		c.Used, c.Demand, c.Unscheduled = m.share.Status.Used, m.share.Status.Demand, m.share.Status.Unscheduled
 	}
 	if c.State != before.State || c.Since == nil {
 		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}

@@ -91,7 +91,7 @@ func usageAlone(before, after client.Object) bool {
 	if !sets.KeySet(old.Status.Used).Equal(sets.KeySet(now.Status.Used)) {
 		return false
 	}
-	old.ResourceVersion, old.Status.Used = now.ResourceVersion, now.Status.Used
+	old.ResourceVersion, old.Status.Used, old.Status.Unscheduled = now.ResourceVersion, now.Status.Used, now.Status.Unscheduled
 	return equality.Semantic.DeepEqual(old, now)
 }
 

@@ -93,6 +93,8 @@ type Seen struct {
 	Expected corev1.ResourceList
 	// ByReplica is what other replicas of the agent state, which Total contains.
 	ByReplica map[string]quotav1alpha1.ReplicaDemand
+	// Unscheduled is what pods that wait for a node are charged.
+	Unscheduled corev1.ResourceList
 	// NodesFull says whether a part of the demand is left out because no node has room for it.
 	NodesFull bool
 	// Ping is what the status of the share pings the hub with.
@@ -115,7 +117,11 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	if expected := d.Book.Expected(share, now); len(expected) > 0 {
 		seen.Expected, pending = expected.ToList(share.Spec.Hard), true
 	}
-	if pending || len(needs) > 0 {
+	unscheduled, waiting := d.Book.Unscheduled(share, now)
+	if len(unscheduled) > 0 {
+		seen.Unscheduled = unscheduled.ToList(share.Spec.Hard)
+	}
+	if pending || waiting || len(needs) > 0 {
 		seen.After = agingInterval
 	}
 	return seen

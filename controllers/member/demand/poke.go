@@ -109,6 +109,10 @@ func object(owner demand.Owner, namespace string) client.Object {
 	switch owner.Kind {
 	case "StatefulSet":
 		return &appsv1.StatefulSet{ObjectMeta: meta}
+	case "DaemonSet":
+		return &appsv1.DaemonSet{ObjectMeta: meta}
+	case "ReplicationController":
+		return &corev1.ReplicationController{ObjectMeta: meta}
 	case "Job":
 		return &batchv1.Job{ObjectMeta: meta}
 	default:

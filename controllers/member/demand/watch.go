@@ -3,14 +3,18 @@ package demand
 import (
 	"context"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
@@ -20,6 +24,10 @@ type Watch struct {
 	*Demand
 	// API is the cluster's.
 	API kubernetes.Interface
+	// Recorder tells of Jobs that state their demand in a way that is not understood. Elected is closed when this replica
+	// is the one that does so.
+	Recorder events.EventRecorder
+	Elected  <-chan struct{}
 }
 
 // SetupWithManager has the manager run it.
@@ -36,8 +44,9 @@ func (w *Watch) Start(ctx context.Context) error {
 	if err := w.take(ctx, objects, objects.Core().V1().Pods().Informer(), objects.Core().V1().LimitRanges().Informer()); err != nil {
 		return err
 	}
-	if err := w.take(ctx, objects, objects.Apps().V1().ReplicaSets().Informer(), objects.Apps().V1().StatefulSets().Informer(),
-		objects.Batch().V1().Jobs().Informer()); err != nil {
+	apps := objects.Apps().V1()
+	if err := w.take(ctx, objects, apps.ReplicaSets().Informer(), apps.StatefulSets().Informer(), apps.DaemonSets().Informer(),
+		objects.Core().V1().ReplicationControllers().Informer(), objects.Batch().V1().Jobs().Informer()); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -49,8 +58,8 @@ func (w *Watch) take(ctx context.Context, objects informers.SharedInformerFactor
 	var taken []toolscache.DoneChecker
 	for _, informer := range kinds {
 		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { w.set(ctx, object) },
-			UpdateFunc: func(_, object any) { w.set(ctx, object) },
+			AddFunc:    func(object any) { w.follow(ctx, object) },
+			UpdateFunc: func(_, object any) { w.follow(ctx, object) },
 			DeleteFunc: func(object any) { w.unset(ctx, object) },
 		})
 		if err != nil {
@@ -63,11 +72,31 @@ func (w *Watch) take(ctx context.Context, objects informers.SharedInformerFactor
 	return nil
 }
 
+// follow has the book follow an object.
+func (w *Watch) follow(ctx context.Context, object any) {
+	w.set(ctx, object)
+	if n, ok := object.(*note); ok && n.problem != nil {
+		w.complain(n)
+	}
+}
+
+// complain says on a Job what is wrong with what it states.
+func (w *Watch) complain(n *note) {
+	select {
+	case <-w.Elected:
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name, UID: n.UID}}
+		w.Recorder.Eventf(job, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonInvalidDemand, "StateDemand", "%s", n.problem)
+	default:
+	}
+}
+
 // note is what is kept of an object: who it is, and what the book holds of it. A cluster may have a hundred thousand.
 type note struct {
 	metav1.ObjectMeta
 	// of is a demand.Pod, a demand.Workload or what a LimitRange gives.
 	of any
+	// problem is what is wrong with the demand that a Job states.
+	problem *field.Error
 }
 
 // noteOf makes a note of an object. One that is a note already stays what it is.
@@ -84,6 +113,9 @@ func noteOf(object any) (any, error) {
 			return object, nil
 		}
 		n.of = workload
+		if job, ok := object.(*batchv1.Job); ok {
+			_, n.problem = demand.StatedUntil(job)
+		}
 	}
 	meta := object.(client.Object)
 	n.Namespace, n.Name, n.UID, n.ResourceVersion = meta.GetNamespace(), meta.GetName(), meta.GetUID(), meta.GetResourceVersion()

@@ -15,9 +15,10 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// +kubebuilder:rbac:groups="",resources=limitranges;pods,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=replicasets;statefulsets,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=replicasets/status;statefulsets/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=limitranges;pods;replicationcontrollers,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=replicationcontrollers/status,verbs=patch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets;statefulsets,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=daemonsets/status;replicasets/status;statefulsets/status,verbs=patch
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
 // +kubebuilder:rbac:groups=batch,resources=jobs/status,verbs=patch
 
@@ -32,7 +33,11 @@ func podOf(pod *corev1.Pod) demand.Pod {
 		p.Owner = controller.UID
 	}
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable {
+		if condition.Type != corev1.PodScheduled || condition.Status != corev1.ConditionFalse {
+			continue
+		}
+		p.Unplaced, p.Spec = condition.LastTransitionTime.Time, new(demand.TrimPodSpec(&pod.Spec))
+		if condition.Reason == corev1.PodReasonUnschedulable {
 			p.Unschedulable, p.Shape = condition.LastTransitionTime.Time, demand.ShapeOf(&pod.Spec)
 		}
 	}
@@ -45,12 +50,25 @@ func workloadOf(object any) (demand.Workload, bool) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
 		w.Blocked = true // until its controller says that it failed, it is still about to make its pods
-		for _, condition := range o.Status.Conditions {
-			if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
+		for _, c := range o.Status.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
 				// The message is of the first failure, whatever the later ones were, until the controller fails no more.
-				w.Blocked, w.RefusedBy = false, exceeded(condition.Message)
+				w.Blocked, w.RefusedBy = false, exceeded(c.Message)
 			}
 		}
+		return w, true
+	case *corev1.ReplicationController: // its controller is that of ReplicaSets
+		w := newWorkload("ReplicationController", o, replicas(o.Spec.Replicas), o.Spec.Template)
+		w.Blocked = true
+		for _, c := range o.Status.Conditions {
+			if c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue {
+				w.Blocked, w.RefusedBy = false, exceeded(c.Message)
+			}
+		}
+		return w, true
+	case *appsv1.DaemonSet:
+		w := newWorkload("DaemonSet", o, int64(o.Status.DesiredNumberScheduled), &o.Spec.Template)
+		w.OneByOne, w.Placed = true, true
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
@@ -58,7 +76,9 @@ func workloadOf(object any) (demand.Workload, bool) {
 		w.Blocked = o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.Status.ReadyReplicas < o.Status.Replicas
 		return w, true
 	case *batchv1.Job:
-		w := newWorkload("Job", o, jobPods(o), &o.Spec.Template)
+		until, _ := demand.StatedUntil(o)
+		w := newWorkload("Job", o, jobPods(o, !until.IsZero()), &o.Spec.Template)
+		w.StatedUntil = until
 		w.OneByOne = o.Spec.PodReplacementPolicy != nil && *o.Spec.PodReplacementPolicy == batchv1.Failed
 		return w, true
 	default:
@@ -82,7 +102,7 @@ func newWorkload(kind string, object client.Object, desired int64, template *cor
 		Owner:     demand.Owner{Kind: kind, Name: object.GetName(), UID: object.GetUID()},
 		Namespace: object.GetNamespace(),
 	}
-	if desired > 0 && object.GetDeletionTimestamp() == nil {
+	if desired > 0 && template != nil && object.GetDeletionTimestamp() == nil {
 		w.Desired, w.Template = desired, new(demand.TrimPodSpec(nativequota.OfTemplate(&template.Spec)))
 	}
 	return w
@@ -95,10 +115,10 @@ var ends = map[batchv1.JobConditionType]bool{
 	batchv1.JobComplete: true, batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailed: true, batchv1.JobFailureTarget: true,
 }
 
-// jobPods returns how many pods a Job wants to run now.
-func jobPods(job *batchv1.Job) int64 {
+// jobPods returns how many pods a Job wants to run now. A suspended one wants none, unless it states that it does.
+func jobPods(job *batchv1.Job, states bool) int64 {
 	elsewhere := ptr.Deref(job.Spec.ManagedBy, batchv1.JobControllerName) != batchv1.JobControllerName // its pods are not made here
-	if ptr.Deref(job.Spec.Suspend, false) || elsewhere {
+	if ptr.Deref(job.Spec.Suspend, false) && !states || elsewhere {
 		return 0
 	}
 	for _, condition := range job.Status.Conditions {

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,11 +26,12 @@ func TestNotesOfPods(t *testing.T) {
 	for name, tc := range map[string]struct {
 		conditions []corev1.PodCondition
 		waits      bool
+		gated      bool
 	}{
 		"new":                {},
 		"scheduled":          {conditions: []corev1.PodCondition{condition(corev1.ConditionTrue, "")}},
 		"no node has room":   {conditions: []corev1.PodCondition{{Type: corev1.PodReady}, condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true},
-		"waits for its gate": {conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonSchedulingGated)}},
+		"waits for its gate": {conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonSchedulingGated)}, gated: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{
@@ -40,6 +42,9 @@ func TestNotesOfPods(t *testing.T) {
 				Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: tc.conditions},
 			}
 			want := demand.Pod{UID: "1", Owner: "web", Namespace: "team"}
+			if tc.gated || tc.waits {
+				want.Unplaced, want.Spec = since.Time, new(demand.TrimPodSpec(&pod.Spec))
+			}
 			if tc.waits {
 				want.Unschedulable, want.Shape = since.Time, demand.ShapeOf(&pod.Spec)
 			}
@@ -122,6 +127,84 @@ func TestJobPods(t *testing.T) {
 			}
 			if got := noteOrFail(t, job).of.(demand.Workload).Desired; got != tc.want {
 				t.Errorf("got %d, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestDaemonSets has a DaemonSet want a pod for each node that its controller says it belongs on.
+func TestDaemonSets(t *testing.T) {
+	daemons := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "log", UID: "log"}}
+	daemons.Status = appsv1.DaemonSetStatus{DesiredNumberScheduled: 5, CurrentNumberScheduled: 2, NumberMisscheduled: 1}
+	want := demand.Workload{
+		Owner: demand.Owner{Kind: "DaemonSet", Name: "log", UID: "log"}, Namespace: "team",
+		Desired: 5, OneByOne: true, Placed: true,
+	}
+	got := noteOrFail(t, daemons).of.(demand.Workload)
+	got.Template = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestReplicationControllers has one count as a ReplicaSet does.
+func TestReplicationControllers(t *testing.T) {
+	rc := &corev1.ReplicationController{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "old", UID: "old"}}
+	rc.Spec.Replicas = new(int32(3))
+	if w := noteOrFail(t, rc).of.(demand.Workload); w.Desired != 0 {
+		t.Errorf("without a template it wants %d pods", w.Desired)
+	}
+	rc.Spec.Template = &corev1.PodTemplateSpec{}
+	if w := noteOrFail(t, rc).of.(demand.Workload); w.Desired != 3 || !w.Blocked {
+		t.Errorf("it wants %d pods; blocked: %t", w.Desired, w.Blocked)
+	}
+	rc.Status.Conditions = []corev1.ReplicationControllerCondition{{
+		Type: corev1.ReplicationControllerReplicaFailure, Status: corev1.ConditionTrue,
+		Message: `pods "old-1" is forbidden: exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3`,
+	}}
+	if w := noteOrFail(t, rc).of.(demand.Workload); w.Blocked || w.RefusedBy != "compute" {
+		t.Errorf("refused by %q; blocked: %t", w.RefusedBy, w.Blocked)
+	}
+}
+
+// TestStatingJobs has a suspended Job want its pods for as long as it says, and another one, or what it says otherwise,
+// count for nothing.
+func TestStatingJobs(t *testing.T) {
+	created := metav1.NewTime(time.Unix(1000, 0))
+	const wrong = `metadata.annotations[quota.fedquota.io/demand-for]: Invalid value: "%s": must be a duration of more than 0 and at most 60m, such as 30m`
+	for value, tc := range map[string]struct {
+		suspended bool
+		lasts     time.Duration
+		problem   string
+	}{
+		"30m":   {suspended: true, lasts: 30 * time.Minute},
+		"1h":    {suspended: true, lasts: time.Hour},
+		"90s":   {},
+		"61m":   {suspended: true, problem: fmt.Sprintf(wrong, "61m")},
+		"0s":    {suspended: true, problem: fmt.Sprintf(wrong, "0s")},
+		"-5m":   {suspended: true, problem: fmt.Sprintf(wrong, "-5m")},
+		"later": {suspended: true, problem: fmt.Sprintf(wrong, "later")},
+		"":      {suspended: true, problem: fmt.Sprintf(wrong, "")},
+	} {
+		t.Run(value, func(t *testing.T) {
+			job := &batchv1.Job{
+				ObjectMeta: metav1.ObjectMeta{CreationTimestamp: created, Annotations: map[string]string{quotav1alpha1.DemandForAnnotation: value}},
+				Spec:       batchv1.JobSpec{Parallelism: new(int32(3)), Suspend: &tc.suspended},
+			}
+			n := noteOrFail(t, job)
+			w, problem := n.of.(demand.Workload), ""
+			if n.problem != nil {
+				problem = n.problem.Error()
+			}
+			if problem != tc.problem {
+				t.Errorf("problem %q, want %q", problem, tc.problem)
+			}
+			if tc.lasts == 0 {
+				if !w.StatedUntil.IsZero() || tc.suspended && w.Desired != 0 {
+					t.Errorf("it wants %d pods until %s", w.Desired, w.StatedUntil)
+				}
+			} else if w.Desired != 3 || !w.StatedUntil.Equal(created.Add(tc.lasts)) {
+				t.Errorf("it wants %d pods until %s", w.Desired, w.StatedUntil)
 			}
 		})
 	}

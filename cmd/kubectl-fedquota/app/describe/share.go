@@ -56,6 +56,10 @@ func (v *view) limits(share *quotav1alpha1.QuotaShare) {
 			text.Some(s.Demand, name)), text.Cell{Text: text.Bar(used, used), Style: fullness(used)}, text.Cell{Text: fmt.Sprintf("%d%% used", used)})...)
 	}
 	v.Print(t)
+	if waiting := v.unscheduled(s.Unscheduled); waiting != "" {
+		v.Printf("\n")
+		v.Paragraph(0, text.Plain, waiting)
+	}
 }
 
 // fleet prints what the hub has told of the whole budget.

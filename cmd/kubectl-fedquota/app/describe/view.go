@@ -222,6 +222,21 @@ func (v *view) cluster1(t *text.Table, c *quotav1alpha1.ClusterStatus) {
 	if why := cmp.Or(c.Message, c.Reason); why != "" {
 		t.Note(text.Dim, why)
 	}
+	if waiting := v.unscheduled(c.Unscheduled); waiting != "" {
+		t.Note(text.Dim, waiting)
+	}
+}
+
+// unscheduled says how much of what is used is without a node.
+func (v *view) unscheduled(list corev1.ResourceList) string {
+	var parts []string
+	for _, name := range v.names(list) {
+		parts = append(parts, text.Amount(list, name)+" "+string(name))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "of what is used, without a node: " + strings.Join(parts, ", ")
 }
 
 func plain(texts ...string) []text.Cell {

@@ -23,3 +23,24 @@ func TestFree(t *testing.T) {
 		}
 	}
 }
+
+// TestUnscheduled says how much of what is used is without a node, of the names that are shown.
+func TestUnscheduled(t *testing.T) {
+	list := corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("1500m"), corev1.ResourcePods: resource.MustParse("3")}
+	for name, tc := range map[string]struct {
+		resource corev1.ResourceName
+		list     corev1.ResourceList
+		want     string
+	}{
+		"all have a node": {},
+		"of all names":    {list: list, want: "of what is used, without a node: 3 pods, 1500m requests.cpu"},
+		"of one name":     {list: list, resource: corev1.ResourcePods, want: "of what is used, without a node: 3 pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &view{resource: tc.resource}
+			if got := v.unscheduled(tc.list); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -91,7 +91,7 @@ func (s *sentences) child(c *round.ChildAccount, name corev1.ResourceName) {
 		head += fmt.Sprintf(", asks for %s more", s.quantity(name, claim.Demand))
 	}
 	s.Printf("\n  %s  %s\n", s.Paint(cli.StateStyle(c.State), text.Elide(c.Name, 40)), head)
-	for _, sentence := range []string{s.reason(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)} {
+	for _, sentence := range []string{s.reason(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)} {
 		if sentence != "" {
 			s.Paragraph(4, text.Plain, sentence)
 		}
@@ -156,6 +156,20 @@ func (s *sentences) unread(name corev1.ResourceName) string {
 		}
 	}
 	return round.Abbreviated(names)
+}
+
+// headroom says what room the rules keep for a cluster, and why it is not there.
+func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) string {
+	claim := c.Claims[name]
+	switch missing := amount.Add(amount.Add(claim.Used, claim.Demand), claim.Headroom) - claim.Target; {
+	case s.static || c.Pinned || claim.Headroom == 0:
+		return ""
+	case missing <= 0:
+		return fmt.Sprintf("The rules keep room for %s more here, while nobody needs that.", s.quantity(name, claim.Headroom))
+	default:
+		return fmt.Sprintf("The rules keep room for %s more here, while nobody needs that. %s are missing: they are not free, or the limit was moved for headroom a moment ago.",
+			s.quantity(name, claim.Headroom), s.quantity(name, missing))
+	}
 }
 
 // pinned says why a limit does not move.

@@ -5,12 +5,17 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
@@ -27,6 +32,9 @@ type answer struct {
 func (a *answer) print() bool {
 	s := a.subject
 	a.Printf("%s\n", a.Paint(text.Bold, s.what()))
+	if job, ok := s.object.(*batchv1.Job); ok && ptr.Deref(job.Spec.Suspend, false) {
+		return a.suspended(job)
+	}
 	unscheduled := a.unscheduled()
 	missing := s.missing()
 	switch {
@@ -47,13 +55,45 @@ func (a *answer) print() bool {
 	return true
 }
 
+// suspended says what a Job wants that is suspended, and whether that is not understood.
+func (a *answer) suspended(job *batchv1.Job) bool {
+	until, problem := demand.StatedUntil(job)
+	switch {
+	case problem != nil:
+		a.Printf("  It is suspended. What it states does not count as demand:\n")
+		a.Paragraph(4, text.Red, problem.Error())
+		return true
+	case until.IsZero():
+		a.Printf("  It is suspended: it makes no pods, and does not state that it wants room for them.\n")
+	case until.Before(a.now):
+		a.Printf("  It is suspended. It stated that it wants room for %d pods until %s ago: create it again if it still does.\n",
+			a.subject.missing(), text.Since(a.now, metav1.NewTime(until)))
+	default:
+		a.Printf("  It is suspended, and states that it wants room for %d pods, for another %s.\n",
+			a.subject.missing(), text.Since(until, metav1.NewTime(a.now)))
+		a.fits(refuser{})
+	}
+	return false
+}
+
 // fine says that nothing waits.
 func (a *answer) fine() {
 	if pod, ok := a.subject.object.(*corev1.Pod); ok {
 		a.Printf("  It was admitted, and is %s on node %s.\n", strings.ToLower(string(pod.Status.Phase)), pod.Spec.NodeName)
+		a.resize(pod)
 		return
 	}
 	a.Printf("  Nothing waits: all %d pods that it wants are there.\n", len(a.subject.pods))
+}
+
+// resize says what becomes of a resize that the node of a pod can never do.
+func (a *answer) resize(pod *corev1.Pod) {
+	if !resourcehelper.IsPodResizeInfeasible(pod) {
+		return
+	}
+	a.Printf("  %s: its node can never give it what it shall have.\n", a.Paint(text.Yellow, "Infeasible"))
+	a.Paragraph(4, text.Plain, "→ Quotas charge what it shall have until the quota controller counts all again, every 5 minutes by default. "+
+		"Set its resources back, or make it anew where a node has room.")
 }
 
 // unscheduled are the pods that wait for a node.
@@ -78,7 +118,26 @@ func (a *answer) nodes(pods []corev1.Pod) {
 	}
 	a.Printf("  %s for %s: %d of its pods were admitted and wait for a node.\n", a.Paint(text.Yellow, "No node"), text.Since(a.now, since), len(pods))
 	a.Paragraph(4, text.Plain, pod.Name+": "+why)
+	a.charged(pods)
 	a.Paragraph(4, text.Dim, "→ No quota is in the way. Add nodes, ask for less, or run it in another cluster.")
+}
+
+// charged says what quotas charge pods that wait for a node.
+func (a *answer) charged(pods []corev1.Pod) {
+	for i := range a.around.quotas {
+		q, sum := &a.around.quotas[i], amount.List{}
+		for j := range pods {
+			sum = amount.Sum(sum, charge.Of(&pods[j], &q.Spec))
+		}
+		var parts []string
+		for _, name := range sum.Names() {
+			amounts := amount.ToQuantity(name, sum[name], q.Spec.Hard[name].Format)
+			parts = append(parts, amounts.String()+" "+string(name))
+		}
+		if len(parts) > 0 {
+			a.Paragraph(4, text.Plain, fmt.Sprintf("%s charges them: %s.", q.Name, strings.Join(parts, ", ")))
+		}
+	}
 }
 
 // refused says who refuses pods, and whether one would fit now.

@@ -69,6 +69,9 @@ func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms 
 		if len(rule.Max) > 0 {
 			t.Max = amount.Saturate(rule.Max, amount.Down)
 		}
+		if rule.Headroom != nil {
+			t.Headroom = amount.Saturate(rule.Headroom, amount.Up)
+		}
 	}
 	return t
 }

@@ -236,8 +236,8 @@ func TestTerms(t *testing.T) {
 			want: round.Terms{Weight: 1, Min: amount.List{"pods": 1}, Max: amount.List{"pods": 9}, Lendable: amount.List{"pods": 1}},
 		},
 		"rounded to the safe side": {
-			distribution: `{rules: [{min: {cpu: 1500u}, max: {cpu: 1500u}}]}`, cluster: "p1",
-			want: round.Terms{Weight: 1, Min: amount.List{"cpu": 2}, Max: amount.List{"cpu": 1}},
+			distribution: `{rules: [{min: {cpu: 1500u}, max: {cpu: 1500u}, headroom: {cpu: 1500u}}]}`, cluster: "p1",
+			want: round.Terms{Weight: 1, Min: amount.List{"cpu": 2}, Max: amount.List{"cpu": 1}, Headroom: amount.List{"cpu": 2}},
 		},
 	}
 	for name, tc := range tests {
