@@ -348,8 +348,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full is not raised for headroom",
-		in:         "Round.restrict", old: "	if m.reports(quotav1alpha1.ConditionNodesFull) {",
-		new: "	if false && m.reports(quotav1alpha1.ConditionNodesFull) {",
+		in:         "Round.restrict", old: "	if m.reports(quotav1alpha1.ConditionNodesFull) && !slices.Contains(lifted, BoundNodes) {",
+		new: "	if false && m.reports(quotav1alpha1.ConditionNodesFull) && !slices.Contains(lifted, BoundNodes) {",
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
 	},
 	{
