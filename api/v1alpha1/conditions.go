@@ -94,6 +94,8 @@ const (
 	ReasonMayHoldShare = "MayHoldShare"
 	// ReasonNamespaceMissing means that a member does not have the namespace.
 	ReasonNamespaceMissing = "NamespaceMissing"
+	// ReasonNamespaceRefused means that a member does not have the namespace, and that its API server refused to create it.
+	ReasonNamespaceRefused = "NamespaceRefused"
 	// ReasonForeignShare means that the share in a member counts something else, or has a revision that the hub has not
 	// written.
 	ReasonForeignShare = "ForeignShare"

@@ -100,6 +100,7 @@ type ClusterName string
 
 // Placement selects Clusters: those that the selector matches and those that are named.
 //
+// +kubebuilder:validation:XValidation:rule="self.?createNamespace.orValue(false) || (self.?namespaceTemplate.labels.orValue({}).size() == 0 && self.?namespaceTemplate.annotations.orValue({}).size() == 0)",message="namespaceTemplate is for namespaces that are created: set createNamespace to true, or leave it out"
 // +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || self.?clusters.orValue([]).size() > 0",message="placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"
 type Placement struct {
 	// clusterSelector selects Clusters by their labels. An empty selector selects every Cluster.
@@ -115,6 +116,24 @@ type Placement struct {
 	// createNamespace says whether the namespace is created in a member that does not have it. Defaults to false.
 	// +optional
 	CreateNamespace *bool `json:"createNamespace,omitempty"`
+
+	// namespaceTemplate is what a namespace gets that createNamespace has created, such as labels that a policy of the
+	// member demands. A namespace that exists stays as it is.
+	// +optional
+	NamespaceTemplate NamespaceTemplate `json:"namespaceTemplate,omitempty,omitzero"`
+}
+
+// NamespaceTemplate says what namespaces are created with.
+type NamespaceTemplate struct {
+	// labels of the namespace.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// annotations of the namespace.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
 // WeightRule says where the weights of clusters come from.

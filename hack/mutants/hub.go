@@ -257,6 +257,12 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestUnreachable",
 	},
 	{
+		protection: "where shares are unknown a limit may be in force all the same",
+		in:         "Reconciler.vacant", old: "return err == nil && inForce == nil",
+		new: "return inForce != nil || err == nil",
+		pkg: hubTests, test: "TestLimitWhereSharesAreUnknown",
+	},
+	{
 		protection: "a cluster that leaves keeps its entry until its share is gone",
 		in:         "child.released", old: "!c.Selected && c.holdsNothing() && ",
 		new: "!c.Selected && ",

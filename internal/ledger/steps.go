@@ -80,15 +80,18 @@ func (s Share) highest() int64 { return max(s.Revision, s.InForce) }
 
 // Adopt takes what was read live of a cluster that joined: its share, or nil if it has none. Either way the entry gets
 // a revision above all that was seen. A cluster that cannot have held a share is told to enforce zero first, so that
-// its usage is learned before anything is handed out. One that holds a share, or may hold one that was deleted, may be
-// enforcing anything until it confirms. It keeps the limit that it was told if it says that this is in force; a share
-// that is not may be an old one, put in the place of another, and what it says may have been given to others since.
+// its usage is learned before anything is handed out. So is one that was suspected of a share: its API server has shown
+// that it holds none. One that holds a share may be enforcing anything until it confirms. It keeps the limit that it was
+// told if it says that this is in force; a share that is not may be an old one, put in the place of another, and what it
+// says may have been given to others since.
 func (l *Ledger) Adopt(cluster string, share *Share) {
 	e, ok := l.entries[cluster]
 	if !ok || e.Revision != 0 {
 		return
 	}
-	if share != nil {
+	if share == nil {
+		e.Granted = zero(l.budget)
+	} else {
 		l.Continue(share.highest())
 		e.Granted = unknown(amount.Max(l.budget, e.Granted))
 	}
@@ -235,15 +238,19 @@ func (l *Ledger) Rebuild(highest int64) {
 	}
 }
 
-// Vacate takes back all that was granted to a cluster that has no place to hold it: the namespace does not exist there,
-// so no share and no limit can be in force.
+// Vacate takes back all that was granted to a cluster that has no place to hold it: the namespace or the kind does not
+// exist there, so no share and no limit can be in force. One that was never told anything is told nothing.
 func (l *Ledger) Vacate(cluster string) {
 	e, ok := l.entries[cluster]
-	if !ok || e.Revision == 0 || !l.Holds(cluster) {
+	if !ok || !l.Holds(cluster) {
 		return
 	}
 	l.sums = nil
 	e.Granted, e.Target = zero(l.budget), zero(l.budget)
+	if e.Revision == 0 {
+		l.entries[cluster] = e
+		return
+	}
 	l.next(cluster, e)
 }
 

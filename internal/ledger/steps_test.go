@@ -70,10 +70,10 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Adopt("a", nil) },
 			want:   state{11, entries{"a": entry(11, 0, 0)}},
 		},
-		"adopt: a share that is not there any more may be in force still": {
+		"adopt: a cluster that was suspected of a share and has none holds nothing": {
 			before: entries{"a": entry(0, unknown, 0)},
 			step:   func(l *ledger.Ledger) { l.Adopt("a", nil) },
-			want:   state{11, entries{"a": entry(11, unknown, 0)}},
+			want:   state{11, entries{"a": entry(11, 0, 0)}},
 		},
 		"adopt: no gap where the counter is above all that was seen": {
 			before: entries{"a": entry(0, unknown, 0)},
@@ -106,7 +106,7 @@ func TestSteps(t *testing.T) {
 		"adopt: above the marker, where no share tells of the ledger that was lost": {
 			before: entries{"a": entry(0, unknown, 0)},
 			step:   func(l *ledger.Ledger) { l.Continue(50); l.Continue(49); l.Adopt("a", nil) },
-			want:   state{51 + gap, entries{"a": entry(51+gap, unknown, 0)}},
+			want:   state{51 + gap, entries{"a": entry(51+gap, 0, 0)}},
 		},
 		"adopt: a share may have given a name that has left the budget": {
 			before: entries{"a": {Granted: amount.List{pods: 0, cpu: 0}, Target: amount.List{pods: 0}}},

@@ -214,7 +214,7 @@ func (c *child) holdsNothing() bool { return c.share == nil && c.orphan == nil }
 
 // lacksNamespace says whether it has no share since it could not take one for want of the namespace.
 func (c *child) lacksNamespace() bool {
-	return c.share == nil && c.Reading.HeldBack.Reason == quotav1alpha1.ReasonNamespaceMissing
+	return c.share == nil && c.Reading.HeldBack.LacksNamespace()
 }
 
 // told returns what its share says, or what is in force without one, or nil. A revision that no ledger gave says

@@ -163,6 +163,10 @@ func (r *Round) enter(c *child, mayHoldShare bool) {
 func (r *Round) learn(c *child) {
 	switch {
 	case !c.read():
+		if c.Reading.Vacant && r.untold(c) {
+			r.ledger.Vacate(c.Name)
+			c.suspected = false
+		}
 	case r.untold(c):
 		if r.adoptable(c) {
 			r.ledger.Adopt(c.Name, c.told())

@@ -127,6 +127,11 @@ func (e *Entry) suspected() bool {
 // read the message.
 type Obstacle struct{ Reason, Message string }
 
+// LacksNamespace says whether the obstacle is that the namespace does not exist.
+func (o Obstacle) LacksNamespace() bool {
+	return o.Reason == quotav1alpha1.ReasonNamespaceMissing || o.Reason == quotav1alpha1.ReasonNamespaceRefused
+}
+
 // Reading is what reading a child has given.
 type Reading struct {
 	// Failure says why it could not be read, or is empty.
@@ -136,6 +141,8 @@ type Reading struct {
 	// Orphan is what the ResourceQuota of a share tells that is gone, nil if there is none. It is looked for where there
 	// is no share and the reading is live.
 	Orphan *ledger.Share
+	// Vacant says that its API server has answered and does not know of shares, and that no limit is in force without one.
+	Vacant bool
 	// HeldBack says why the child could not take its share in the last round, or is empty.
 	HeldBack Obstacle
 	// Trouble is what keeps its agent from running, in words, as far as it is known, or is empty.

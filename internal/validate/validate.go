@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -29,6 +30,7 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
 	problems = append(problems, scopes(path, spec)...)
 	problems = append(problems, selector(path.Child("placement", "clusterSelector"), spec.Placement.ClusterSelector)...)
+	problems = append(problems, metadata(path.Child("placement", "namespaceTemplate"), &spec.Placement.NamespaceTemplate)...)
 	grains := spec.Distribution.Granularity
 	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, spec.Hard)...)
 	for i := range spec.Distribution.Rules {
@@ -36,6 +38,19 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 		problems = append(problems, rule(at, r, spec.Hard)...)
 		problems = append(problems, multiples(at.Child("min"), r.Min, grains)...)
 		problems = append(problems, multiples(at.Child("max"), r.Max, grains)...)
+	}
+	return problems
+}
+
+// metadata checks what namespaces are created with, as native objects do. What the agent notes on namespaces is not for
+// others to say.
+func metadata(path *field.Path, template *quotav1alpha1.NamespaceTemplate) field.ErrorList {
+	problems := metav1validation.ValidateLabels(template.Labels, path.Child("labels"))
+	problems = append(problems, apivalidation.ValidateAnnotations(template.Annotations, path.Child("annotations"))...)
+	for _, key := range slices.Sorted(maps.Keys(template.Annotations)) {
+		if strings.HasPrefix(key, quotav1alpha1.GroupVersion.Group+"/") {
+			problems = append(problems, field.Forbidden(path.Child("annotations").Key(key), "is for fedquota to set"))
+		}
 	}
 	return problems
 }

@@ -131,6 +131,15 @@ spec.distribution.rules[0].max[pods]: Invalid value: "2500m": must be a whole nu
 			spec: `{hard: {pods: "10"}, placement: {clusterSelector: {matchExpressions: [{key: tier, operator: Is, values: [prod]}]}}}`,
 			want: `spec.placement.clusterSelector.matchExpressions[0].operator: Unsupported value: "Is": supported values: "DoesNotExist", "Exists", "In", "NotIn"`,
 		},
+		"a namespace with a wrong label": {
+			spec: `{hard: {pods: "10"}, placement: {clusters: [a], createNamespace: true, namespaceTemplate: {labels: {"a b": c}}}}`,
+			want: `spec.placement.namespaceTemplate.labels: Invalid value: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', ` +
+				`and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+		},
+		"a namespace with an annotation of ours": {
+			spec: `{hard: {pods: "10"}, placement: {clusters: [a], createNamespace: true, namespaceTemplate: {annotations: {quota.fedquota.io/covered: pods}}}}`,
+			want: `spec.placement.namespaceTemplate.annotations[quota.fedquota.io/covered]: Forbidden: is for fedquota to set`,
+		},
 		"a selector without values": {
 			spec: `{hard: {pods: "10"}, distribution: {rules: [{clusterSelector: {matchExpressions: [{key: tier, operator: In}]}}]}}`,
 			want: `spec.distribution.rules[0].clusterSelector.matchExpressions[0].values: Required value: must be specified when ` + "`operator` is 'In' or 'NotIn'",

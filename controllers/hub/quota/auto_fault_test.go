@@ -121,12 +121,12 @@ func TestDonorThatTakesNoShare(t *testing.T) {
 		"its API server refuses": {
 			write:  "west: patch QuotaShare compute",
 			err:    apierrors.NewForbidden(schema.GroupResource{Resource: "quotashares"}, quotaName, errors.New("request 4711")),
-			within: pace.RetryInterval * 12 / 10, want: "west: its API server refused the share: Forbidden",
+			within: pace.RetryInterval * 12 / 10, want: "west: its API server refused the share: quotashares \"compute\" is forbidden: request 4711",
 		},
 		"a webhook there fails": {
 			write:  "west: patch QuotaShare compute",
 			err:    apierrors.NewInternalError(errors.New("failed calling webhook, request 4711")),
-			within: pace.StallInterval, want: "west: writing the share failed: InternalError",
+			within: pace.StallInterval, want: "west: writing the share failed: Internal error occurred: failed calling webhook, request 4711",
 		},
 		"the connection fails": {
 			write: "west: patch QuotaShare compute", err: errors.New("dial tcp 10.0.0.7:43210: refused"),
@@ -135,7 +135,7 @@ func TestDonorThatTakesNoShare(t *testing.T) {
 		"the hub refuses the marker": {
 			write:  "hub: patch Cluster west",
 			err:    apierrors.NewForbidden(schema.GroupResource{Resource: "clusters"}, "west", nil),
-			within: pace.StallInterval, want: "west: marking its Cluster failed: Forbidden",
+			within: pace.StallInterval, want: "west: marking its Cluster failed: clusters \"west\" is forbidden: <nil>",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
@@ -133,6 +135,9 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) 
 		r.historyOf(s, m).stalled = r.Clock.Now()
 	}
 	outcome, refused := s.outcomeOf(ctx, m, err)
+	if sameButNumbers(outcome, m.outcome) {
+		outcome = m.outcome
+	}
 	if outcome != m.outcome {
 		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.Name, "outcome", outcome.Message, "err", err.Error())
 	}
@@ -141,15 +146,35 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) 
 	return nil
 }
 
-// outcomeOf returns why a share could not be delivered, in words that stay the same while the reason does, and whether
-// the member has refused it, so that somebody has to act there.
+// figures are what an API server may say otherwise each time: when, how much, the UID of a request.
+var figures = regexp.MustCompile("[0-9a-f-]*[0-9][0-9a-f-]*")
+
+// sameButNumbers says whether two obstacles differ in nothing that somebody would act on.
+func sameButNumbers(a, b round.Obstacle) bool {
+	return a.Reason == b.Reason && figures.ReplaceAllString(a.Message, "0") == figures.ReplaceAllString(b.Message, "0")
+}
+
+// quoteLimit leaves room, in the message of a member, for what stands before the words of its API server.
+const quoteLimit = 200
+
+// quoted returns what an API server answered, to go on a message with.
+func quoted(err error) string {
+	var status apierrors.APIStatus
+	switch {
+	case !errors.As(err, &status):
+		return ""
+	case status.Status().Message == "":
+		return ": " + string(status.Status().Reason)
+	}
+	return ": " + conditions.Truncated(status.Status().Message, quoteLimit)
+}
+
+// outcomeOf returns why a share could not be delivered, and whether the member has refused it, so that somebody has to
+// act there.
 func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome round.Obstacle, refused bool) {
-	what, reason := "the share", string(apierrors.ReasonForError(err))
+	what := "the share"
 	if m.verdict.Order.Leaves() {
 		what = "the removal of the share"
-	}
-	if reason != "" {
-		reason = ": " + reason
 	}
 	var nobody *members.AccountError
 	switch {
@@ -162,11 +187,13 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome ro
 	case ctx.Err() != nil:
 		return round.Obstacle{Reason: quotav1alpha1.ReasonNotAnswered, Message: "its API server did not answer in time"}, false
 	case errors.Is(err, errNotMarked):
-		return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: errNotMarked.Error() + reason}, false
+		return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: errNotMarked.Error() + quoted(err)}, false
+	case errors.Is(err, errNoNamespace) && quoted(err) != "":
+		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceRefused, Message: "its API server refused to create the namespace" + quoted(err)}, true
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return round.Obstacle{Reason: quotav1alpha1.ReasonRefused, Message: "its API server refused " + what + reason}, true
+		return round.Obstacle{Reason: quotav1alpha1.ReasonRefused, Message: "its API server refused " + what + quoted(err)}, true
 	}
-	return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + reason}, false
+	return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + quoted(err)}, false
 }
 
 // stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on

@@ -114,6 +114,7 @@ func TestLostLedgerAndShare(t *testing.T) {
 	w.settle()
 	highest := w.quota().Status.Revision
 	w.loseShare("east")
+	w.agents["east"].hard = nil
 	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
 	w.restart()
 	w.round()

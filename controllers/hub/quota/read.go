@@ -35,7 +35,9 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	}
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
-		m.Reading = round.Reading{Failure: unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack}
+		m.Reading = round.Reading{
+			Failure: unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack, Vacant: r.vacant(ctx, s, m, key, err),
+		}
 		if s.storedMessage(m) != conditions.Truncated(m.Reading.Failure, messageLimit) {
 			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.Name, "err", err.Error())
 		}
@@ -45,6 +47,22 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	if state.ConsecutiveFailures > 0 && r.Clock.Since(state.LastProbeSuccessTime) > pace.UnreachableAfter {
 		m.Reading.Failure = "health probes fail"
 	}
+}
+
+// vacant says whether a member that was to be read live has answered that it does not know of shares, and no limit is
+// in force there without one.
+func (r *Reconciler) vacant(parent context.Context, s *scope, m *member, key client.ObjectKey, err error) bool {
+	if !m.Live || !members.IsAbsentKind(err) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(parent, r.Timeout)
+	defer cancel()
+	reader, err := r.reader(ctx, key, true)
+	if err != nil {
+		return false
+	}
+	inForce, err := orphan(ctx, reader, s)
+	return err == nil && inForce == nil
 }
 
 // readShare reads the share of a member, and where there is none what may be in force without one.
@@ -100,7 +118,7 @@ func (r *Reconciler) readWithout(parent, ctx context.Context, reader client.Read
 			return err
 		}
 	}
-	if m.Reading.HeldBack.Reason != quotav1alpha1.ReasonNamespaceMissing {
+	if !m.Reading.HeldBack.LacksNamespace() {
 		return nil
 	}
 	return r.confirmMissing(parent, s, m)

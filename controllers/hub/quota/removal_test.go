@@ -234,7 +234,7 @@ func TestRefusedRemoval(t *testing.T) {
 				w.act()
 			}
 			w.wantLedger("west 12/12 NotReady")
-			if got, want := w.message("MemberNotReady"), "west: its API server refused the removal of the share: Forbidden"; got != want {
+			if got, want := w.message("MemberNotReady"), "west: its API server refused the removal of the share: quotashares.quota.fedquota.io \"compute\" is forbidden: <nil>"; got != want {
 				t.Errorf("got %q", got)
 			}
 			if got, want := w.message("Ready"), "Waiting for clusters to confirm the removal: west (NotReady)"; got != want {

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -54,8 +55,8 @@ func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *m
 	share.Spec.Revision, share.Spec.Hard = s.decision.Ledger.FirstShare(m.Name, s.fq.Spec.Hard)
 	err := c.Create(ctx, share)
 	if members.IsMissingNamespace(err) && m.Selected && ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false) {
-		if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.fq.Namespace}}); client.IgnoreAlreadyExists(err) != nil {
-			return fmt.Errorf("creating the namespace: %w", err)
+		if err := c.Create(ctx, s.namespace()); client.IgnoreAlreadyExists(err) != nil {
+			return fmt.Errorf("%w: %w", errNoNamespace, err)
 		}
 		err = c.Create(ctx, share)
 	}
@@ -63,6 +64,17 @@ func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *m
 		r.Stores.Saw(m.Name, client.ObjectKeyFromObject(share), share.ResourceVersion)
 	}
 	return err
+}
+
+// errNoNamespace is that a member's API server did not take the namespace.
+var errNoNamespace = errors.New("creating the namespace failed")
+
+// namespace returns the namespace as it is created in members.
+func (s *scope) namespace() *corev1.Namespace {
+	template := &s.fq.Spec.Placement.NamespaceTemplate
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: s.fq.Namespace, Labels: template.Labels, Annotations: template.Annotations,
+	}}
 }
 
 // update writes the ledger's revision and limit into the share that was read, and into no other that came in its place:

@@ -43,8 +43,8 @@ func ledgerOf(fq *quotav1alpha1.FederatedQuota, name string) *quotav1alpha1.Clus
 
 // outcomes are the reasons for which the hub manager itself has found that a cluster could not take its share.
 var outcomes = map[string]bool{
-	quotav1alpha1.ReasonNamespaceMissing: true, quotav1alpha1.ReasonNamespaceTerminating: true, quotav1alpha1.ReasonRefused: true,
-	quotav1alpha1.ReasonNotAnswered: true, quotav1alpha1.ReasonDeliveryFailed: true,
+	quotav1alpha1.ReasonNamespaceMissing: true, quotav1alpha1.ReasonNamespaceRefused: true, quotav1alpha1.ReasonNamespaceTerminating: true,
+	quotav1alpha1.ReasonRefused: true, quotav1alpha1.ReasonNotAnswered: true, quotav1alpha1.ReasonDeliveryFailed: true,
 }
 
 // heldBack returns why a cluster could not take its share when the hub manager tried last.
