@@ -263,6 +263,12 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestLimitWhereSharesAreUnknown",
 	},
 	{
+		protection: "the hub lets a share go for an agent only where the namespace goes, too",
+		in:         "Reconciler.free", old: "!apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)",
+		new: "false",
+		pkg: hubTests, test: "TestShareThatWasDeletedWithoutAnAgent",
+	},
+	{
 		protection: "a cluster that leaves keeps its entry until its share is gone",
 		in:         "child.released", old: "!c.Selected && c.holdsNothing() && ",
 		new: "!c.Selected && ",

@@ -217,6 +217,9 @@ func (c *child) lacksNamespace() bool {
 	return c.share == nil && c.Reading.HeldBack.LacksNamespace()
 }
 
+// deleting says whether its share was deleted, and waits for the agent.
+func (c *child) deleting() bool { return c.share != nil && c.share.Deleting }
+
 // told returns what its share says, or what is in force without one, or nil. A revision that no ledger gave says
 // nothing.
 func (c *child) told() *ledger.Share {

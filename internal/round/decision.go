@@ -43,6 +43,8 @@ type Verdict struct {
 	Why   Obstacle
 	// Read says that the child could be read, and Reported that its share says what it uses.
 	Read, Reported bool
+	// Abandoned says that its share was deleted, and that its agent does not let the share go.
+	Abandoned bool
 	// Removal is what the share of a child that leaves was told shall become of the ResourceQuota.
 	Removal quotav1alpha1.RemovalPolicy
 	// Order is what is to be written to the child, and Admission what its share tells its agents.
@@ -119,6 +121,7 @@ func (r *Round) verdict(c *child) Verdict {
 	v := Verdict{
 		Name: c.Name, UID: c.uid, Read: c.read(), Reported: c.read() && c.share != nil,
 		Admission: r.admissionOf(c), Confirms: c.confirms, Reasons: c.reasons, Unheard: c.unheard,
+		Abandoned: c.read() && c.deleting() && c.agent == absent,
 	}
 	if !known {
 		return v

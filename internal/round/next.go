@@ -51,6 +51,9 @@ func (r *Round) looksAt(c *child, fleet Fleet, next *soonest) {
 		return
 	}
 	next.in(c.Past.ConfirmedFor)
+	if c.deleting() && c.agent != absent {
+		next.in(pace.AgentPatience - c.Past.IdleFor + time.Millisecond)
+	}
 	if c.misinformed(fleet) {
 		next.in(c.Past.ToldFor)
 	}

@@ -58,6 +58,11 @@ func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 	defer end()
 	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
+	if m.verdict.Abandoned {
+		if free, err := r.free(ctx, s, m); free || err != nil {
+			return r.judge(ctx, s, m, err)
+		}
+	}
 	switch m.verdict.Order {
 	case round.OrderKeep:
 		r.remember(s, m, round.Obstacle{})
