@@ -12,7 +12,7 @@ import (
 func TestNobody(t *testing.T) {
 	const why = "the hub's ServiceAccount fedquota-system/fedquota-hub is not there; install the agent's manifests"
 	err := fmt.Errorf("Get %q: %w", "https://east", &members.AccountError{Why: why})
-	if got := unreadable("east", "", err); got != why {
+	if got := (&Reconciler{}).unreadable("east", "", err); got != why {
 		t.Errorf("reading: %q", got)
 	}
 	s := &scope{}

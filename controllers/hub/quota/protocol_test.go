@@ -197,6 +197,13 @@ func TestUnreadable(t *testing.T) {
 			fault:   func(w *world) { w.members.byName["east"].client = w.recorded(hubName) },
 			message: "the API QuotaShare is not installed there; install the agent's manifests",
 		},
+		"before the hub has installed the agent": {
+			fault: func(w *world) {
+				w.members.byName["east"].client = w.recorded(hubName)
+				w.hub.Trouble = func(string) string { return "" }
+			},
+			message: "the API QuotaShare is not installed there yet: the hub manager installs it with the agent",
+		},
 		"failing": {
 			fault:   func(w *world) { w.members.byName["east"].err = errors.New("dial tcp 10.0.0.7:43210: timeout") },
 			message: "reading its share failed",

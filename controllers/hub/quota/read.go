@@ -36,7 +36,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
 		m.Reading = round.Reading{
-			Failure: unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack, Vacant: r.vacant(ctx, s, m, key, err),
+			Failure: r.unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack, Vacant: r.vacant(ctx, s, m, key, err),
 		}
 		if s.storedMessage(m) != conditions.Truncated(m.Reading.Failure, messageLimit) {
 			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.Name, "err", err.Error())
@@ -169,7 +169,7 @@ func (r *Reconciler) trouble(cluster string) string {
 }
 
 // unreadable returns why a member cannot be read, in words that stay the same while the reason does.
-func unreadable(cluster, trouble string, err error) string {
+func (r *Reconciler) unreadable(cluster, trouble string, err error) string {
 	var nobody *members.AccountError
 	switch {
 	case errors.As(err, &nobody):
@@ -180,6 +180,8 @@ func unreadable(cluster, trouble string, err error) string {
 		return noAnswer
 	case members.IsAbsentKind(err) && trouble != "":
 		return "the API QuotaShare is not installed there: " + trouble
+	case members.IsAbsentKind(err) && r.Trouble != nil:
+		return "the API QuotaShare is not installed there yet: the hub manager installs it with the agent"
 	case members.IsAbsentKind(err):
 		return "the API QuotaShare is not installed there; install the agent's manifests"
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
