@@ -139,6 +139,7 @@ removal: {policy: Delete, destroyed: [b]}
 		"no placement":         {spec: hard, want: "spec.placement: Required value"},
 		"empty placement":      {spec: hard + "placement: {}", want: "spec.placement: Invalid value: placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"},
 		"a namespace nowhere":  {spec: hard + "placement: {createNamespace: true}", want: "spec.placement: Invalid value: placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"},
+		"an empty template":    {spec: hard + "placement: {clusters: [a], namespaceTemplate: {labels: {}}}"},
 		"a template of none":   {spec: hard + "placement: {clusters: [a], namespaceTemplate: {labels: {a: b}}}", want: "spec.placement: Invalid value: namespaceTemplate is for namespaces that are created: set createNamespace to true, or leave it out"},
 		"every cluster":        {spec: hard + "placement: {clusterSelector: {}}"},
 		"an empty list":        {spec: hard + "placement: {clusters: []}", want: "spec.placement: Invalid value: placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"},
