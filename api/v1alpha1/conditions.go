@@ -18,7 +18,8 @@ const (
 	ConditionDebt = "Debt"
 	// ConditionStuckQuotaController is True while the quota controller of a member does not work; that member is frozen.
 	ConditionStuckQuotaController = "StuckQuotaController"
-	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage.
+	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage, and
+	// that spec.existingQuotas does not accept. The budget is enforced all the same.
 	ConditionForeignQuota = "ForeignQuota"
 	// ConditionRebuilding is True while the ledger learns from a member what it may hold; no member is raised while that
 	// may be anything.
