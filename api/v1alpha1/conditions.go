@@ -84,6 +84,8 @@ const (
 	ReasonLimitsMoved = "LimitsMoved"
 	// ReasonReleased is that of an event on a ResourceQuota that the agent has let go, with a limit of what is used.
 	ReasonReleased = "Released"
+	// ReasonSucceeded is that of an event on a QuotaShare whose ResourceQuota has taken the place of one that was released.
+	ReasonSucceeded = "Succeeded"
 	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which
 	// member, and the entries in status.clusters why.
 	ReasonReported = "Reported"

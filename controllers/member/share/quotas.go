@@ -25,17 +25,20 @@ func sameScopes(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bo
 
 // foreignQuotas names the ResourceQuotas beside the share's that the agent does not manage and that the budget does not
 // accept, whatever they count: an API server that has to repeat a write to one of them may admit what another one
-// refused.
-func (r *Reconciler) foreignQuotas(ctx context.Context, share *quotav1alpha1.QuotaShare) ([]string, error) {
+// refused. Those that are going are left out.
+func (r *Reconciler) foreignQuotas(ctx context.Context, share *quotav1alpha1.QuotaShare, going sets.Set[string]) ([]string, error) {
 	var list corev1.ResourceQuotaList
 	if err := r.List(ctx, &list, client.InNamespace(share.Namespace)); err != nil {
 		return nil, err
 	}
-	accepted := sets.New(share.Spec.ExistingQuotas.Accepted...)
+	silent := going.Union(sets.New(share.Name))
+	for _, name := range share.Spec.ExistingQuotas.Accepted {
+		silent.Insert(string(name))
+	}
 	var names []string
 	for i := range list.Items {
 		quota := &list.Items[i]
-		if !nativequota.IsManaged(quota) && quota.Name != share.Name && !accepted.Has(quotav1alpha1.QuotaName(quota.Name)) {
+		if !nativequota.IsManaged(quota) && !silent.Has(quota.Name) {
 			names = append(names, nativequota.Foreign(quota))
 		}
 	}
