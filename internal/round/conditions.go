@@ -208,12 +208,22 @@ func (d *Decision) debt() string {
 		if holders := d.holders(name); len(holders) > 0 {
 			part += ", held by " + Abbreviated(holders)
 		}
+		part += d.inherent(name)
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return "More is granted than the budget allows, so nobody is raised: " + strings.Join(parts, "; ")
+}
+
+// inherent says that the budget is too small for what each child has of name by itself, if it is.
+func (d *Decision) inherent(name corev1.ResourceName) string {
+	object, clusters := nativequota.Inherent(name), int64(d.Totals.Selected)
+	if object == "" || d.Ledger.Budget()[name] >= clusters {
+		return ""
+	}
+	return fmt.Sprintf(" (each of the %d clusters needs one, since the namespace has one there by itself, %s: raise the budget)", clusters, object)
 }
 
 // comingBack is how much of name the children that settle hold above their target.
