@@ -18,7 +18,8 @@ const (
 	ConditionDebt = "Debt"
 	// ConditionStuckQuotaController is True while the quota controller of a member does not work; that member is frozen.
 	ConditionStuckQuotaController = "StuckQuotaController"
-	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage.
+	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage, and
+	// that spec.existingQuotas does not accept. The budget is enforced all the same.
 	ConditionForeignQuota = "ForeignQuota"
 	// ConditionRebuilding is True while the ledger learns from a member what it may hold; no member is raised while that
 	// may be anything.
@@ -83,6 +84,8 @@ const (
 	ReasonLimitsMoved = "LimitsMoved"
 	// ReasonReleased is that of an event on a ResourceQuota that the agent has let go, with a limit of what is used.
 	ReasonReleased = "Released"
+	// ReasonSucceeded is that of an event on a QuotaShare whose ResourceQuota has taken the place of one that was released.
+	ReasonSucceeded = "Succeeded"
 	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which
 	// member, and the entries in status.clusters why.
 	ReasonReported = "Reported"

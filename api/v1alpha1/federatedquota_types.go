@@ -85,6 +85,10 @@ type FederatedQuotaSpec struct {
 	// +optional
 	Admission Admission `json:"admission,omitempty,omitzero"`
 
+	// existingQuotas says what becomes of ResourceQuotas that the namespace has in a member beside the budget's own.
+	// +optional
+	ExistingQuotas ExistingQuotas `json:"existingQuotas,omitempty,omitzero"`
+
 	// removal says what happens to a member's ResourceQuota when its cluster leaves or the FederatedQuota is deleted.
 	// +optional
 	Removal Removal `json:"removal,omitempty,omitzero"`
@@ -294,6 +298,24 @@ type Admission struct {
 	// Defaults to Enabled.
 	// +optional
 	Poke PokeMode `json:"poke,omitempty"`
+}
+
+// QuotaName is the name of a ResourceQuota.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+type QuotaName string
+
+// ExistingQuotas says what becomes of ResourceQuotas that fedquota has not made.
+type ExistingQuotas struct {
+	// accepted names ResourceQuotas of the namespace that may stay beside the budget's own, such as one that a platform
+	// makes in every namespace: the condition ForeignQuota does not speak of them. They go on refusing requests by
+	// themselves.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	Accepted []QuotaName `json:"accepted,omitempty"`
 }
 
 // RemovalPolicy says what becomes of a member's ResourceQuota.

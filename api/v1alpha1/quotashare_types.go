@@ -68,6 +68,10 @@ type QuotaShareSpec struct {
 	// +optional
 	Admission Admission `json:"admission,omitempty,omitzero"`
 
+	// existingQuotas says what becomes of ResourceQuotas that the agent has not made, as in the FederatedQuota.
+	// +optional
+	ExistingQuotas ExistingQuotas `json:"existingQuotas,omitempty,omitzero"`
+
 	// pong is the last status.ping that the hub has seen.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

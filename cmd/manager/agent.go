@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -103,9 +105,20 @@ func setUpWatch(mgr ctrl.Manager, needs *memberdemand.Demand) error {
 	}).SetupWithManager(mgr)
 }
 
+// keepWriters leaves of the managed fields of a ResourceQuota who has written it, which says whom to ask about it.
+func keepWriters(object any) (any, error) {
+	if quota, ok := object.(*corev1.ResourceQuota); ok {
+		for i, field := range quota.ManagedFields {
+			quota.ManagedFields[i] = metav1.ManagedFieldsEntry{Manager: field.Manager, Subresource: field.Subresource}
+		}
+	}
+	return object, nil
+}
+
 // agentObjects restricts what the agent caches.
 func agentObjects(namespace string) cache.Options {
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
+		&corev1.ResourceQuota{}:                                   {Transform: keepWriters},
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)},
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{namespace: {
 			FieldSelector: fields.OneTermEqualSelector("metadata.name", quotav1alpha1.HubLease),

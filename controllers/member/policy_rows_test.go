@@ -91,6 +91,7 @@ func guardRows() map[string]row {
 		"the agent changes one that it does not manage":        {was: unmanaged(), by: agent, do: limit("pods", "99"), refused: notItsOwn},
 		"the agent changes one that it let go":                 {was: released("4"), by: agent, do: limit("pods", "99"), refused: notItsOwn},
 		"the agent deletes one that it does not manage":        {was: unmanaged(), by: agent, do: remove, refused: notItsOwn},
+		"the agent deletes one that it let go":                 {was: released("4"), by: agent, do: remove},
 		"the agent says what another one uses":                 {was: unmanaged(), by: agent, do: statusPatch(`{"status":{"used":{"pods":"0"}}}`), refused: notItsOwn},
 	}
 }

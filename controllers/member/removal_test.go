@@ -87,7 +87,8 @@ func TestRemovalRetain(t *testing.T) {
 		t.Errorf("labels %v, annotations %v: want it released", q.Labels, q.Annotations)
 	}
 	note := "fedquota has let go of this ResourceQuota: FederatedQuota NS/compute was deleted, or does not select this cluster any more. " +
-		"Its limit is what was used then, so nothing more can be created. To lift it: kubectl delete resourcequota -n NS compute"
+		"Its limit is what was used then, so nothing more can be created. A FederatedQuota of any name that limits the same resources " +
+		"here takes its place. To lift it: kubectl delete resourcequota -n NS compute"
 	note = strings.ReplaceAll(note, "NS", q.Namespace)
 	if got := q.Annotations["quota.fedquota.io/note"]; got != note {
 		t.Errorf("the note is %q, want %q", got, note)

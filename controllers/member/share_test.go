@@ -3,12 +3,14 @@ package member_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -260,6 +262,33 @@ func TestForeignQuota(t *testing.T) {
 			w.reconcile()
 			w.wantsConditions()
 		})
+	}
+}
+
+// TestAcceptedQuota has one ResourceQuota that the budget accepts, and one that a tool makes again and again.
+func TestAcceptedQuota(t *testing.T) {
+	w := newWorld(t)
+	kyverno := quota("theirs").hard("pods", "5").in(w.key.Namespace).Obj()
+	kyverno.Labels["generate.kyverno.io/policy-name"] = "add-quota"
+	must(t, w.hub.Create(t.Context(), kyverno))
+	must(t, w.hub.Create(t.Context(), quota("gke-resource-quotas").hard("pods", "1500").in(w.key.Namespace).Obj()))
+	w.share(1, "pods", "10")
+	for _, step := range []struct {
+		accepted []quotav1alpha1.QuotaName
+		want     string
+	}{
+		{want: "gke-resource-quotas (GKE keeps it in every namespace: accept it), theirs (Kyverno policy add-quota makes it"},
+		{accepted: []quotav1alpha1.QuotaName{"gke-resource-quotas"}, want: "other ResourceQuotas: theirs (Kyverno policy add-quota makes it: exclude the namespace in its rule). Each"},
+		{accepted: []quotav1alpha1.QuotaName{"gke-resource-quotas", "theirs"}},
+	} {
+		share := w.status()
+		share.Spec.ExistingQuotas.Accepted = step.accepted
+		must(t, w.hub.Update(t.Context(), share))
+		w.reconcile()
+		c := apimeta.FindStatusCondition(w.status().Status.Conditions, "ForeignQuota")
+		if (c != nil) != (step.want != "") || c != nil && !strings.Contains(c.Message, step.want) {
+			t.Errorf("with %v accepted: %+v, want it to say %q", step.accepted, c, step.want)
+		}
 	}
 }
 

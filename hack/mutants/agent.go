@@ -86,6 +86,24 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestReleasedIsNotTakenBack",
 	},
 	{
+		protection: "succession: what was released limits the namespace until the limit in its place is in force",
+		in:         "Reconciler.succeed", old: "if !inForce {",
+		new: "if !inForce && seen.quota == nil {",
+		pkg: agentTests, test: "TestSuccession",
+	},
+	{
+		protection: "succession: what was released goes as it was read",
+		in:         "Reconciler.succeed", old: "client.Preconditions{UID: &quota.UID, ResourceVersion: &quota.ResourceVersion}",
+		new: "client.Preconditions{UID: &quota.UID}",
+		pkg: agentTests, test: "TestSuccessionAsItWasRead",
+	},
+	{
+		protection: "succession: only what the share counts is taken the place of",
+		in:         "covers", old: " && len(quotav1.Mask(quota.Spec.Hard, quotav1.ResourceNames(share.Spec.Hard))) == len(quota.Spec.Hard)",
+		new: "",
+		pkg: agentTests, test: "TestNoSuccession/it_limits_more",
+	},
+	{
 		protection: "release: on account of a share that is still there",
 		in:         "Reconciler.stillThere", old: "if live.UID == share.UID &&",
 		new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",

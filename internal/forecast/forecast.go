@@ -185,6 +185,7 @@ func obeyed(reading round.Reading, d *round.Decision, v *round.Verdict, used amo
 func tell(share *round.Share, d *round.Decision, v *round.Verdict, formats corev1.ResourceList) {
 	revision, hard := d.Ledger.Share(v.Name, formats)
 	share.Owner, share.Revision, share.Hard = v.UID, revision, amount.Saturate(hard, amount.Up)
+	share.Existing = v.Existing
 	share.Admission, share.Fleet, share.Pinging, share.ToldRemoval, share.Removal = v.Admission, d.Fleet, false, false, ""
 	if able(share) && v.Why.Reason != quotav1alpha1.ReasonAgentAbsent {
 		share.Report, share.Behind = enforced(share), false

@@ -51,6 +51,15 @@ func (q Quota) Limits(revision int64, share corev1.ResourceList) corev1.Resource
 	return limits
 }
 
+// Inherit returns the state in which usage that is not counted yet is what others count of it.
+func (q Quota) Inherit(used corev1.ResourceList) Quota {
+	counted := q.Used
+	q.Used = make(corev1.ResourceList, len(used)+len(counted))
+	maps.Copy(q.Used, used)
+	maps.Copy(q.Used, counted)
+	return q
+}
+
 // Yield returns the limits for the attempt-th try after the guard refused to go below what is used, because usage rose
 // meanwhile: each try leaves more room up to the present limit, which the last one keeps.
 func (q Quota) Yield(limits corev1.ResourceList, attempt, attempts int64) corev1.ResourceList {

@@ -3,6 +3,7 @@ package round
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -12,6 +13,7 @@ import (
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -243,12 +245,13 @@ func (c *child) reports(condition string) bool {
 	return c.share != nil && apimeta.IsStatusConditionTrue(c.share.Conditions, condition)
 }
 
-// whyForeign says which ResourceQuotas there are in its namespace that no agent manages, if any.
+// whyForeign says which ResourceQuotas there are in its namespace that no agent manages, if any. What they mean to the
+// budget is said once for all children.
 func (c *child) whyForeign() string {
 	if !c.reports(quotav1alpha1.ConditionForeignQuota) {
 		return ""
 	}
-	return c.message(quotav1alpha1.ConditionForeignQuota)
+	return strings.TrimSuffix(c.message(quotav1alpha1.ConditionForeignQuota), ". "+nativequota.ForeignRisk)
 }
 
 // notServed says under which names it counts nothing, since it does not serve the kinds, if any.

@@ -13,12 +13,13 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // Conditions returns all conditions of the round: Ready first, the others only while they are true.
 func (d *Decision) Conditions() []metav1.Condition {
 	notes := d.notes()
-	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return !harmless.Has(c.Type) }))
+	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return !Harmless(c.Type) }))
 	conditions := []metav1.Condition{ready}
 	switch ready.Reason {
 	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict:
@@ -30,7 +31,10 @@ func (d *Decision) Conditions() []metav1.Condition {
 }
 
 // harmless are the conditions that may be true while Ready is: the budget is kept.
-var harmless = sets.New(quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed)
+var harmless = sets.New(quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionForeignQuota)
+
+// Harmless says whether a condition may be true while Ready is.
+func Harmless(condition string) bool { return harmless.Has(condition) }
 
 func yes(condition, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
@@ -139,7 +143,7 @@ func (d *Decision) notes() []metav1.Condition {
 		}
 	}
 	if names := d.reporting(func(c *child) string { return c.whyForeign() }); names != "" {
-		conditions = append(conditions, yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonReported, names))
+		conditions = append(conditions, yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonReported, names+". "+nativequota.ForeignRisk))
 	}
 	if names := d.reporting(func(c *child) string { return c.notServed() }); names != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ReasonReported, names))
@@ -204,12 +208,22 @@ func (d *Decision) debt() string {
 		if holders := d.holders(name); len(holders) > 0 {
 			part += ", held by " + Abbreviated(holders)
 		}
+		part += d.inherent(name)
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return "More is granted than the budget allows, so nobody is raised: " + strings.Join(parts, "; ")
+}
+
+// inherent says that the budget is too small for what each child has of name by itself, if it is.
+func (d *Decision) inherent(name corev1.ResourceName) string {
+	object, clusters := nativequota.Inherent(name), int64(d.Totals.Selected)
+	if object == "" || d.Ledger.Budget()[name] >= clusters {
+		return ""
+	}
+	return fmt.Sprintf(" (each of the %d clusters needs one, since the namespace has one there by itself, %s: raise the budget)", clusters, object)
 }
 
 // comingBack is how much of name the children that settle hold above their target.

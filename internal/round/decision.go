@@ -47,9 +47,10 @@ type Verdict struct {
 	Abandoned bool
 	// Removal is what the share of a child that leaves was told shall become of the ResourceQuota.
 	Removal quotav1alpha1.RemovalPolicy
-	// Order is what is to be written to the child, and Admission what its share tells its agents.
+	// Order is what is to be written to the child, Admission and Existing what its share tells its agents.
 	Order     Order
 	Admission quotav1alpha1.Admission
+	Existing  quotav1alpha1.ExistingQuotas
 	// Decided says that the entry took a new revision in this round, and Confirms that it did so for no other reason than
 	// to be confirmed.
 	Decided, Confirms bool
@@ -120,7 +121,7 @@ func (r *Round) verdict(c *child) Verdict {
 	before := r.known[c.Name]
 	v := Verdict{
 		Name: c.Name, UID: c.uid, Read: c.read(), Reported: c.read() && c.share != nil,
-		Admission: r.admissionOf(c), Confirms: c.confirms, Reasons: c.reasons, Unheard: c.unheard,
+		Admission: r.admissionOf(c), Existing: r.in.Existing, Confirms: c.confirms, Reasons: c.reasons, Unheard: c.unheard,
 		Abandoned: c.read() && c.deleting() && c.agent == absent,
 	}
 	if !known {
@@ -194,7 +195,8 @@ func (r *Round) upToDate(c *child, revision int64, fleet Fleet) bool {
 		return share.Revision > revision
 	}
 	return share.Owner == c.uid && !share.ToldRemoval && !share.Pinging &&
-		equality.Semantic.DeepEqual(share.Admission, r.admissionOf(c)) && !c.outdated(fleet)
+		equality.Semantic.DeepEqual(share.Admission, r.admissionOf(c)) &&
+		equality.Semantic.DeepEqual(share.Existing, r.in.Existing) && !c.outdated(fleet)
 }
 
 // outdated says whether a child is about to refuse somebody with words that are no longer true. Usage, and which

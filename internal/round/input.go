@@ -41,8 +41,10 @@ type Input struct {
 	Removing bool
 	// Split says how the budget is split.
 	Split Split
-	// Admission is what agents do for requests that do not fit.
+	// Admission is what agents do for requests that do not fit, and Existing what becomes of ResourceQuotas that they have
+	// not made.
 	Admission quotav1alpha1.Admission
+	Existing  quotav1alpha1.ExistingQuotas
 	// Strangers say where the spec names children that do not exist.
 	Strangers []string
 	// Expected are the children of which it will soon be known whether they hold a share, or what it says. Nothing is
@@ -153,10 +155,11 @@ type Reading struct {
 type Share struct {
 	// Owner is the UID of the object that it was written for.
 	Owner string
-	// Revision and Hard are what the child is told, Admission and Fleet what it is told beside that.
+	// Revision and Hard are what the child is told, Admission, Existing and Fleet what it is told beside that.
 	Revision  int64
 	Hard      amount.List
 	Admission quotav1alpha1.Admission
+	Existing  quotav1alpha1.ExistingQuotas
 	Fleet     Fleet
 	// OtherScope says that it counts other objects than the budget does.
 	OtherScope bool

@@ -95,6 +95,28 @@ func TestDebt(t *testing.T) {
 		"5 of pods, held by west (Unreachable) 3, east (Unreachable) 2, south (Unreachable) 2")
 }
 
+// TestDebtForGood says of a budget that is too small for what each namespace has by itself that waiting does not help.
+func TestDebtForGood(t *testing.T) {
+	for budget, want := range map[int64]string{
+		1: "More is granted than the budget allows, so nobody is raised: 1 of resourcequotas " +
+			"(each of the 2 clusters needs one, since the namespace has one there by itself, the ResourceQuota of the budget: raise the budget)",
+		2: "",
+	} {
+		in := inputOf()
+		in.Budget, in.Halted, in.Revision = amount.List{"resourcequotas": budget}, Obstacle{"Conflict", "nothing is decided"}, 1
+		for _, name := range []string{"east", "west"} {
+			one := amount.List{"resourcequotas": 1}
+			in.Children = append(in.Children, Child{
+				Name: name, UID: "uid-" + name, Selected: true, Reading: Reading{Failure: "away"},
+				Entry: &Entry{UID: "uid-" + name, Entry: ledger.Entry{Revision: 1, Target: one, Granted: one}},
+			})
+		}
+		if diff := cmp.Diff(want, New(in).Decide().debt()); diff != "" {
+			t.Errorf("a budget of %d: -want +got:\n%s", budget, diff)
+		}
+	}
+}
+
 func TestAbbreviated(t *testing.T) {
 	for count, want := range map[int]string{
 		0: "", 1: "c0", 5: "c0, c1, c2, c3, c4", 6: "c0, c1, c2, c3, c4 and 1 more", 1000: "c0, c1, c2, c3, c4 and 995 more",

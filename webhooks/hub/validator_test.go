@@ -174,6 +174,13 @@ func TestWarnings(t *testing.T) {
 			spec: "hard: {pods: 10}" + all + "distribution: {rules: [{clusters: [OWN-east], weight: 3}, {clusters: [OWN-east], weight: 1}]}",
 			want: "spec.distribution.rules[0].weight: does not count for OWN-east, since rules[1] sets it after that: the last rule that matches a cluster counts",
 		},
+		"less than each namespace has by itself": {
+			spec: "hard: {resourcequotas: 1, count/configmaps: 2, count/serviceaccounts: 3}" + all + "reserve: {count/serviceaccounts: 2}",
+			want: "spec.hard[count/serviceaccounts]: each of the 2 clusters needs one, since the namespace has one there by itself (default): " +
+				"with a budget of 1 there is Debt for good\n" +
+				"spec.hard[resourcequotas]: each of the 2 clusters needs one, since the namespace has one there by itself (the ResourceQuota of the budget): " +
+				"with a budget of 1 there is Debt for good",
+		},
 		"what nobody serves": {
 			spec: "hard: {count/gadgets.example.com: 1, count/widgets.example.com: 1, count/deployments.apps: 1}" + all,
 			want: "spec.hard[count/gadgets.example.com]: none of the clusters OWN-east, OWN-west serves gadgets.example.com: nothing is counted there until one does",

@@ -14,6 +14,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -32,11 +33,11 @@ func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.Fede
 	told := sets.New[string]()
 	if before != nil {
 		old := input.ViewOf(before, around.clusters)
-		told.Insert(slices.Concat(unknown(old), guaranteed(before, old), old.Overruled)...)
+		told.Insert(slices.Concat(unknown(old), inherent(before, old), guaranteed(before, old), old.Overruled)...)
 	}
 	return slices.DeleteFunc(slices.Concat(
 		v.placement(fq, view), unknown(view), unstated(before, fq), v.unserved(ctx, before, fq, view),
-		belowUsage(before, fq, view), guaranteed(fq, view), view.Overruled, answering(fq, around),
+		inherent(fq, view), belowUsage(before, fq, view), guaranteed(fq, view), view.Overruled, answering(fq, around),
 	), told.Has)
 }
 
@@ -72,6 +73,21 @@ func unstated(before, fq *quotav1alpha1.FederatedQuota) admission.Warnings {
 	slices.Sort(names)
 	return admission.Warnings{fmt.Sprintf("spec.hard: namespace %s refuses pods that do not state %s in each container, unless a LimitRange there has defaults",
 		fq.Namespace, strings.Join(names, ", "))}
+}
+
+// inherent warns of a budget that is too small for what each namespace has by itself: it is in debt for good.
+func inherent(fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warnings {
+	var warnings admission.Warnings
+	clusters := int64(len(view.Selected))
+	for _, name := range view.Budget.Names() {
+		object := nativequota.Inherent(name)
+		if object == "" || view.Budget[name] >= clusters {
+			continue
+		}
+		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: each of the %d clusters needs one, since the namespace has one there by itself (%s): "+
+			"with a budget of %s there is Debt for good", name, clusters, object, quantity(name, view.Budget[name], fq)))
+	}
+	return warnings
 }
 
 // belowUsage warns of limits that come below what is used, and where that is.

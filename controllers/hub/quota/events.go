@@ -181,7 +181,7 @@ func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.Federa
 			continue
 		}
 		kind := corev1.EventTypeWarning
-		if c.Type == quotav1alpha1.ConditionDraining || c.Type == quotav1alpha1.ConditionKindNotServed {
+		if round.Harmless(c.Type) {
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "reason", c.Reason, "message", c.Message)

@@ -49,6 +49,7 @@ func fullShare() *quotav1alpha1.QuotaShare {
 		ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"high"},
 	}}}
 	share.Spec.Admission = quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionHold, WaitMilliseconds: new(int32(0)), Poke: quotav1alpha1.PokeDisabled}
+	share.Spec.ExistingQuotas.Accepted = []quotav1alpha1.QuotaName{"theirs"}
 	share.Spec.Pong, share.Status.Ping = 1<<53-1, 5
 	share.Spec.Fleet.Waiting = []quotav1alpha1.ClusterName{"east"}
 	share.Status.Demand, share.Status.Expected, share.Status.Unscheduled = some, some, some

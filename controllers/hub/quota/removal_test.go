@@ -7,12 +7,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -345,6 +347,29 @@ func TestReplacedQuotaIsCharged(t *testing.T) {
 	w.settle()
 	w.wantLedger("east 10/10 Settled", "west 10/50 NotReady")
 	w.wantConditions("!Ready Degraded", "Debt GrantedAboveBudget", "MemberNotReady Reported", "Reconciling Degraded")
+}
+
+// TestForeignQuotaIsCalm has a ResourceQuota beside the managed one: the budget is enforced, and shares say which names
+// it accepts.
+func TestForeignQuotaIsCalm(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted2)
+	w.settle()
+	w.agents["west"].conditions = []metav1.Condition{reported("ForeignQuota", "OtherQuotas", "there is another. "+nativequota.ForeignRisk)}
+	w.settle()
+	w.wantConditions("Ready Enforced", "ForeignQuota Reported")
+	message := apimeta.FindStatusCondition(w.quota().Status.Conditions, "ForeignQuota").Message
+	if want := "west: there is another. " + nativequota.ForeignRisk; message != want {
+		t.Errorf("got %q, want %q", message, want)
+	}
+	w.readAsGitOpsDoes()
+	for _, accepted := range []string{"\nexistingQuotas: {accepted: [theirs]}", ""} {
+		w.edit(weighted2 + accepted)
+		w.settle()
+		if got := w.share("west").Spec.ExistingQuotas.Accepted; (len(got) == 1) != (accepted != "") {
+			t.Errorf("with %q the share accepts %v", accepted, got)
+		}
+	}
 }
 
 func TestWhatMembersReport(t *testing.T) {

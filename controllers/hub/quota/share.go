@@ -50,6 +50,7 @@ func (r *Reconciler) create(ctx context.Context, c client.Client, s *scope, m *m
 		},
 		Spec: quotav1alpha1.QuotaShareSpec{
 			Scopes: s.fq.Spec.Scopes, ScopeSelector: s.fq.Spec.ScopeSelector, Admission: m.verdict.Admission, Fleet: s.fleet,
+			ExistingQuotas: m.verdict.Existing,
 		},
 	}
 	share.Spec.Revision, share.Spec.Hard = s.decision.Ledger.FirstShare(m.Name, s.fq.Spec.Hard)
@@ -100,11 +101,12 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 	patch, err := patches.Merge(map[string]any{
 		"metadata": metadata,
 		"spec": map[string]any{
-			"revision":  revision,
-			"hard":      patches.Replacing(before, hard),
-			"admission": admissionPatch(m.verdict.Admission),
-			"pong":      max(m.share.Spec.Pong, m.share.Status.Ping),
-			"fleet":     fleetPatch(m.share.Spec.Fleet, s.fleet),
+			"revision":       revision,
+			"hard":           patches.Replacing(before, hard),
+			"admission":      admissionPatch(m.verdict.Admission),
+			"existingQuotas": existingPatch(m.verdict.Existing),
+			"pong":           max(m.share.Spec.Pong, m.share.Status.Ping),
+			"fleet":          fleetPatch(m.share.Spec.Fleet, s.fleet),
 		},
 	})
 	if err != nil {
@@ -129,6 +131,14 @@ func admissionPatch(admission quotav1alpha1.Admission) any {
 		return nil
 	}
 	return map[string]any{"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke)}
+}
+
+// existingPatch returns the merge patch that leaves nothing but existing.
+func existingPatch(existing quotav1alpha1.ExistingQuotas) any {
+	if len(existing.Accepted) == 0 {
+		return nil
+	}
+	return map[string]any{"accepted": existing.Accepted}
 }
 
 // fleetPatch returns the merge patch that turns old into fleet.

@@ -27,6 +27,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/member/canary"
 	"github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/predicates"
+	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -172,14 +173,17 @@ func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, q
 	seen := observation{
 		share: share, quota: quota, stuck: verdict.Stuck, unguarded: verdict.Unguarded, uncharged: verdict.Uncharged, now: r.Clock.Now(),
 	}
+	left, err := r.predecessors(ctx, share)
+	if err != nil {
+		return seen, err
+	}
 	if verdict.Unguarded == "" {
-		seen.quota, seen.enforceErr = r.enforce(ctx, share, quota)
+		seen.quota, seen.enforceErr = r.enforce(ctx, share, quota, inherited(left))
 	}
 	if apierrors.IsConflict(seen.enforceErr) || apierrors.IsAlreadyExists(seen.enforceErr) {
 		return seen, seen.enforceErr
 	}
-	var err error
-	seen.foreign, err = r.foreignQuotas(ctx, share)
+	seen.foreign, err = r.foreignQuotas(ctx, share, r.succeed(ctx, seen, left))
 	return seen, err
 }
 
@@ -193,8 +197,9 @@ func (r *Reconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*co
 	return quota, nil
 }
 
-// enforce writes the share into its ResourceQuota where that differs, and returns the ResourceQuota as it is then.
-func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) (*corev1.ResourceQuota, error) {
+// enforce writes the share into its ResourceQuota where that differs, and returns the ResourceQuota as it is then. Usage
+// that is not counted there yet is what is inherited.
+func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList) (*corev1.ResourceQuota, error) {
 	if quota != nil && leftAlone(share, quota) {
 		return quota, nil
 	}
@@ -207,11 +212,11 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 		}
 	}
 	if quota == nil {
-		quota = newQuota(share)
+		quota = newQuota(share, ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard))
 		return quota, r.Create(ctx, quota)
 	}
 	quota = quota.DeepCopy()
-	if err := r.enforceSpec(ctx, share, quota); err != nil {
+	if err := r.enforceSpec(ctx, share, quota, inherited); err != nil {
 		return quota, err
 	}
 	patch, err := statusPatch(quota)
@@ -228,9 +233,9 @@ func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) boo
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
 // inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
-func (r *Reconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+func (r *Reconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList) error {
 	for attempt := int64(0); ; attempt++ {
-		state := nativequota.StateOf(quota)
+		state := nativequota.StateOf(quota).Inherit(inherited)
 		hard := state.Yield(state.Limits(share.Spec.Revision, share.Spec.Hard), attempt, guardRetries)
 		if state.Enforces(share.Spec.Revision, hard) {
 			return nil

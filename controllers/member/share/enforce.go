@@ -15,7 +15,7 @@ import (
 )
 
 // newQuota returns the managed ResourceQuota of a share that has none yet.
-func newQuota(share *quotav1alpha1.QuotaShare) *corev1.ResourceQuota {
+func newQuota(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:   share.Namespace,
@@ -24,7 +24,7 @@ func newQuota(share *quotav1alpha1.QuotaShare) *corev1.ResourceQuota {
 			Annotations: map[string]string{quotav1alpha1.RevisionAnnotation: nativequota.FormatRevision(share.Spec.Revision)},
 		},
 		Spec: corev1.ResourceQuotaSpec{
-			Hard:          share.Spec.Hard,
+			Hard:          hard,
 			Scopes:        share.Spec.Scopes,
 			ScopeSelector: share.Spec.ScopeSelector,
 		},
@@ -69,7 +69,8 @@ func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 // releaseNote says what a ResourceQuota that is let go means to who finds it.
 func releaseNote(quota *corev1.ResourceQuota) string {
 	return fmt.Sprintf("fedquota has let go of this ResourceQuota: FederatedQuota %[1]s/%[2]s was deleted, or does not select this cluster any more. "+
-		"Its limit is what was used then, so nothing more can be created. To lift it: kubectl delete resourcequota -n %[1]s %[2]s", quota.Namespace, quota.Name)
+		"Its limit is what was used then, so nothing more can be created. A FederatedQuota of any name that limits the same resources "+
+		"here takes its place. To lift it: kubectl delete resourcequota -n %[1]s %[2]s", quota.Namespace, quota.Name)
 }
 
 // releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it:

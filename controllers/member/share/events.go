@@ -16,7 +16,8 @@ func (r *Reconciler) announce(share *quotav1alpha1.QuotaShare, before, after []m
 			continue
 		}
 		kind := corev1.EventTypeWarning
-		if c.Reason == quotav1alpha1.ReasonEnforced || c.Reason == quotav1alpha1.ReasonPending {
+		switch c.Reason {
+		case quotav1alpha1.ReasonEnforced, quotav1alpha1.ReasonPending, quotav1alpha1.ReasonOtherQuotas:
 			kind = corev1.EventTypeNormal
 		}
 		r.Recorder.Eventf(share, nil, kind, c.Reason, "Enforce", "%s", c.Message)

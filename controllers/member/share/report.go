@@ -241,8 +241,7 @@ func abnormal(seen observation) []metav1.Condition {
 	}
 	if len(seen.foreign) > 0 {
 		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonOtherQuotas, fmt.Sprintf(
-			"Namespace %s has other ResourceQuotas: %s. While they are there the API server may admit what it should refuse (kubernetes/kubernetes#141904): delete them",
-			seen.share.Namespace, strings.Join(seen.foreign, ", ")))
+			"Namespace %s has other ResourceQuotas: %s. %s", seen.share.Namespace, strings.Join(seen.foreign, ", "), nativequota.ForeignRisk))
 	}
 	if seen.quota != nil && nativequota.IsManaged(seen.quota) && nativequota.BrokenGlass(seen.quota) != "" {
 		yes(quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonAnnotated, fmt.Sprintf(

@@ -23,9 +23,10 @@ var advice = map[string]string{
 	quotav1alpha1.ConditionDebt: "No limit of that resource goes up until it is gone. Wait, scale down, or raise the budget.",
 	quotav1alpha1.ConditionStuckQuotaController: "Nothing is recounted there, and the limit does not move. Repair the cluster's " +
 		"kube-controller-manager.",
-	quotav1alpha1.ConditionForeignQuota: "They limit the namespace as well. Delete them.",
-	quotav1alpha1.ConditionBreakGlass:   "The limit there does not move. End it, in that cluster: kubectl fedquota mend NAME",
-	quotav1alpha1.ConditionLedgerFull:   "Select fewer clusters, or wait until others have left.",
+	quotav1alpha1.ConditionForeignQuota: "The budget is enforced all the same. Remove them where they are made, or accept them: " +
+		"spec.existingQuotas.accepted.",
+	quotav1alpha1.ConditionBreakGlass: "The limit there does not move. End it, in that cluster: kubectl fedquota mend NAME",
+	quotav1alpha1.ConditionLedgerFull: "Select fewer clusters, or wait until others have left.",
 	quotav1alpha1.ConditionKindNotServed: "All other names are enforced. This one is counted once the kind is there: install its CRD, or take " +
 		"the name out of spec.hard.",
 	quotav1alpha1.ConditionUnknownCluster: "The other clusters go on. Correct the name.",

@@ -53,7 +53,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *round.Input {
 		Ready:  wasReady(fq),
 		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
 		Split:     splitOf(spec),
-		Admission: spec.Admission,
+		Admission: spec.Admission, Existing: spec.ExistingQuotas,
 		Strangers: strangers(spec, around.Clusters, missing),
 		Expected:  sets.List(around.Expected),
 	}
@@ -168,7 +168,7 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *r
 	s := &round.Share{
 		Owner:    share.Annotations[quotav1alpha1.ClusterAnnotation],
 		Revision: share.Spec.Revision, Hard: amount.Saturate(share.Spec.Hard, amount.Up),
-		Admission: share.Spec.Admission, Fleet: fleetOf(&share.Spec.Fleet),
+		Admission: share.Spec.Admission, Existing: share.Spec.ExistingQuotas, Fleet: fleetOf(&share.Spec.Fleet),
 		OtherScope: !SameScope(counts, &fq.Spec),
 		Deleting:   !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "",
 		Report:  ledger.ReportOf(share.Status),
