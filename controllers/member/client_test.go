@@ -69,6 +69,18 @@ func precededInForce(c client.WithWatch, do func() bool) client.WithWatch {
 	})
 }
 
+// precededDelete returns a client that runs do before each delete of a ResourceQuota.
+func precededDelete(c client.WithWatch, do func()) client.WithWatch {
+	return interceptor.NewClient(c, interceptor.Funcs{
+		Delete: func(ctx context.Context, inner client.WithWatch, object client.Object, opts ...client.DeleteOption) error {
+			if _, ok := object.(*corev1.ResourceQuota); ok {
+				do()
+			}
+			return inner.Delete(ctx, object, opts...)
+		},
+	})
+}
+
 var errDead = errors.New("the agent has ended")
 
 // dying returns a client whose writes fail once dead says so.

@@ -109,19 +109,21 @@ func TestNoSuccession(t *testing.T) {
 	}
 }
 
-// TestSuccessionAsItWasRead has a team keep the old ResourceQuota right before it would go.
+// TestSuccessionAsItWasRead has a team limit more by the old ResourceQuota right before it would go.
 func TestSuccessionAsItWasRead(t *testing.T) {
 	w, old := renamed(t, "pods", "0")
 	w.reconcile()
 	w.count("pods", "8")
-	read := &corev1.ResourceQuota{}
-	must(t, w.hub.Get(t.Context(), old, read))
-	kept := read.DeepCopy()
-	delete(kept.Annotations, "quota.fedquota.io/released")
-	must(t, as(t, tenant).Update(t.Context(), kept))
-	w.agent.Client = frozen(as(t, agent), w.status(), read)
+	tried := false
+	w.agent.Client = precededDelete(as(t, agent), func() {
+		tried = true
+		q := &corev1.ResourceQuota{}
+		must(t, w.hub.Get(t.Context(), old, q))
+		q.Spec.Hard = list("pods", "8", "secrets", "3")
+		must(t, as(t, tenant).Update(t.Context(), q))
+	})
 	w.reconcile()
-	if !w.stays(old) {
-		t.Error("it is gone")
+	if !tried || !w.stays(old) {
+		t.Errorf("tried to delete it: %t; it stays: %t", tried, w.stays(old))
 	}
 }
