@@ -24,6 +24,9 @@ type ghost struct {
 	beyond [clusters]amounts
 	// unnoticed says that the hub was restored, and that no ledger was stored since by a leader that was told so.
 	unnoticed bool
+	// torn says that the finalizer was torn off, and that the ledger which came then has told nobody. Who is not selected
+	// meanwhile is counted once somebody looks there.
+	torn bool
 	// counted says who was selected or in the ledger, and was not given up since, nor bereft of its share.
 	counted [clusters]bool
 	// retaken is the revision at which a quota was taken over after a release, 0 if never: what is used there came while
@@ -70,15 +73,10 @@ func (g *ghost) restored(w *world) {
 	}
 }
 
-// torn notes that the ledger is another one: that of whoever tore the finalizer off is known to no hub manager, but by
-// what members show. Whoever the new one does not select is counted once somebody looks there, and
-// is given up where the share was deleted by hand.
-func (g *ghost) torn(w *world) {
+// tear notes that the ledger is another one: the old one is known to no hub manager, but by what members show.
+func (g *ghost) tear(w *world) {
 	g.restored(w)
-	for m := range clusters {
-		g.counted[m] = g.counted[m] && w.hub.now.selected[m]
-		g.hidden[m] = g.hidden[m] || w.members[m].isBereft()
-	}
+	g.torn = true
 }
 
 // stores has a leader store a ledger: where nobody told it of a restore, what it does not know of comes on top of what
@@ -93,6 +91,9 @@ func (g *ghost) stores(old *stored, l *leader) {
 		g.beyond = g.excess
 	}
 	g.unnoticed = g.unnoticed && l.blind && !l.careful
+	for _, e := range l.next.entries {
+		g.torn = g.torn && e.Revision == 0
+	}
 	for m := range clusters {
 		g.counted[m] = g.counted[m] && (l.next.in[m] || !old.in[m] || !l.next.destroyed[m])
 	}
@@ -211,7 +212,7 @@ func (w *world) check() {
 // count charges what clusters hold that were not counted before.
 func (g *ghost) count(w *world) {
 	for m := range clusters {
-		counted := w.hub.now.in[m] || w.hub.now.selected[m] || g.counted[m] && !w.hub.now.destroyed[m] && !g.hidden[m]
+		counted := w.hub.now.in[m] || w.hub.now.selected[m] || g.counted[m] && !w.hub.now.destroyed[m] && !g.hidden[m] && !g.torn
 		for n := range resources {
 			if counted && !g.counted[m] {
 				g.found(m, n, w.potential(m, n))

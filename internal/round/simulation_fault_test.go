@@ -124,11 +124,11 @@ func (w *world) mend(m int) {
 }
 
 // hide notes who holds what nobody looks for from now on. Who was given up, or is not known to the backup, and cannot
-// be reached, is not waited for by a ledger that was not lost.
+// be reached, is not waited for by a ledger that was not lost. Nor is who is bereft once the finalizer was torn off.
 func (w *world) hide() {
 	for m := range w.members {
 		forgotten := !w.ghost.counted[m] && !w.members[m].reachable
-		w.ghost.hidden[m] = w.ghost.hidden[m] || w.members[m].isBereft() && (forgotten || w.overlooks(m))
+		w.ghost.hidden[m] = w.ghost.hidden[m] || w.members[m].isBereft() && (forgotten || w.ghost.torn || w.overlooks(m))
 	}
 }
 
@@ -262,7 +262,7 @@ func (w *world) loseLedger(step) {
 // Nobody lets go of anything.
 func (w *world) tear(s step) {
 	now := w.hub.now
-	w.ghost.torn(w)
+	w.ghost.tear(w)
 	w.hub.put(&stored{
 		budget: now.budget, hard: nothing, halted: now.halted,
 		selected: now.selected, destroyed: now.destroyed, marked: now.marked,
