@@ -265,7 +265,7 @@ var hubMutants = []mutant{
 	{
 		protection: "the hub lets a share go for an agent only where the namespace goes, too",
 		in:         "Reconciler.free", old: "!apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)",
-		new: "false",
+		new: "err == nil && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)",
 		pkg: hubTests, test: "TestShareThatWasDeletedWithoutAnAgent",
 	},
 	{

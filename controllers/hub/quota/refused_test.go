@@ -185,14 +185,18 @@ func TestOthersGoOnBesideWhoRefuses(t *testing.T) {
 	}
 }
 
-// TestLimitWhereSharesAreUnknown finds the limit of a share whose kind somebody has deleted: it may be any.
+// TestLimitWhereSharesAreUnknown loses the ledger, and finds the limit of a share whose kind somebody has deleted: it may
+// be any.
 func TestLimitWhereSharesAreUnknown(t *testing.T) {
-	w := besideAnother(t, "east", "west")
-	w.members.byName["west"].client = w.recorded(hubName)
-	w.enforces(hubName, func(*corev1.ResourceQuota) {})
+	w := newWorld(t, "east", "west")
 	w.create(quotaName, weighted)
 	w.settle()
-	w.wantLedger("east 0/0 Settled", "west 0/9223372036854775807 Unread")
+	w.members.byName["west"].client = w.recorded(hubName)
+	w.enforces(hubName, func(*corev1.ResourceQuota) {})
+	w.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+	w.restart()
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/9223372036854775807 Unread")
 }
 
 // deny has a webhook deny the shares of this test.
