@@ -62,20 +62,8 @@ type need struct {
 // whoever else what was refused. Pods that ask for more than the whole budget are left out, and those that room does
 // not help: they would only take from others.
 func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
-	needs := map[Owner]need{}
+	needs := ns.asked(share, now, pending)
 	refusals, budget := ns.refusals[share.Name], budgetOf(share)
-	for owner, r := range refusals {
-		if r.open == 0 && now.Sub(r.seen) >= pace.Memory {
-			ns.strike(share.Name, owner)
-			continue
-		}
-		*pending = true
-		asked := r.peak
-		if _, known := ns.workloads[owner.UID]; known {
-			asked = r.held
-		}
-		needs[owner] = need{Need: Need{Amounts: asked, Unit: r.unit}, pod: r.pod}
-	}
 	for _, w := range ns.workloads {
 		unit, asked := w.asks(share, refusals)
 		missing := w.lacks(unit, budget, now)
@@ -92,6 +80,25 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 		}
 		amounts := amount.Max(needs[w.Owner].Amounts, unit.Times(missing))
 		needs[w.Owner] = need{Need: Need{Amounts: amounts, Unit: unit}, pod: shape}
+	}
+	return needs
+}
+
+// asked returns what each owner was refused a moment ago. Of a workload that counts which is held: it says itself what it
+// lacks beside that.
+func (ns *namespace) asked(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
+	needs := map[Owner]need{}
+	for owner, r := range ns.refusals[share.Name] {
+		if r.open == 0 && now.Sub(r.seen) >= pace.Memory {
+			ns.strike(share.Name, owner)
+			continue
+		}
+		*pending = true
+		asked := r.peak
+		if _, known := ns.workloads[owner.UID]; known {
+			asked = r.held
+		}
+		needs[owner] = need{Need: Need{Amounts: asked, Unit: r.unit}, pod: r.pod}
 	}
 	return needs
 }

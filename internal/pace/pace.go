@@ -20,9 +20,10 @@ const (
 	// again, or is known to lack pods.
 	Memory = 5 * time.Second
 	// Starved is how many requests of a kind have to be refused in a row, one after the other, before the next one is
-	// expected, and Relief how many of them may then fit before it is not any more.
+	// expected.
 	Starved = 3
-	Relief  = 6
+	// Relief is how many requests of such a kind may then fit before the next one is not expected any more.
+	Relief = 6
 	// MostMemory is the longest that a request is expected, and after how long without one a kind of request counts as one
 	// that does not come again.
 	MostMemory = 5 * time.Minute

@@ -84,17 +84,26 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 			denial = g.pass(ctx, request, []claim{*c}, g.Clock.Now())
 		}
 	}
-	for _, c := range room {
-		if denial != "" {
+	if denial != "" {
+		for _, c := range room {
 			c.giveBack(c.place)
-		} else if c.place != nil && !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked, g.Clock.Now()) {
+		}
+		return denial
+	}
+	g.letGo(&request, room)
+	if len(room)+len(lacks) > 0 {
+		g.repeats.note(&request, now)
+	}
+	return ""
+}
+
+// letGo notes a request that goes on, in the shares in which it has a place.
+func (g *Gate) letGo(request *Request, room []claim) {
+	for _, c := range room {
+		if c.place != nil && !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked, g.Clock.Now()) {
 			g.Report(c.key)
 		}
 	}
-	if denial == "" && len(room)+len(lacks) > 0 {
-		g.repeats.note(&request, now)
-	}
-	return denial
 }
 
 // claims returns what a request asks of shares in which it has a place, and of those that have no room for it.

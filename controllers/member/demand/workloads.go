@@ -49,21 +49,16 @@ func workloadOf(object any) (demand.Workload, bool) {
 	switch o := object.(type) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
-		w.Blocked = true // until its controller says that it failed, it is still about to make its pods
+		w.Blocked = true
 		for _, c := range o.Status.Conditions {
-			if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
-				// The message is of the first failure, whatever the later ones were, until the controller fails no more.
-				w.Blocked, w.RefusedBy = false, exceeded(c.Message)
-			}
+			noteFailure(&w, string(c.Type), c.Status, c.Message)
 		}
 		return w, true
 	case *corev1.ReplicationController: // its controller is that of ReplicaSets
 		w := newWorkload("ReplicationController", o, replicas(o.Spec.Replicas), o.Spec.Template)
 		w.Blocked = true
 		for _, c := range o.Status.Conditions {
-			if c.Type == corev1.ReplicationControllerReplicaFailure && c.Status == corev1.ConditionTrue {
-				w.Blocked, w.RefusedBy = false, exceeded(c.Message)
-			}
+			noteFailure(&w, string(c.Type), c.Status, c.Message)
 		}
 		return w, true
 	case *appsv1.DaemonSet:
@@ -83,6 +78,15 @@ func workloadOf(object any) (demand.Workload, bool) {
 		return w, true
 	default:
 		return demand.Workload{}, false
+	}
+}
+
+// noteFailure takes a condition of a ReplicaSet, or of a ReplicationController: until their controller says that it
+// failed, it is still about to make its pods. The message is of the first failure, whatever the later ones were, until
+// the controller fails no more.
+func noteFailure(w *demand.Workload, condition string, status corev1.ConditionStatus, message string) {
+	if condition == string(appsv1.ReplicaSetReplicaFailure) && status == corev1.ConditionTrue {
+		w.Blocked, w.RefusedBy = false, exceeded(message)
 	}
 }
 
