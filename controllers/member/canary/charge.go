@@ -46,7 +46,8 @@ func (c *Canary) refused(ctx context.Context) (string, error) {
 // altered says so if what is written as usage is not stored as it is.
 func (c *Canary) altered(ctx context.Context, quota *corev1.ResourceQuota) (string, error) {
 	stored, hard := quota.DeepCopy(), quota.Status.Hard
-	used := quotav1.Add(quota.Status.Used, corev1.ResourceList{canaryResource: *resource.NewQuantity(1, resource.DecimalSI)})
+	more := resource.MustParse("1") // of each: what was altered when it was counted is not altered once more
+	used := quotav1.Add(quota.Status.Used, corev1.ResourceList{canaryResource: more, chargedResource: more})
 	patch, err := patches.Merge(map[string]any{"status": map[string]any{"used": used}})
 	if err != nil {
 		return "", err
