@@ -301,7 +301,8 @@ func (s *scenario) covers(member string) {
 func (s *scenario) pokes(member string) {
 	s.Helper()
 	s.namespaceIn(member)
-	for kinds := []string{"set", "stateful", "job"}; len(kinds) > 0; {
+	s.must(s.member(member).Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one"}})) // for the DaemonSet
+	for kinds := []string{"set", "stateful", "job", "replication", "daemon"}; len(kinds) > 0; {
 		s.fill(west, "all", 29, "1")
 		var workloads []client.Object
 		for _, kind := range kinds {
@@ -326,6 +327,12 @@ func (s *scenario) workload(kind string) client.Object {
 		return &appsv1.ReplicaSet{ObjectMeta: about, Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}}
 	case "stateful":
 		return &appsv1.StatefulSet{ObjectMeta: about, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}}
+	case "daemon":
+		return &appsv1.DaemonSet{ObjectMeta: about, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: always}}
+	case "replication":
+		return &corev1.ReplicationController{ObjectMeta: about, Spec: corev1.ReplicationControllerSpec{
+			Replicas: new(int32(1)), Selector: selector.MatchLabels, Template: &always,
+		}}
 	default:
 		return &batchv1.Job{ObjectMeta: about, Spec: batchv1.JobSpec{Template: template(corev1.RestartPolicyNever)}}
 	}

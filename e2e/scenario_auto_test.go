@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,9 +23,9 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
-// testDemand has a deployment in east want more than east's part while the others idle: no pod of it is refused, so
-// that its ReplicaSet never sleeps in back-off. How soon it has them is for a benchmark to say; here a request may be
-// held for longer than by default, because the machine may be busy.
+// testDemand has a suspended Job in west want room, and then a deployment in east want more than east's part while the
+// others idle: no pod of it is refused, so that its ReplicaSet never sleeps in back-off. How soon it has them is for a
+// benchmark to say; here a request may be held for longer than by default, because the machine may be busy.
 func testDemand(t *testing.T, w *world) {
 	s := newScenario(t, w, "demand", budget("30", "60"))
 	s.create(budget("30", "60"), following, func(fq *quotav1alpha1.FederatedQuota) {
@@ -30,6 +33,7 @@ func testDemand(t *testing.T, w *world) {
 	})
 	s.rest("no demand yet")
 	s.witness(1)
+	s.states(west, "nightly", 20)
 	s.deploy(east, "web", 24, "1")
 	took := s.runs(east, "web", 24)
 	s.rest("a demand that is met") // an event of a refusal has come by then
@@ -40,6 +44,30 @@ func testDemand(t *testing.T, w *world) {
 	}
 	s.undeploy(east, "web")
 	s.finish()
+}
+
+// states has a suspended Job in a member want room for pods with a cpu each, waits until it is there, and deletes it.
+func (s *scenario) states(member, name string, pods int32) {
+	s.Helper()
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.key.Namespace, Name: name, Annotations: map[string]string{quotav1alpha1.DemandForAnnotation: "30m"},
+		},
+		Spec: batchv1.JobSpec{Suspend: new(true), Parallelism: &pods, Template: corev1.PodTemplateSpec{Spec: newPod("", "", "1").Spec}},
+	}
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	s.must(s.member(member).Create(s.Context(), job))
+	s.eventually("room that a suspended Job wants", func(ctx context.Context) error {
+		quota, err := s.quota(ctx, member)
+		if err != nil {
+			return err
+		}
+		if hard := quota.Status.Hard[cpu]; hard.CmpInt64(int64(pods)) < 0 {
+			return fmt.Errorf("the limit is %s", hard.String())
+		}
+		return nil
+	})
+	s.must(s.member(member).Delete(s.Context(), job, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
 // testEverybody has all want everything: limits become the weighted max-min, and stay.

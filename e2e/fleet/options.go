@@ -108,6 +108,7 @@ func HubControllers() []string {
 func MemberControllers() []string {
 	return append(HubControllers(),
 		"cronjob-controller",
+		"daemonset-controller",
 		"deployment-controller",
 		"job-controller",
 		"node-lifecycle-controller",
