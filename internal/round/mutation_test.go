@@ -75,7 +75,7 @@ func TestTheSimulationFinds(t *testing.T) {
 		"the member written before the ledger":                                   {without: ledgerBeforeMember},
 		"an old decision stored with a fresh resourceVersion":                    {without: oldDecisionFenced},
 		"a confirmation without a fencing write: the value was already there":    {without: revisionConfirms},
-		"usage that was read before the share decides its limit":                 {without: usageReadAfterShare, from: 7788},
+		"usage that was read before the share decides its limit":                 {without: usageReadAfterShare, from: 34_724},
 		"a ledger that was rolled back and goes on":                              {without: rebuilding, by: "S1"},
 		"an unread cluster that may hold a share counts zero":                    {without: unreadMayHold},
 		"a new budget takes who is silent to hold nothing, whatever others show": {without: strangersDoubted},

@@ -92,13 +92,12 @@ func TestBudgetAfterOneThatWasTornAway(t *testing.T) {
 			w.create(quotaName, tc.first)
 			w.settle()
 			w.cutOff("north")
+			w.restart() // it has never read what north holds
 			old := w.tear()
 			queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
 			defer queue.ShutDown()
 			if tc.seen {
 				w.hub.births.Delete(t.Context(), event.DeleteEvent{Object: old}, queue)
-			} else {
-				w.restart()
 			}
 			w.create(quotaName, weighted)
 			w.hub.births.Create(t.Context(), event.CreateEvent{Object: w.quota()}, queue)
