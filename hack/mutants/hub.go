@@ -155,6 +155,12 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestFresh/another_ledger_had_gone_back",
 	},
 	{
+		protection: "a cluster that lacks its share has left only if the share was told so",
+		in:         "child.released", old: "m.Entry.Removal != \"\"",
+		new: "true",
+		pkg: "internal/round", test: "TestGoneAsItWasTold",
+	},
+	{
 		protection: "a budget that comes after one whose finalizer was torn off is no new one",
 		in:         "births.fresh", old: "!known.torn && ",
 		new: "",

@@ -34,6 +34,20 @@ func TestGoneNeverRead(t *testing.T) {
 	}
 }
 
+// TestGoneAsItWasTold has a child leave that holds nothing any more: its entry goes if its share was told what shall
+// become of the ResourceQuota. One that is missing otherwise may come back by a write that is late.
+func TestGoneAsItWasTold(t *testing.T) {
+	for removal, gone := range map[quotav1alpha1.RemovalPolicy]bool{"": false, quotav1alpha1.RemovalRetain: true} {
+		leaving := Child{Name: "a", Entry: entry(3, 0, 5), Live: true}
+		leaving.Entry.Removal = removal
+		other := Child{Name: "b", Selected: true, Entry: entry(2, 5, 5), Reading: Reading{Share: share(2, 5, 0)}}
+		d, _ := verdictOf(inputOf(leaving, other), "a")
+		if d.Ledger.Has("a") == gone {
+			t.Errorf("told %q: gone is %t", removal, !gone)
+		}
+	}
+}
+
 // TestFullLedger selects a child that the ledger has no room for. The child that has an entry is raised unless the
 // other one may hold a share.
 func TestFullLedger(t *testing.T) {

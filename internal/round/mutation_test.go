@@ -30,7 +30,6 @@ const (
 	shareIdentified
 	createsGiveNothing
 	// What holds on to a cluster that leaves.
-	removalNoted
 	bereftCounts
 	drainedBefore
 	revisionKept
@@ -92,7 +91,6 @@ func TestTheSimulationFinds(t *testing.T) {
 		"a limit raised within a revision by an agent that is out of date":       {without: raisesGuarded},
 		"a limit lowered below usage by an agent that is out of date":            {without: usageGuarded},
 		"a limit in force above what is written":                                 {without: statusFenced},
-		"a share that is missing has left":                                       {without: removalNoted, from: 70_000},
 		"a limit in force without a share counts for nothing":                    {without: bereftCounts},
 		"a share that is removed while something is granted":                     {without: drainedBefore},
 		"a ResourceQuota that was released forgets its revision":                 {without: revisionKept, beside: createsGiveNothing},

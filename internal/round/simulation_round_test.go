@@ -104,7 +104,7 @@ func (w *world) entry(l *leader, m int) *round.Entry {
 	if l.base.suspected[m] {
 		entry.Reason = quotav1alpha1.ReasonMayHoldShare
 	}
-	if l.base.noted[m] || w.without == removalNoted {
+	if l.base.noted[m] {
 		entry.Removal = quotav1alpha1.RemovalRetain
 	}
 	return entry
