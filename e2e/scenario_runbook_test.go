@@ -120,8 +120,9 @@ func (s *scenario) restoreObject(change func(*quotav1alpha1.FederatedQuota), fin
 	s.must(err)
 	restored := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: fq.Namespace, Name: fq.Name, Finalizers: finalizers}, Spec: fq.Spec}
 	change(restored)
-	s.must(s.hub.Patch(s.Context(), fq, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
-	s.must(client.IgnoreNotFound(s.hub.Delete(s.Context(), fq, client.GracePeriodSeconds(0))))
+	s.must(s.hub.Delete(s.Context(), fq)) // first, or the hub manager puts the finalizer back
+	tear := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	s.must(client.IgnoreNotFound(s.hub.Patch(s.Context(), fq, tear)))
 	s.must(s.hub.Create(s.Context(), restored))
 }
 
