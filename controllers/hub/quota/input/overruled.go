@@ -18,7 +18,7 @@ import (
 // counts. That a rule for one Cluster overrules one for many is what rules are for, and nothing to tell.
 func overruled(d *quotav1alpha1.Distribution, selected map[string]*members.Cluster) []string {
 	var found []string
-	for _, field := range []string{"weight", "min", "lendable", "max"} {
+	for _, field := range []string{"weight", "min", "lendable", "max", "headroom"} {
 		clusters := map[[2]int][]string{}
 		for _, name := range slices.Sorted(maps.Keys(selected)) {
 			for _, pair := range overruledFor(d, field, selected[name]) {
@@ -59,7 +59,9 @@ func valueOf(d *quotav1alpha1.Distribution, rule *quotav1alpha1.DistributionRule
 		}
 		return *rule.Weight
 	}
-	list := map[string]map[corev1.ResourceName]resource.Quantity{"min": rule.Min, "lendable": rule.Lendable, "max": rule.Max}[field]
+	list := map[string]map[corev1.ResourceName]resource.Quantity{
+		"min": rule.Min, "lendable": rule.Lendable, "max": rule.Max, "headroom": rule.Headroom,
+	}[field]
 	if len(list) == 0 {
 		return nil
 	}

@@ -27,6 +27,10 @@ func TestOverruled(t *testing.T) {
 			distribution: `{rules: [{clusters: [p1], max: {pods: "1"}}, {clusterSelector: {}, max: {pods: "5"}}]}`,
 			want:         []string{"spec.distribution.rules[0].max: does not count for p1, since rules[1] sets it after that" + how},
 		},
+		"headroom": {
+			distribution: `{rules: [{clusters: [p1], headroom: {pods: "1"}}, {clusters: [p1], headroom: {pods: "2"}}]}`,
+			want:         []string{"spec.distribution.rules[0].headroom: does not count for p1, since rules[1] sets it after that" + how},
+		},
 		"two selectors, and all": {
 			distribution: `{rules: [{clusterSelector: {matchLabels: {tier: prod}}, min: {pods: "1"}}, {clusterSelector: {matchLabels: {name: p2}}, min: {pods: "2"}}, {lendable: {pods: "1"}}, {lendable: {pods: "2"}}]}`,
 			want: []string{

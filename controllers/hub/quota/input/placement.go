@@ -69,7 +69,7 @@ func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms 
 		if len(rule.Max) > 0 {
 			t.Max = amount.Saturate(rule.Max, amount.Down)
 		}
-		if rule.Headroom != nil {
+		if len(rule.Headroom) > 0 {
 			t.Headroom = amount.Saturate(rule.Headroom, amount.Up)
 		}
 	}

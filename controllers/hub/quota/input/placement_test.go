@@ -232,8 +232,8 @@ func TestTerms(t *testing.T) {
 			want: round.Terms{Weight: 3, Min: amount.List{"pods": 1}, Max: amount.List{"cpu": 1000}, Lendable: amount.List{"pods": 1}},
 		},
 		"what is empty sets nothing": {
-			distribution: `{rules: [{min: {pods: "1"}, lendable: {pods: "1"}, max: {pods: "9"}}, {clusters: [p1], min: {}, lendable: {}, max: {}}, {}]}`, cluster: "p1",
-			want: round.Terms{Weight: 1, Min: amount.List{"pods": 1}, Max: amount.List{"pods": 9}, Lendable: amount.List{"pods": 1}},
+			distribution: `{rules: [{min: {pods: "1"}, lendable: {pods: "1"}, max: {pods: "9"}, headroom: {pods: "2"}}, {clusters: [p1], min: {}, lendable: {}, max: {}, headroom: {}}, {}]}`, cluster: "p1",
+			want: round.Terms{Weight: 1, Min: amount.List{"pods": 1}, Max: amount.List{"pods": 9}, Lendable: amount.List{"pods": 1}, Headroom: amount.List{"pods": 2}},
 		},
 		"rounded to the safe side": {
 			distribution: `{rules: [{min: {cpu: 1500u}, max: {cpu: 1500u}, headroom: {cpu: 1500u}}]}`, cluster: "p1",
