@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,9 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,11 +68,21 @@ func (e *Env) AddFlags(root *cobra.Command) {
 	utilruntime.Must(root.RegisterFlagCompletionFunc("namespace", e.completeNamespaces))
 }
 
+// errNoKubeconfig is that nothing says where the API server is.
+var errNoKubeconfig = errors.New("there is no kubeconfig: set KUBECONFIG, or pass --kubeconfig or --server")
+
+// nowhere is the API server that kubectl goes to if nothing says where it is.
+const nowhere = "http://localhost:8080"
+
 // Client returns a client of the API server that the flags name.
 func (e *Env) Client() (client.WithWatch, error) {
 	config, err := e.Config.ToRESTConfig()
 	if err != nil {
 		return nil, err
+	}
+	if raw, err := e.Config.ToRawKubeConfigLoader().RawConfig(); err == nil && config.Host == nowhere &&
+		clientcmdapi.IsConfigEmpty(&raw) && ptr.Deref(e.Config.APIServer, "") == "" {
+		return nil, errNoKubeconfig
 	}
 	return e.Connect(tuned(config))
 }

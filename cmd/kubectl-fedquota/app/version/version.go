@@ -74,29 +74,29 @@ type Component struct {
 	Cluster string `json:"cluster,omitempty"`
 	Version string `json:"version"`
 	Note    string `json:"note,omitempty"`
+
+	// failed says that the note is why it is not known.
+	failed bool
 }
 
 func (o *Options) run(ctx context.Context) error {
 	components := []Component{o.own()}
+	var unreached error
 	if !o.client {
 		c, err := o.env.Client()
-		if err != nil {
-			return err
+		if err == nil {
+			components = append(components, o.others(ctx, c)...)
 		}
-		components = append(components, o.others(ctx, c)...)
+		unreached = err
 	}
 	differ := skewed(components)
-	if o.output != "" {
-		if err := cli.Encode(o.env.Out, o.output, components); err != nil {
-			return err
-		}
-	} else if err := o.print(components); err != nil {
+	if err := o.print(components); err != nil {
 		return err
 	}
 	if differ {
 		return cli.ErrNo
 	}
-	return nil
+	return unreached
 }
 
 // own returns the version of this program.
@@ -120,7 +120,7 @@ func (o *Options) others(ctx context.Context, c client.Client) []Component {
 	}
 	components := []Component{o.deployed(ctx, c, "hub manager", "hub", hubDeployment)}
 	if err != nil {
-		return append(components, Component{Name: "agents", Version: "unknown", Note: said(err)})
+		return append(components, Component{Name: "agents", Version: "unknown", Note: said(err), failed: true})
 	}
 	agents := make([]Component, len(clusters))
 	indices := make([]int, len(agents))
@@ -138,7 +138,7 @@ func (o *Options) others(ctx context.Context, c client.Client) []Component {
 func (o *Options) agent(ctx context.Context, hub client.Client, cluster members.Cluster) Component {
 	member, err := o.env.Member(ctx, hub, client.ObjectKeyFromObject(cluster))
 	if err != nil {
-		return Component{Name: "agent", Cluster: cluster.Name, Version: "unknown", Note: said(err)}
+		return Component{Name: "agent", Cluster: cluster.Name, Version: "unknown", Note: said(err), failed: true}
 	}
 	return o.deployed(ctx, member, "agent", cluster.Name, bundle.DeploymentName)
 }
@@ -154,7 +154,7 @@ func (o *Options) deployed(ctx context.Context, c client.Client, name, cluster, 
 	case apierrors.IsNotFound(err):
 		component.Note = "there is no Deployment " + o.live.AgentNamespace + "/" + deployment
 	case err != nil:
-		component.Note = said(err)
+		component.Note, component.failed = said(err), true
 	case len(object.Spec.Template.Spec.Containers) > 0:
 		image := object.Spec.Template.Spec.Containers[0].Image
 		component.Version, component.Note = tagOf(image), image
@@ -199,9 +199,17 @@ func skewed(components []Component) bool {
 }
 
 func (o *Options) print(components []Component) error {
+	if o.output != "" {
+		return cli.Encode(o.env.Out, o.output, components)
+	}
 	page := o.env.Page(o.env.Out)
 	t := &text.Table{Header: []string{"COMPONENT", "CLUSTER", "VERSION", "NOTE"}}
 	for _, c := range components {
+		if c.failed {
+			t.Row(c.Name, cmp.Or(c.Cluster, "-"), c.Version, "")
+			t.Note(text.Plain, c.Note) // whole, where a cell would cut it
+			continue
+		}
 		t.Row(c.Name, cmp.Or(c.Cluster, "-"), c.Version, c.Note)
 	}
 	page.Print(t)
