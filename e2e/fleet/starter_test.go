@@ -173,8 +173,9 @@ func killRecorded(t *testing.T, record string) {
 		t.Fatal(err)
 	}
 	eventually(t, "the end of process "+strconv.Itoa(id), func(context.Context) (bool, error) {
-		_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", id)) // a zombie has none
-		return err != nil, nil
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+		// A process that is killed loses its memory and its folder first, and is a zombie only later.
+		return err != nil || strings.Contains(string(stat), ") Z "), nil
 	})
 }
 
