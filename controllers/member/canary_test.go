@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/controllers/member/canary"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // aviary holds a canary, its clock, and the means of a quota controller.
@@ -90,8 +91,8 @@ func (a *aviary) told() bool {
 
 func TestCanaryFollowed(t *testing.T) {
 	a := newAviary(t)
-	if wait := a.round(); wait != 10*time.Second {
-		t.Errorf("looks again after %s, want 10s", wait)
+	if wait := a.round(); wait != pace.CanaryInterval {
+		t.Errorf("looks again after %s, want %s", wait, pace.CanaryInterval)
 	}
 	a.wants(canary.Verdict{})
 	a.round()
@@ -119,9 +120,13 @@ func TestCanaryFollowed(t *testing.T) {
 func TestCanaryStuckAndRecovers(t *testing.T) {
 	a := newAviary(t).settle()
 	a.told()
-	a.clock.Step(15 * time.Second)
+	a.clock.Step(pace.CanaryInterval)
 	a.round() // changes the limit
-	a.clock.Step(10*time.Second - time.Millisecond)
+	// The quota controller may stand still for 30 s whenever a kind comes or goes.
+	a.clock.Step(30 * time.Second)
+	a.round() // changes it again
+	a.wants(canary.Verdict{Known: true})
+	a.clock.Step(pace.CanaryTimeout - 30*time.Second - time.Millisecond)
 	if wait := a.round(); wait != time.Millisecond {
 		t.Errorf("judges after %s, want 1ms", wait)
 	}
@@ -167,7 +172,7 @@ func TestCanaryRecreated(t *testing.T) {
 	must(t, as(t, admin).Delete(t.Context(), a.get()))
 	a.round()
 	a.get()
-	a.clock.Step(10 * time.Second)
+	a.clock.Step(pace.CanaryTimeout)
 	a.round()
 	a.wants(canary.Verdict{Known: true, Stuck: true})
 	a.follow()
@@ -183,7 +188,7 @@ func TestCanaryOfAnotherLife(t *testing.T) {
 	a.wants(canary.Verdict{})
 	a.round()
 	a.wants(canary.Verdict{})
-	a.clock.Step(10 * time.Second)
+	a.clock.Step(pace.CanaryTimeout)
 	a.round()
 	a.wants(canary.Verdict{Known: true, Stuck: true})
 }
@@ -195,7 +200,7 @@ func TestCanaryStaleRead(t *testing.T) {
 	a.clock.Step(15 * time.Second)
 	a.round() // changes the limit
 	a.Client = frozen(as(t, admin), stale)
-	a.clock.Step(10 * time.Second)
+	a.clock.Step(pace.CanaryTimeout)
 	a.round()
 	a.wants(canary.Verdict{Known: true, Stuck: true})
 }

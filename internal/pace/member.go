@@ -13,9 +13,10 @@ const (
 	// UrgentReportInterval is the least time between two reports of demand that there is no room for.
 	UrgentReportInterval = 20 * time.Millisecond
 	// CanaryInterval is how often the agent looks whether the quota controller works, and CanaryTimeout how long that may
-	// take to follow a change before it counts as stuck.
+	// take to follow a change before it counts as stuck. Whenever a kind comes or goes the quota controller stands still for
+	// up to 30 seconds if it cannot list one of them, and works afterwards.
 	CanaryInterval = 15 * time.Second
-	CanaryTimeout  = 10 * time.Second
+	CanaryTimeout  = 40 * time.Second
 	// EbbPatience is how long usage above a limit is given to fall before a release makes it the limit.
 	EbbPatience = 10 * time.Second
 	// PokeInterval is how long a workload that was woken has to make use of the room before it is woken again.

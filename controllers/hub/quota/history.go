@@ -104,9 +104,11 @@ func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
 	return ages(now, h.gave)
 }
 
-// move notes that the target has changed.
+// move notes that the target has changed. Who had nothing was given what it uses first, and may have headroom at once.
 func (h *history) move(now time.Time, before, after amount.List) {
-	h.moved = now
+	if !before.IsZero() {
+		h.moved = now
+	}
 	for name, target := range after {
 		switch {
 		case target < before[name]:

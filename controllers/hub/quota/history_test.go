@@ -106,3 +106,23 @@ func TestWhyLimitsMove(t *testing.T) {
 		t.Errorf("west gives room away, and it says %q", moves)
 	}
 }
+
+// TestWhoWasGivenWhatItUsesGetsHeadroomAtOnce has a cluster use something already when the budget is new, while another one
+// is late to say what it uses.
+func TestWhoWasGivenWhatItUsesGetsHeadroomAtOnce(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.agents["east"].uses(list("pods", "1"))
+	w.agents["west"].uncounted = "pods"
+	w.create(quotaName, `{hard: {pods: "40"}, placement: {clusterSelector: {}}}`)
+	rounds := func() {
+		for range 4 {
+			w.act()
+			w.round()
+		}
+	}
+	rounds()
+	w.wantLedger("east 1/1 Settled", "west 0/0 Settled")
+	w.clock.SetTime(w.clock.Now().Add(pace.FirstReportWait))
+	rounds()
+	w.wantLedger("east 31/31 Settled", "west 0/0 Settled")
+}
