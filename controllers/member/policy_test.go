@@ -174,18 +174,22 @@ func allRows() map[string]row {
 func TestRefusalSaysWhatToDo(t *testing.T) {
 	namespace := newNamespace(t)
 	q := quota("compute").managed("1").hard("pods", "10").create(t, namespace)
-	want := fmt.Sprintf("ResourceQuota %[1]s/compute is managed by FederatedQuota %[1]s/compute on the hub: change that instead. "+
-		"In mode Auto the limit rises by itself for what does not fit, so no controller needs to raise it. "+
-		`To break glass, first run: kubectl annotate resourcequota -n %[1]s compute quota.fedquota.io/break-glass="<reason>"`, namespace)
-	for name, do := range map[string]request{
-		"create":           create(quota("compute").managed("1").hard("pods", "10")),
-		"update":           limit("pods", "11"),
-		"delete":           remove,
-		"deletecollection": removeAll,
+	instead := fmt.Sprintf("ResourceQuota %[1]s/compute is managed by FederatedQuota %[1]s/compute on the hub: change that instead. ", namespace)
+	restored := "The agent creates the ResourceQuota itself, so it needs no restore from a backup."
+	glass := "In mode Auto the limit rises by itself for what does not fit, so no controller needs to raise it. " +
+		fmt.Sprintf(`To break glass, first run: kubectl annotate resourcequota -n %s compute quota.fedquota.io/break-glass="<reason>"`, namespace)
+	for name, tc := range map[string]struct {
+		do   request
+		want string
+	}{
+		"create":           {create(quota("compute").managed("1").hard("pods", "10")), restored},
+		"update":           {limit("pods", "11"), glass},
+		"delete":           {remove, glass},
+		"deletecollection": {removeAll, glass},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := refusal(t, do(t.Context(), client.NewDryRunClient(as(t, admin)), q.DeepCopy())); got != want {
-				t.Errorf("got:  %s\nwant: %s", got, want)
+			if got := refusal(t, tc.do(t.Context(), client.NewDryRunClient(as(t, admin)), q.DeepCopy())); got != instead+tc.want {
+				t.Errorf("got:  %s\nwant: %s", got, instead+tc.want)
 			}
 		})
 	}
