@@ -12,6 +12,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/member/canary"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestStatusConflict shows that a report decided on an old version of the share is not written.
@@ -90,7 +91,7 @@ func TestWaitsForTheFirstVerdict(t *testing.T) {
 // TestStuckQuotaController shows that limits are still enforced, and that nothing is reported.
 func TestStuckQuotaController(t *testing.T) {
 	w := settled(t, 1, l{"pods", "10"}, l{"pods", "8"})
-	for _, step := range []time.Duration{15 * time.Second, 10 * time.Second} {
+	for _, step := range []time.Duration{pace.CanaryInterval, pace.CanaryTimeout} {
 		w.clock.Step(step)
 		w.canary.round()
 	}

@@ -108,7 +108,7 @@ func install(ctx context.Context) error {
 	canary := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: "probe"}}
 	share := newShare(systemNamespace)
 	share.Finalizers = nil
-	if err := errors.Join(c.Create(ctx, canary), c.Create(ctx, share)); err != nil {
+	if err := errors.Join(c.Create(ctx, canary), c.Create(ctx, share, client.FieldOwner(quotav1alpha1.HubFieldManager))); err != nil {
 		return err
 	}
 	bounded, err := clientOf(agent)
