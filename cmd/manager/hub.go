@@ -43,18 +43,11 @@ import (
 // hubName is the user agent of the hub manager, and the name of its lease.
 const hubName = "fedquota-hub"
 
-// As whom the hub manager acts in members.
-const (
-	identityServiceAccount = "serviceaccount"
-	identityKubeconfig     = "kubeconfig"
-)
-
 // hubOptions are the flags of the hub manager.
 type hubOptions struct {
 	clusters                 members.Namespaces
 	agentNamespace           string
 	installAgents            bool
-	memberIdentity           string
 	agentImage               string
 	agentPriorityClass       string
 	concurrency, connections int
@@ -70,9 +63,6 @@ func (o *hubOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
 	flags.StringVar(&o.agentPriorityClass, "agent-priority-class", bundle.PriorityClass,
 		"PriorityClass of the agents that the hub manager installs. Any other than that has to be in each member.")
-	flags.StringVar(&o.memberIdentity, "member-identity", identityServiceAccount,
-		"As whom the hub manager acts in members: as the ServiceAccount "+members.AccountName+" in the namespace of the agents ("+identityServiceAccount+
-			"), for which kubeconfig Secrets get it tokens, or as the user of the kubeconfig Secret ("+identityKubeconfig+").")
 	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
 	flags.IntVar(&o.connections, "clustercache-concurrency", 100,
 		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
@@ -126,20 +116,14 @@ func newHubCommand() *cobra.Command {
 
 // validate says which flag cannot be acted on.
 func (o *hubOptions) validate() error {
-	if o.memberIdentity != identityServiceAccount && o.memberIdentity != identityKubeconfig {
-		return fmt.Errorf("--member-identity=%s: must be %s or %s", o.memberIdentity, identityServiceAccount, identityKubeconfig)
-	}
 	if err := o.clusters.Validate(); err != nil {
 		return fmt.Errorf("--cluster-namespace, --further-cluster-namespaces: %w", err)
 	}
 	return nil
 }
 
-// accounts returns the hub's accounts in members, nil if it acts as the users of the kubeconfig Secrets.
+// accounts returns the hub's accounts in members.
 func (o *hubOptions) accounts(mgr ctrl.Manager, secrets client.Reader) *members.Accounts {
-	if o.memberIdentity == identityKubeconfig {
-		return nil
-	}
 	return &members.Accounts{
 		Secrets: secrets, Namespace: o.agentNamespace, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Scheme: mgr.GetScheme(),
 	}
@@ -212,10 +196,7 @@ func (o *hubOptions) setUp(
 	if len(manifests) > 0 {
 		installer := &agents.Installer{
 			Client: mgr.GetClient(), Members: connections, Clusters: o.clusters, Objects: manifests,
-			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake,
-		}
-		if accounts != nil {
-			installer.Bootstrap = accounts.Bootstrap
+			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake, Bootstrap: accounts.Bootstrap,
 		}
 		if err := installer.SetupWithManager(mgr, options); err != nil {
 			return fmt.Errorf("setting up the installation of agents: %w", err)

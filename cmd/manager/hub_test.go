@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,22 +10,6 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
-
-// TestMemberIdentity refuses to be somebody unknown in members.
-func TestMemberIdentity(t *testing.T) {
-	for identity, good := range map[string]bool{"serviceaccount": true, "kubeconfig": true, "ServiceAccount": false, "": false} {
-		command := newHubCommand()
-		command.SetArgs([]string{"--member-identity=" + identity, "--agent-image="})
-		command.SilenceErrors, command.SilenceUsage = true, true
-		want := "--member-identity=" + identity + ": must be serviceaccount or kubeconfig"
-		if good {
-			want = "--install-agents: image of the agent: not known" // what is looked at next
-		}
-		if err := command.Execute(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %q", identity, err, want)
-		}
-	}
-}
 
 // TestCachedSecrets sees that the hub keeps the way to each cluster, and none of its other keys.
 func TestCachedSecrets(t *testing.T) {

@@ -86,8 +86,7 @@ func startBoth(t *testing.T) *both {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Light members know no ServiceAccounts.
-	options := system.Options{Root: root, HubArgs: []string{"--member-identity=kubeconfig"}, Fleet: fleet.Options{
+	options := system.Options{Root: root, Fleet: fleet.Options{
 		Dir: filepath.Join(root, "bin", "scale", "calibration"), Progress: func(step string) { t.Log(step) },
 		CRDPaths: []string{filepath.Join(root, "config", "crd", "bases", "quota.fedquota.io_quotashares.yaml")},
 	}}

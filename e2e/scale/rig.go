@@ -59,8 +59,7 @@ func startRig(ctx context.Context, o options) (*rig, error) {
 	}
 	s, err := system.Start(ctx, system.Options{
 		Root: root, Bare: true,
-		// Light members know no ServiceAccounts.
-		HubArgs: []string{"--member-identity=kubeconfig", fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", pprof)},
+		HubArgs: []string{fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", pprof)},
 		Env:     []string{"GOMEMLIMIT=" + o.memory},
 		Fleet: fleet.Options{
 			Dir: filepath.Join(root, "bin", "scale", "fleet-"+o.name), Progress: func(step string) { progress("%s", step) },

@@ -177,7 +177,6 @@ var arguments = map[string]string{
 	"--namespace":         "{{ .Release.Namespace }}",
 	"--cluster-namespace": "{{ .Values.clusters.namespace }}",
 	"--agent-namespace":   "{{ .Values.agents.namespace }}",
-	"--member-identity":   "{{ .Values.clusters.identity }}",
 }
 
 // deployment has values set what differs between installations.
