@@ -46,7 +46,7 @@ func writeResults(list []result) error {
 	return os.WriteFile(filepath.Join(resultsDir, "safety.md"), []byte(preamble+table(list)), 0o600)
 }
 
-// preamble is what stands above the table in docs/safety.md.
+// preamble is what stands above the table in docs/evidence/safety.md.
 const preamble = `# Safety under attack
 
 Written by ` + "`make safety`" + `, which runs the end-to-end scenarios: a hub and three members that are real control planes on one machine, one of

@@ -101,7 +101,7 @@ something else, these are its steps, and each of them must come true:
 
 The page is written if every row is as it shall be. Limits are those in force, of ` + "`east`" + ` and ` + "`west`" + `. Native quota let
 %[3]d requests through beyond a limit in this run, because it had not counted an object that was just made
-([limits](limits.md#native-quota-is-imprecise-under-a-storm)). Such a step was played again. Pods do not run: there is
+([limits](../limits.md#native-quota-is-imprecise-under-a-storm)). Such a step was played again. Pods do not run: there is
 no kubelet, and what is charged does not depend on one.
 `
 
@@ -124,7 +124,7 @@ const textFeatures = "What decides what an object is charged beyond its own text
 
 const textWhole = "Limits of counts, extended resources and bytes are whole numbers, in every mode; those of cpu are whole thousandths. In\n" +
 	"mode `Auto`, a raise for a request is for all of it: no cluster gets a part of a request that another cluster could use\n" +
-	"([decision 0039](decisions/0039-whole-units-and-kinds.md)). While nobody asks, the rest is split by weight, and a limit\n" +
+	"([decision 0039](../decisions/0039-whole-units-and-kinds.md)). While nobody asks, the rest is split by weight, and a limit\n" +
 	"may be less than a request, as the limits at first show. It becomes what fits once somebody asks. With `granularity`,\n" +
 	"limits are whole steps, except where that would keep somebody from what it needs."
 
@@ -132,7 +132,7 @@ const unseen = `
 ## What the agent does not see
 
 A ` + "`ResourceClaim`" + ` that the scheduler makes for the extended resources of a pod is judged by native quota alone, which
-charges it what it does not charge the pod: [concepts](concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
+charges it what it does not charge the pod: [concepts](../concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
 
 Names that a ` + "`ResourceQuota`" + ` takes and never counts, such as ` + "`nvidia.com/gpu` without `requests.`" + `, are refused in a
 ` + "`FederatedQuota`" + `: [conformance](conformance.md#the-same-is-refused).
