@@ -132,7 +132,7 @@ const unseen = `
 ## What the agent does not see
 
 A ` + "`ResourceClaim`" + ` that the scheduler makes for the extended resources of a pod is judged by native quota alone, which
-charges it what it does not charge the pod: [concepts](../concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
+charges it what it does not charge the pod: [what happens](../what-happens-when.md#the-webhook-cannot-tell-what-a-request-is-charged).
 
 Names that a ` + "`ResourceQuota`" + ` takes and never counts, such as ` + "`nvidia.com/gpu` without `requests.`" + `, are refused in a
 ` + "`FederatedQuota`" + `: [conformance](conformance.md#the-same-is-refused).
