@@ -29,6 +29,7 @@ include hack/make/conformance.mk
 include hack/make/release.mk
 include hack/make/node.mk
 include hack/make/skew.mk
+include hack/make/site.mk
 
 ##@ General
 
@@ -73,6 +74,7 @@ verify: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(GOLANGCI_LINT) ## Generate and forma
 test: controlplane build ## Run the tests, and the smoke test of the end-to-end fleet.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -timeout 30m ./...
 	$(GO) -C hack/release test ./...
+	$(GO) -C hack/site test ./...
 
 # One package at a time: two fleets at once would measure each other.
 .PHONY: e2e

@@ -32,12 +32,13 @@ fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt
 
 .PHONY: tidy
-tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, of its releases and of its alerts.
+tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, of its releases, alerts and site.
 	$(GO) mod tidy
 	$(GO) -C hack/tools mod tidy
 	$(GO) -C hack/controlplane mod tidy
 	$(GO) -C hack/release mod tidy
 	$(GO) -C hack/alerts mod tidy
+	$(GO) -C hack/site mod tidy
 
 # One after the other: each of them reads what another one writes.
 .PHONY: generated
