@@ -9,7 +9,8 @@ const (
 	RevisionAnnotation = "quota.fedquota.io/revision"
 
 	// BreakGlassAnnotation on a managed ResourceQuota lets others than the agent change it. Its value is the reason, which
-	// the agent reports. While it is there, the agent changes nothing, and the hub does not raise that member.
+	// the agent reports. While it is there, the agent changes nothing, the hub does not raise that member, and others get
+	// nothing of what it holds.
 	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
 
 	// ReleasedAnnotation is set on a ResourceQuota that the agent no longer manages. Its value is the revision that was
