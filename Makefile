@@ -29,6 +29,7 @@ include hack/make/conformance.mk
 include hack/make/release.mk
 include hack/make/node.mk
 include hack/make/skew.mk
+include hack/make/site.mk
 
 ##@ General
 
@@ -69,10 +70,12 @@ verify: $(CONTROLLER_GEN) $(CRD_REF_DOCS) $(GOLANGCI_LINT) ## Generate and forma
 	hack/verify.sh $(MAKE) --no-print-directory generated
 	$(MAKE) --no-print-directory lint
 
+# The test of hack/site reads pages outside its module, whose changes the test cache does not see.
 .PHONY: test
 test: controlplane build ## Run the tests, and the smoke test of the end-to-end fleet.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -timeout 30m ./...
 	$(GO) -C hack/release test ./...
+	$(GO) -C hack/site test -count=1 ./...
 
 # One package at a time: two fleets at once would measure each other.
 .PHONY: e2e
@@ -80,8 +83,8 @@ e2e: controlplane build $(KWOK) $(CLUSTERAPI) ## Run the end-to-end scenarios on
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -p 1 -count=1 -tags e2e -timeout 4h ./e2e/...
 
 .PHONY: safety
-safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/safety.md.
-	cp $(BIN)/e2e/safety.md docs/safety.md
+safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/evidence/safety.md.
+	cp $(BIN)/e2e/safety.md docs/evidence/safety.md
 
 # The pages that show what TestPlugin has printed. One shows what TestRequirement has.
 SEEN = $(filter-out %/require-a-quota.md,$(shell grep -l '<!-- end of ' docs/tasks/*.md))
@@ -99,10 +102,10 @@ require-docs: ## Write what TestRequirement has printed into docs/tasks/require-
 	$(GO) run ./hack/bench/paste docs/tasks/require-a-quota.md $(BIN)/e2e/requirement
 
 .PHONY: native
-native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/native.md: about 4 minutes.
+native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/evidence/native.md: about 4 minutes.
 	rm -f $(BIN)/e2e/native.md
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2e -timeout 30m ./e2e/native
-	cp $(BIN)/e2e/native.md docs/native.md
+	cp $(BIN)/e2e/native.md docs/evidence/native.md
 
 # What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder. Each part writes what it prints
 # into bin/bench, and its numbers as JSON. Nothing else should run meanwhile.
@@ -119,24 +122,24 @@ $(BENCHMARKS:%=bench-%): bench-%: controlplane build
 	cat $(BIN)/bench/$*.txt
 
 .PHONY: bench-docs
-bench-docs: ## Write what the benchmarks have printed last into docs/benchmarks.md.
-	$(GO) run ./hack/bench/paste docs/benchmarks.md $(BIN)/bench
+bench-docs: ## Write what the benchmarks have printed last into docs/evidence/benchmarks.md.
+	$(GO) run ./hack/bench/paste docs/evidence/benchmarks.md $(BIN)/bench
 
 # Members are light ones in one process; the hub is real. Nothing else should run meanwhile. Another size or mode is measured by
 # `go run ./e2e/scale -members 1000 -budgets 200 -mode Auto`, which writes its table into bin/scale.
 .PHONY: scale
-scale: controlplane build ## Measure a hub over a hundred light members, and write the table into docs/scale.md.
+scale: controlplane build ## Measure a hub over a hundred light members, and write the table into docs/evidence/scale.md.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./e2e/scale -name hundred -members 100 -budgets 20
-	$(GO) run ./hack/bench/paste docs/scale.md $(BIN)/scale
+	$(GO) run ./hack/bench/paste docs/evidence/scale.md $(BIN)/scale
 
 .PHONY: scale-agent
-scale-agent: controlplane build ## Measure an agent over 5,000 namespaces and 50,000 pods, and write the table into docs/scale-agent.md: about 12 minutes.
+scale-agent: controlplane build ## Measure an agent over 5,000 namespaces and 50,000 pods, and write the table into docs/evidence/scale-agent.md: about 12 minutes.
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./e2e/scale/agent
-	$(GO) run ./hack/bench/paste docs/scale-agent.md $(BIN)/scale-agent
+	$(GO) run ./hack/bench/paste docs/evidence/scale-agent.md $(BIN)/scale-agent
 
 .PHONY: mutants
-mutants: controlplane ## Take out one protection at a time, demand that its test fails, and write docs/protections.md.
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/mutants -write docs/protections.md
+mutants: controlplane ## Take out one protection at a time, demand that its test fails, and write docs/evidence/protections.md.
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/mutants -write docs/evidence/protections.md
 
 # A schedule takes about a millisecond of one core. The lines that say how many were played are demanded, whatever else passes.
 SCHEDULES ?= 1000000

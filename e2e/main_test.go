@@ -46,36 +46,48 @@ func writeResults(list []result) error {
 	return os.WriteFile(filepath.Join(resultsDir, "safety.md"), []byte(preamble+table(list)), 0o600)
 }
 
-// preamble is what stands above the table in docs/safety.md.
+// preamble is what stands above the table in docs/evidence/safety.md.
 const preamble = `# Safety under attack
 
-Written by ` + "`make safety`" + `, which runs the end-to-end scenarios: a hub and three members that are real control planes on one machine, one of
-them with two API servers, and the whole product on them. Where a load is given, writers created and deleted pods as fast as the API servers
-answered, while the faults were injected and limits moved; a request that got another answer than these two, or none, has failed. There are
-no nodes, but for the scenario of full ones: pods exist, which is what quota counts, and do not run. The quota controllers recount
-everything each minute, not every five: they keep the charge of a pod that failed to be made until then. An observer that shares no code
-with the product watches every version of every ResourceQuota. Excess is by how much the sum over members of max(status.hard, status.used)
-was above the budget (after a cut: above what was granted before). *Proved* is what no delay of a watch can explain; *by arrival alone* may
-be such a delay. *Native overcharge* is what native quota charged above its own limit, whoever had written that. *Existed* is the largest
-count of what really existed, object by object, over all members: taken once all requests of the writers were answered, and before anything
-of theirs was deleted; next to it the budget then (after a cut: what was granted before). A scenario is ok if nothing was proved, if no more
-existed than that and what native quota overcharged, if it ended settled, and if the pods that were made before the faults, to see whether
-anybody touches them, were still there.
+Written by ` + "`make safety`" + `. It runs the end-to-end scenarios on a hub and three members with the whole product on them. All
+are real control planes on one machine, and one member has two API servers. An observer that shares no code with the
+product watches every version of every ResourceQuota.
 
-The last two columns are what the same kind of observer saw, right after and on the same fleet, of plain ResourceQuotas in a namespace
-where fedquota has no part, under the same writers: under the storm until they had half as many requests answered, else for 100 requests
-after the limits were moved. *Native alone*: limits that nobody moves, or, for the cut, that are cut once. It can show
-no excess but what native quota itself lets through, its overcharge, which is the measure of what a federation of it could reach.
-*Naive*: somebody writes the limits of such splits into all members at once; whom he does not reach he leaves, and the same
-member is paused, cut off or without its quota controller. His excess is proved in the same way; the seconds are for how long the sum
-was above the budget, by arrival, out of how many that it was watched; what existed too much did so at the end. A dash: not measured.
+* **Load.** Where a load is given, writers created and deleted pods as fast as the API servers answered, while the faults
+  were injected and limits moved. A request has *failed* if it got no answer, or another one than created or refused.
+* **Pods** exist, which is what quota counts, and do not run. There are no nodes, except in the scenario of full ones.
+* **Quota controllers** recount everything each minute, not every five. Until then they keep the charge of a pod that could
+  not be made.
+* **Excess** is the amount by which the sum over members of max(status.hard, status.used) was above the budget. After a cut
+  it is the amount above what was granted before. *Proved* is what no delay of a watch can explain. *By arrival alone* may
+  be such a delay.
+* **Native overcharge** is what native quota charged above its own limit, whoever had written that limit.
+* **Existed** is the largest count of what really existed, object by object, over all members. It is taken once all requests
+  of the writers were answered, and before anything of theirs was deleted. Next to it is the budget at that time, and after
+  a cut what was granted before.
 
-Clocks are turned in whole processes: a manager is built with a standard library whose time.Now is off by an hour, so that all of its
-libraries have that clock too. API servers, etcd and quota controllers keep the clock of the machine. Certificates of a cluster that is
-younger than a clock is behind are not valid to it; those of the fleet are a day old.
+A scenario is *ok* if four things hold. No excess was proved. No more existed than was allowed, plus the native overcharge.
+All clusters were settled at the end. And the pods that were made before the faults, to see whether anybody touches them,
+were still there.
 
-What no protocol can prevent shows in no column: a member whose etcd is rolled back to a higher limit enforces that until it is told
-again, and a cluster stated as destroyed while it runs keeps what it has. The scenarios of these two see that it ends by itself.
+The last two columns are for comparison. The same kind of observer watched plain ResourceQuotas, right after and on the same
+fleet, in a namespace where fedquota has no part. The same writers wrote there: in the storm until they had half as many
+answers, else for 100 requests after the limits were moved. A dash means that it was not measured.
+
+* **Native alone**: nobody moves the limits. For the cut, they are cut once. All excess is overcharge of native quota: no
+  federation of native quota can do better.
+* **Naive**: somebody writes the limits of the same splits into all members at once, and leaves out a member that does not
+  answer. The same member is paused, cut off or without its quota controller. Excess is proved in the same way. The seconds
+  say for how long the sum was above the budget, by arrival, and for how long it was watched. What existed beyond the budget
+  did so at the end.
+
+A clock is set wrong for a whole process: a manager is built with a standard library whose time.Now is off by an hour, so
+all of its libraries have that clock, too. API servers, etcd and quota controllers keep the clock of the machine. A process
+whose clock is behind does not accept certificates that are younger than that, so those of the fleet are a day old.
+
+Two things that no protocol can prevent show in no column. A member whose etcd is rolled back to a higher limit enforces
+that until it is told again. A cluster that is stated as destroyed while it runs keeps what it has. The scenarios of these
+two check that both end by themselves.
 
 `
 

@@ -14,7 +14,7 @@ import (
 	"github.com/fedquota/fedquota/e2e/observer"
 )
 
-// result is what a scenario showed, for the table in docs/safety.md.
+// result is what a scenario showed, for the table in docs/evidence/safety.md.
 type result struct {
 	Scenario string  `json:"scenario"`
 	Passed   bool    `json:"passed"`

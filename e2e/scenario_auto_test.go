@@ -164,7 +164,7 @@ func (s *scenario) full(cpus string) {
 	})
 }
 
-// testReclaim has west want its min back, which east has borrowed: it gets it as pods of east end, and no pod is
+// testReclaim has west want its min back, which it has lent to east: it gets it as pods of east end, and no pod is
 // touched.
 func testReclaim(t *testing.T, w *world) {
 	s := newScenario(t, w, "reclaim", budget("30", "60"))

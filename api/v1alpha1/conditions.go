@@ -1,147 +1,184 @@
 package v1alpha1
 
-// Conditions of a FederatedQuota. Ready is always present. The others are there only while they are true, and their
-// messages name the clusters concerned; lastTransitionTime says since when.
+// Conditions of a FederatedQuota. ConditionReady is always there. The others are there only while they are true, and
+// lastTransitionTime says since when. Their messages name at most 5 clusters and count the others. A QuotaRequirement
+// has ConditionReady, ConditionReconciling and ConditionStalled of these.
 const (
-	// ConditionReady is the summary: True while the budget is kept and every selected member enforces a share of the
-	// present spec, also while limits move. status.settled says how many members enforce their target.
+	// ConditionReady is the summary: True while the budget is kept and every selected cluster enforces a share of the
+	// present spec. Limits may be moving all the same, and a cluster may use more than its target: status.settled
+	// counts the clusters that enforce their target.
 	ConditionReady = "Ready"
-	// ConditionReconciling is True while Ready is not, and nobody has to change the object for it to be (kstatus).
+	// ConditionReconciling is for tools that read kstatus, which then wait: it is True while Ready is not, and nobody
+	// has to change the object. Its reason is ReasonSettling, ReasonDegraded, ReasonRemoving or ReasonNoClusters.
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled is True while the object cannot be acted on until somebody changes it (kstatus).
+	// ConditionStalled is for tools that read kstatus, which then give up: it is True while nothing moves until
+	// somebody changes something. Its reason is ReasonInvalidSpec or ReasonConflict.
 	ConditionStalled = "Stalled"
-	// ConditionUnreachable is True while a member cannot be read; what it was granted stays granted.
+	// ConditionUnreachable is True while the hub cannot read a cluster (ReasonNotConnected). What it was granted stays
+	// granted. Repair the connection. If the cluster is gone, give it up: docs/tasks/remove-a-cluster.md.
 	ConditionUnreachable = "Unreachable"
-	// ConditionDraining is True while a member uses more than its target; its limit follows its usage down.
+	// ConditionDraining is True while a cluster uses more than its target (ReasonUsageAboveTarget). Its limit follows
+	// its usage down. Scale down there, or raise its weight or the budget.
 	ConditionDraining = "Draining"
-	// ConditionDebt is True while more is granted than the budget allows; nobody is raised until it is gone.
+	// ConditionDebt is True while more is granted of a resource name than the budget allows (ReasonGrantedAboveBudget).
+	// The hub raises no limit of that name. The message says which clusters hold most above their target, and how much.
+	// Wait, scale down, or raise the budget.
 	ConditionDebt = "Debt"
-	// ConditionStuckQuotaController is True while the quota controller of a member does not work; that member is frozen.
+	// ConditionStuckQuotaController is True while the quota controller of a cluster does not work (ReasonReported). The
+	// hub does not change that cluster. Repair its kube-controller-manager.
 	ConditionStuckQuotaController = "StuckQuotaController"
-	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a member that the agent does not manage, and
-	// that spec.existingQuotas does not accept. The budget is enforced all the same.
+	// ConditionForeignQuota is True while the namespace has a ResourceQuota in a cluster that the agent does not
+	// manage, and that spec.existingQuotas does not accept (ReasonReported). The budget is enforced, and ConditionReady
+	// stays True. Remove that ResourceQuota where it is made, or accept it: docs/tasks/troubleshoot.md#foreignquota.
 	ConditionForeignQuota = "ForeignQuota"
-	// ConditionRebuilding is True while the ledger learns from a member what it may hold; no member is raised while that
-	// may be anything.
+	// ConditionRebuilding is True while the hub cannot read a cluster that it has not read yet, or the ledger was
+	// restored (ReasonUnread). While that cluster may hold a share, the hub raises no limit, and granted is unknown. A
+	// cluster that cannot hold a share, as where the budget is new, counts with zero, and the others do not wait for
+	// it. Make the cluster reachable.
 	ConditionRebuilding = "Rebuilding"
-	// ConditionMemberNotReady is True while a member cannot take its share: no namespace, a name that is taken, an unknown
-	// resource, an agent that cannot write, or, after half a minute, one that does not act.
+	// ConditionMemberNotReady is True while a cluster cannot take its share, or cannot enforce it, or its agent has not
+	// acted for half a minute (ReasonReported). The message says why: docs/tasks/troubleshoot.md.
 	ConditionMemberNotReady = "MemberNotReady"
-	// ConditionKindNotServed is True while a member serves no kind that is counted under a name of the budget. All other
-	// names go on, and this one is counted once the kind is there.
+	// ConditionKindNotServed is True while a cluster serves no kind that is counted under a name of the budget, as
+	// count/widgets.example.com without the CRD (ReasonReported). ConditionReady stays True, and all other names go on.
+	// The name is counted some minutes after the kind is there. Until then native quota refuses such objects.
 	ConditionKindNotServed = "KindNotServed"
-	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist.
+	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist (ReasonNotFound). The other
+	// clusters go on. Correct the name.
 	ConditionUnknownCluster = "UnknownCluster"
-	// ConditionLedgerFull is True while the ledger has no room for a cluster that is selected, or that holds a share.
+	// ConditionLedgerFull is True while the ledger has no room for the clusters that the message names
+	// (ReasonTooManyClusters). It has room for 2000, those that leave included. Select fewer, or wait until others have
+	// left.
 	ConditionLedgerFull = "LedgerFull"
-	// ConditionBreakGlass is True while somebody has taken a managed ResourceQuota out of the agent's hands.
+	// ConditionBreakGlass is True while somebody has taken a ResourceQuota out of the agent's hands (ReasonReported).
+	// End it: docs/tasks/break-glass.md.
 	ConditionBreakGlass = "BreakGlass"
 )
 
-// Conditions of a QuotaShare. Enforced is always present; StuckQuotaController, ForeignQuota and BreakGlass, named as
-// on a FederatedQuota, Unguarded, ChargesRefused and NodesFull are there only while they are true.
+// Conditions of a QuotaShare. ConditionEnforced is always there once the agent has seen the share. The others are there
+// only while they are true. ConditionStuckQuotaController (ReasonCanaryNotSynced), ConditionForeignQuota
+// (ReasonOtherQuotas) and ConditionBreakGlass (ReasonAnnotated) are named as on a FederatedQuota. A share cannot exist
+// without its namespace: that one is missing is said on the FederatedQuota, as ConditionMemberNotReady.
 const (
-	// ConditionEnforced is True while the ResourceQuota has the share's revision in force.
+	// ConditionEnforced is True while the share's revision is in force in the ResourceQuota.
 	ConditionEnforced = "Enforced"
-	// ConditionUnguarded is True while guard or fence is not in force in the member: nothing is enforced anew or reported.
+	// ConditionUnguarded is True while guard or fence is not in force in the cluster (ReasonPolicyNotInForce). The
+	// agent then enforces nothing new and reports nothing. Apply config/member again.
 	ConditionUnguarded = "Unguarded"
-	// ConditionChargesRefused is True while something keeps the API server of the member from charging ResourceQuotas: it
-	// refuses all that they count, and the message says what it answers.
+	// ConditionChargesRefused is True while the API server of the cluster cannot store what it charges
+	// (ReasonChargeNotStored). It then refuses all that ResourceQuotas count, even where there is room. The message
+	// quotes its answer, which names the policy or webhook. Mend that: docs/tasks/troubleshoot.md#chargesrefused.
 	ConditionChargesRefused = "ChargesRefused"
-	// ConditionNodesFull is True while demand is left out because pods like those that ask for more find no node: the
-	// member gets no more headroom.
+	// ConditionNodesFull is True while the agent leaves demand out of its report, because pods like it find no node
+	// (ReasonUnschedulable). The hub gives the cluster no more headroom. Add nodes, or ask for less.
 	ConditionNodesFull = "NodesFull"
 )
 
-// Reasons of conditions.
+// Reasons of Ready. A QuotaRequirement has all of these but ReasonConflict.
 const (
-	// ReasonSettling means that a first limit under the present spec is on its way to a member, or that members are about
-	// to say what they hold.
+	// ReasonEnforced means that every cluster enforces a share of this spec. Of ConditionEnforced of a QuotaShare: the
+	// share's revision is in force.
+	ReasonEnforced = "Enforced"
+	// ReasonSettling means that a first limit under this spec is on its way to a cluster, or the hub manager has just
+	// started and has not heard yet what clusters hold ("not heard yet"). The message names the clusters. Wait; if it
+	// lasts: docs/tasks/troubleshoot.md.
 	ReasonSettling = "Settling"
-	// ReasonDegraded means that one or more members are held back; the other conditions say which and why.
+	// ReasonDegraded means that one or more clusters are held back. The other conditions say which and why.
 	ReasonDegraded = "Degraded"
-	// ReasonInvalidSpec means that the spec cannot be acted on; the message names field, value and what would be valid.
+	// ReasonInvalidSpec means that the spec cannot be acted on. Limits stay as they are. The message names field, value
+	// and what would be valid. Change that field.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonConflict means that an older FederatedQuota of the namespace covers the same scope in the same cluster.
+	// Merge the two, or make their placements disjoint.
 	ReasonConflict = "Conflict"
-	// ReasonNoClusters means that the placement selects no Cluster.
+	// ReasonNoClusters means that the placement selects no Cluster yet. Clusters that it did select leave. One that
+	// comes and matches gets its part. To select one that is here, label or name it.
 	ReasonNoClusters = "NoClusters"
-	// ReasonRemoving means that the object is being deleted and waits for members to confirm.
+	// ReasonRemoving means that the object is being deleted and waits for the clusters that the message names. Make
+	// them reachable, or give them up: docs/tasks/remove-a-cluster.md.
 	ReasonRemoving = "Removing"
-	// ReasonNotConnected means that the member cannot be read; the message says why.
+)
+
+// Reasons of other conditions of a FederatedQuota.
+const (
+	// ReasonNotConnected means that the hub cannot read the cluster. The message says why.
 	ReasonNotConnected = "NotConnected"
-	// ReasonUsageAboveTarget means that more is in use than the target.
+	// ReasonUsageAboveTarget means that a cluster uses more than its target.
 	ReasonUsageAboveTarget = "UsageAboveTarget"
 	// ReasonGrantedAboveBudget means that the sum of what was granted is above the budget.
 	ReasonGrantedAboveBudget = "GrantedAboveBudget"
-	// ReasonUnread means that a member that may hold a share was not read yet.
+	// ReasonUnread means that the hub has not read a cluster yet that may hold a share.
 	ReasonUnread = "Unread"
-	// ReasonNotFound is used when the spec names an object that does not exist.
+	// ReasonNotFound means that the spec names an object that does not exist.
 	ReasonNotFound = "NotFound"
-	// ReasonTooManyClusters means that there are more clusters than the ledger has room for, those that leave included.
+	// ReasonTooManyClusters means that there are more clusters than the ledger has room for.
 	ReasonTooManyClusters = "TooManyClusters"
-	// ReasonLimitsMoved is that of an event, which says what moved, from, to and why.
-	ReasonLimitsMoved = "LimitsMoved"
-	// ReasonReleased is that of an event on a ResourceQuota that the agent has let go, with a limit of what is used.
-	ReasonReleased = "Released"
-	// ReasonSucceeded is that of an event on a QuotaShare whose ResourceQuota has taken the place of one that was released.
-	ReasonSucceeded = "Succeeded"
-	// ReasonReported means that a member reports the condition, or that the hub has found it there; the message says which
-	// member, and the entries in status.clusters why.
+	// ReasonReported means that a cluster reports the condition, or the hub has found it there. The message says which
+	// cluster, and the entries in status.clusters why.
 	ReasonReported = "Reported"
+)
 
-	// ReasonAgentAbsent means that the agent of a member does not act on its share.
+// Reasons of the state of a cluster, in status.clusters. A cluster that is NotReady has one of these, or a reason of
+// its share's conditions. ReasonMayHoldShare is of a cluster that is Unread.
+const (
+	// ReasonAgentAbsent means that the agent of the cluster does not act on its share.
 	ReasonAgentAbsent = "AgentAbsent"
-	// ReasonMayHoldShare means that the ledger knows nobody, that the Cluster is marked, which another budget may have
-	// done, and that the cluster is asked whether it holds a share.
+	// ReasonMayHoldShare means that the ledger is new or was lost, and the hub knows nothing of the cluster but the
+	// marker on its Cluster. Another budget may have set that. Once the hub has read the cluster, it leaves like any
+	// other that is not selected if it holds a share of this budget. Else its entry goes, and the hub writes nothing
+	// there.
 	ReasonMayHoldShare = "MayHoldShare"
-	// ReasonNamespaceMissing means that a member does not have the namespace.
+	// ReasonNamespaceMissing means that the cluster does not have the namespace.
 	ReasonNamespaceMissing = "NamespaceMissing"
-	// ReasonNamespaceRefused means that a member does not have the namespace, and that its API server refused to create it.
+	// ReasonNamespaceRefused means that the cluster does not have the namespace, and its API server refused to create
+	// it.
 	ReasonNamespaceRefused = "NamespaceRefused"
-	// ReasonForeignShare means that the share in a member counts something else, or has a revision that the hub has not
-	// written.
+	// ReasonForeignShare means that the share in the cluster counts something else, or has a revision that the hub has
+	// not written.
 	ReasonForeignShare = "ForeignShare"
-	// ReasonRefused means that a member's API server refused the share, or the removal of it.
+	// ReasonRefused means that the API server of the cluster refused the share, or the removal of it.
 	ReasonRefused = "Refused"
-	// ReasonNotAnswered means that a member's API server did not answer in time.
+	// ReasonNotAnswered means that the API server of the cluster did not answer in time.
 	ReasonNotAnswered = "NotAnswered"
-	// ReasonDeliveryFailed means that a share could not be written, or removed, for another reason.
+	// ReasonDeliveryFailed means that the hub could not write or remove the share for another reason.
 	ReasonDeliveryFailed = "DeliveryFailed"
+)
 
-	// ReasonEnforced means that the share's revision is in force, or that every member enforces a share.
-	ReasonEnforced = "Enforced"
-	// ReasonPending means that the ResourceQuota was written and is not in force yet.
+// Reasons of conditions of a QuotaShare.
+const (
+	// ReasonPending means that the agent has written the limit, and it is not in force yet. Wait; if it lasts, look at
+	// the quota controller.
 	ReasonPending = "Pending"
-	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or not do with it what removal asks for;
-	// the message says what the API server answered.
+	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or could not do with it what
+	// spec.removal.policy asks for. The message says what the API server answered. Mend the policy, webhook or right
+	// that it names.
 	ReasonWriteFailed = "WriteFailed"
-	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces; it changes
-	// nothing.
+	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces. It changes
+	// nothing, and the hub writes a newer one.
 	ReasonStaleShare = "StaleShare"
-	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, and does not
-	// take over.
+	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, or that was
+	// released at a later revision. Delete it, or give the FederatedQuota another name.
 	ReasonNameTaken = "NameTaken"
-	// ReasonNamespaceTerminating means that the namespace is being deleted in the member.
+	// ReasonNamespaceTerminating means that the namespace is being deleted in the cluster. Wait.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
-	// ReasonKindNotServed means that the share is in force, and that the member serves no kind that is counted under a
-	// name in hard: the name is counted once the kind is there.
+	// ReasonKindNotServed means that the share is in force, and the cluster serves no kind that is counted under a name
+	// in hard. The name is counted once the kind is there.
 	ReasonKindNotServed = "KindNotServed"
-	// ReasonUnknownResource means that native quota never counts anything under a name in hard.
+	// ReasonUnknownResource means that native quota never counts anything under a name in hard. Correct the name.
 	ReasonUnknownResource = "UnknownResource"
-	// ReasonCanaryNotSynced means that the quota controller did not follow a change to the canary ResourceQuota in time.
+	// ReasonCanaryNotSynced means that the quota controller did not follow a change of the canary within 10 seconds.
+	// Repair the kube-controller-manager.
 	ReasonCanaryNotSynced = "CanaryNotSynced"
 	// ReasonPolicyNotInForce means that the API server did not refuse what guard or fence must refuse.
 	ReasonPolicyNotInForce = "PolicyNotInForce"
-	// ReasonChargeNotStored means that the API server of a member could not store what a request was charged, or that
-	// something there stored it otherwise.
+	// ReasonChargeNotStored means that the API server could not store what a request was charged, or something there
+	// stored it otherwise.
 	ReasonChargeNotStored = "ChargeNotStored"
-	// ReasonOtherQuotas means that the namespace has ResourceQuotas that the agent does not manage.
+	// ReasonOtherQuotas means that the namespace has the ResourceQuotas that the message names: the agent does not
+	// manage them, and the budget does not accept them.
 	ReasonOtherQuotas = "OtherQuotas"
 	// ReasonUnschedulable means that pods have waited for a node in vain.
 	ReasonUnschedulable = "Unschedulable"
-	// ReasonInvalidDemand is that of an event on a suspended Job: the demand that it states is not understood.
-	ReasonInvalidDemand = "InvalidDemand"
-	// ReasonAnnotated means that the break-glass annotation is set.
+	// ReasonAnnotated means that the break-glass annotation is set. The message quotes its value, the reason.
 	ReasonAnnotated = "Annotated"
 )

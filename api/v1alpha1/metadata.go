@@ -9,25 +9,27 @@ const (
 	RevisionAnnotation = "quota.fedquota.io/revision"
 
 	// BreakGlassAnnotation on a managed ResourceQuota lets others than the agent change it. Its value is the reason, which
-	// the agent reports. While it is there, the agent changes nothing and the hub raises nobody on that member's account.
+	// the agent reports. While it is there, the agent changes nothing, the hub does not raise that member, and others get
+	// nothing of what it holds.
 	BreakGlassAnnotation = "quota.fedquota.io/break-glass"
 
-	// ReleasedAnnotation is set on a ResourceQuota that the agent managed and let go: it is the member's own, and the
-	// agent takes it over again when a share of its name and scopes comes back that is not older. Its value is the
-	// revision that was enforced then.
+	// ReleasedAnnotation is set on a ResourceQuota that the agent no longer manages. Its value is the revision that was
+	// enforced last. When a share of the same name and scopes comes back that is not older, the agent takes the
+	// ResourceQuota over again.
 	ReleasedAnnotation = "quota.fedquota.io/released"
 
 	// NoteAnnotation is set on a ResourceQuota that the agent let go: it says in words why its limit is what it is, and
 	// how to lift it.
 	NoteAnnotation = "quota.fedquota.io/note"
 
-	// CoveredAnnotation is set by the agent on a Namespace of a member: what the managed ResourceQuotas there count that
-	// are in force, for the policy that the hub makes of QuotaRequirements. Its quotas are separated by "; ", and each
-	// names its scopes and resources.
+	// CoveredAnnotation is set by the agent on a Namespace of a member. It says what the managed ResourceQuotas count that
+	// are in force there. The policy that the hub makes of QuotaRequirements reads it. Quotas are separated by "; ", and
+	// each names its scopes and resources.
 	CoveredAnnotation = "quota.fedquota.io/covered"
 
-	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster: its value is the revision of
-	// a ledger at that time, written anew before one is 2^20 above it. A Cluster without it cannot hold a share.
+	// MemberAnnotation is set on a Cluster before the hub writes anything into that cluster. Its value is the revision of
+	// a ledger at that time. The hub sets it again before a revision is 2^20 above it. A Cluster without it cannot hold a
+	// share.
 	MemberAnnotation = "quota.fedquota.io/member"
 
 	// ClusterAnnotation is set on a QuotaShare by the hub: the UID of the Cluster object that the share was written for. A
@@ -56,12 +58,12 @@ const (
 	// hour.
 	DemandForAnnotation = "quota.fedquota.io/demand-for"
 
-	// EchoAnnotation is never stored: by a write without effect that sets it on a managed ResourceQuota, the agent asks
-	// whether the API server judges by what is stored.
+	// EchoAnnotation is never stored. The agent sets it on a managed ResourceQuota in a dry run, to ask whether the API
+	// server judges by what is stored.
 	EchoAnnotation = "quota.fedquota.io/echo"
 
-	// HubFieldManager is the field manager that the hub states when it writes a QuotaShare: it may be the same user in a
-	// member as an administrator. The share policy there refuses who does not state it.
+	// HubFieldManager is the field manager that the hub states when it writes a QuotaShare. The share policy in members
+	// refuses a write without it. It does not go by the user, since the hub and an administrator may be the same user.
 	HubFieldManager = "fedquota-hub"
 
 	// HubLease is the name of the Lease, in the namespace of a member's agent, that the hub renews while it is there. It

@@ -75,7 +75,7 @@ func newHubCommand() *cobra.Command {
 	var webhook webhookOptions
 	command := &cobra.Command{
 		Use:   "hub",
-		Short: "Run the hub manager in a Cluster API management cluster",
+		Short: "Run the hub manager",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := settings.validate(); err != nil {

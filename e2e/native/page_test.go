@@ -99,10 +99,10 @@ something else, these are its steps, and each of them must come true:
 4. **Released.** An object is deleted in ` + "`east`" + `, and ` + "`status.used`" + ` falls.
 5. **Moved back.** An object is created in ` + "`west`" + `.
 
-The page is written if every row is as it shall be. Limits are those in force, of ` + "`east`" + ` and ` + "`west`" + `. Native quota let
+The page is written only if every row comes out so. Limits are those in force, of ` + "`east`" + ` and ` + "`west`" + `. Native quota let
 %[3]d requests through beyond a limit in this run, because it had not counted an object that was just made
-([limits](limits.md#native-quota-is-imprecise-under-a-storm)). Such a step was played again. Pods do not run: there is
-no kubelet, and what is charged does not depend on one.
+([limits](../limits.md#native-quota-is-imprecise-under-a-storm)). Such a step was played again. Pods do not run: there is
+no kubelet, and no charge depends on one.
 `
 
 const textNames = "The names that Kubernetes gives a meaning. `gold` and `gpu` stand for classes, `nvidia.com/gpu` for any extended\n" +
@@ -119,20 +119,21 @@ const textScopes = "All scopes, written in `scopes` and in `scopeSelector`, with
 const textFeatures = "What decides what an object is charged beyond its own text, and what changes its charge while it is there. An object\n" +
 	"that grows asks for all in `east`, is refused more, and makes room for one in `west` as it shrinks.\n\n" +
 	"Native quota counts down as soon as an object is deleted, a pod ends, the status of a container says less, or a\n" +
-	"Service changes its type. That a claim, the ports of a Service or a pod that does not run have become less, it finds as\n" +
-	"it counts everything again: every five minutes by default, and every ten seconds here. Limits follow what it counts."
+	"Service changes its type. It counts down for a smaller claim, for fewer ports of a Service and for a smaller pod that\n" +
+	"does not run only when it counts everything again: every five minutes by default, and every ten seconds here. Limits\n" +
+	"follow what it counts."
 
 const textWhole = "Limits of counts, extended resources and bytes are whole numbers, in every mode; those of cpu are whole thousandths. In\n" +
 	"mode `Auto`, a raise for a request is for all of it: no cluster gets a part of a request that another cluster could use\n" +
-	"([decision 0039](decisions/0039-whole-units-and-kinds.md)). While nobody asks, the rest is split by weight, and a limit\n" +
+	"([decision 0039](../decisions/0039-whole-units-and-kinds.md)). While nobody asks, the rest is split by weight, and a limit\n" +
 	"may be less than a request, as the limits at first show. It becomes what fits once somebody asks. With `granularity`,\n" +
 	"limits are whole steps, except where that would keep somebody from what it needs."
 
 const unseen = `
 ## What the agent does not see
 
-A ` + "`ResourceClaim`" + ` that the scheduler makes for the extended resources of a pod is judged by native quota alone, which
-charges it what it does not charge the pod: [concepts](concepts.md#the-webhook-cannot-tell-what-a-request-is-charged).
+Native quota alone judges a ` + "`ResourceClaim`" + ` that the scheduler makes for the extended resources of a pod, and charges it
+for what it does not charge the pod: [what happens](../what-happens-when.md#the-webhook-cannot-tell-what-a-request-is-charged).
 
 Names that a ` + "`ResourceQuota`" + ` takes and never counts, such as ` + "`nvidia.com/gpu` without `requests.`" + `, are refused in a
 ` + "`FederatedQuota`" + `: [conformance](conformance.md#the-same-is-refused).

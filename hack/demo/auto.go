@@ -64,7 +64,7 @@ func (d *display) full(ctx context.Context, _ string) error {
 	return d.ask(ctx, "north", "why", "web")
 }
 
-// reclaim has west want its min, which others have borrowed.
+// reclaim has west want its min, which it has lent to others.
 func (d *display) reclaim(ctx context.Context, _ string) error {
 	d.say("act 7: west is guaranteed 8 cpu, has lent them, and wants them back. Nothing that runs is touched")
 	err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) {

@@ -21,23 +21,24 @@ manifests: $(CONTROLLER_GEN) $(CONTROLPLANE)/kubectl ## Generate the CRDs, the r
 	$(CONTROLPLANE)/kubectl kustomize config/member > internal/bundle/agent.yaml
 
 .PHONY: docs
-docs: $(CRD_REF_DOCS) ## Generate the reference: API, kubectl plugin, conditions, annotations, flags, metrics.
+docs: $(CRD_REF_DOCS) ## Generate the reference: API, kubectl plugin, conditions, events, annotations, flags, metrics.
 	mkdir -p docs/reference
 	$(CRD_REF_DOCS) --source-path=api --config=hack/docs/config.yaml --log-level=ERROR --renderer=markdown --output-path=docs/reference/api.md
 	$(GO) run ./hack/docs/plugin > docs/reference/kubectl-fedquota.md
-	for page in annotations conditions flags metrics; do $(GO) run ./hack/docs/source $$page > docs/reference/$$page.md || exit 1; done
+	for page in annotations conditions events flags metrics; do $(GO) run ./hack/docs/source $$page > docs/reference/$$page.md || exit 1; done
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt
 
 .PHONY: tidy
-tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, of its releases and of its alerts.
+tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, of its releases, alerts and site.
 	$(GO) mod tidy
 	$(GO) -C hack/tools mod tidy
 	$(GO) -C hack/controlplane mod tidy
 	$(GO) -C hack/release mod tidy
 	$(GO) -C hack/alerts mod tidy
+	$(GO) -C hack/site mod tidy
 
 # One after the other: each of them reads what another one writes.
 .PHONY: generated

@@ -51,13 +51,13 @@ func TestEveryTestIsThere(t *testing.T) {
 	}
 }
 
-// TestDocumentIsUpToDate sees that docs/protections.md lists what there is.
+// TestDocumentIsUpToDate sees that docs/evidence/protections.md lists what there is.
 func TestDocumentIsUpToDate(t *testing.T) {
-	written, err := os.ReadFile(filepath.Join(root, "docs", "protections.md"))
+	written, err := os.ReadFile(filepath.Join(root, "docs", "evidence", "protections.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(written) != document(all()) {
-		t.Error("docs/protections.md is not what make mutants writes")
+		t.Error("docs/evidence/protections.md is not what make mutants writes")
 	}
 }

@@ -5,7 +5,7 @@ import "github.com/fedquota/fedquota/internal/amount"
 // couplingRounds bounds the rounds of couple.
 const couplingRounds = 4
 
-// couple sets the need of every resource, so that no member is given what its pods cannot use for want of another
+// couple sets the need of every resource, so that no member is given what its pods cannot use because they lack another
 // resource: where a member gets only a part of its demand, no more than that part is served in the other resources, and
 // others can have the difference.
 //

@@ -214,7 +214,7 @@ func (c *child) readLive() bool { return c.read() && c.Live }
 // holdsNothing says whether it has no share, and no limit is in force without one.
 func (c *child) holdsNothing() bool { return c.share == nil && c.orphan == nil }
 
-// lacksNamespace says whether it has no share since it could not take one for want of the namespace.
+// lacksNamespace says whether it has no share since it could not take one where the namespace is missing.
 func (c *child) lacksNamespace() bool {
 	return c.share == nil && c.Reading.HeldBack.LacksNamespace()
 }

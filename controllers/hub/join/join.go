@@ -132,7 +132,7 @@ func ends(object client.Object) bool {
 
 // tell says why there is no Cluster.
 func (r *Reconciler) tell(w *wish, problem string) {
-	r.Recorder.Eventf(w.of, nil, corev1.EventTypeWarning, "NotJoined", "Join", "%s", problem)
+	r.Recorder.Eventf(w.of, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonNotJoined, "Join", "%s", problem)
 }
 
 // problemOf returns why a Secret cannot lead to a cluster, without a word of its content.
