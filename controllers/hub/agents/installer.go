@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -23,12 +24,16 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// fieldOwner is as whom the manifests are applied. What others add to an object stays.
+// fieldOwner is as whom the manifests are applied. What others add to an object stays, but in the spec of a policy and of
+// its binding: one more field there can take a protection out of force.
 const fieldOwner = "fedquota-install"
+
+var ownedWhole = sets.New("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 
 // Installer applies the manifests of the agent to each Cluster that a FederatedQuota or a QuotaRequirement selects, and
 // heals what somebody changes or deletes there. It removes nothing: what an agent enforces stays in force without it.
@@ -286,6 +291,14 @@ func (i *Installer) apply(ctx context.Context, writer func() (client.Client, err
 	defer cancel()
 	applied := object.DeepCopy()
 	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(fieldOwner), client.ForceOwnership)
+	if err != nil || !ownedWhole.Has(object.GetKind()) {
+		return versionOf(applied), err
+	}
+	whole, err := patches.JSON(patches.Operation{Op: "replace", Path: patches.Pointer("spec"), Value: object.Object["spec"]})
+	if err != nil {
+		return version{}, err
+	}
+	err = c.Patch(ctx, applied, whole, client.FieldOwner(fieldOwner))
 	return versionOf(applied), err
 }
 

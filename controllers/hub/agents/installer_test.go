@@ -323,6 +323,35 @@ func TestHeal(t *testing.T) {
 	}
 }
 
+// TestHealWhatWasAdded has somebody add fields that take a policy out of force, and that no manifest states.
+func TestHealWhatWasAdded(t *testing.T) {
+	w := newWorld(t)
+	w.selects(quotav1alpha1.ClusterSettled, "")
+	w.look()
+	policy, binding := &admissionregistrationv1.ValidatingAdmissionPolicy{}, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
+	read := func() {
+		w.must(server.Get(t.Context(), client.ObjectKey{Name: "fedquota-guard"}, policy))
+		w.must(server.Get(t.Context(), client.ObjectKey{Name: "fedquota-guard"}, binding))
+	}
+	read()
+	wantPolicy, wantBinding := policy.Spec.DeepCopy(), binding.Spec.DeepCopy()
+	nobody := &metav1.LabelSelector{MatchLabels: map[string]string{"no": "such"}}
+	policy.Spec.MatchConditions = append(policy.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "never", Expression: "false"})
+	w.must(server.Update(t.Context(), policy))
+	binding.Spec.MatchResources = &admissionregistrationv1.MatchResources{NamespaceSelector: nobody}
+	w.must(server.Update(t.Context(), binding))
+
+	w.selects(quotav1alpha1.ClusterNotReady, quotav1alpha1.ReasonPolicyNotInForce)
+	w.look()
+	read()
+	if diff := cmp.Diff(*wantPolicy, policy.Spec); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(*wantBinding, binding.Spec); diff != "" {
+		t.Errorf("binding (-want +got):\n%s", diff)
+	}
+}
+
 // TestTrouble says why an agent does not run.
 func TestTrouble(t *testing.T) {
 	w := newWorld(t)
