@@ -24,12 +24,12 @@ $(NODE_PROGRAMS):
 	@hack/build.sh $@ hack/controlplane $(PACKAGE) -trimpath -ldflags '$(CONTROLPLANE_LDFLAGS)'
 
 # node-image makes an image as make image does: its folder, name, version and package.
-node-image = $(RELEASE) ./image -source $(CURDIR) -to $(NODE_IMAGES)/$(1) -name $(2) -version $(3) -package $(4) \
+node-image = $(RELEASE)/image -source $(CURDIR) -to $(NODE_IMAGES)/$(1) -name $(2) -version $(3) -package $(4) \
 	-platforms linux/$(shell $(GO) env GOARCH) -commit $(shell git rev-parse HEAD)
 
 # Two versions of the same code, to upgrade from one to the other, and a program that does nothing.
 .PHONY: node-images
-node-images:
+node-images: $(RELEASE)/image
 	$(call node-image,pause,localhost/pause,1,./e2e/node/pause)
 	$(call node-image,v0.1.0,registry.example/fedquota,v0.1.0,./cmd/manager)
 	$(call node-image,v0.2.0,registry.example/fedquota,v0.2.0,./cmd/manager)

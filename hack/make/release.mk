@@ -5,23 +5,31 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 IMAGE ?= fedquota/manager
 
 HELM := $(BIN)/tools/helm
-RELEASE = $(GO) -C hack/release run
+
+# The programs that make it, each built with its progress shown.
+RELEASE := $(BIN)/release
+RELEASE_PROGRAMS := $(addprefix $(RELEASE)/,image plugin chart)
+
+.PHONY: $(RELEASE_PROGRAMS)
+$(RELEASE_PROGRAMS):
+	@mkdir -p $(@D)
+	@hack/build.sh $@ hack/release ./$(@F)
 
 ##@ Release
 
 .PHONY: image
-image: ## Make the image for amd64 and arm64 as an OCI archive, dist/image/manager.oci.tar, with a bill of materials. PUSH=1 pushes it.
+image: $(RELEASE)/image ## Make the image for amd64 and arm64 as an OCI archive, dist/image/manager.oci.tar, with a bill of materials. PUSH=1 pushes it.
 	mkdir -p dist/image
-	$(RELEASE) ./image -source $(CURDIR) -to $(CURDIR)/dist/image -name $(IMAGE) -version $(VERSION) \
+	$(RELEASE)/image -source $(CURDIR) -to $(CURDIR)/dist/image -name $(IMAGE) -version $(VERSION) \
 		-commit $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct) $(if $(PUSH),-push)
 
 # Where the archives of a release are to be had.
 URL ?= https://github.com/fedquota/fedquota/releases/download/$(VERSION)
 
 .PHONY: plugins
-plugins: ## Make the archives of the kubectl plugin for Linux, macOS and Windows, dist/kubectl-fedquota_*, and its manifest for krew.
+plugins: $(RELEASE)/plugin ## Make the archives of the kubectl plugin for Linux, macOS and Windows, dist/kubectl-fedquota_*, and its manifest for krew.
 	mkdir -p dist
-	$(RELEASE) ./plugin -source $(CURDIR) -to $(CURDIR)/dist -version $(VERSION) -image $(IMAGE):$(VERSION) -url $(URL) \
+	$(RELEASE)/plugin -source $(CURDIR) -to $(CURDIR)/dist -version $(VERSION) -image $(IMAGE):$(VERSION) -url $(URL) \
 		-commit $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct)
 
 .PHONY: release
@@ -39,16 +47,16 @@ CHART_MORE := $(addprefix $(CURDIR)/config/prometheus/,monitor.yaml alerts.yaml)
 
 # Helm has to make of the chart what kustomize makes of config/default.
 .PHONY: chart
-chart: $(HELM) $(CONTROLPLANE)/kubectl ## Make the Helm chart out of config/default, dist/chart/fedquota, and check it.
+chart: $(HELM) $(CONTROLPLANE)/kubectl $(RELEASE)/chart ## Make the Helm chart out of config/default, dist/chart/fedquota, and check it.
 	mkdir -p dist
 	$(CONTROLPLANE)/kubectl kustomize config/default > dist/default.yaml
-	$(RELEASE) ./chart -source $(CURDIR)/config/chart -to $(CURDIR)/dist/chart/fedquota -version $(VERSION) \
+	$(RELEASE)/chart -source $(CURDIR)/config/chart -to $(CURDIR)/dist/chart/fedquota -version $(VERSION) \
 		$(CHART_MORE) < dist/default.yaml
 	$(HELM) lint --strict --quiet dist/chart/fedquota
 	$(HELM) template fedquota dist/chart/fedquota --namespace fedquota-system > dist/chart.yaml \
 		--set namespace.create=true,image.tag=latest,serviceMonitor.enabled=true,prometheusRule.enabled=true
 	$(HELM) template fedquota dist/chart/fedquota --values config/chart/ci/all-values.yaml > /dev/null
-	$(RELEASE) ./chart -compare $(CURDIR)/dist/chart.yaml $(CHART_MORE) < dist/default.yaml
+	$(RELEASE)/chart -compare $(CURDIR)/dist/chart.yaml $(CHART_MORE) < dist/default.yaml
 	rm dist/default.yaml dist/chart.yaml
 
 # The alerts are not files of that module, so its tests are not cached.

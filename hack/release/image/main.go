@@ -82,13 +82,17 @@ func (o options) time() time.Time { return time.Unix(o.created, 0).UTC() }
 // compile compiles the manager for all platforms, and writes a bill of materials beside each program.
 func compile(ctx context.Context, o options) ([]oci.Program, error) {
 	var programs []oci.Program
-	for name := range strings.SplitSeq(o.platforms, ",") {
+	platforms := strings.Split(o.platforms, ",")
+	for i, name := range platforms {
 		platform, err := v1.ParsePlatform(name)
 		if err != nil {
 			return nil, fmt.Errorf("-platforms=%s: %w", o.platforms, err)
 		}
 		path := filepath.Join(o.to, platform.OS+"_"+platform.Architecture, "manager")
-		source := build.Options{Dir: o.source, Package: o.program, Version: o.version, Commit: o.commit, Image: o.name + ":" + o.version}
+		source := build.Options{
+			Dir: o.source, Package: o.program, Version: o.version, Commit: o.commit, Image: o.name + ":" + o.version,
+			Place: fmt.Sprintf("%d of %d", i+1, len(platforms)),
+		}
 		if err := build.Program(ctx, source, *platform, path); err != nil {
 			return nil, err
 		}

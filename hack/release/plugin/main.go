@@ -33,6 +33,8 @@ type options struct {
 	version, commit, image string
 	url                    string
 	created                int64
+	// place is that of the platform that is compiled for.
+	place string
 }
 
 func main() {
@@ -69,7 +71,8 @@ func platforms(only string) []v1.Platform {
 
 func (o *options) run(ctx context.Context, platforms []v1.Platform) error {
 	var archives []krew.Archive
-	for _, platform := range platforms {
+	for i, platform := range platforms {
+		o.place = fmt.Sprintf("%d of %d", i+1, len(platforms))
 		a, err := o.archive(ctx, platform)
 		if err != nil {
 			return fmt.Errorf("%s: %w", platform, err)
@@ -111,7 +114,7 @@ func (o *options) files(ctx context.Context, platform v1.Platform, program strin
 		return nil, err
 	}
 	path := filepath.Join(folder, program)
-	source := build.Options{Dir: o.source, Package: "./cmd/" + name, Version: o.version, Commit: o.commit, Image: o.image}
+	source := build.Options{Dir: o.source, Package: "./cmd/" + name, Version: o.version, Commit: o.commit, Image: o.image, Place: o.place}
 	err = build.Program(ctx, source, platform, path)
 	var binary, license []byte
 	if err == nil {
