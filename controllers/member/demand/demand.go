@@ -93,6 +93,8 @@ type Seen struct {
 	Expected corev1.ResourceList
 	// ByReplica is what other replicas of the agent state, which Total contains.
 	ByReplica map[string]quotav1alpha1.ReplicaDemand
+	// Replacing is what workloads have given up to replace their pods.
+	Replacing corev1.ResourceList
 	// Unscheduled is what pods that wait for a node are charged.
 	Unscheduled corev1.ResourceList
 	// NodesFull says whether a part of the demand is left out because no node has room for it.
@@ -121,7 +123,11 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	if len(unscheduled) > 0 {
 		seen.Unscheduled = unscheduled.ToList(share.Spec.Hard)
 	}
-	if pending || waiting || len(needs) > 0 {
+	replacing, rolling := d.Book.Replacing(share, now)
+	if len(replacing) > 0 {
+		seen.Replacing = replacing.ToList(share.Spec.Hard)
+	}
+	if pending || waiting || rolling || len(needs) > 0 {
 		seen.After = agingInterval
 	}
 	return seen

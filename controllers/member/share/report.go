@@ -87,7 +87,7 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 		interval = pace.UrgentReportInterval
 	}
 	status.Used, status.Demand, status.DemandByShape = share.Status.Used, share.Status.Demand, share.Status.DemandByShape
-	status.Expected, status.Unscheduled = share.Status.Expected, share.Status.Unscheduled
+	status.Expected, status.Replacing, status.Unscheduled = share.Status.Expected, share.Status.Replacing, share.Status.Unscheduled
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
 	}
@@ -104,7 +104,7 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
 	status.Demand, status.DemandByShape, status.Expected = seen.demand.Total, seen.demand.Shapes, seen.demand.Expected
-	status.Unscheduled = seen.demand.Unscheduled
+	status.Replacing, status.Unscheduled = seen.demand.Replacing, seen.demand.Unscheduled
 	status.DemandByReplica, status.Ping = seen.demand.ByReplica, seen.demand.Ping
 	if atRevision(seen) {
 		status.Revision = nativequota.Revision(seen.quota)
