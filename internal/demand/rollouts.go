@@ -75,15 +75,9 @@ func (ns *namespace) roll(w *workload, now time.Time) bool {
 		return false
 	}
 	r.age(now)
-	lost, newest, active, older := r.lost(), r.newest(), int64(0), false
-	r.stays = 0
-	for uid, part := range r.parts {
-		active += ns.active[uid]
-		r.stays += min(part.Desired, ns.active[uid])
-		older = older || part != newest && part.Desired+ns.present[uid] > 0
-	}
-	r.most = r.wanted(newest)
-	begun := newest.Rollout.Within || older || newest.Rollout.Pods != nil && newest.Desired < r.most
+	lost, newest := r.lost(), r.newest()
+	active, older := ns.tally(r, newest)
+	begun := older || newest.Rollout.Within || newest.Rollout.Pods != nil && newest.Desired < r.most
 	if r.underway = begun || r.underway && r.lost() > 0; !r.underway {
 		r.had = active
 		if newest.pod != nil {
@@ -91,6 +85,17 @@ func (ns *namespace) roll(w *workload, now time.Time) bool {
 		}
 	}
 	return r.lost() != lost
+}
+
+// tally counts the pods of a rollout, and says whether some are to be replaced by the newest ones.
+func (ns *namespace) tally(r *rollout, newest *workload) (active int64, older bool) {
+	r.stays, r.most = 0, r.wanted(newest)
+	for uid, part := range r.parts {
+		active += ns.active[uid]
+		r.stays += min(part.Desired, ns.active[uid])
+		older = older || part != newest && part.Desired+ns.present[uid] > 0
+	}
+	return active, older
 }
 
 // newest is the workload whose pods replace those of the others.

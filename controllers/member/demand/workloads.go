@@ -65,14 +65,12 @@ func workloadOf(object any) (demand.Workload, bool) {
 	case *appsv1.DaemonSet:
 		w := newWorkload("DaemonSet", o, int64(o.Status.DesiredNumberScheduled), &o.Spec.Template)
 		w.OneByOne, w.Placed = true, true
-		replaces := o.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType
-		outdated := o.Generation != o.Status.ObservedGeneration || o.Status.UpdatedNumberScheduled < o.Status.DesiredNumberScheduled
-		w.Rollout = rolloutOf(o, w.Desired, replaces && outdated)
+		w.Rollout = rolloutOf(o, w.Desired, replacesDaemons(o))
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
 		w.OneByOne = true
-		w.Rollout = rolloutOf(o, w.Desired, replacesOwn(o))
+		w.Rollout = rolloutOf(o, w.Desired, replacesStateful(o))
 		w.Blocked = o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.Status.ReadyReplicas < o.Status.Replicas
 		return w, true
 	case *batchv1.Job:
@@ -118,16 +116,21 @@ func rolloutOf(object client.Object, pods int64, within bool) demand.Rollout {
 	return demand.Rollout{Of: object.GetUID(), Pods: new(pods), Within: within}
 }
 
-// replacesOwn says whether a StatefulSet is replacing pods of an earlier revision. A partition keeps some as they are.
-func replacesOwn(set *appsv1.StatefulSet) bool {
-	if set.Spec.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType || set.Status.UpdateRevision == set.Status.CurrentRevision {
-		return false
-	}
+// replacesDaemons says whether a DaemonSet is replacing pods of an earlier template. One whose spec was not looked at yet
+// may be about to: its status follows the first pods that end.
+func replacesDaemons(set *appsv1.DaemonSet) bool {
+	outdated := set.Status.UpdatedNumberScheduled < set.Status.DesiredNumberScheduled
+	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType && (set.Generation != set.Status.ObservedGeneration || outdated)
+}
+
+// replacesStateful says the same of a StatefulSet. A partition keeps some as they are.
+func replacesStateful(set *appsv1.StatefulSet) bool {
 	updated := replicas(set.Spec.Replicas)
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
 		updated -= int64(ptr.Deref(rolling.Partition, 0))
 	}
-	return int64(set.Status.UpdatedReplicas) < updated
+	outdated := set.Status.UpdateRevision != set.Status.CurrentRevision && int64(set.Status.UpdatedReplicas) < updated
+	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && (set.Generation != set.Status.ObservedGeneration || outdated)
 }
 
 // noteFailure takes a condition of a ReplicaSet, or of a ReplicationController: until their controller says that it
