@@ -28,11 +28,14 @@ func testRollout(t *testing.T, w *world) {
 	s.must(s.tryScale(t.Context(), west, "batch", 20))
 	s.asking(west)
 
-	restart := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"template":{"metadata":{"annotations":{"restartedAt":"now"}}}}}`))
-	s.must(s.member(east).Patch(t.Context(), web, restart))
-	s.rolledOut(web)
-	s.runs(west, "batch", 3)
-	s.asking(west)
+	// By default up to 2 pods are missing meanwhile; with Recreate, all are for a moment.
+	for n, strategy := range []string{`{"type":"RollingUpdate"}`, `{"type":"Recreate","rollingUpdate":null}`} {
+		restart := fmt.Appendf(nil, `{"spec":{"strategy":%s,"template":{"metadata":{"annotations":{"restarted":"%d"}}}}}`, strategy, n)
+		s.must(s.member(east).Patch(t.Context(), web, client.RawPatch(types.MergePatchType, restart)))
+		s.rolledOut(web)
+		s.runs(west, "batch", 3)
+		s.asking(west)
+	}
 
 	s.must(s.member(east).Delete(t.Context(), web, client.PropagationPolicy("Background")))
 	s.runs(east, "web", 0)
