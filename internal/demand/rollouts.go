@@ -146,8 +146,8 @@ func (r *rollout) age(now time.Time) {
 }
 
 // Replacing returns what a share charged pods that workloads have given up to replace them, and have not made anew; and
-// whether time alone changes it. A workload that has lacked some for too long, in this rollout or the ones before, gives
-// them up: one that rolls for ever must not keep room from others for ever.
+// whether time alone changes it. One that makes nothing of the room it has needs none kept. One that has lacked pods for
+// too long, in this rollout or the ones before, gives them up: rolling for ever must not keep room from others for ever.
 func (b *Book) Replacing(share *quotav1alpha1.QuotaShare, now time.Time) (replacing amount.List, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -159,8 +159,12 @@ func (b *Book) Replacing(share *quotav1alpha1.QuotaShare, now time.Time) (replac
 		if r.lost() == 0 {
 			continue
 		}
-		if r.age(now); r.pod != nil && r.lost() > 0 {
-			replacing, pending = amount.Sum(replacing, charge(r.pod, share).Times(r.lost())), true
+		if r.age(now); r.pod == nil || r.lost() == 0 {
+			continue
+		}
+		pending = true
+		if w := r.newest(); w.missing == 0 || !w.futile(share, w.unit(share), now) {
+			replacing = amount.Sum(replacing, charge(r.pod, share).Times(r.lost()))
 		}
 	}
 	return replacing, pending

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -165,6 +167,37 @@ func TestReplacingIsTold(t *testing.T) {
 	}
 	if !r.set(1, 4, four) {
 		t.Error("not told that it stays")
+	}
+}
+
+// TestReplacingInVain has an update make nothing of the room there is: none is kept for it, until there is none.
+func TestReplacingInVain(t *testing.T) {
+	four := new(int64(4))
+	r := &rolling{Book: demand.NewBook(), now: start}
+	r.set(1, 4, four)
+	r.add(1, 4)
+	r.set(2, 1, four)
+	r.set(1, 3, four)
+	s := share()
+	for _, tc := range []struct {
+		hard, used string
+		after      time.Duration
+		want       amount.List
+	}{
+		{"4", "4", pace.FutileAfter, cpus(1, 1)},
+		{"4", "3", 0, cpus(1, 1)},
+		{"4", "3", pace.UnseenFor, cpus(1, 1)},
+		{"4", "3", pace.UnseenFor, cpus(1, 1)},
+		{"4", "3", pace.UnseenFor, nil},
+		{"3", "3", 1, cpus(1, 1)},
+	} {
+		r.wait(tc.after)
+		s.Status.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse(tc.hard), "pods": resource.MustParse(tc.hard)}
+		s.Status.Used = corev1.ResourceList{"requests.cpu": resource.MustParse(tc.used), "pods": resource.MustParse(tc.used)}
+		got, pending := r.Replacing(s, r.now)
+		if diff := cmp.Diff(tc.want, got); diff != "" || !pending {
+			t.Errorf("%s of %s used, pending is %t: -want +got:\n%s", tc.used, tc.hard, pending, diff)
+		}
 	}
 }
 

@@ -165,7 +165,7 @@ func (s *sentences) replacing(c *round.ChildAccount, name corev1.ResourceName) s
 	if claim.Replacing == 0 || c.Pinned || s.static {
 		return ""
 	}
-	return fmt.Sprintf("Its workloads replace their pods, and have ended %s for that: as far as it had that, it keeps it for them, for 10 minutes at most.",
+	return fmt.Sprintf("Its workloads are replacing their pods, and lack %s meanwhile: what it had of that stays its own, for 10 minutes at most.",
 		s.quantity(name, claim.Replacing))
 }
 

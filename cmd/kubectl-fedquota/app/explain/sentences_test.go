@@ -30,7 +30,7 @@ func TestBounds(t *testing.T) {
 		round.BoundNodes:     "Its nodes are full: it gets what it has or asks for, and no headroom, which pods without a node would fill.",
 		round.BoundMax:       "It is at its max of 5.",
 		round.BoundDamping:   "Its limit goes up to 5: what it uses and asks for. It was moved for headroom a moment ago, and is not moved for that again so soon.",
-		round.BoundReplacing: "Its limit goes up to 5: what it uses and asks for. Others replace their pods, and keep room for that, for 10 minutes at most: west (1).",
+		round.BoundReplacing: "Its limit goes up to 5: what it uses and asks for. Workloads of other clusters are replacing their pods, and what they lack meanwhile stays with these, for 10 minutes at most: west (1).",
 		round.BoundExpected:  "Its limit goes up to 5: what it uses and asks for. It waits until the hub manager has heard north.",
 		round.BoundReports:   "Its limit goes up to 5: what it uses and asks for. It waits a few seconds for south to say what is used of this there.",
 		round.BoundDebt:      "Its limit goes up to 5: what it uses and asks for. It waits for west (2) to give back: more is granted than the budget has, by 1, and 1 more are missing.",
@@ -90,7 +90,7 @@ func TestReplacing(t *testing.T) {
 	claim := round.ClaimAccount{Claim: allocate.Claim{Used: 2, Max: 5, Granted: 4, Target: 4}, Part: 4, Replacing: 2}
 	claim.Verdict = allocate.Verdict{Target: 4, Fair: 4, Reason: allocate.Kept}
 	want := "It has what it needs, and nobody needs what it has beyond that, so nothing moves. " +
-		"Its workloads replace their pods, and have ended 2 for that: as far as it had that, it keeps it for them, for 10 minutes at most."
+		"Its workloads are replacing their pods, and lack 2 meanwhile: what it had of that stays its own, for 10 minutes at most."
 	if got := told(t, claim); got != want {
 		t.Errorf("got %s\nwant: %s", got, want)
 	}
