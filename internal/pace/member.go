@@ -55,6 +55,9 @@ const (
 	// but seldom so often.
 	RepeatsMost  = 3
 	RepeatWindow = time.Minute
+	// RepeatMemory is how long the API server is asked whether an object is there before one of a name that was let through
+	// goes on: native quota has counted again by then.
+	RepeatMemory = 10 * time.Minute
 	// HoldPause is how long no request is held for a share that was held for in vain.
 	HoldPause = 5 * time.Second
 )
