@@ -196,6 +196,14 @@ func TestReportsWhatIsReplaced(t *testing.T) {
 	set(1, 0)
 	set(2, 1)
 	reported(1)
-	pod(2)
+	w.agent.Live = interceptor.NewClient(as(t, agent), interceptor.Funcs{
+		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+			err := inner.Get(ctx, key, object, opts...)
+			pod(2) // comes after usage was read, in which it is not
+			return err
+		},
+	})
+	reported(1)
+	w.agent.Live = as(t, agent)
 	reported(0)
 }

@@ -123,14 +123,26 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	if len(unscheduled) > 0 {
 		seen.Unscheduled = unscheduled.ToList(share.Spec.Hard)
 	}
-	replacing, rolling := d.Book.Replacing(share, now)
-	if len(replacing) > 0 {
-		seen.Replacing = replacing.ToList(share.Spec.Hard)
-	}
+	var rolling bool
+	seen.Replacing, rolling = d.replacing(share)
 	if pending || waiting || rolling || len(needs) > 0 {
 		seen.After = agingInterval
 	}
 	return seen
+}
+
+// Replacing returns what workloads have given up to replace their pods.
+func (d *Demand) Replacing(share *quotav1alpha1.QuotaShare) corev1.ResourceList {
+	replacing, _ := d.replacing(share)
+	return replacing
+}
+
+func (d *Demand) replacing(share *quotav1alpha1.QuotaShare) (replacing corev1.ResourceList, pending bool) {
+	amounts, pending := d.Book.Replacing(share, d.Clock.Now())
+	if len(amounts) == 0 {
+		return nil, pending
+	}
+	return amounts.ToList(share.Spec.Hard), pending
 }
 
 // ping returns what the status of a share pings the hub with: one more than the hub has seen, while the agent waits for

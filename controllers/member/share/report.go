@@ -25,10 +25,12 @@ import (
 
 // observation is all that a report is decided on. quota is nil if there is none.
 type observation struct {
-	share      *quotav1alpha1.QuotaShare
-	quota      *corev1.ResourceQuota
-	foreign    []string
-	demand     demand.Seen
+	share   *quotav1alpha1.QuotaShare
+	quota   *corev1.ResourceQuota
+	foreign []string
+	demand  demand.Seen
+	// replacing is what was being replaced before usage was read: a pod that came meanwhile is in neither otherwise.
+	replacing  corev1.ResourceList
 	enforceErr error
 	stuck      bool
 	// unguarded names the policies that are not in force.
