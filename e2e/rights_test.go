@@ -173,6 +173,7 @@ func (s *scenario) exercise() {
 	s.joins()
 	s.requires()
 	s.claims(east)
+	s.repeats(east)
 	s.electedHub(1)
 	s.pairIn(north)
 	s.pokes(east)
@@ -269,6 +270,41 @@ func (s *scenario) claims(member string) {
 		}
 		return nil
 	})
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { delete(fq.Spec.Hard, name) })
+}
+
+// repeats has somebody create an object again and again in a member: native quota charges it once.
+func (s *scenario) repeats(member string) {
+	s.Helper()
+	const name = "persistentvolumeclaims"
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Hard[name] = resource.MustParse("9") })
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: "again"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+	s.eventually("the agent to say that a claim is there", func(ctx context.Context) error {
+		err := s.member(member).Create(ctx, claim.DeepCopy())
+		if !apierrors.IsAlreadyExists(err) || !strings.Contains(err.Error(), "denied the request") {
+			return fmt.Errorf("got %w", err)
+		}
+		return nil
+	})
+	before, err := s.quota(s.Context(), member)
+	s.must(err)
+	for range 5 {
+		if err := s.member(member).Create(s.Context(), claim.DeepCopy()); !apierrors.IsAlreadyExists(err) {
+			s.Errorf("got %v", err)
+		}
+	}
+	after, err := s.quota(s.Context(), member)
+	s.must(err)
+	if used, more := before.Status.Used[name], after.Status.Used[name]; more.Cmp(used) > 0 {
+		s.Errorf("%s %s are used, and then %s", used.String(), name, more.String())
+	}
+	s.must(s.member(member).Delete(s.Context(), claim))
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { delete(fq.Spec.Hard, name) })
 }
 

@@ -57,6 +57,7 @@ func TestScenarios(t *testing.T) {
 		{"limits follow demand", testDemand},
 		{"all want everything", testEverybody},
 		{"pods that need all of the budget", testWhole},
+		{"a rollout in a full fleet", testRollout},
 		{"a lent min is reclaimed", testReclaim},
 		{"the fleet is full", testFull},
 		{"nodes are full", testNodes},

@@ -170,6 +170,13 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Expected map[corev1.ResourceName]resource.Quantity `json:"expected,omitempty"`
 
+	// replacing is what was charged for pods that workloads have ended to replace them, as a rolling update does, and have
+	// not made anew. The cluster keeps that part of its limit, until a workload has lacked pods for ten minutes.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Replacing map[corev1.ResourceName]resource.Quantity `json:"replacing,omitempty"`
+
 	// demandByReplica is what refused requests ask for, by the replica of the agent that has seen them. The replica that
 	// leads adds them up in demand, together with what it has seen itself. It is a map so that each replica patches its
 	// own part alone.

@@ -802,6 +802,13 @@ func (in *QuotaShareStatus) DeepCopyInto(out *QuotaShareStatus) {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
+	if in.Replacing != nil {
+		in, out := &in.Replacing, &out.Replacing
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
 	if in.DemandByReplica != nil {
 		in, out := &in.DemandByReplica, &out.DemandByReplica
 		*out = make(map[string]ReplicaDemand, len(*in))

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -164,4 +165,45 @@ func TestReportsWhatIsExpected(t *testing.T) {
 	if left := w.status().Status.Expected; len(left) > 0 {
 		t.Errorf("overdue, and still expected: %v", left)
 	}
+}
+
+// TestReportsWhatIsReplaced has a Deployment replace a pod: that is reported until there is one in its place.
+func TestReportsWhatIsReplaced(t *testing.T) {
+	w := settled(t, 1, l{"pods", "4"}, l{"pods", "4"})
+	book := w.agent.Demand.Book
+	set := func(revision, desired int64) {
+		owner := demand.Owner{Kind: "ReplicaSet", Name: "web", UID: types.UID(fmt.Sprint(revision))}
+		book.SetWorkload(demand.Workload{
+			Owner: owner, Namespace: w.key.Namespace, Desired: desired, Template: &corev1.PodSpec{},
+			Rollout: demand.Rollout{Of: "deployment", Revision: revision, Pods: new(int64(1))},
+		}, w.clock.Now())
+	}
+	pod := func(revision int64) {
+		uid := types.UID(fmt.Sprint(revision))
+		book.SetPod(demand.Pod{UID: "pod" + uid, Owner: uid, Namespace: w.key.Namespace}, w.clock.Now())
+	}
+	reported := func(want int64) {
+		t.Helper()
+		w.clock.Step(time.Second)
+		w.reconcile()
+		if got := w.status().Status.Replacing["pods"]; got.Value() != want {
+			t.Errorf("reported that %s pods are being replaced, want %d", got.String(), want)
+		}
+	}
+	set(1, 1)
+	pod(1)
+	reported(0)
+	set(1, 0)
+	set(2, 1)
+	reported(1)
+	w.agent.Live = interceptor.NewClient(as(t, agent), interceptor.Funcs{
+		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+			err := inner.Get(ctx, key, object, opts...)
+			pod(2) // comes after usage was read, in which it is not
+			return err
+		},
+	})
+	reported(1)
+	w.agent.Live = as(t, agent)
+	reported(0)
 }

@@ -266,6 +266,12 @@ var agentMutants = []mutant{
 		pkg: gateTests, test: "TestAdmitHoldsNothingAfterTheLeaseRanOut",
 	},
 	{
+		protection: "webhook: an object that is there already is not charged again",
+		in:         "Handler.answer", old: "if h.gate.Exists(ctx, request) {",
+		new: "if false && h.gate.Exists(ctx, request) {",
+		pkg: gateTests, test: "TestAnswersThatItExists",
+	},
+	{
 		protection: "webhook: a request does not go on while the API server's cache is behind",
 		in:         "Gate.awaitEcho", old: "if g.Echo != nil {",
 		new: "if false && g.Echo != nil {",

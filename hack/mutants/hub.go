@@ -365,6 +365,18 @@ var hubMutants = []mutant{
 		pkg: "internal/demand", test: "TestDemand/pods_that_no_node_has_room_for,_and_more_of_them_that_fit",
 	},
 	{
+		protection: "room of pods that a workload replaces stays with its cluster",
+		in:         "Round.claimant", old: "			claim.Respite = max(claim.Respite, c.keepsFor(&claim, name))\n",
+		new: "",
+		pkg: "internal/round", test: "TestReplacing/all_of_it",
+	},
+	{
+		protection: "a workload that lacks pods for too long gives their room up, though it replaces them",
+		in:         "rollout.age", old: "r.spent, r.had = pace.RolloutPatience, r.stays",
+		new: "r.spent = pace.RolloutPatience",
+		pkg: "internal/demand", test: "TestReplacing/for_too_long",
+	},
+	{
 		protection: "a member whose usage is not known is not raised",
 		in:         "Round.mayRaise", old: "c.counts(resource) && c.follows()",
 		new: "c.follows()",

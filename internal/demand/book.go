@@ -37,6 +37,8 @@ type Workload struct {
 	Blocked bool
 	// RefusedBy is the quota that its controller says refused it, empty if none did.
 	RefusedBy string
+	// Rollout says whose pods it makes.
+	Rollout Rollout
 	// Template is the spec of its pods, trimmed; nil if it wants none.
 	Template *corev1.PodSpec
 }
@@ -72,6 +74,7 @@ type namespace struct {
 	unplaced        map[types.UID]Pod               // those that no node has room for, or that a gate holds
 	refusals        map[string]map[Owner]*refusal   // by share
 	habits          map[string]map[string]*habit    // by share, and by what one request asks for
+	rollouts        map[types.UID]*rollout          // by who has pods replaced
 	limitRanges     map[string]nativequota.Defaults // what each of them gives
 	defaults        nativequota.Defaults            // what they give together
 }
@@ -102,7 +105,7 @@ func (b *Book) namespace(name string) *namespace {
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
 			unschedulable: map[types.UID]Pod{}, unplaced: map[types.UID]Pod{},
 			refusals: map[string]map[Owner]*refusal{}, habits: map[string]map[string]*habit{},
-			limitRanges: map[string]nativequota.Defaults{},
+			rollouts: map[types.UID]*rollout{}, limitRanges: map[string]nativequota.Defaults{},
 		}
 		b.namespaces[name] = ns
 	}
@@ -116,7 +119,7 @@ func (b *Book) tidy(name string) {
 	}
 }
 
-// SetWorkload notes a workload as it is now, and says whether it lacks pods or lacked some before.
+// SetWorkload notes a workload as it is now, and says whether it lacks pods or lacked some before, or replaces others.
 func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -126,7 +129,11 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 		entry = &workload{}
 		ns.workloads[w.UID] = entry
 	}
+	if entry.Rollout.Of != w.Rollout.Of {
+		ns.leave(entry)
+	}
 	entry.Workload, entry.pod = w, ns.defaults.To(w.Template)
+	ns.join(entry)
 	return ns.count(w.UID, now)
 }
 
@@ -141,6 +148,7 @@ func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
 		return
 	}
 	delete(ns.workloads, uid)
+	ns.leave(w)
 	for share := range ns.refusals {
 		ns.strike(share, w.Owner)
 	}
@@ -167,7 +175,7 @@ func (b *Book) DeleteShare(share types.NamespacedName) {
 	}
 }
 
-// SetPod notes a pod as it is now, and says whether its workload lacks pods or lacked some before.
+// SetPod notes a pod as it is now, and says whether its workload lacks pods or lacked some before, or replaces others.
 func (b *Book) SetPod(pod Pod, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -226,7 +234,7 @@ func decrease(counts map[types.UID]int64, uid types.UID) {
 	}
 }
 
-// count brings a workload's missing pods up to date, and says whether it lacks some or did.
+// count brings a workload's missing pods up to date, and says whether it lacks some or did, or replaces others.
 func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	w, known := ns.workloads[uid]
 	if !known {
@@ -244,7 +252,8 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	if missing == 0 {
 		w.denied, w.asked, w.lacked = "", nil, nil
 	}
-	return lacked || missing > 0
+	rolled := ns.roll(w, now)
+	return lacked || missing > 0 || rolled
 }
 
 // Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one

@@ -27,6 +27,14 @@ func TestNothingIsKept(t *testing.T) {
 			b.DeleteWorkload(share.Namespace, set.UID)
 			b.DeleteWorkload(share.Namespace, set.UID)
 		},
+		"a part of a Deployment": func(b *Book, share types.NamespacedName) {
+			b.SetWorkload(Workload{Owner: set, Namespace: share.Namespace, Rollout: Rollout{Of: "deployment"}}, now)
+			b.SetWorkload(Workload{Owner: set, Namespace: share.Namespace, Rollout: Rollout{Of: "another"}}, now)
+			if known := len(b.namespaces[share.Namespace].rollouts); known != 1 {
+				t.Errorf("%d Deployments are known of one ReplicaSet", known)
+			}
+			b.DeleteWorkload(share.Namespace, set.UID)
+		},
 		"a pod": func(b *Book, share types.NamespacedName) {
 			b.SetPod(Pod{UID: "1", Namespace: share.Namespace}, now)
 			b.DeletePod(share.Namespace, "1", now)

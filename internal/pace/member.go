@@ -24,6 +24,9 @@ const (
 	// ProgressPatience is how long a workload has to lack the same number of pods before they count as demand, unless one
 	// of them was refused: one that is just being scaled lacks nothing.
 	ProgressPatience = 2 * time.Second
+	// RolloutPatience is how long a workload that replaces its own pods keeps the room of those that it lacks meanwhile. It
+	// is as long as a Deployment may make no progress before that counts as a failure.
+	RolloutPatience = 10 * time.Minute
 	// UnschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
 	UnschedulableAfter = 30 * time.Second
 	// LongestStatement is how long after its creation a suspended Job may state demand.
@@ -53,6 +56,9 @@ const (
 	// but seldom so often.
 	RepeatsMost  = 3
 	RepeatWindow = time.Minute
+	// RepeatMemory is how long the API server is asked whether an object is there before one of a name that was let through
+	// goes on: native quota has counted again by then.
+	RepeatMemory = 10 * time.Minute
 	// HoldPause is how long no request is held for a share that was held for in vain.
 	HoldPause = 5 * time.Second
 )

@@ -28,6 +28,8 @@ const (
 	BoundMax Bound = "Max"
 	// BoundDamping means that the limit was moved for headroom a moment ago.
 	BoundDamping Bound = "Damping"
+	// BoundReplacing means that other children keep room for objects that they replace.
+	BoundReplacing Bound = "Replacing"
 
 	// BoundExpected means that the limit shall go up, and children are about to say what they hold.
 	BoundExpected Bound = "Expected"
@@ -47,12 +49,19 @@ type unbound struct {
 	children []*child
 	input    allocate.Input
 	result   allocate.Result
+	// released is the result if nobody kept room for objects that are replaced; nil if nobody does.
+	released *allocate.Result
 }
 
 // unboundBy returns the split without what a child that was not read may hold.
 func (r *Round) unboundBy(names []corev1.ResourceName, lifted ...Bound) *unbound {
 	input, children := r.allocation(names, lifted...)
-	return &unbound{Round: r, names: names, children: children, input: input, result: r.allocate(input)}
+	u := &unbound{Round: r, names: names, children: children, input: input, result: r.allocate(input)}
+	if slices.ContainsFunc(children, func(c *child) bool { return len(c.replacing) > 0 }) {
+		input, _ := r.allocation(names, append(lifted, BoundReplacing)...)
+		u.released = new(r.allocate(input))
+	}
+	return u
 }
 
 // explain fills in which bound binds the child i under the name j, and what its limit shall become without a child that
@@ -78,13 +87,16 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 	claim.Bound = u.ownBound(i, j)
 }
 
-// ownBound returns which of the bounds of the child i itself binds it under the name j.
+// ownBound returns what keeps the child i from more under the name j: one of its own bounds, or what others keep.
 func (u *unbound) ownBound(i, j int) Bound {
 	verdict := u.result.Verdicts[i][j]
 	for _, bound := range []Bound{BoundNodes, BoundMax, BoundDamping} {
 		if u.mayBind(bound, u.children[i], verdict.Reason) && u.without(bound, i, j) > verdict.Target {
 			return bound
 		}
+	}
+	if u.released != nil && u.released.Verdicts[i][j].Target > verdict.Target {
+		return BoundReplacing
 	}
 	return BoundNone
 }

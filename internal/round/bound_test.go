@@ -18,6 +18,7 @@ import (
 type drawnChild struct {
 	unread, full, capped, damped             bool
 	weight, target, granted, used, ask, most int64
+	replacing                                int64
 }
 
 func drawChild(t *rapid.T) drawnChild {
@@ -26,6 +27,9 @@ func drawChild(t *rapid.T) drawnChild {
 	c := drawnChild{unread: flag(6), full: flag(4), capped: flag(3), damped: flag(4), weight: number(2), target: number(8), ask: number(6)}
 	c.used, c.most = number(c.target+2), number(8)
 	c.granted = max(c.target, c.used)
+	if flag(3) {
+		c.replacing = number(2)
+	}
 	if flag(4) {
 		c.granted += number(3)
 	}
@@ -48,7 +52,7 @@ func (d drawnChild) child(i int) Child {
 		}
 		c.Reading.Share = share(revision, d.target, d.used, conditions...)
 		c.Reading.Share.Report.Hard = amount.List{"pods": max(d.granted, d.target)}
-		c.Reading.Share.Demand = amount.List{"pods": d.ask}
+		c.Reading.Share.Demand, c.Reading.Share.Replacing = amount.List{"pods": d.ask}, amount.List{"pods": d.replacing}
 	}
 	c.Terms.Weight = d.weight
 	if d.capped {
@@ -91,6 +95,10 @@ func lift(drawn []drawnChild, i int, bound Bound, account *Account) []drawnChild
 		lifted[i].full = false
 	case BoundDamping:
 		lifted[i].damped = false
+	case BoundReplacing:
+		for k := range lifted {
+			lifted[k].replacing = 0
+		}
 	case BoundUnread:
 		for k := range lifted {
 			if lifted[k].granted == ledger.Unknown {
@@ -145,7 +153,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	})
-	for _, bound := range []Bound{BoundNone, BoundUnread, BoundNodes, BoundMax, BoundDamping, BoundDebt, BoundOthers} {
+	for _, bound := range []Bound{BoundNone, BoundUnread, BoundNodes, BoundMax, BoundDamping, BoundReplacing, BoundDebt, BoundOthers} {
 		if said[bound] == 0 {
 			t.Errorf("nothing was ever bound by %q: %v", bound, said)
 		}

@@ -40,11 +40,12 @@ type child struct {
 	// budget, or is empty: nothing is written into one that has to go.
 	forged bool
 	misfit string
-	// report, demand, shapes and expected are what the share says, empty if that says nothing of this budget.
-	report   ledger.Report
-	demand   amount.List
-	shapes   []Shape
-	expected amount.List
+	// report, demand, shapes, expected and replacing are what the share says, empty if that says nothing of this budget.
+	report    ledger.Report
+	demand    amount.List
+	shapes    []Shape
+	expected  amount.List
+	replacing amount.List
 	// agent says whether the agent acts on the share.
 	agent agent
 	// unheard are the resources of which it can be expected to say for the first time what it uses.
@@ -167,6 +168,7 @@ func (r *Round) believe(c *child, share *Share) {
 			"then its ResourceQuota behind broken glass", revision, r.in.Key)
 	default:
 		c.report, c.demand, c.shapes, c.expected = share.Report, share.Demand, share.Shapes, share.Expected
+		c.replacing = share.Replacing
 	}
 }
 

@@ -47,6 +47,8 @@ type ClaimAccount struct {
 	// Verdict is what its limit shall become, and why. Next is what it can become with what is free now.
 	Verdict allocate.Verdict
 	Next    int64
+	// Replacing is what it has given up to replace its own objects.
+	Replacing int64
 	// Bound is what keeps the limit from being another one. If it is BoundUnread, the reason and the fair part are those
 	// of a split without what the child that was not read may hold.
 	Bound Bound
@@ -77,6 +79,7 @@ func (r *Round) Explain() *Account {
 		for j, name := range names {
 			claim := ClaimAccount{
 				Claim: r.stated(c, e, name), Part: parts.Verdicts[i][j].Target, Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
+				Replacing: c.replacing[name],
 			}
 			unbound.explain(i, j, &claim)
 			child.Claims[name] = claim

@@ -179,6 +179,8 @@ type Share struct {
 	Shapes []Shape
 	// Expected is what the next request is expected to ask for.
 	Expected amount.List
+	// Replacing is what it has given up to replace its own objects.
+	Replacing amount.List
 }
 
 // Shape is demand that comes in requests of one unit.

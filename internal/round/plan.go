@@ -91,6 +91,9 @@ func (r *Round) claimant(c *child, e ledger.Entry, names []corev1.ResourceName, 
 	claimant.Pinned = !r.in.Split.Static && !c.responsive()
 	for i, name := range names {
 		claim := r.claim(c, e, name)
+		if !slices.Contains(lifted, BoundReplacing) {
+			claim.Respite = max(claim.Respite, c.keepsFor(&claim, name))
+		}
 		if c.Selected && slices.Contains(lifted, BoundMax) {
 			claim.Max = math.MaxInt64
 		}
@@ -117,6 +120,15 @@ func (r *Round) claim(c *child, e ledger.Entry, name corev1.ResourceName) alloca
 		claim.Respite = pace.Respite(r.in.Budget[name], c.report.Used[name], e.Target[name])
 	}
 	return claim
+}
+
+// keepsFor returns what a child keeps of its target for objects that it replaces, 0 if it replaces none. What it had
+// above that goes to others as ever.
+func (c *child) keepsFor(claim *allocate.Claim, name corev1.ResourceName) int64 {
+	if c.replacing[name] == 0 {
+		return 0
+	}
+	return min(claim.Target, amount.Add(claim.Used, c.replacing[name]))
 }
 
 // respiteFor returns how much longer a child keeps its respite.

@@ -40,8 +40,8 @@ var reasonWords = map[allocate.Reason]Words{
 	allocate.Weight:   {"its part by weight", "Its limit goes up to {target}: its part, by weight, of what nobody needs."},
 }
 
-// Sentence says what a bound means. Whoever prints it fills in {unread}, {fair}, {max}, {expected}, {reporting}, {debt},
-// {missing} and {holders}.
+// Sentence says what a bound means. Whoever prints it fills in {unread}, {fair}, {max}, {replacing}, {expected},
+// {reporting}, {debt}, {missing} and {holders}.
 func (b Bound) Sentence() string {
 	if sentence, known := boundSentences[b]; known {
 		return sentence
@@ -56,6 +56,7 @@ var boundSentences = map[Bound]string{
 	BoundNodes:     "Its nodes are full: it gets what it has or asks for, and no headroom, which pods without a node would fill.",
 	BoundMax:       "It is at its max of {max}.",
 	BoundDamping:   "It was moved for headroom a moment ago, and is not moved for that again so soon.",
+	BoundReplacing: "Workloads of other clusters are replacing their pods, and what they lack meanwhile stays with these, for 10 minutes at most: {replacing}.",
 	BoundExpected:  "It waits until the hub manager has heard {expected}.",
 	BoundReports:   "It waits a few seconds for {reporting} to say what is used of this there.",
 	BoundDebt:      "It waits for {holders} to give back: more is granted than the budget has, by {debt}, and {missing} more are missing.",

@@ -9,6 +9,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -26,6 +27,8 @@ type Request struct {
 	Namespace string
 	// Name is that of the object that it creates, empty if the API server makes the name up or if there is one already.
 	Name string
+	// Kind is that of the object.
+	Kind schema.GroupVersionKind
 	// Charge is what it adds to a quota.
 	Charge nativequota.Charge
 	// Owner is who asks.

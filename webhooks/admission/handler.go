@@ -13,6 +13,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -110,6 +111,10 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request, review *admissi
 // answer answers one admission request. When the context ends, the API server has gone, or this server is ending:
 // native quota decides.
 func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest, request Request) *admissionv1.AdmissionResponse {
+	if h.gate.Exists(ctx, request) {
+		exists := apierrors.NewAlreadyExists(request.Charge.Resource, request.Name).Status()
+		return &admissionv1.AdmissionResponse{Result: &exists}
+	}
 	message := h.gate.Admit(ctx, request)
 	if message == "" || ctx.Err() != nil {
 		return &admissionv1.AdmissionResponse{Allowed: true}
@@ -128,6 +133,7 @@ func read(review *admissionv1.AdmissionRequest) (Request, error) {
 	resource := schema.GroupResource{Group: review.Resource.Group, Resource: review.Resource.Resource}
 	request := Request{
 		Namespace: review.Namespace,
+		Kind:      schema.GroupVersionKind{Group: review.Kind.Group, Version: review.Kind.Version, Kind: review.Kind.Kind},
 		Charge:    nativequota.Charge{Resource: resource},
 		DryRun:    review.DryRun != nil && *review.DryRun,
 	}
@@ -140,7 +146,7 @@ func read(review *admissionv1.AdmissionRequest) (Request, error) {
 	}
 	request.Charge.Object = object
 	request.Owner = bounded(ownerOf(review, object))
-	if review.Operation == admissionv1.Create && object.GetGenerateName() == "" {
+	if review.Operation == admissionv1.Create && review.SubResource == "" && object.GetGenerateName() == "" {
 		request.Name = review.Name
 	}
 	if review.Operation == admissionv1.Update {

@@ -36,6 +36,7 @@ type scene struct {
 	beats   int // how often the hub renewed its Lease
 	stuck   bool
 	classes map[string]string // what device classes stand for; nil: the API server does not answer
+	objects []string          // the names of objects; nil: the API server does not answer
 }
 
 // Get makes the scene the API server.
@@ -47,8 +48,17 @@ func (s *scene) Get(_ context.Context, _ client.ObjectKey, into client.Object, _
 	return nil
 }
 
-// List lists device classes.
+// List lists device classes, or objects of any other kind.
 func (s *scene) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if objects, other := list.(*metav1.PartialObjectMetadataList); other {
+		if s.objects == nil {
+			return errors.New("no answer")
+		}
+		for _, name := range s.objects {
+			objects.Items = append(objects.Items, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+		return nil
+	}
 	if s.classes == nil {
 		return errors.New("no answer")
 	}

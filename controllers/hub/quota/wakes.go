@@ -74,7 +74,7 @@ func (r *Reconciler) usageDelay(ctx context.Context, e event.UpdateEvent) time.D
 	return delay
 }
 
-// usageAlone says whether a share differs in what is used of each name alone.
+// usageAlone says whether a share differs in what is used of each name alone, or in what comes of that.
 func usageAlone(before, after client.Object) bool {
 	var shares [2]*quotav1alpha1.QuotaShare
 	for i, object := range []client.Object{before, after} {
@@ -91,7 +91,8 @@ func usageAlone(before, after client.Object) bool {
 	if !sets.KeySet(old.Status.Used).Equal(sets.KeySet(now.Status.Used)) {
 		return false
 	}
-	old.ResourceVersion, old.Status.Used, old.Status.Unscheduled = now.ResourceVersion, now.Status.Used, now.Status.Unscheduled
+	old.ResourceVersion, old.Status.Used = now.ResourceVersion, now.Status.Used
+	old.Status.Unscheduled, old.Status.Replacing = now.Status.Unscheduled, now.Status.Replacing
 	return equality.Semantic.DeepEqual(old, now)
 }
 

@@ -93,6 +93,8 @@ type Seen struct {
 	Expected corev1.ResourceList
 	// ByReplica is what other replicas of the agent state, which Total contains.
 	ByReplica map[string]quotav1alpha1.ReplicaDemand
+	// Replacing is what workloads have given up to replace their pods.
+	Replacing corev1.ResourceList
 	// Unscheduled is what pods that wait for a node are charged.
 	Unscheduled corev1.ResourceList
 	// NodesFull says whether a part of the demand is left out because no node has room for it.
@@ -121,10 +123,26 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	if len(unscheduled) > 0 {
 		seen.Unscheduled = unscheduled.ToList(share.Spec.Hard)
 	}
-	if pending || waiting || len(needs) > 0 {
+	var rolling bool
+	seen.Replacing, rolling = d.replacing(share)
+	if pending || waiting || rolling || len(needs) > 0 {
 		seen.After = agingInterval
 	}
 	return seen
+}
+
+// Replacing returns what workloads have given up to replace their pods.
+func (d *Demand) Replacing(share *quotav1alpha1.QuotaShare) corev1.ResourceList {
+	replacing, _ := d.replacing(share)
+	return replacing
+}
+
+func (d *Demand) replacing(share *quotav1alpha1.QuotaShare) (replacing corev1.ResourceList, pending bool) {
+	amounts, pending := d.Book.Replacing(share, d.Clock.Now())
+	if len(amounts) == 0 {
+		return nil, pending
+	}
+	return amounts.ToList(share.Spec.Hard), pending
 }
 
 // ping returns what the status of a share pings the hub with: one more than the hub has seen, while the agent waits for

@@ -49,6 +49,7 @@ func workloadOf(object any) (demand.Workload, bool) {
 	switch o := object.(type) {
 	case *appsv1.ReplicaSet:
 		w := newWorkload("ReplicaSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
+		w.Rollout = rolloutOfSet(o)
 		w.Blocked = true
 		for _, c := range o.Status.Conditions {
 			noteFailure(&w, string(c.Type), c.Status, c.Message)
@@ -64,10 +65,12 @@ func workloadOf(object any) (demand.Workload, bool) {
 	case *appsv1.DaemonSet:
 		w := newWorkload("DaemonSet", o, int64(o.Status.DesiredNumberScheduled), &o.Spec.Template)
 		w.OneByOne, w.Placed = true, true
+		w.Rollout = rolloutOf(o, w.Desired, replacesDaemons(o))
 		return w, true
 	case *appsv1.StatefulSet:
 		w := newWorkload("StatefulSet", o, replicas(o.Spec.Replicas), &o.Spec.Template)
 		w.OneByOne = true
+		w.Rollout = rolloutOf(o, w.Desired, replacesStateful(o))
 		w.Blocked = o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.Status.ReadyReplicas < o.Status.Replicas
 		return w, true
 	case *batchv1.Job:
@@ -79,6 +82,55 @@ func workloadOf(object any) (demand.Workload, bool) {
 	default:
 		return demand.Workload{}, false
 	}
+}
+
+// numbers are the annotations by which those who make ReplicaSets number them, and say how many pods they want of all.
+var numbers = []struct{ revision, pods string }{
+	{"deployment.kubernetes.io/revision", "deployment.kubernetes.io/desired-replicas"},
+	{"rollout.argoproj.io/revision", "rollout.argoproj.io/desired-replicas"},
+}
+
+// rolloutOfSet returns whose pods a ReplicaSet makes. One that is being deleted replaces none.
+func rolloutOfSet(set *appsv1.ReplicaSet) demand.Rollout {
+	controller := metav1.GetControllerOfNoCopy(set)
+	if controller == nil || set.DeletionTimestamp != nil {
+		return demand.Rollout{}
+	}
+	rollout := demand.Rollout{Of: controller.UID}
+	for _, annotations := range numbers {
+		if n, err := strconv.ParseInt(set.Annotations[annotations.revision], 10, 64); err == nil {
+			rollout.Revision = n
+		}
+		if n, err := strconv.ParseInt(set.Annotations[annotations.pods], 10, 32); err == nil {
+			rollout.Pods = new(max(0, n))
+		}
+	}
+	return rollout
+}
+
+// rolloutOf is that of a workload that replaces its pods itself.
+func rolloutOf(object client.Object, pods int64, within bool) demand.Rollout {
+	if object.GetDeletionTimestamp() != nil {
+		return demand.Rollout{}
+	}
+	return demand.Rollout{Of: object.GetUID(), Pods: new(pods), Within: within}
+}
+
+// replacesDaemons says whether a DaemonSet is replacing pods of an earlier template. One whose spec was not looked at yet
+// may be about to: its status follows the first pods that end.
+func replacesDaemons(set *appsv1.DaemonSet) bool {
+	outdated := set.Status.UpdatedNumberScheduled < set.Status.DesiredNumberScheduled
+	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType && (set.Generation != set.Status.ObservedGeneration || outdated)
+}
+
+// replacesStateful says the same of a StatefulSet. A partition keeps some as they are.
+func replacesStateful(set *appsv1.StatefulSet) bool {
+	updated := replicas(set.Spec.Replicas)
+	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		updated -= int64(ptr.Deref(rolling.Partition, 0))
+	}
+	outdated := set.Status.UpdateRevision != set.Status.CurrentRevision && int64(set.Status.UpdatedReplicas) < updated
+	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && (set.Generation != set.Status.ObservedGeneration || outdated)
 }
 
 // noteFailure takes a condition of a ReplicaSet, or of a ReplicationController: until their controller says that it

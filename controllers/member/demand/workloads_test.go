@@ -138,7 +138,7 @@ func TestDaemonSets(t *testing.T) {
 	daemons.Status = appsv1.DaemonSetStatus{DesiredNumberScheduled: 5, CurrentNumberScheduled: 2, NumberMisscheduled: 1}
 	want := demand.Workload{
 		Owner: demand.Owner{Kind: "DaemonSet", Name: "log", UID: "log"}, Namespace: "team",
-		Desired: 5, OneByOne: true, Placed: true,
+		Desired: 5, OneByOne: true, Placed: true, Rollout: demand.Rollout{Of: "log", Pods: new(int64(5))},
 	}
 	got := noteOrFail(t, daemons).of.(demand.Workload)
 	got.Template = nil
@@ -250,5 +250,74 @@ func TestRefusedReplicaSets(t *testing.T) {
 	}
 	if w, _ := workloadOf(&appsv1.ReplicaSet{}); !w.Blocked {
 		t.Error("a new ReplicaSet is not about to make its pods")
+	}
+}
+
+// TestRollouts has workloads say whose pods they make, and whether they replace them.
+func TestRollouts(t *testing.T) {
+	meta := func(change ...func(*metav1.ObjectMeta)) metav1.ObjectMeta {
+		m := metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "web", Generation: 2}
+		for _, c := range change {
+			c(&m)
+		}
+		return m
+	}
+	owned := func(m *metav1.ObjectMeta) {
+		m.OwnerReferences = []metav1.OwnerReference{{UID: "deployment", Controller: new(true)}}
+	}
+	deleted := func(m *metav1.ObjectMeta) { m.DeletionTimestamp = new(metav1.Unix(1000, 0)) }
+	annotated := func(annotations map[string]string) func(*metav1.ObjectMeta) {
+		return func(m *metav1.ObjectMeta) { m.Annotations = annotations }
+	}
+	stateful := func(strategy appsv1.StatefulSetUpdateStrategyType, partition int32, status appsv1.StatefulSetStatus, change ...func(*metav1.ObjectMeta)) *appsv1.StatefulSet {
+		return &appsv1.StatefulSet{ObjectMeta: meta(change...), Status: status, Spec: appsv1.StatefulSetSpec{
+			Replicas: new(int32(3)), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
+				Type: strategy, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(partition)},
+			},
+		}}
+	}
+	daemons := func(strategy appsv1.DaemonSetUpdateStrategyType, observed int64, updated int32) *appsv1.DaemonSet {
+		return &appsv1.DaemonSet{
+			ObjectMeta: meta(), Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: strategy}},
+			Status: appsv1.DaemonSetStatus{ObservedGeneration: observed, DesiredNumberScheduled: 3, UpdatedNumberScheduled: updated},
+		}
+	}
+	const rolling = appsv1.RollingUpdateStatefulSetStrategyType
+	changed := appsv1.StatefulSetStatus{ObservedGeneration: 2, CurrentRevision: "1", UpdateRevision: "2", UpdatedReplicas: 1}
+	three := new(int64(3))
+	for name, tc := range map[string]struct {
+		object any
+		want   demand.Rollout
+	}{
+		"a ReplicaSet of its own": {object: &appsv1.ReplicaSet{ObjectMeta: meta()}},
+		"of a Deployment": {
+			object: &appsv1.ReplicaSet{ObjectMeta: meta(owned, annotated(map[string]string{"deployment.kubernetes.io/revision": "7", "deployment.kubernetes.io/desired-replicas": "3"}))},
+			want:   demand.Rollout{Of: "deployment", Revision: 7, Pods: three},
+		},
+		"of an Argo Rollout": {
+			object: &appsv1.ReplicaSet{ObjectMeta: meta(owned, annotated(map[string]string{"rollout.argoproj.io/revision": "7", "rollout.argoproj.io/desired-replicas": "3"}))},
+			want:   demand.Rollout{Of: "deployment", Revision: 7, Pods: three},
+		},
+		"of somebody else": {
+			object: &appsv1.ReplicaSet{ObjectMeta: meta(owned, annotated(map[string]string{"deployment.kubernetes.io/revision": "no number"}))},
+			want:   demand.Rollout{Of: "deployment"},
+		},
+		"a ReplicaSet that is deleted":           {object: &appsv1.ReplicaSet{ObjectMeta: meta(owned, deleted)}},
+		"a StatefulSet at rest":                  {object: stateful(rolling, 0, appsv1.StatefulSetStatus{ObservedGeneration: 2}), want: demand.Rollout{Of: "web", Pods: three}},
+		"a StatefulSet that rolls":               {object: stateful(rolling, 0, changed), want: demand.Rollout{Of: "web", Pods: three, Within: true}},
+		"a StatefulSet that was changed":         {object: stateful(rolling, 0, appsv1.StatefulSetStatus{ObservedGeneration: 1}), want: demand.Rollout{Of: "web", Pods: three, Within: true}},
+		"a StatefulSet that rolled up to a part": {object: stateful(rolling, 2, changed), want: demand.Rollout{Of: "web", Pods: three}},
+		"a StatefulSet that waits for somebody":  {object: stateful(appsv1.OnDeleteStatefulSetStrategyType, 0, changed), want: demand.Rollout{Of: "web", Pods: three}},
+		"a StatefulSet that is deleted":          {object: stateful(rolling, 0, changed, deleted)},
+		"a DaemonSet at rest":                    {object: daemons(appsv1.RollingUpdateDaemonSetStrategyType, 2, 3), want: demand.Rollout{Of: "web", Pods: three}},
+		"a DaemonSet that rolls":                 {object: daemons(appsv1.RollingUpdateDaemonSetStrategyType, 2, 2), want: demand.Rollout{Of: "web", Pods: three, Within: true}},
+		"a DaemonSet that was changed":           {object: daemons(appsv1.RollingUpdateDaemonSetStrategyType, 1, 3), want: demand.Rollout{Of: "web", Pods: three, Within: true}},
+		"a DaemonSet that waits for somebody":    {object: daemons(appsv1.OnDeleteDaemonSetStrategyType, 2, 2), want: demand.Rollout{Of: "web", Pods: three}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, noteOrFail(t, tc.object).of.(demand.Workload).Rollout); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }

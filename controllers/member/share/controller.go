@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -124,6 +125,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	replacing := r.Demand.Replacing(share)
 	quota, err := r.quotaOf(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -140,6 +142,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	seen.replacing = replacing
 	result, err := r.reportDemand(ctx, seen)
 	if err == nil && !expected(seen.enforceErr) {
 		err = seen.enforceErr
@@ -150,6 +153,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // reportDemand reports with what the cluster could use, and wakes those that there is room for.
 func (r *Reconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
 	seen.demand = r.Demand.See(seen.share)
+	seen.demand.Replacing = quotav1.Max(seen.demand.Replacing, seen.replacing)
 	result, err := r.report(ctx, seen)
 	if seen.demand.After > 0 {
 		result = sooner(result, seen.demand.After)

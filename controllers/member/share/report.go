@@ -25,10 +25,12 @@ import (
 
 // observation is all that a report is decided on. quota is nil if there is none.
 type observation struct {
-	share      *quotav1alpha1.QuotaShare
-	quota      *corev1.ResourceQuota
-	foreign    []string
-	demand     demand.Seen
+	share   *quotav1alpha1.QuotaShare
+	quota   *corev1.ResourceQuota
+	foreign []string
+	demand  demand.Seen
+	// replacing is what was being replaced before usage was read: a pod that came meanwhile is in neither otherwise.
+	replacing  corev1.ResourceList
 	enforceErr error
 	stuck      bool
 	// unguarded names the policies that are not in force.
@@ -87,7 +89,7 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 		interval = pace.UrgentReportInterval
 	}
 	status.Used, status.Demand, status.DemandByShape = share.Status.Used, share.Status.Demand, share.Status.DemandByShape
-	status.Expected, status.Unscheduled = share.Status.Expected, share.Status.Unscheduled
+	status.Expected, status.Replacing, status.Unscheduled = share.Status.Expected, share.Status.Replacing, share.Status.Unscheduled
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
 	}
@@ -104,7 +106,7 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status := *seen.share.Status.DeepCopy()
 	status.ObservedGeneration = seen.share.Generation
 	status.Demand, status.DemandByShape, status.Expected = seen.demand.Total, seen.demand.Shapes, seen.demand.Expected
-	status.Unscheduled = seen.demand.Unscheduled
+	status.Replacing, status.Unscheduled = seen.demand.Replacing, seen.demand.Unscheduled
 	status.DemandByReplica, status.Ping = seen.demand.ByReplica, seen.demand.Ping
 	if atRevision(seen) {
 		status.Revision = nativequota.Revision(seen.quota)

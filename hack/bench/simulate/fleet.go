@@ -32,6 +32,9 @@ func Run(load Load, setup Setup) Result {
 	f.nextRequest(0)
 	f.nextLevel(0)
 	f.nextEnding(0)
+	for _, d := range load.Deployments {
+		f.startDeployment(d)
+	}
 	f.runUntil(setup.To)
 	for _, m := range f.members {
 		m.integrate()

@@ -125,6 +125,7 @@ func (h *hub) read(i int, c *round.Child) {
 			Owner: k.name, Revision: k.entry.Revision, Hard: k.entry.Target,
 			Report: ledger.Report{Revision: max(k.report.revision, 0), Hard: amount.List{resource: k.report.limit}, Used: amount.List{resource: k.report.used}},
 			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes, Expected: amount.List{resource: k.report.expected},
+			Replacing: amount.List{resource: k.report.replacing},
 		}
 	}
 	c.Past.Gave = map[corev1.ResourceName]time.Duration{resource: h.now - k.gave}

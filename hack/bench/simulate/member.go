@@ -43,6 +43,7 @@ type report struct {
 	demand      int64
 	shapes      []round.Shape // of the demand; none if it comes in any amounts
 	expected    int64
+	replacing   int64 // what workloads have given up to replace it
 	urgent      bool
 }
 
@@ -130,7 +131,7 @@ func (m *member) lookSoon() {
 	m.after(lookInterval, func() {
 		m.looking = false
 		r, pending := m.see()
-		if r.demand != m.last.demand || r.expected != m.last.expected {
+		if r.demand != m.last.demand || r.expected != m.last.expected || r.replacing != m.last.replacing {
 			m.report(false)
 		}
 		if pending {
@@ -224,7 +225,9 @@ func (m *member) see() (r report, pending bool) {
 		r.shapes = nil
 	}
 	r.expected = m.book.Expected(share, m.time())[resource]
-	return r, pending || r.expected > 0
+	replacing, rolling := m.book.Replacing(share, m.time())
+	r.replacing = replacing[resource]
+	return r, pending || rolling || r.expected > 0
 }
 
 // report sends what is so at the end of this moment. An urgent one unblocks somebody.

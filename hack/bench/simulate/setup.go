@@ -83,10 +83,11 @@ type Ending struct {
 
 // Load is what happens to a fleet, all lists in the order of time.
 type Load struct {
-	Members  int
-	Requests []Request
-	Levels   []Level
-	Endings  []Ending
+	Members     int
+	Requests    []Request
+	Levels      []Level
+	Endings     []Ending
+	Deployments []Deployment
 }
 
 // Setup is all else that a run depends on.

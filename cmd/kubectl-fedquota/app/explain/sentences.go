@@ -91,7 +91,7 @@ func (s *sentences) child(c *round.ChildAccount, name corev1.ResourceName) {
 		head += fmt.Sprintf(", asks for %s more", s.quantity(name, claim.Demand))
 	}
 	s.Printf("\n  %s  %s\n", s.Paint(cli.StateStyle(c.State), text.Elide(c.Name, 40)), head)
-	for _, sentence := range []string{s.reason(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)} {
+	for _, sentence := range []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)} {
 		if sentence != "" {
 			s.Paragraph(4, text.Plain, sentence)
 		}
@@ -134,6 +134,7 @@ func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.R
 		"{target}", s.quantity(name, claim.Verdict.Target), "{fair}", s.quantity(name, claim.Verdict.Fair),
 		"{min}", s.quantity(name, claim.Min), "{max}", s.quantity(name, claim.Max), "{lacking}", s.lacking(c, name),
 		"{unread}", s.unread(name), "{expected}", round.Abbreviated(s.account.Expected), "{reporting}", round.Abbreviated(s.account.Reporting[name]),
+		"{replacing}", s.others(c, name, func(o round.ClaimAccount) int64 { return o.Replacing }),
 		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
 		"{holders}", cmp.Or(holders, "others"),
 	).Replace(sentence)
@@ -156,6 +157,16 @@ func (s *sentences) unread(name corev1.ResourceName) string {
 		}
 	}
 	return round.Abbreviated(names)
+}
+
+// replacing says what a cluster keeps for pods that it replaces.
+func (s *sentences) replacing(c *round.ChildAccount, name corev1.ResourceName) string {
+	claim := c.Claims[name]
+	if claim.Replacing == 0 || c.Pinned || s.static {
+		return ""
+	}
+	return fmt.Sprintf("Its workloads are replacing their pods, and lack %s meanwhile: what it had of that stays its own, for 10 minutes at most.",
+		s.quantity(name, claim.Replacing))
 }
 
 // headroom says what room the rules keep for a cluster, and why it is not there.

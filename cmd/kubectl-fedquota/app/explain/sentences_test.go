@@ -30,6 +30,7 @@ func TestBounds(t *testing.T) {
 		round.BoundNodes:     "Its nodes are full: it gets what it has or asks for, and no headroom, which pods without a node would fill.",
 		round.BoundMax:       "It is at its max of 5.",
 		round.BoundDamping:   "Its limit goes up to 5: what it uses and asks for. It was moved for headroom a moment ago, and is not moved for that again so soon.",
+		round.BoundReplacing: "Its limit goes up to 5: what it uses and asks for. Workloads of other clusters are replacing their pods, and what they lack meanwhile stays with these, for 10 minutes at most: west (1).",
 		round.BoundExpected:  "Its limit goes up to 5: what it uses and asks for. It waits until the hub manager has heard north.",
 		round.BoundReports:   "Its limit goes up to 5: what it uses and asks for. It waits a few seconds for south to say what is used of this there.",
 		round.BoundDebt:      "Its limit goes up to 5: what it uses and asks for. It waits for west (2) to give back: more is granted than the budget has, by 1, and 1 more are missing.",
@@ -60,7 +61,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// told returns what is said of a claim of pods, beside a cluster that holds 2 too many and one that may hold anything.
+// told returns what is said of a claim of pods, beside a cluster that holds 2 too many and replaces a pod, and one that may hold anything.
 func told(t *testing.T, claim round.ClaimAccount) string {
 	t.Helper()
 	child := func(name string, claim round.ClaimAccount) round.ChildAccount {
@@ -69,15 +70,28 @@ func told(t *testing.T, claim round.ClaimAccount) string {
 	holds := func(granted int64) round.ClaimAccount {
 		return round.ClaimAccount{Claim: allocate.Claim{Max: math.MaxInt64, Granted: granted, Target: 4}, Part: 4, Verdict: allocate.Verdict{Target: 4}}
 	}
+	west := holds(6)
+	west.Replacing = 1
 	var out bytes.Buffer
 	fq := &quotav1alpha1.FederatedQuota{}
 	fq.Spec.Hard = corev1.ResourceList{"pods": resource.MustParse("12")}
 	s := &sentences{Page: &text.Page{Out: &out}, fq: fq, account: &round.Account{
 		Budget: amount.List{"pods": 12}, Free: amount.List{"pods": 0}, Debt: amount.List{"pods": 1},
 		Expected: []string{"north"}, Reporting: map[corev1.ResourceName][]string{"pods": {"south"}},
-		Children: []round.ChildAccount{child("east", claim), child("west", holds(6)), child("gone", holds(ledger.Unknown))},
+		Children: []round.ChildAccount{child("east", claim), child("west", west), child("gone", holds(ledger.Unknown))},
 	}}
 	s.child(&s.account.Children[0], "pods")
 	_, body, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 	return strings.Join(strings.Fields(body), " ")
+}
+
+// TestReplacing says what a cluster keeps for the pods that its workloads replace.
+func TestReplacing(t *testing.T) {
+	claim := round.ClaimAccount{Claim: allocate.Claim{Used: 2, Max: 5, Granted: 4, Target: 4}, Part: 4, Replacing: 2}
+	claim.Verdict = allocate.Verdict{Target: 4, Fair: 4, Reason: allocate.Kept}
+	want := "It has what it needs, and nobody needs what it has beyond that, so nothing moves. " +
+		"Its workloads are replacing their pods, and lack 2 meanwhile: what it had of that stays its own, for 10 minutes at most."
+	if got := told(t, claim); got != want {
+		t.Errorf("got %s\nwant: %s", got, want)
+	}
 }

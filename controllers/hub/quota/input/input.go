@@ -175,7 +175,7 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *r
 		Behind:  share.Status.ObservedGeneration != share.Generation,
 		Pinging: share.Status.Ping > share.Spec.Pong,
 		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Conditions: share.Status.Conditions,
-		Expected: amount.Saturate(share.Status.Expected, amount.Up),
+		Expected: amount.Saturate(share.Status.Expected, amount.Up), Replacing: amount.Saturate(share.Status.Replacing, amount.Up),
 	}
 	switch policy := quotav1alpha1.RemovalPolicy(removal); policy {
 	case quotav1alpha1.RemovalRetain, quotav1alpha1.RemovalDelete:
