@@ -77,7 +77,7 @@ func (r *repeats) note(request *Request, now time.Time) {
 	r.names.Add(request.object(), passed)
 }
 
-// found takes note that the object of a request is there.
+// found remembers that the object of a request is there.
 func (r *repeats) found(request *Request, now time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
