@@ -183,6 +183,9 @@ func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, q
 	if apierrors.IsConflict(seen.enforceErr) || apierrors.IsAlreadyExists(seen.enforceErr) {
 		return seen, seen.enforceErr
 	}
+	if err := r.withdraw(ctx, share, seen.quota); err != nil {
+		return seen, err
+	}
 	seen.foreign, err = r.foreignQuotas(ctx, share, r.succeed(ctx, seen, left))
 	return seen, err
 }
@@ -202,6 +205,11 @@ func (r *Reconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*co
 func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList) (*corev1.ResourceQuota, error) {
 	if quota != nil && leftAlone(share, quota) {
 		return quota, nil
+	}
+	if quota != nil && isForeign(quota) {
+		if err := r.present(ctx, share); err != nil {
+			return quota, err
+		}
 	}
 	if quota == nil || !nativequota.IsManaged(quota) {
 		if r.Ask != nil {
@@ -228,7 +236,7 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 
 // leftAlone says whether the share is not to change quota.
 func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return !forShare(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
+	return !forShare(share, quota) && !mayTakeOver(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
 }
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
@@ -251,6 +259,9 @@ func (r *Reconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.Quota
 		}
 		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return fmt.Errorf("reading the ResourceQuota after the guard refused %v: %w", hard, err)
+		}
+		if leftAlone(share, quota) {
+			return nil
 		}
 	}
 }
