@@ -1,6 +1,9 @@
 package member_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -53,10 +57,18 @@ func (w *world) allow(revision int64, uid types.UID, upTo, hard []string) {
 // takesOver looks until the ResourceQuota is managed.
 func (w *world) takesOver() {
 	w.t.Helper()
-	eventually(w.t, func() bool {
-		_, _ = w.try()
-		return w.quota().Labels[quotav1alpha1.ManagedLabel] != ""
+	eventually(w.t, func(context.Context) string {
+		_, err := w.try()
+		return unless(w.quota().Labels[quotav1alpha1.ManagedLabel] != "", err)
 	})
+}
+
+// unless says what keeps from being done, if it is not.
+func unless(done bool, err error) string {
+	if done {
+		return ""
+	}
+	return fmt.Sprintf("not done: %v", err)
 }
 
 // message is what the share says of why it is not in force.
@@ -90,8 +102,8 @@ func TestTakeOver(t *testing.T) {
 	w.wantsReport(6, l{"pods", "5"}, l{"pods", "2"})
 	w.wantsReason("Enforced")
 	share := w.status()
-	if _, labelled := share.Labels[quotav1alpha1.TakesOverLabel]; labelled || share.Status.ExistingQuota != nil {
-		t.Errorf("the share goes on taking over: labels %v, %+v", share.Labels, share.Status.ExistingQuota)
+	if labels := share.Labels[quotav1alpha1.TakesOverLabel] + w.quota().Labels[quotav1alpha1.TakesOverLabel]; labels != "" || share.Status.ExistingQuota != nil {
+		t.Errorf("the share goes on taking over: labels %v, %+v", labels, share.Status.ExistingQuota)
 	}
 }
 
@@ -155,21 +167,23 @@ func TestTakeOverAsItWasRead(t *testing.T) {
 	w := occupied(t, l{"pods", "6"}, l{"pods", "2"}, l{"pods", "0"})
 	w.allow(6, w.quota().UID, l{"pods", "6"}, l{"pods", "6"})
 	tried := false
-	w.agent.Client = preceded(as(t, agent), func() {
+	w.agent.Client = preceded(as(t, agent), func() bool {
+		tried = true
 		q := w.quota()
-		if !tried && w.status().Labels[quotav1alpha1.TakesOverLabel] != "" {
-			tried = true
-			q.Spec.Hard = list("pods", "60")
-			must(t, as(t, tenant).Update(t.Context(), q))
-		}
+		q.Spec.Hard = list("pods", "60")
+		must(t, as(t, tenant).Update(t.Context(), q))
+		return false
 	})
-	eventually(t, func() bool { _, _ = w.try(); return tried })
+	eventually(t, func(context.Context) string {
+		_, err := w.try()
+		return unless(tried, err)
+	})
 	w.count("pods", "2")
 	for range 3 {
 		w.reconcile()
 	}
 	w.wantsQuota("", "pods", "60")
-	if got := w.status().Status.ExistingQuota; got == nil || !cmp.Equal(got.Hard, list("pods", "60")) {
+	if got := w.status().Status.ExistingQuota; got == nil || !quotav1.Equals(got.Hard, list("pods", "60")) {
 		t.Errorf("the hub is told of %+v", got)
 	}
 }
@@ -188,19 +202,17 @@ func TestTakeOversGoInTurn(t *testing.T) {
 	for _, w.key = range []client.ObjectKey{first, second} {
 		must(t, as(t, agent).Patch(t.Context(), w.status(), label))
 	}
-	eventually(t, func() bool {
-		done := true
-		for _, w.key = range []client.ObjectKey{first, second} {
-			_, _ = w.try()
-			done = done && w.quota().Labels[quotav1alpha1.ManagedLabel] != ""
-		}
-		return done
-	})
+	for _, w.key = range []client.ObjectKey{first, second, first} {
+		_, _ = w.try() // one that cannot go first makes way
+	}
+	for _, w.key = range []client.ObjectKey{second, first} {
+		w.takesOver()
+	}
 }
 
 // TestTakeOverIsBounded tries by the agent's account to take what the hub has not allowed.
 func TestTakeOverIsBounded(t *testing.T) {
-	const take = `{"metadata":{"labels":{"quota.fedquota.io/managed":"true"},"annotations":{"quota.fedquota.io/revision":"6"}}`
+	const take = `{"metadata":{"labels":{"quota.fedquota.io/managed":"true","quota.fedquota.io/takes-over":"true"},"annotations":{"quota.fedquota.io/revision":"6"}}`
 	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"quota.fedquota.io/takes-over":"true"}}}`))
 	for name, tc := range map[string]struct {
 		allow   func(w *world, uid types.UID)
@@ -215,7 +227,7 @@ func TestTakeOverIsBounded(t *testing.T) {
 		"by another share": {allow: func(w *world, uid types.UID) {
 			w.key.Name = "other"
 			w.share(6, "pods", "1")
-			w.allow(6, uid, l{"pods", "6"}, l{"pods", "9"})
+			w.allow(7, uid, l{"pods", "6"}, l{"pods", "9"})
 		}, patch: `}`, refused: "the hub has not allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,15 +236,21 @@ func TestTakeOverIsBounded(t *testing.T) {
 			tc.allow(w, q.UID)
 			must(t, as(t, agent).Patch(t.Context(), w.status(), label))
 			var got string
-			eventually(t, func() bool { // the API server takes a moment to see the label
+			eventually(t, func(context.Context) string { // the API server takes a moment to see the share
 				got = refusal(t, own.Patch(t.Context(), q.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(take+tc.patch))))
-				return got == "" || !strings.Contains(got, "params")
+				return unless((tc.refused == "") == (got == "") && strings.Contains(got, tc.refused), errors.New(got))
 			})
-			if (tc.refused == "") != (got == "") || !strings.Contains(got, tc.refused) {
-				t.Errorf("refused for %q; want %q", got, tc.refused)
-			}
 		})
 	}
+	t.Run("without labels", func(t *testing.T) {
+		w := occupied(t, l{"pods", "6"}, l{"pods", "2"}, l{"pods", "0"})
+		w.allow(6, w.quota().UID, l{"pods", "6"}, l{"pods", "9"})
+		unlabelled := strings.Replace(take, `,"quota.fedquota.io/takes-over":"true"`, "", 1) + "}"
+		got := refusal(t, client.NewDryRunClient(as(t, agent)).Patch(t.Context(), w.quota(), client.RawPatch(types.MergePatchType, []byte(unlabelled))))
+		if want := "the agent writes ResourceQuotas that it manages"; !strings.Contains(got, want) {
+			t.Errorf("refused for %q; want %q", got, want)
+		}
+	})
 	t.Run("without a share that is labelled", func(t *testing.T) {
 		w := occupied(t, l{"pods", "6"}, l{"pods", "2"}, l{"pods", "0"})
 		w.allow(6, w.quota().UID, l{"pods", "6"}, l{"pods", "9"})

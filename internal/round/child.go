@@ -45,6 +45,12 @@ type child struct {
 	demand   amount.List
 	shapes   []Shape
 	expected amount.List
+	// takesOver says that the limit which it has from somebody else is charged, so that its agent may make that its own.
+	// differs says why it may not, if that would change the limit.
+	takesOver bool
+	differs   string
+	// takeOver is what its agent may make its own now, or nil.
+	takeOver *TakeOver
 	// agent says whether the agent acts on the share.
 	agent agent
 	// unheard are the resources of which it can be expected to say for the first time what it uses.
@@ -280,12 +286,12 @@ var unwritable = sets.New(quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNam
 // writable says whether the agent can write the ResourceQuota, as far as it says.
 func (c *child) writable() bool {
 	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
-	return enforced == nil || !unwritable.Has(enforced.Reason)
+	return c.takesOver || enforced == nil || !unwritable.Has(enforced.Reason)
 }
 
 // follows says whether the child can do as it is told: it is there, its agent can write, and nobody meddles with it.
 func (c *child) follows() bool {
-	return c.read() && c.Selected && c.report.Revision > 0 && !c.share.Deleting && c.writable() &&
+	return c.read() && c.Selected && (c.report.Revision > 0 || c.takesOver) && !c.share.Deleting && c.writable() &&
 		!c.reports(quotav1alpha1.ConditionStuckQuotaController) && !c.reports(quotav1alpha1.ConditionBreakGlass) &&
 		!c.reports(quotav1alpha1.ConditionUnguarded)
 }

@@ -50,9 +50,11 @@ func (r *Round) steer() {
 			r.ledger.Gone(c.Name)
 		}
 	}
+	r.takeOver()
 	r.awaited = r.waits()
 	if len(r.unseen) == 0 {
 		r.ledger.Steer(r.plan(), r.mayRaise)
+		r.allow()
 	}
 }
 

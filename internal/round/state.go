@@ -23,6 +23,8 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 		return kind.state, Obstacle{kind.reason, c.message(kind.condition)}
 	case c.refuses() != (Obstacle{}):
 		return quotav1alpha1.ClusterNotReady, c.refuses()
+	case c.takesOver && c.agent != absent:
+		return quotav1alpha1.ClusterSettling, Obstacle{Message: c.whyNotTaken()}
 	case c.Selected && r.ledger.Settled(c.Name, c.report):
 		return quotav1alpha1.ClusterSettled, Obstacle{}
 	case c.agent == absent:
@@ -111,8 +113,11 @@ func (c *child) refuses() Obstacle {
 		return Obstacle{quotav1alpha1.ReasonPolicyNotInForce, c.message(quotav1alpha1.ConditionUnguarded)}
 	}
 	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
-	if enforced == nil || enforced.Status == metav1.ConditionTrue {
+	switch {
+	case enforced == nil, enforced.Status == metav1.ConditionTrue, c.takesOver && enforced.Reason == quotav1alpha1.ReasonNameTaken:
 		return Obstacle{}
+	case c.differs != "":
+		return Obstacle{quotav1alpha1.ReasonNameTaken, c.differs}
 	}
 	if enforced.Reason == quotav1alpha1.ReasonUnknownResource || unwritable.Has(enforced.Reason) {
 		return Obstacle{enforced.Reason, enforced.Message}

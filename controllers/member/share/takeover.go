@@ -100,9 +100,23 @@ func (r *Reconciler) present(ctx context.Context, share *quotav1alpha1.QuotaShar
 		fmt.Errorf("its API server has yet to see label %s", quotav1alpha1.TakesOverLabel))
 }
 
-// withdraw takes the label off a share that has nothing to take over any more.
+// withdraw takes the labels off a ResourceQuota that was taken over, and then off its share: no write of what is labelled
+// is allowed without a share that is.
 func (r *Reconciler) withdraw(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
-	if _, labelled := share.Labels[quotav1alpha1.TakesOverLabel]; !labelled || quota != nil && mayTakeOver(share, quota) {
+	_, labelled := share.Labels[quotav1alpha1.TakesOverLabel]
+	taken := quota != nil && nativequota.IsManaged(quota) && quota.Labels[quotav1alpha1.TakesOverLabel] != ""
+	switch {
+	case taken && !labelled:
+		return r.present(ctx, share)
+	case taken:
+		patch, err := whileManaged(quota, patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.TakesOverLabel)})
+		if err != nil {
+			return err
+		}
+		if err := r.Patch(ctx, quota.DeepCopy(), patch); err != nil {
+			return err
+		}
+	case !labelled, quota != nil && mayTakeOver(share, quota):
 		return nil
 	}
 	return r.label(ctx, share, nil)
