@@ -24,7 +24,9 @@ func occupied(t *testing.T, hard, used, share []string) *world {
 	w := newWorld(t)
 	w.occupy(hard, used)
 	w.share(5, share...)
-	w.write(func(spec *quotav1alpha1.QuotaShareSpec) { spec.ExistingQuotas.WhenToTakeOver = quotav1alpha1.TakeOverAlways })
+	w.write(func(spec *quotav1alpha1.QuotaShareSpec) {
+		spec.ExistingQuotas.WhenToTakeOver = quotav1alpha1.TakeOverAlways
+	})
 	return w
 }
 
@@ -114,11 +116,11 @@ func TestNoTakeOver(t *testing.T) {
 		change func(w *world, q *corev1.ResourceQuota)
 		want   string
 	}{
-		"not asked for": {change: func(w *world, q *corev1.ResourceQuota) {
+		"not asked for": {change: func(w *world, _ *corev1.ResourceQuota) {
 			w.write(func(spec *quotav1alpha1.QuotaShareSpec) { spec.ExistingQuotas.WhenToTakeOver = "" })
 		}, want: "set spec.existingQuotas.whenToTakeOver of the FederatedQuota"},
-		"not charged": {change: func(w *world, q *corev1.ResourceQuota) {}, want: "the hub has yet to charge its limit"},
-		"another one is charged": {change: func(w *world, q *corev1.ResourceQuota) {
+		"not charged": {change: func(*world, *corev1.ResourceQuota) {}, want: "the hub has yet to charge its limit"},
+		"another one is charged": {change: func(w *world, _ *corev1.ResourceQuota) {
 			w.allow(6, "another", l{"pods", "6"}, l{"pods", "6"})
 		}, want: "the hub has yet to charge its limit"},
 		"less is charged": {change: func(w *world, q *corev1.ResourceQuota) {
@@ -153,7 +155,9 @@ func TestTakeOverOfOtherScopes(t *testing.T) {
 	w := newWorld(t)
 	w.occupy(l{"pods", "6"}, l{"pods", "2"})
 	w.scoped(5, []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}, "pods", "0")
-	w.write(func(spec *quotav1alpha1.QuotaShareSpec) { spec.ExistingQuotas.WhenToTakeOver = quotav1alpha1.TakeOverAlways })
+	w.write(func(spec *quotav1alpha1.QuotaShareSpec) {
+		spec.ExistingQuotas.WhenToTakeOver = quotav1alpha1.TakeOverAlways
+	})
 	w.allow(6, w.quota().UID, l{"pods", "6"}, l{"pods", "6"})
 	w.unwritten(func() { w.reconcile() })
 	w.wantsReason("NameTaken")
@@ -220,8 +224,8 @@ func TestTakeOverIsBounded(t *testing.T) {
 		refused string
 	}{
 		"allowed":          {allow: func(w *world, uid types.UID) { w.allow(6, uid, l{"pods", "6"}, l{"pods", "9"}) }, patch: `,"spec":{"hard":{"pods":"9"}}}`},
-		"not allowed":      {allow: func(w *world, uid types.UID) {}, patch: `}`, refused: "the hub has not allowed"},
-		"another one":      {allow: func(w *world, uid types.UID) { w.allow(6, "another", l{"pods", "6"}, l{"pods", "9"}) }, patch: `}`, refused: "the hub has not allowed"},
+		"not allowed":      {allow: func(*world, types.UID) {}, patch: `}`, refused: "the hub has not allowed"},
+		"another one":      {allow: func(w *world, _ types.UID) { w.allow(6, "another", l{"pods", "6"}, l{"pods", "9"}) }, patch: `}`, refused: "the hub has not allowed"},
 		"a larger one":     {allow: func(w *world, uid types.UID) { w.allow(6, uid, l{"pods", "5"}, l{"pods", "9"}) }, patch: `}`, refused: "the hub has not allowed"},
 		"drops what it is": {allow: func(w *world, uid types.UID) { w.allow(6, uid, l{"pods", "6"}, l{"pods", "9"}) }, patch: `,"spec":{"hard":{"pods":null,"services":"1"}}}`, refused: "stays limited"},
 		"by another share": {allow: func(w *world, uid types.UID) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
@@ -63,6 +64,7 @@ func (r *Round) withoutDifference() []*child {
 	names := r.ledger.Budget().Names()
 	input, children := trial.allocation(names)
 	result := trial.allocate(input)
+	full := trial.full()
 	var same []*child
 	for i, probe := range children {
 		if !probe.takesOver {
@@ -74,7 +76,7 @@ func (r *Round) withoutDifference() []*child {
 			same = append(same, c)
 		case len(differences) > 0:
 			c.differs = "its ResourceQuota differs from its share, and whenToTakeOver is IfNoDiff: " + strings.Join(differences, ", ")
-		case !slices.ContainsFunc(names, func(name corev1.ResourceName) bool { return trial.keepsBack(probe, name) }):
+		case !trial.keptBack(probe, full):
 			same = append(same, c)
 		}
 	}
@@ -114,18 +116,34 @@ func (r *Round) differences(c *child, names []corev1.ResourceName, verdicts []al
 // allow fills in what agents may take over now: what is charged, once the budget holds all that is granted with the new
 // limits in its place. Until then it stays as it is. Where no more is left than what is used, it is taken over with that.
 func (r *Round) allow() {
-	names := r.ledger.Budget().Names()
+	full := r.full()
 	for _, c := range r.children {
-		if c.takesOver && c.responsive() && !slices.ContainsFunc(names, func(name corev1.ResourceName) bool { return r.keepsBack(c, name) }) {
+		if c.takesOver && c.responsive() && !r.keptBack(c, full) {
 			c.takeOver = &TakeOver{UID: c.share.Found.UID, Hard: c.share.Found.Hard}
 		}
 	}
 }
 
-// keepsBack says whether a child may not take over yet on account of name.
-func (r *Round) keepsBack(c *child, name corev1.ResourceName) bool {
+// keptBack says whether a child may not take over yet, while the budget is full under these names.
+func (r *Round) keptBack(c *child, full sets.Set[corev1.ResourceName]) bool {
 	e, _ := r.entry(c)
-	return r.awaited[name] > 0 || e.Target[name] > c.report.Used[name] && !r.fits(name)
+	for name := range e.Target {
+		if r.awaited[name] > 0 || full.Has(name) && e.Target[name] > c.report.Used[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// full returns the names under which the budget does not hold all that is granted.
+func (r *Round) full() sets.Set[corev1.ResourceName] {
+	full := sets.New[corev1.ResourceName]()
+	for name := range r.ledger.Budget() {
+		if !r.fits(name) {
+			full.Insert(name)
+		}
+	}
+	return full
 }
 
 // fits says whether the budget holds all that is granted of name once all children that take over enforce their targets,
@@ -143,9 +161,12 @@ func (r *Round) fits(name corev1.ResourceName) bool {
 	return sum <= r.ledger.Budget()[name]
 }
 
-// whyNotTaken says what a child waits for that takes over.
+// whyNotTaken says what a child waits for that takes over, or nothing if it does not.
 func (c *child) whyNotTaken() string {
-	if c.takeOver != nil {
+	switch {
+	case !c.takesOver:
+		return ""
+	case c.takeOver != nil:
 		return "its agent takes over the ResourceQuota that is there"
 	}
 	return "the ResourceQuota that is there is taken over once the budget has room for its limit"

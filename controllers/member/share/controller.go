@@ -206,18 +206,8 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 	if quota != nil && leftAlone(share, quota) {
 		return quota, nil
 	}
-	if quota != nil && isForeign(quota) {
-		if err := r.present(ctx, share); err != nil {
-			return quota, err
-		}
-	}
-	if quota == nil || !nativequota.IsManaged(quota) {
-		if r.Ask != nil {
-			r.Ask(ctx) // the first limit is zero, and what does not fit is to be held from the start
-		}
-		if err := r.stillThere(ctx, share); err != nil {
-			return quota, err
-		}
+	if err := r.begin(ctx, share, quota); err != nil {
+		return quota, err
 	}
 	if quota == nil {
 		quota = newQuota(share, ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard))
@@ -232,6 +222,22 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 		return quota, err
 	}
 	return quota, r.Status().Patch(ctx, quota, patch)
+}
+
+// begin prepares that a ResourceQuota becomes managed, unless it is.
+func (r *Reconciler) begin(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	if quota != nil && nativequota.IsManaged(quota) {
+		return nil
+	}
+	if r.Ask != nil {
+		r.Ask(ctx) // the first limit is zero, and what does not fit is to be held from the start
+	}
+	if quota != nil && isForeign(quota) {
+		if err := r.present(ctx, share); err != nil {
+			return err
+		}
+	}
+	return r.stillThere(ctx, share)
 }
 
 // leftAlone says whether the share is not to change quota.
