@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // testTakeOver has a budget take over ResourceQuotas of its name: first not, as it is not asked to, then in place. Those
@@ -45,40 +47,37 @@ func testTakeOver(t *testing.T, w *world) {
 	})
 	s.split(sample)
 	for member, events := range seen {
-		s.neverBelow(member, limits[member], events)
+		s.neverBelow(member, events)
 	}
 	s.drain(west, "old")
 	s.finish()
 }
 
-// neverBelow sees that the ResourceQuota of a member was one and the same, and its limit never below what the share gave.
-func (s *scenario) neverBelow(member string, hard corev1.ResourceList, events watch.Interface) {
+// neverBelow sees that the ResourceQuota of a member was one and the same until it was taken over, and its limit never
+// below what the share gives.
+func (s *scenario) neverBelow(member string, events watch.Interface) {
 	s.Helper()
 	var last *corev1.ResourceQuota
-	s.must(await(s.Context(), func(context.Context) error {
+	s.eventually("the last version in "+member, func(context.Context) error {
 		for {
 			select {
 			case event := <-events.ResultChan():
 				quota, ok := event.Object.(*corev1.ResourceQuota)
-				if !ok || quota.Name != s.key.Name {
-					continue
+				if !ok || event.Type == watch.Deleted || last != nil && last.UID != quota.UID {
+					s.Fatalf("%s: %s of %T", member, event.Type, event.Object)
 				}
-				if event.Type == watch.Deleted || last != nil && last.UID != quota.UID {
-					s.Errorf("%s: %s of %s", member, event.Type, quota.Name)
-				}
-				last = quota
-				for name := range hard {
-					limit, least := quota.Spec.Hard[name], resource.MustParse(sample[name][slices.Index(s.names(), member)])
+				for name, parts := range sample {
+					limit, least := quota.Spec.Hard[name], resource.MustParse(parts[slices.Index(s.names(), member)])
 					if limit.Cmp(least) < 0 {
 						s.Errorf("%s: %s is %s, less than %s", member, name, limit.String(), least.String())
 					}
 				}
+				if last = quota; nativequota.IsManaged(quota) {
+					return nil
+				}
 			default:
-				return nil
+				return errors.New("it was not taken over")
 			}
 		}
-	}))
-	if last == nil || last.Labels[quotav1alpha1.ManagedLabel] == "" {
-		s.Errorf("%s: the ResourceQuota was not taken over: %v", member, last)
-	}
+	})
 }
