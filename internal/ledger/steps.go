@@ -104,39 +104,6 @@ func (l *Ledger) Adopt(cluster string, share *Share) {
 	l.next(cluster, e)
 }
 
-// TakeOver charges what a ResourceQuota that no agent has made lets a cluster use: its limit, and what is used. Its limit
-// becomes the target, as that of a share which was in force before. A name that is charged already, or that is not
-// counted, stays as it is.
-func (l *Ledger) TakeOver(cluster string, found Report) {
-	e, ok := l.entries[cluster]
-	if !ok || e.Revision == 0 {
-		return
-	}
-	moved := false
-	for name := range l.budget {
-		held, known := found.inUse(name)
-		if !known || held <= e.Granted[name] {
-			continue
-		}
-		moved = moved || e.Target[name] != found.Hard[name]
-		e.Granted[name], e.Target[name] = held, found.Hard[name]
-	}
-	l.sums = nil
-	if moved {
-		l.next(cluster, e)
-	}
-}
-
-// Clone returns a ledger that changes without this one.
-func (l *Ledger) Clone() *Ledger {
-	c := *l
-	c.entries, c.sums = make(map[string]Entry, len(l.entries)), nil
-	for cluster := range l.entries {
-		c.entries[cluster], _ = l.Entry(cluster)
-	}
-	return &c
-}
-
 // Raise grants a cluster x more of name, or as much of it as is free, and makes all it has the target. It returns what
 // was added: zero while there is debt, or while the cluster was never read.
 func (l *Ledger) Raise(cluster string, name corev1.ResourceName, x int64) int64 {

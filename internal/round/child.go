@@ -45,9 +45,10 @@ type child struct {
 	demand   amount.List
 	shapes   []Shape
 	expected amount.List
-	// takesOver says that the limit which it has from somebody else is charged, so that its agent may make that its own.
-	// differs says why it may not, if that would change the limit.
+	// takesOver says that its agent is to make a limit its own that it has from somebody else. due is what its limit shall
+	// become then, and differs says why it is not to, if that would change the limit.
 	takesOver bool
+	due       amount.List
 	differs   string
 	// takeOver is what its agent may make its own now, or nil.
 	takeOver *TakeOver

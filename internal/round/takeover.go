@@ -11,6 +11,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
 )
 
 // equal says whether two of them allow the same.
@@ -21,17 +22,23 @@ func (t *TakeOver) equal(other *TakeOver) bool {
 	return t.UID == other.UID && t.Hard.Equal(other.Hard)
 }
 
-// takeOver charges the limits that children have from somebody else, where their agents are to make those their own.
+// takeOver finds the children that have a limit from somebody else which their agents are to make their own. What is used
+// there is charged, as of a child that joins. Their targets are raised out of what is free, as those of all others. But
+// nobody else is raised meanwhile: up to the limit that is there, more may come to be used.
 func (r *Round) takeOver() {
-	var taken []*child
 	switch r.in.Existing.WhenToTakeOver {
 	case quotav1alpha1.TakeOverAlways:
-		taken = slices.DeleteFunc(slices.Clone(r.children), func(c *child) bool { return !r.hasFound(c) })
+		for _, c := range r.children {
+			c.takesOver = r.hasFound(c)
+		}
 	case quotav1alpha1.TakeOverIfNoDiff:
-		taken = r.withoutDifference()
+		r.compare()
 	}
-	for _, c := range taken {
-		r.charge(c)
+	r.reserved = sets.New[corev1.ResourceName]()
+	for _, c := range r.children {
+		if c.takesOver {
+			r.charge(c)
+		}
 	}
 }
 
@@ -50,51 +57,61 @@ func (r *Round) hasFound(c *child) bool {
 	return true
 }
 
-// charge takes the limit that a child has from somebody else into the ledger, as if its agent reported it.
+// charge takes what a child uses under the limit of somebody else into the ledger, as if its agent reported it, and
+// reserves what that limit leaves.
 func (r *Round) charge(c *child) {
-	c.takesOver, c.unheard = true, nil
-	c.report.Hard, c.report.Used = c.share.Found.Hard, c.share.Found.Used
-	r.ledger.TakeOver(c.Name, c.report)
+	c.unheard = nil
+	c.report.Hard, c.report.Used = amount.List{}, c.share.Found.Used
+	for name := range c.report.Used {
+		c.report.Hard[name] = 0
+	}
+	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})
+	e, _ := r.entry(c)
+	for name, hard := range c.share.Found.Hard {
+		if hard > e.Granted[name] {
+			r.reserved.Insert(name)
+		}
+	}
 }
 
-// withoutDifference returns the children whose limits would stay what they are if all were taken over that have some.
-// The others are told what would become of theirs. One that was allowed to goes on.
-func (r *Round) withoutDifference() []*child {
+// compare finds the children whose limits would stay what they are if all were taken over that have some. The others are
+// told what would become of theirs. One that was allowed to goes on.
+func (r *Round) compare() {
 	trial := r.trial()
 	names := r.ledger.Budget().Names()
 	input, children := trial.allocation(names)
+	for i, probe := range children {
+		for j, name := range names {
+			if hard, limited := probe.report.Hard[name]; probe.takesOver && limited {
+				input.Members[i].Claims[j].Granted, input.Members[i].Claims[j].Target = hard, hard
+			}
+		}
+	}
 	result := trial.allocate(input)
-	full := trial.full()
-	var same []*child
 	for i, probe := range children {
 		if !probe.takesOver {
 			continue
 		}
 		c := r.byName[probe.Name]
-		switch differences := trial.differences(probe, names, result.Verdicts[i]); {
-		case c.share.TakeOver != nil && c.share.TakeOver.UID == c.share.Found.UID:
-			same = append(same, c)
-		case len(differences) > 0:
+		differences := trial.differences(probe, names, result.Verdicts[i])
+		c.takesOver = len(differences) == 0 || c.share.TakeOver != nil && c.share.TakeOver.UID == c.share.Found.UID
+		if !c.takesOver {
 			c.differs = "its ResourceQuota differs from its share, and whenToTakeOver is IfNoDiff: " + strings.Join(differences, ", ")
-		case !trial.keptBack(probe, full):
-			same = append(same, c)
 		}
 	}
-	return same
 }
 
-// trial returns the round as it would be if all children took over that can.
+// trial returns the round with children as they would be if all took over that can.
 func (r *Round) trial() *Round {
 	trial := *r
-	trial.ledger, trial.children = r.ledger.Clone(), nil
+	trial.children = nil
 	for _, c := range r.children {
 		probe := *c
-		trial.children = append(trial.children, &probe)
-		if trial.hasFound(&probe) {
-			trial.charge(&probe)
+		if probe.takesOver = r.hasFound(c); probe.takesOver {
+			probe.report.Hard, probe.report.Used = c.share.Found.Hard, c.share.Found.Used
 		}
+		trial.children = append(trial.children, &probe)
 	}
-	trial.awaited = trial.waits()
 	return &trial
 }
 
@@ -113,52 +130,52 @@ func (r *Round) differences(c *child, names []corev1.ResourceName, verdicts []al
 	return differences
 }
 
-// allow fills in what agents may take over now: what is charged, once the budget holds all that is granted with the new
-// limits in its place. Until then it stays as it is. Where no more is left than what is used, it is taken over with that.
+// due notes what the limits shall become of children that take over, before raises are cut down to what is free.
+func (r *Round) due(names []corev1.ResourceName, children []*child, result allocate.Result) {
+	for i, c := range children {
+		if c.takesOver {
+			c.due = amount.List{}
+			for j, name := range names {
+				c.due[name] = result.Verdicts[i][j].Target
+			}
+		}
+	}
+}
+
+// allow fills in what agents may take over now: what is granted as much as its limit is, or as it shall become, or uses
+// that much. Until then it stays as it is.
 func (r *Round) allow() {
-	full := r.full()
 	for _, c := range r.children {
-		if c.takesOver && c.responsive() && !r.keptBack(c, full) {
+		if c.takesOver && c.responsive() && r.isGranted(c) {
 			c.takeOver = &TakeOver{UID: c.share.Found.UID, Hard: c.share.Found.Hard}
 		}
 	}
 }
 
-// keptBack says whether a child may not take over yet, while the budget is full under these names.
-func (r *Round) keptBack(c *child, full sets.Set[corev1.ResourceName]) bool {
+// isGranted says whether what a child takes over would have its limit lowered to no less than what is due, or whether no
+// more is to be waited for. One that may hold anything itself cannot wait for that: it is known once it has confirmed.
+func (r *Round) isGranted(c *child) bool {
 	e, _ := r.entry(c)
-	for name := range e.Target {
-		if r.awaited[name] > 0 || full.Has(name) && e.Target[name] > c.report.Used[name] {
-			return true
+	if e.Unknown() {
+		return true
+	}
+	for name, hard := range c.share.Found.Hard {
+		due, decided := c.due[name]
+		lowered := max(e.Target[name], c.report.Used[name]) < min(hard, due)
+		if !decided || r.ledger.Granted(name) == ledger.Unknown || lowered && (r.awaited[name] > 0 || r.isGivenBack(name)) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
-// full returns the names under which the budget does not hold all that is granted.
-func (r *Round) full() sets.Set[corev1.ResourceName] {
-	full := sets.New[corev1.ResourceName]()
-	for name := range r.ledger.Budget() {
-		if !r.fits(name) {
-			full.Insert(name)
-		}
-	}
-	return full
-}
-
-// fits says whether the budget holds all that is granted of name once all children that take over enforce their targets,
-// or what they use where that is more.
-func (r *Round) fits(name corev1.ResourceName) bool {
-	var sum int64
-	for _, c := range r.children {
+// isGivenBack says whether children that are under the budget already have to give back some of name: what comes of that
+// may be for one that takes over.
+func (r *Round) isGivenBack(name corev1.ResourceName) bool {
+	return slices.ContainsFunc(r.children, func(c *child) bool {
 		e, _ := r.entry(c)
-		held := e.Granted[name]
-		if c.takesOver {
-			held = max(e.Target[name], c.report.Used[name])
-		}
-		sum = amount.Add(sum, held)
-	}
-	return sum <= r.ledger.Budget()[name]
+		return !c.takesOver && e.Granted[name] > e.Target[name]
+	})
 }
 
 // whyNotTaken says what a child waits for that takes over, or nothing if it does not.

@@ -43,26 +43,26 @@ func TestTakeOver(t *testing.T) {
 		},
 		"more than the budget has": {
 			policy: quotav1alpha1.TakeOverAlways, terms: half, children: []Child{occupied("a", entry(3, 0, 0), 8, 0), occupied("b", entry(4, 0, 0), 8, 0)},
-			granted: 8, target: 5, allowed: true, state: quotav1alpha1.ClusterSettling, message: "its agent takes over",
+			granted: 5, target: 5, allowed: true, state: quotav1alpha1.ClusterSettling, message: "its agent takes over",
 		},
 		"more is used than the budget has": {
 			policy: quotav1alpha1.TakeOverAlways, children: []Child{occupied("a", entry(3, 0, 0), 20, 15)},
-			granted: 20, target: 10, allowed: true, state: quotav1alpha1.ClusterSettling, message: "its agent takes over",
+			granted: 15, target: 0, allowed: true, state: quotav1alpha1.ClusterSettling, message: "its agent takes over",
 		},
 		"others use the budget": {
 			policy: quotav1alpha1.TakeOverAlways, static: true,
 			children: []Child{occupied("a", entry(3, 0, 0), 5, 0), {Name: "b", Selected: true, Entry: entry(4, 10, 10), Reading: Reading{Share: share(4, 10, 10)}}},
-			granted:  5, target: 5, state: quotav1alpha1.ClusterSettling, message: "once the budget has room",
+			state:    quotav1alpha1.ClusterSettling, message: "once the budget has room",
 		},
 		"others are unknown": {
 			policy: quotav1alpha1.TakeOverAlways, terms: half,
 			children: []Child{occupied("a", entry(3, 0, 0), 5, 0), {Name: "b", Selected: true, Entry: entry(0, 0, ledger.Unknown), Reading: Reading{Failure: "away"}}},
-			granted:  5, target: 5, state: quotav1alpha1.ClusterSettling, message: "once the budget has room",
+			state:    quotav1alpha1.ClusterSettling, message: "once the budget has room",
 		},
 		"others have yet to report": {
 			policy: quotav1alpha1.TakeOverAlways, terms: half,
 			children: []Child{occupied("a", entry(3, 0, 0), 5, 0), {Name: "b", Selected: true, Entry: entry(4, 0, 0)}},
-			granted:  5, target: 5, state: quotav1alpha1.ClusterSettling, message: "once the budget has room",
+			state:    quotav1alpha1.ClusterSettling, message: "once the budget has room",
 		},
 		"no difference": {
 			policy: quotav1alpha1.TakeOverIfNoDiff, children: []Child{occupied("a", entry(3, 0, 0), 10, 1)},
