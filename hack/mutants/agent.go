@@ -104,6 +104,18 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestNoSuccession/it_limits_more",
 	},
 	{
+		protection: "taking over: only what the hub has allowed, and no higher limit",
+		in:         "mayTakeOver", old: "return within && len(",
+		new: "_ = within\n	return len(",
+		pkg: agentTests, test: "TestNoTakeOver/less_is_charged",
+	},
+	{
+		protection: "taking over: only what the share limits in its place",
+		in:         "mayTakeOver", old: " || !covers(share, quota)",
+		new: "",
+		pkg: agentTests, test: "TestNoTakeOver/it_limits_more",
+	},
+	{
 		protection: "release: on account of a share that is still there",
 		in:         "Reconciler.stillThere", old: "if live.UID == share.UID &&",
 		new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",

@@ -107,6 +107,18 @@ func TestTakeOverOfMore(t *testing.T) {
 	}
 }
 
+// TestTakeOverReserves has nobody raised into what the limit lets be used that is about to be taken over.
+func TestTakeOverReserves(t *testing.T) {
+	busy := share(4, 2, 2)
+	busy.Demand = amount.List{"pods": 9}
+	in := inputOf(occupied("a", entry(3, 0, 0), 8, 1), Child{Name: "b", Selected: true, Entry: entry(4, 2, 2), Reading: Reading{Share: busy}})
+	in.Existing.WhenToTakeOver = quotav1alpha1.TakeOverAlways
+	d, v := verdictOf(in, "b")
+	if e, _ := d.Ledger.Entry("b"); e.Granted["pods"] != 2 {
+		t.Errorf("granted %v to b, %+v", e.Granted, v)
+	}
+}
+
 // TestTakeOverIsTold has the share be written until it says what may be taken over, and no longer once that is done.
 func TestTakeOverIsTold(t *testing.T) {
 	in := inputOf(occupied("a", entry(3, 10, 10), 10, 1))
