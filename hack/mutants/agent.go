@@ -141,8 +141,8 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: nothing behind broken glass",
-		in:         "leftAlone", old: "!forShare(share, quota) || nativequota.BrokenGlass(quota) != \"\" ||",
-		new: "!forShare(share, quota) ||",
+		in:         "leftAlone", old: "nativequota.BrokenGlass(quota) != \"\" || nativequota.StateOf",
+		new: "nativequota.StateOf",
 		pkg: agentTests, test: "TestBreakGlass",
 	},
 	{
