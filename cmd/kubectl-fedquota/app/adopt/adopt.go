@@ -80,7 +80,6 @@ func NewCommand(env *cli.Env) *cobra.Command {
 // held is the ResourceQuota of a cluster.
 type held struct {
 	cluster string
-	client  client.Client
 	quota   *corev1.ResourceQuota
 }
 
@@ -169,7 +168,7 @@ func (o *Options) read(ctx context.Context, hub client.Client, key client.Object
 		if err := c.List(ctx, &list, client.InNamespace(key.Namespace)); err != nil {
 			return nil, fmt.Errorf("cluster %s: %w", cluster, err)
 		}
-		h := held{cluster: cluster, client: c}
+		h := held{cluster: cluster}
 		var others []string
 		for i := range list.Items {
 			if list.Items[i].Name == key.Name {
