@@ -31,6 +31,7 @@ func TestScenarios(t *testing.T) {
 		{"two quotas over one scope", testConflict},
 		{"foreign quota", testForeign},
 		{"adoption", testAdoption},
+		{"limits taken over", testTakeOver},
 		{"removal", testRemoval},
 		{"deselect and reselect", testReselect},
 		{"share deleted and rewritten by hand", testMeddling},

@@ -157,7 +157,8 @@ const (
 	// nothing, and the hub writes a newer one.
 	ReasonStaleShare = "StaleShare"
 	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, or that was
-	// released at a later revision. Delete it, or give the FederatedQuota another name.
+	// released at a later revision. Have the budget take it over (spec.existingQuotas.whenToTakeOver), delete it, or give the
+	// FederatedQuota another name.
 	ReasonNameTaken = "NameTaken"
 	// ReasonNamespaceTerminating means that the namespace is being deleted in the cluster. Wait.
 	ReasonNamespaceTerminating = "NamespaceTerminating"

@@ -316,7 +316,26 @@ type ExistingQuotas struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
 	Accepted []QuotaName `json:"accepted,omitempty"`
+
+	// whenToTakeOver says when a ResourceQuota of the budget's name that a member has already becomes the budget's own.
+	// It is changed in place, and its limit counts at the hub before. Defaults to Never.
+	// +optional
+	WhenToTakeOver TakeOverPolicy `json:"whenToTakeOver,omitempty"`
 }
+
+// TakeOverPolicy says when a ResourceQuota that fedquota has not made becomes that of a budget.
+//
+// +kubebuilder:validation:Enum=Never;IfNoDiff;Always
+type TakeOverPolicy string
+
+const (
+	// TakeOverNever leaves it as it is. The cluster takes no part in the budget until it is gone.
+	TakeOverNever TakeOverPolicy = "Never"
+	// TakeOverIfNoDiff takes it over where that does not change its limits.
+	TakeOverIfNoDiff TakeOverPolicy = "IfNoDiff"
+	// TakeOverAlways takes it over whatever its limits are. The budget has to limit all names that it does.
+	TakeOverAlways TakeOverPolicy = "Always"
+)
 
 // RemovalPolicy says what becomes of a member's ResourceQuota.
 //

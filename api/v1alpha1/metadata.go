@@ -40,6 +40,10 @@ const (
 	// deleted. Without it the agent leaves the ResourceQuota as it is, still managed.
 	RemovalAnnotation = "quota.fedquota.io/removal"
 
+	// TakesOverLabel is set by the agent on a QuotaShare and on the ResourceQuota of its name while it makes that its own,
+	// which it has not made. By it the policy fedquota-takeover finds what the hub has allowed.
+	TakesOverLabel = "quota.fedquota.io/takes-over"
+
 	// DestroyedAnnotation on a Cluster says, for all FederatedQuotas at once, that the cluster is destroyed and that what
 	// was granted to it is free. Its value is the reason, which must not be empty. It does not count while the hub is
 	// connected to the cluster.

@@ -72,6 +72,11 @@ type QuotaShareSpec struct {
 	// +optional
 	ExistingQuotas ExistingQuotas `json:"existingQuotas,omitempty,omitzero"`
 
+	// takeOver names the ResourceQuota of the share's name that the agent may make its own, although it has not made it.
+	// The hub counts its limit as granted to this cluster.
+	// +optional
+	TakeOver *TakeOver `json:"takeOver,omitempty"`
+
 	// pong is the last status.ping that the hub has seen.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -81,6 +86,22 @@ type QuotaShareSpec struct {
 	// fleet is what a refused team should know: the state of the whole budget when the share was written.
 	// +optional
 	Fleet Fleet `json:"fleet,omitempty,omitzero"`
+}
+
+// TakeOver names a ResourceQuota that may be taken over.
+type TakeOver struct {
+	// uid is that of the ResourceQuota.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
+
+	// hard are the limits up to which it may be taken over.
+	// +required
+	// +mapType=atomic
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
 }
 
 // Fleet is the state of the whole budget, as the hub knew it when it wrote the share.
@@ -136,6 +157,11 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
 
+	// existingQuota is the ResourceQuota of the share's name that the agent has not made and that has the share's scopes, as
+	// long as there is one.
+	// +optional
+	ExistingQuota *ExistingQuota `json:"existingQuota,omitempty"`
+
 	// ping is a counter by which the agent finds out whether the hub is there. The agent counts it up when it held a
 	// request in vain and heard nothing from the hub meanwhile. It holds no request until spec.pong has caught up.
 	// +optional
@@ -183,6 +209,28 @@ type QuotaShareStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=8
 	DemandByReplica map[string]ReplicaDemand `json:"demandByReplica,omitempty"`
+}
+
+// ExistingQuota is a ResourceQuota that the agent has not made.
+type ExistingQuota struct {
+	// uid is that of the ResourceQuota.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid,omitempty"`
+
+	// hard are its limits in force.
+	// +required
+	// +mapType=atomic
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=256
+	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
+
+	// used is what is used of the names that are counted.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=256
+	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
 }
 
 // DemandShape is the demand of requests that ask for the same.

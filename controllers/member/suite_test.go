@@ -95,7 +95,7 @@ func install(ctx context.Context) error {
 	}
 	for _, path := range []string{
 		"rbac/agent/role.yaml", "rbac/agent/service_account.yaml", "rbac/agent/leader_election_role.yaml", "rbac/agent/bindings.yaml",
-		"member/policy/guard.yaml", "member/policy/fence.yaml", "member/policy/share.yaml", "member/policy/agent.yaml",
+		"member/policy/guard.yaml", "member/policy/fence.yaml", "member/policy/share.yaml", "member/policy/agent.yaml", "member/policy/takeover.yaml",
 		"member/policy/covered.yaml",
 	} {
 		if err := apply(ctx, c, "../../config/"+path); err != nil {

@@ -69,20 +69,20 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: a ResourceQuota comes into being on account of a share that is still there",
-		in:         "Reconciler.enforce", old: "\tif quota == nil || !nativequota.IsManaged(quota) {",
-		new: "\tif quota != nil && !nativequota.IsManaged(quota) {",
+		in:         "Reconciler.begin", old: "if quota != nil && nativequota.IsManaged(quota) {",
+		new: "if quota == nil || nativequota.IsManaged(quota) {",
 		pkg: agentTests, test: "TestCreatesForTheShareThatIsThere",
 	},
 	{
 		protection: "enforce: API servers ask the webhook before there is a limit",
-		in:         "Reconciler.enforce", old: "\t\tif r.Ask != nil {",
-		new: "\t\tif false {",
+		in:         "Reconciler.begin", old: "\tif r.Ask != nil {",
+		new: "\tif false {",
 		pkg: agentTests, test: "TestAsksBeforeTheFirstLimit",
 	},
 	{
 		protection: "enforce: what was released is taken over on account of a share that is still there",
-		in:         "Reconciler.enforce", old: "\tif quota == nil || !nativequota.IsManaged(quota) {",
-		new: "\tif quota == nil {",
+		in:         "Reconciler.begin", old: "if quota != nil && nativequota.IsManaged(quota) {",
+		new: "if quota != nil {",
 		pkg: agentTests, test: "TestReleasedIsNotTakenBack",
 	},
 	{
@@ -102,6 +102,18 @@ var agentMutants = []mutant{
 		in:         "covers", old: "== len(quota.Spec.Hard)",
 		new: ">= 0",
 		pkg: agentTests, test: "TestNoSuccession/it_limits_more",
+	},
+	{
+		protection: "taking over: only what the hub has allowed, and no higher limit",
+		in:         "mayTakeOver", old: "return within && len(",
+		new: "_ = within\n	return len(",
+		pkg: agentTests, test: "TestNoTakeOver/less_is_charged",
+	},
+	{
+		protection: "taking over: only what the share limits in its place",
+		in:         "mayTakeOver", old: " || !covers(share, quota)",
+		new: "",
+		pkg: agentTests, test: "TestNoTakeOver/it_limits_more",
 	},
 	{
 		protection: "release: on account of a share that is still there",
@@ -129,8 +141,8 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: nothing behind broken glass",
-		in:         "leftAlone", old: "!forShare(share, quota) || nativequota.BrokenGlass(quota) != \"\" ||",
-		new: "!forShare(share, quota) ||",
+		in:         "leftAlone", old: "nativequota.BrokenGlass(quota) != \"\" || nativequota.StateOf",
+		new: "nativequota.StateOf",
 		pkg: agentTests, test: "TestBreakGlass",
 	},
 	{

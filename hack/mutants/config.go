@@ -4,6 +4,7 @@ const (
 	guardFile   = "config/member/policy/guard.yaml"
 	fenceFile   = "config/member/policy/fence.yaml"
 	sharePolicy = "config/member/policy/share.yaml"
+	takeover    = "config/member/policy/takeover.yaml"
 	shareCRD    = "config/crd/bases/quota.fedquota.io_quotashares.yaml"
 	crdTests    = "api/v1alpha1"
 )
@@ -96,6 +97,31 @@ var configMutants = []mutant{
 		protection: "echo: the API server says that its cache is behind",
 		file:       "config/member/policy/echo.yaml", old: "expression: request.dryRun &&", new: "expression: false && request.dryRun &&",
 		pkg: gateTests, test: "TestEchoOfAnAPIServer",
+	},
+	{
+		protection: "bounds of the agent: what is taken over is judged by the policy for that",
+		file:       "config/member/policy/agent.yaml", old: "(variables.isManaged && 'quota.fedquota.io/takes-over' in object.metadata.labels)", new: "variables.isManaged",
+		pkg: agentTests, test: "TestTakeOverIsBounded/without_labels",
+	},
+	{
+		protection: "bounds of the agent: it takes nothing over without a share",
+		file:       takeover, old: "parameterNotFoundAction: Deny", new: "parameterNotFoundAction: Allow",
+		pkg: agentTests, test: "TestTakeOverIsBounded/without_a_share_that_is_labelled",
+	},
+	{
+		protection: "bounds of the agent: it takes over what the share of that name allows",
+		file:       takeover, old: "params.metadata.name == object.metadata.name && ", new: "",
+		pkg: agentTests, test: "TestTakeOverIsBounded/by_another_share",
+	},
+	{
+		protection: "bounds of the agent: it takes over no higher limit than is allowed",
+		file:       takeover, old: "variables.oldHard.all(r, r in variables.allowed &&", new: "variables.oldHard.all(r, !(r in variables.allowed) || true ||",
+		pkg: agentTests, test: "TestTakeOverIsBounded/a_larger_one",
+	},
+	{
+		protection: "bounds of the agent: what it takes over stays limited",
+		file:       takeover, old: "- expression: variables.oldHard.all(r, r in variables.newHard)", new: "- expression: true || variables.oldHard.all(r, r in variables.newHard)",
+		pkg: agentTests, test: "TestTakeOverIsBounded/drops_what_it_is",
 	},
 	{
 		protection: "share: nobody edits a QuotaShare without saying that they are the hub",

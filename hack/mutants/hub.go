@@ -496,4 +496,28 @@ var hubMutants = []mutant{
 		new: "revision > ledger.MostRevision",
 		pkg: hubTests, test: "TestRevisionsNearTheMost",
 	},
+	{
+		protection: "taking over: nobody else is raised into what the limit that is there lets be used",
+		in:         "Round.mayRaise", old: " && (c.takesOver || !r.reserved.Has(resource))",
+		new: "",
+		pkg: "internal/round", test: "TestTakeOverReserves",
+	},
+	{
+		protection: "taking over: what is used is charged before",
+		in:         "Round.charge", old: "	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})\n",
+		new: "",
+		pkg: "internal/round", test: "TestTakeOver/more_is_used_than_the_budget_has",
+	},
+	{
+		protection: "taking over: what others give back is waited for, so that no limit falls",
+		in:         "Round.isGranted", old: "r.awaited[name] > 0 || r.isGivenBack(name)",
+		new: "r.awaited[name] > 0",
+		pkg: "internal/round", test: "TestTakeOver/others_use_the_budget",
+	},
+	{
+		protection: "taking over: not while another cluster may hold anything",
+		in:         "Round.isGranted", old: "r.ledger.Granted(name) == ledger.Unknown || ",
+		new: "",
+		pkg: "internal/round", test: "TestTakeOver/others_are_unknown",
+	},
 }

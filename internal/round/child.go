@@ -46,6 +46,13 @@ type child struct {
 	shapes    []Shape
 	expected  amount.List
 	replacing amount.List
+	// takesOver says that its agent is to make a limit its own that it has from somebody else. due is what its limit shall
+	// become then, and differs says why it is not to, if that would change the limit.
+	takesOver bool
+	due       amount.List
+	differs   string
+	// takeOver is what its agent may make its own now, or nil.
+	takeOver *TakeOver
 	// agent says whether the agent acts on the share.
 	agent agent
 	// unheard are the resources of which it can be expected to say for the first time what it uses.
@@ -282,12 +289,12 @@ var unwritable = sets.New(quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNam
 // writable says whether the agent can write the ResourceQuota, as far as it says.
 func (c *child) writable() bool {
 	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
-	return enforced == nil || !unwritable.Has(enforced.Reason)
+	return c.takesOver || enforced == nil || !unwritable.Has(enforced.Reason)
 }
 
 // follows says whether the child can do as it is told: it is there, its agent can write, and nobody meddles with it.
 func (c *child) follows() bool {
-	return c.read() && c.Selected && c.report.Revision > 0 && !c.share.Deleting && c.writable() &&
+	return c.read() && c.Selected && (c.report.Revision > 0 || c.takesOver) && !c.share.Deleting && c.writable() &&
 		!c.reports(quotav1alpha1.ConditionStuckQuotaController) && !c.reports(quotav1alpha1.ConditionBreakGlass) &&
 		!c.reports(quotav1alpha1.ConditionUnguarded)
 }

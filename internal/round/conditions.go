@@ -240,7 +240,11 @@ func (d *Decision) comingBack(name corev1.ResourceName) int64 {
 
 // quantity returns an amount as people write it.
 func (d *Decision) quantity(name corev1.ResourceName, value int64) string {
-	q := amount.ToQuantity(name, value, d.round.in.Formats[name].Format)
+	return d.round.quantity(name, value)
+}
+
+func (r *Round) quantity(name corev1.ResourceName, value int64) string {
+	q := amount.ToQuantity(name, value, r.in.Formats[name].Format)
 	return q.String()
 }
 

@@ -50,9 +50,11 @@ func (r *Round) steer() {
 			r.ledger.Gone(c.Name)
 		}
 	}
+	r.takeOver()
 	r.awaited = r.waits()
 	if len(r.unseen) == 0 {
 		r.ledger.Steer(r.plan(), r.mayRaise)
+		r.allow()
 	}
 }
 
@@ -68,10 +70,11 @@ func (r *Round) waits() map[corev1.ResourceName]time.Duration {
 }
 
 // mayRaise says whether a child may be raised now. No child is raised while another one is about to say what it uses of
-// that already: if the budget were handed out before, that usage would be debt.
+// that already: if the budget were handed out before, that usage would be debt. Nor while one has a limit from somebody
+// else that is to be taken over, and that lets more be used than is granted.
 func (r *Round) mayRaise(name string, resource corev1.ResourceName) bool {
 	c := r.byName[name]
-	return !r.uncounted && r.awaited[resource] == 0 && c.counts(resource) && c.follows()
+	return !r.uncounted && r.awaited[resource] == 0 && c.counts(resource) && c.follows() && (c.takesOver || !r.reserved.Has(resource))
 }
 
 // rebuild forgets what the ledger has read if a child was told something by another ledger: this one was restored from

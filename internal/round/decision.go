@@ -51,6 +51,8 @@ type Verdict struct {
 	Order     Order
 	Admission quotav1alpha1.Admission
 	Existing  quotav1alpha1.ExistingQuotas
+	// TakeOver is the ResourceQuota that the agents may take over, nil if there is none.
+	TakeOver *TakeOver
 	// Decided says that the entry took a new revision in this round, and Confirms that it did so for no other reason than
 	// to be confirmed.
 	Decided, Confirms bool
@@ -121,7 +123,7 @@ func (r *Round) verdict(c *child) Verdict {
 	before := r.known[c.Name]
 	v := Verdict{
 		Name: c.Name, UID: c.uid, Read: c.read(), Reported: c.read() && c.share != nil,
-		Admission: r.admissionOf(c), Existing: r.in.Existing, Confirms: c.confirms, Reasons: c.reasons, Unheard: c.unheard,
+		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver, Confirms: c.confirms, Reasons: c.reasons, Unheard: c.unheard,
 		Abandoned: c.read() && c.deleting() && c.agent == absent,
 	}
 	if !known {
@@ -196,7 +198,8 @@ func (r *Round) upToDate(c *child, revision int64, fleet Fleet) bool {
 	}
 	return share.Owner == c.uid && !share.ToldRemoval && !share.Pinging &&
 		equality.Semantic.DeepEqual(share.Admission, r.admissionOf(c)) &&
-		equality.Semantic.DeepEqual(share.Existing, r.in.Existing) && !c.outdated(fleet)
+		equality.Semantic.DeepEqual(share.Existing, r.in.Existing) &&
+		share.TakeOver.equal(c.takeOver) && !c.outdated(fleet)
 }
 
 // outdated says whether a child is about to refuse somebody with words that are no longer true. Usage, and which

@@ -161,6 +161,10 @@ type Share struct {
 	Admission quotav1alpha1.Admission
 	Existing  quotav1alpha1.ExistingQuotas
 	Fleet     Fleet
+	// Found is the ResourceQuota of the share's name that the agent has not made, nil if there is none. TakeOver is the one
+	// that the agent was told it may take over.
+	Found    *Found
+	TakeOver *TakeOver
 	// OtherScope says that it counts other objects than the budget does.
 	OtherScope bool
 	// Deleting says that it was deleted and waits for the agent. Removal is what it was told shall become of the
@@ -181,6 +185,18 @@ type Share struct {
 	Expected amount.List
 	// Replacing is what it has given up to replace its own objects.
 	Replacing amount.List
+}
+
+// Found is a ResourceQuota that no agent has made: its limits, and what is used.
+type Found struct {
+	UID        string
+	Hard, Used amount.List
+}
+
+// TakeOver is a ResourceQuota that may be taken over as long as its limits are no higher than these.
+type TakeOver struct {
+	UID  string
+	Hard amount.List
 }
 
 // Shape is demand that comes in requests of one unit.

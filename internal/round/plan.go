@@ -23,6 +23,7 @@ func (r *Round) plan() []ledger.Target {
 	names := r.ledger.Budget().Names()
 	input, children := r.allocation(names)
 	result := r.allocate(input)
+	r.due(names, children, result)
 	r.ration(names, input, children, result)
 	targets := make([]ledger.Target, 0, len(children))
 	for i, c := range children {

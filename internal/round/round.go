@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -35,6 +36,8 @@ type Round struct {
 	unseen []string
 	// awaited is how long raises wait for what children use, by resource name.
 	awaited map[corev1.ResourceName]time.Duration
+	// reserved are the resources of which limits of others, which are to be taken over, let more be used than is granted.
+	reserved sets.Set[corev1.ResourceName]
 	// leftOut are the children that the ledger has no room for. uncounted says whether one of them may hold a share.
 	leftOut   []string
 	uncounted bool

@@ -87,7 +87,8 @@ func (a *agent) begins() bool {
 
 // stillThere says whether the share that was read is there, after the quota was read.
 func (a *agent) stillThere(c *member) bool {
-	return c.share.exists && c.share.uid == a.share.uid && c.share.deleting == a.share.deleting && c.share.revision == a.share.revision
+	return c.share.exists && c.share.uid == a.share.uid && c.share.deleting == a.share.deleting && c.share.revision == a.share.revision &&
+		c.share.allowed == a.share.allowed && c.share.allowedLimit == a.share.allowedLimit
 }
 
 // act enforces a share, or lets it go, and returns the phase that follows.
@@ -139,6 +140,9 @@ func (w *world) enforce(m int, a *agent) outcome {
 	if state.Outdates(a.share.revision) && !w.lacks(agentKnowsRevisions) {
 		return enforced
 	}
+	if a.quota.foreign && !a.mayTakeOver() {
+		return enforced
+	}
 	limits := state.Yield(w.misread(state).Limits(a.share.revision, hard), a.attempt, attempts)
 	if state.Enforces(a.share.revision, limits) {
 		return enforced
@@ -184,6 +188,11 @@ func (a *agent) observe(specAlone bool) bool {
 	if specAlone {
 		state.Hard = state.Spec
 	}
+	if a.quota.foreign && state.InForce() {
+		a.report = a.share
+		a.report.found, a.report.foundLimit, a.report.foundUsed = true, a.quota.status, a.quota.used
+		return true
+	}
 	if !a.quota.managed || !state.InForce() {
 		return false
 	}
@@ -202,6 +211,7 @@ func (w *world) report(m int, a *agent) {
 		return
 	}
 	c.share.reportedRevision, c.share.reported, c.share.used = a.report.reportedRevision, a.report.reported, a.report.used
+	c.share.found, c.share.foundLimit, c.share.foundUsed = a.report.found, a.report.foundLimit, a.report.foundUsed
 	c.share.version++
 	w.note("%s reports %d%v, using %v", clusterNames[m], a.report.reportedRevision, a.report.reported, a.report.used)
 }

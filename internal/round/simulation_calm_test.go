@@ -64,6 +64,9 @@ func (w *world) stuck(m int) bool {
 	if !c.quota.exists || c.quota.managed || w.hub.now.entries[clusterNames[m]].Revision != c.share.revision {
 		return false
 	}
+	if c.quota.foreign && (!w.hub.now.selected[m] || !covered(c.quota.spec, c.share.hard)) {
+		return true
+	}
 	limits := c.quota.state().Limits(c.share.revision, c.share.hard.quantities())
 	return !w.guard(&c.quota, c.share.revision, flat(amount.Saturate(limits, amount.Up)), true)
 }

@@ -67,6 +67,8 @@ type leader struct {
 	lives [clusters]int
 	// orders are what it has decided to write.
 	orders [clusters]round.Order
+	// allows are what it has decided that agents may take over.
+	allows [clusters]*round.TakeOver
 	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told
 	// it of a rollback then, whether its decision was taken without that, and whether it had to be a careful one.
 	started        bool
@@ -205,7 +207,11 @@ func (w *world) deliver(l *leader, m int) {
 	}
 	revision, hard := e.Revision, flat(e.Target)
 	w.note("%s share %d%v of %s", order, revision, hard, clusterNames[m])
-	w.wire = append(w.wire, delivery{order, m, l.lives[m], revision, hard, told.uid, told.version})
+	d := delivery{order: order, cluster: m, life: l.lives[m], revision: revision, hard: hard, uid: told.uid, version: told.version}
+	if allowed := l.allows[m]; allowed != nil && order != creates {
+		d.allowed, d.allowedLimit = true, flat(allowed.Hard)
+	}
+	w.wire = append(w.wire, d)
 }
 
 // order returns what is to be done about the share of a cluster, if anything.

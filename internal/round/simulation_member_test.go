@@ -20,6 +20,10 @@ type share struct {
 	// What the agent reported: both lists have only names whose usage is known.
 	reportedRevision int64
 	reported, used   amounts
+	// found says that the agent told of a limit of somebody else, foundLimit and foundUsed what that is. allowed says that
+	// it may be taken over, as long as it is no more than allowedLimit.
+	found, allowed                      bool
+	foundLimit, foundUsed, allowedLimit amounts
 }
 
 // gone is what is left of a share: the next one has another UID.
@@ -34,7 +38,9 @@ func (s share) report() ledger.Report {
 // quota is the ResourceQuota of a share. revision is its annotation, of which there is another one once it was
 // released.
 type quota struct {
-	exists, managed    bool
+	exists, managed bool
+	// foreign says that no agent has made it.
+	foreign            bool
 	version            int
 	revision           int64
 	spec, status, used amounts
@@ -91,6 +97,9 @@ type delivery struct {
 	// uid and version are of the share that was read: it is updated as long as it is there, and removed, or kept after it
 	// was to be removed, as long as it has not changed.
 	uid, version int
+	// allowed and allowedLimit say what may be taken over.
+	allowed      bool
+	allowedLimit amounts
 }
 
 // arrive lets one write that is under way reach its member, and maybe stay under way: it may come twice.
@@ -141,6 +150,7 @@ func (w *world) writeShare(c *member, d delivery) bool {
 		return false
 	}
 	c.share.revision, c.share.hard = d.revision, d.hard
+	c.share.allowed, c.share.allowedLimit = d.allowed, d.allowedLimit
 	c.share.version++
 	w.note("%s has share %d%v", clusterNames[d.cluster], d.revision, d.hard)
 	return true
@@ -153,13 +163,15 @@ func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
 	if !w.guard(q, revision, spec, true) {
 		return false
 	}
-	if q.exists && !q.managed {
+	if q.foreign {
+		w.takesOver(m, revision)
+	} else if q.exists && !q.managed {
 		w.ghost.retaken[m] = revision
 		for n := range resources {
 			w.ghost.found(m, n, max(w.members[m].running[n], q.used[n], q.status[n]))
 		}
 	}
-	q.exists, q.managed, q.revision, q.told, q.spec = true, true, revision, told, spec
+	q.exists, q.managed, q.foreign, q.revision, q.told, q.spec = true, true, false, revision, told, spec
 	q.version++
 	return true
 }
@@ -257,7 +269,7 @@ func (w *world) enforced(m, n int, limit int64) {
 func (w *world) admit(s step) {
 	c, n, more := &w.members[s.who(clusters)], s.other(resources), 1+s.much(6)
 	q := &c.quota
-	if !q.managed || q.status[n] == absent {
+	if !q.managed && !q.foreign || q.status[n] == absent {
 		more = max(0, min(more, 6-c.running[n]))
 		c.running[n] += more
 		if q.used[n] != absent {
@@ -267,7 +279,7 @@ func (w *world) admit(s step) {
 		return
 	}
 	used := q.used[n] + more
-	beyondSpec := q.spec[n] != absent && used > q.spec[n] && w.without != specConfirmedByFence
+	beyondSpec := q.managed && q.spec[n] != absent && used > q.spec[n] && w.without != specConfirmedByFence
 	if q.used[n] == absent || used > q.status[n] || beyondSpec {
 		return
 	}

@@ -38,6 +38,9 @@ func (w *world) input(l *leader, s step) *round.Input {
 	if w.stepping {
 		in.Split.Grains = steps.list()
 	}
+	if w.taking {
+		in.Existing.WhenToTakeOver = quotav1alpha1.TakeOverAlways
+	}
 	for m, name := range clusterNames {
 		l.lives[m] = w.members[m].life
 		c := round.Child{
@@ -153,6 +156,7 @@ func (w *world) says(l *leader, m int, s step) *round.Share {
 		Deleting: told.deleting, ToldRemoval: told.removal,
 		Report: w.distort(told.report(), e, w.members[m].reachable),
 	}
+	w.saysOfOthers(told, share)
 	if told.removal {
 		share.Removal = quotav1alpha1.RemovalRetain
 	}
@@ -180,7 +184,7 @@ func (w *world) freeze(l *leader, in *round.Input, d *round.Decision) {
 	next := *l.base
 	next.hard, next.counter, next.entries = flat(in.Budget), w.revision(d.Ledger.Revision()), make(map[string]ledger.Entry, clusters)
 	next.in, next.noted, next.suspected = [clusters]bool{}, [clusters]bool{}, [clusters]bool{}
-	l.orders = [clusters]round.Order{}
+	l.orders, l.allows = [clusters]round.Order{}, [clusters]*round.TakeOver{}
 	for _, v := range d.Verdicts {
 		m := int(v.Name[0] - 'a')
 		e, known := d.Ledger.Entry(v.Name)
@@ -192,7 +196,7 @@ func (w *world) freeze(l *leader, in *round.Input, d *round.Decision) {
 		next.in[m], next.noted[m] = true, v.Removal != ""
 		next.suspected[m] = v.Why.Reason == quotav1alpha1.ReasonMayHoldShare
 		next.granted[m], next.target[m] = flat(e.Granted), flat(e.Target)
-		l.orders[m] = v.Order
+		l.orders[m], l.allows[m] = v.Order, v.TakeOver
 	}
 	l.next = &next
 	if w.logging {

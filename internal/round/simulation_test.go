@@ -67,6 +67,8 @@ type rules struct {
 	forging bool
 	// stepping has limits come in steps.
 	stepping bool
+	// taking has clusters begin with a limit of somebody else, which the budget takes over.
+	taking bool
 }
 
 // world is everything there is, and what an omniscient observer remembers of it.
@@ -144,6 +146,9 @@ var byWord = func() (table []func(*world, step)) {
 // withForger is the same where somebody forges shares: the schedules without stay what they are.
 var withForger = append(slices.Repeat([]func(*world, step){(*world).forge}, 3), byWord[3:]...)
 
+// withOwner is the same where somebody changes limits that are no agent's.
+var withOwner = append(slices.Repeat([]func(*world, step){(*world).own}, 6), byWord[6:]...)
+
 // newWorld returns a fleet whose second and third cluster may have joined before, with usage of their own.
 func newWorld(r rules, s step) *world {
 	w := &world{rules: r}
@@ -156,6 +161,10 @@ func newWorld(r rules, s step) *world {
 		c.quota.spec, c.quota.status, c.quota.used = nothing, nothing, nothing
 		w.hub.now.selected[m] = m == 0 || s>>m&1 == 1
 		c.running[0] = int64(s>>(8+4*m)) % 4
+		if w.taking && s>>(5+m)&1 == 0 {
+			limits := amounts{int64(s>>(10+3*m)) % 8, int64(s>>(13+3*m)) % 6}
+			c.quota = quota{exists: true, foreign: true, spec: limits, status: limits, used: c.running}
+		}
 	}
 	w.hub.past = append(w.hub.past, w.hub.now)
 	for i := range w.leaders {
@@ -167,8 +176,11 @@ func newWorld(r rules, s step) *world {
 // play runs a schedule, heals every fault, and expects calm. It returns the first violation.
 func play(tape []step, r rules, logging bool) *world {
 	w, table := newWorld(r, tape[0]), byWord
-	if r.forging {
+	switch {
+	case r.forging:
 		table = withForger
+	case r.taking:
+		table = withOwner
 	}
 	w.logging = logging
 	for _, s := range tape[1:] {
@@ -271,6 +283,10 @@ var steps = amounts{2, 3}
 
 // TestSimulationInSteps plays a tenth as many in which limits come in steps.
 func TestSimulationInSteps(t *testing.T) { simulate(t, rules{stepping: true}, *schedules/10) }
+
+// TestSimulationTakingOver plays a tenth as many in which clusters begin with limits of somebody else, who goes on changing
+// them.
+func TestSimulationTakingOver(t *testing.T) { simulate(t, rules{taking: true}, *schedules/10) }
 
 func simulate(t *testing.T, r rules, count uint64) {
 	t.Helper()

@@ -23,7 +23,7 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 		return kind.state, Obstacle{kind.reason, c.message(kind.condition)}
 	case c.refuses() != (Obstacle{}):
 		return quotav1alpha1.ClusterNotReady, c.refuses()
-	case c.Selected && r.ledger.Settled(c.Name, c.report):
+	case !c.takesOver && c.Selected && r.ledger.Settled(c.Name, c.report):
 		return quotav1alpha1.ClusterSettled, Obstacle{}
 	case c.agent == absent:
 		return quotav1alpha1.ClusterNotReady, c.agentAbsent()
@@ -32,7 +32,7 @@ func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, O
 	case c.drains(e):
 		return quotav1alpha1.ClusterDraining, Obstacle{Message: "more is used than its target of " + excess(e)}
 	}
-	return quotav1alpha1.ClusterSettling, Obstacle{}
+	return quotav1alpha1.ClusterSettling, Obstacle{Message: c.whyNotTaken()}
 }
 
 // ofReports are the states that agents report by a condition, the first of them if there are several: that charges are
@@ -78,7 +78,7 @@ func (c *child) whyUnread() Obstacle {
 // target.
 func (c *child) drains(e ledger.Entry) bool {
 	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
-	return !e.Target.Covers(e.Granted) && (c.report.Revision == e.Revision || drained)
+	return !c.takesOver && !e.Target.Covers(e.Granted) && (c.report.Revision == e.Revision || drained)
 }
 
 // heldBy names the resources that a child which leaves has not let go, if any.
@@ -111,8 +111,11 @@ func (c *child) refuses() Obstacle {
 		return Obstacle{quotav1alpha1.ReasonPolicyNotInForce, c.message(quotav1alpha1.ConditionUnguarded)}
 	}
 	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
-	if enforced == nil || enforced.Status == metav1.ConditionTrue {
+	switch {
+	case enforced == nil, enforced.Status == metav1.ConditionTrue, c.takesOver && enforced.Reason == quotav1alpha1.ReasonNameTaken:
 		return Obstacle{}
+	case c.differs != "":
+		return Obstacle{quotav1alpha1.ReasonNameTaken, c.differs}
 	}
 	if enforced.Reason == quotav1alpha1.ReasonUnknownResource || unwritable.Has(enforced.Reason) {
 		return Obstacle{enforced.Reason, enforced.Message}

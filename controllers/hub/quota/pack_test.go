@@ -50,6 +50,9 @@ func fullShare() *quotav1alpha1.QuotaShare {
 	}}}
 	share.Spec.Admission = quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionHold, WaitMilliseconds: new(int32(0)), Poke: quotav1alpha1.PokeDisabled}
 	share.Spec.ExistingQuotas.Accepted = []quotav1alpha1.QuotaName{"theirs"}
+	share.Spec.ExistingQuotas.WhenToTakeOver = quotav1alpha1.TakeOverAlways
+	share.Spec.TakeOver = &quotav1alpha1.TakeOver{UID: "u", Hard: some}
+	share.Status.ExistingQuota = &quotav1alpha1.ExistingQuota{UID: "u", Hard: some, Used: some}
 	share.Spec.Pong, share.Status.Ping = 1<<53-1, 5
 	share.Spec.Fleet.Waiting = []quotav1alpha1.ClusterName{"east"}
 	share.Status.Demand, share.Status.Expected, share.Status.Replacing, share.Status.Unscheduled = some, some, some, some

@@ -18,6 +18,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger
@@ -105,6 +106,7 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 			"hard":           patches.Replacing(before, hard),
 			"admission":      admissionPatch(m.verdict.Admission),
 			"existingQuotas": existingPatch(m.verdict.Existing),
+			"takeOver":       takeOverPatch(m.share.Spec.TakeOver, m.verdict.TakeOver, s.fq.Spec.Hard),
 			"pong":           max(m.share.Spec.Pong, m.share.Status.Ping),
 			"fleet":          fleetPatch(m.share.Spec.Fleet, s.fleet),
 		},
@@ -135,10 +137,26 @@ func admissionPatch(admission quotav1alpha1.Admission) any {
 
 // existingPatch returns the merge patch that leaves nothing but existing.
 func existingPatch(existing quotav1alpha1.ExistingQuotas) any {
-	if len(existing.Accepted) == 0 {
+	if len(existing.Accepted) == 0 && existing.WhenToTakeOver == "" {
 		return nil
 	}
-	return map[string]any{"accepted": existing.Accepted}
+	patch := map[string]any{"accepted": existing.Accepted, "whenToTakeOver": orNil(existing.WhenToTakeOver)}
+	if len(existing.Accepted) == 0 {
+		patch["accepted"] = nil
+	}
+	return patch
+}
+
+// takeOverPatch returns the merge patch that turns old into what may be taken over.
+func takeOverPatch(old *quotav1alpha1.TakeOver, allowed *round.TakeOver, like corev1.ResourceList) any {
+	if allowed == nil {
+		return nil
+	}
+	var before corev1.ResourceList
+	if old != nil {
+		before = old.Hard
+	}
+	return map[string]any{"uid": allowed.UID, "hard": patches.Replacing(before, allowed.Hard.ToList(like))}
 }
 
 // fleetPatch returns the merge patch that turns old into fleet.

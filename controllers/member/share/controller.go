@@ -187,6 +187,9 @@ func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, q
 	if apierrors.IsConflict(seen.enforceErr) || apierrors.IsAlreadyExists(seen.enforceErr) {
 		return seen, seen.enforceErr
 	}
+	if err := r.withdraw(ctx, share, seen.quota); err != nil {
+		return seen, err
+	}
 	seen.foreign, err = r.foreignQuotas(ctx, share, r.succeed(ctx, seen, left))
 	return seen, err
 }
@@ -207,13 +210,8 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 	if quota != nil && leftAlone(share, quota) {
 		return quota, nil
 	}
-	if quota == nil || !nativequota.IsManaged(quota) {
-		if r.Ask != nil {
-			r.Ask(ctx) // the first limit is zero, and what does not fit is to be held from the start
-		}
-		if err := r.stillThere(ctx, share); err != nil {
-			return quota, err
-		}
+	if err := r.begin(ctx, share, quota); err != nil {
+		return quota, err
 	}
 	if quota == nil {
 		quota = newQuota(share, ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard))
@@ -230,9 +228,25 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 	return quota, r.Status().Patch(ctx, quota, patch)
 }
 
+// begin prepares that a ResourceQuota becomes managed, unless it is.
+func (r *Reconciler) begin(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+	if quota != nil && nativequota.IsManaged(quota) {
+		return nil
+	}
+	if r.Ask != nil {
+		r.Ask(ctx) // the first limit is zero, and what does not fit is to be held from the start
+	}
+	if quota != nil && isForeign(quota) {
+		if err := r.present(ctx, share); err != nil {
+			return err
+		}
+	}
+	return r.stillThere(ctx, share)
+}
+
 // leftAlone says whether the share is not to change quota.
 func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return !forShare(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
+	return !forShare(share, quota) && !mayTakeOver(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
 }
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
@@ -255,6 +269,9 @@ func (r *Reconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.Quota
 		}
 		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return fmt.Errorf("reading the ResourceQuota after the guard refused %v: %w", hard, err)
+		}
+		if leftAlone(share, quota) {
+			return nil
 		}
 	}
 }

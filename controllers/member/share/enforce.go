@@ -32,7 +32,7 @@ func newQuota(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1
 }
 
 // specPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was
-// released is taken over with it, as it was read.
+// released, or that others have made, is taken over with it, as it was read.
 func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
 	text := nativequota.FormatRevision(revision)
 	if nativequota.IsManaged(quota) && len(quota.Annotations) > 0 {
@@ -40,10 +40,14 @@ func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 			patches.Operation{Op: "add", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text},
 			patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: hard})
 	}
+	labels := map[string]any{quotav1alpha1.ManagedLabel: "true"}
+	if isForeign(quota) {
+		labels[quotav1alpha1.TakesOverLabel] = "true"
+	}
 	return patches.Merge(map[string]any{
 		"metadata": map[string]any{
 			"resourceVersion": quota.ResourceVersion,
-			"labels":          map[string]any{quotav1alpha1.ManagedLabel: "true"},
+			"labels":          labels,
 			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil, quotav1alpha1.NoteAnnotation: nil},
 		},
 		"spec": map[string]any{"hard": patches.Replacing(quota.Spec.Hard, hard)},

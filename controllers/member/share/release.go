@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,7 +88,8 @@ func (r *Reconciler) stillThere(ctx context.Context, share *quotav1alpha1.QuotaS
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	if live.UID == share.UID && live.DeletionTimestamp.IsZero() == share.DeletionTimestamp.IsZero() && live.Spec.Revision == share.Spec.Revision {
+	if live.UID == share.UID && live.DeletionTimestamp.IsZero() == share.DeletionTimestamp.IsZero() && live.Spec.Revision == share.Spec.Revision &&
+		equality.Semantic.DeepEqual(live.Spec.TakeOver, share.Spec.TakeOver) {
 		return nil
 	}
 	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted or changed"))

@@ -90,6 +90,10 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 	}
 	status.Used, status.Demand, status.DemandByShape = share.Status.Used, share.Status.Demand, share.Status.DemandByShape
 	status.Expected, status.Replacing, status.Unscheduled = share.Status.Expected, share.Status.Replacing, share.Status.Unscheduled
+	if told := share.Status.ExistingQuota; told != nil && status.ExistingQuota != nil {
+		calm := *status.ExistingQuota
+		calm.Used, status.ExistingQuota = told.Used, &calm
+	}
 	if !equality.Semantic.DeepEqual(share.Status, status) {
 		return 0
 	}
@@ -108,6 +112,7 @@ func statusOf(seen observation) quotav1alpha1.QuotaShareStatus {
 	status.Demand, status.DemandByShape, status.Expected = seen.demand.Total, seen.demand.Shapes, seen.demand.Expected
 	status.Replacing, status.Unscheduled = seen.demand.Replacing, seen.demand.Unscheduled
 	status.DemandByReplica, status.Ping = seen.demand.ByReplica, seen.demand.Ping
+	status.ExistingQuota = existing(seen)
 	if atRevision(seen) {
 		status.Revision = nativequota.Revision(seen.quota)
 	}
@@ -206,7 +211,7 @@ func taken(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) string 
 		return fmt.Sprintf("was released at revision %d, and the share, of revision %d, is older: if the FederatedQuota lists this cluster, delete the ResourceQuota; if not, delete the share",
 			state.Revision, share.Spec.Revision)
 	}
-	return "exists and is not managed by the agent: delete it, or give the FederatedQuota another name"
+	return notTaken(share, quota)
 }
 
 // reasonOf returns what an API server said, without the generated parts that would make each message a new one.

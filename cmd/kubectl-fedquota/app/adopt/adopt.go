@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -21,7 +23,6 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
-	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
@@ -30,10 +31,12 @@ const (
 The budget is the sum of their limits. Each cluster is guaranteed what it has, and lends what
 it does not use. It prints the FederatedQuota, and what becomes of limits.
 
-With --apply it hands each ResourceQuota over to the agent of its cluster, and creates the
-FederatedQuota. The ResourceQuotas stay in force: the agent first lowers each to what is used,
-so that nothing new is admitted for a moment, and the hub then raises it. Run it on the hub.
-It needs the right to patch resourcequotas in the clusters, by their kubeconfigs on the hub.
+Is the FederatedQuota there already? Then it stays as it is, but for
+spec.existingQuotas.whenToTakeOver, which becomes Always.
+
+With --apply it writes the FederatedQuota. The agents take the ResourceQuotas over in place, once
+the hub has charged their limits: no cluster is without a limit, or at zero, in between. Run it on
+the hub. It reads resourcequotas in the clusters, by their kubeconfigs on the hub.
 
 It ends with 2 if the budget is not enforced within --timeout.`
 
@@ -43,9 +46,6 @@ It ends with 2 if the budget is not enforced within --timeout.`
   # Do it
   kubectl fedquota adopt compute -n team-a --clusters east,west --apply`
 )
-
-// handedOver is the revision that a ResourceQuota is handed over at: that of every share is higher.
-const handedOver = "1"
 
 // Options says what to adopt.
 type Options struct {
@@ -80,7 +80,6 @@ func NewCommand(env *cli.Env) *cobra.Command {
 // held is the ResourceQuota of a cluster.
 type held struct {
 	cluster string
-	client  client.Client
 	quota   *corev1.ResourceQuota
 }
 
@@ -94,17 +93,18 @@ func (o *Options) run(ctx context.Context, name string) error {
 		return err
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: name}
-	if err := hub.Get(ctx, key, &quotav1alpha1.FederatedQuota{}); err == nil {
-		return fmt.Errorf("FederatedQuota %s is there already", key)
-	} else if !apierrors.IsNotFound(err) {
+	stored := &quotav1alpha1.FederatedQuota{}
+	if err := hub.Get(ctx, key, stored); apierrors.IsNotFound(err) {
+		stored = nil
+	} else if err != nil {
 		return cli.Served(err)
 	}
 	quotas, err := o.read(ctx, hub, key)
 	if err != nil {
 		return err
 	}
-	fq := budgetOf(key, o.clusters, quotas)
-	if err := o.write(fq); err != nil {
+	fq, err := o.wanted(key, stored, quotas)
+	if err != nil {
 		return err
 	}
 	sound, err := plan.Show(ctx, o.env, hub, fq, o.live)
@@ -117,7 +117,43 @@ func (o *Options) run(ctx context.Context, name string) error {
 		_, err := fmt.Fprintln(o.env.ErrOut, "\nNothing was written: --apply does it.")
 		return err
 	}
-	return o.take(ctx, hub, fq, quotas)
+	return o.take(ctx, hub, stored, fq)
+}
+
+// wanted returns the budget as it shall be, and prints what is to be written of it. stored is nil if there is none yet.
+func (o *Options) wanted(key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, quotas []held) (*quotav1alpha1.FederatedQuota, error) {
+	if stored == nil {
+		fq := budgetOf(key, o.clusters, quotas)
+		return fq, o.write(fq)
+	}
+	for _, h := range quotas {
+		if err := h.fits(stored); err != nil {
+			return nil, err
+		}
+	}
+	fq := stored.DeepCopy()
+	fq.Spec.ExistingQuotas.WhenToTakeOver = quotav1alpha1.TakeOverAlways
+	_, err := fmt.Fprintf(o.env.Out, "FederatedQuota %s is there: its spec.existingQuotas.whenToTakeOver becomes %s\n", key, quotav1alpha1.TakeOverAlways)
+	return fq, err
+}
+
+// fits returns why a budget that is there cannot take the place of what limits a cluster.
+func (h held) fits(fq *quotav1alpha1.FederatedQuota) error {
+	counts := &corev1.ResourceQuotaSpec{Scopes: fq.Spec.Scopes, ScopeSelector: fq.Spec.ScopeSelector}
+	if !nativequota.SameScopes(counts, &h.quota.Spec) {
+		return fmt.Errorf("cluster %s: the ResourceQuota has other scopes than the FederatedQuota, which cannot be changed", h.cluster)
+	}
+	var beyond []string
+	for name := range h.quota.Spec.Hard {
+		if _, limited := fq.Spec.Hard[name]; !limited {
+			beyond = append(beyond, string(name))
+		}
+	}
+	if len(beyond) > 0 {
+		slices.Sort(beyond)
+		return fmt.Errorf("cluster %s: the ResourceQuota also limits %s: add that to spec.hard of the FederatedQuota first", h.cluster, strings.Join(beyond, ", "))
+	}
+	return nil
 }
 
 // read reads the ResourceQuotas, and sees that they can be adopted.
@@ -132,7 +168,7 @@ func (o *Options) read(ctx context.Context, hub client.Client, key client.Object
 		if err := c.List(ctx, &list, client.InNamespace(key.Namespace)); err != nil {
 			return nil, fmt.Errorf("cluster %s: %w", cluster, err)
 		}
-		h := held{cluster: cluster, client: c}
+		h := held{cluster: cluster}
 		var others []string
 		for i := range list.Items {
 			if list.Items[i].Name == key.Name {
@@ -163,6 +199,7 @@ func budgetOf(key client.ObjectKey, clusters []string, quotas []held) *quotav1al
 	fq.APIVersion, fq.Kind = quotav1alpha1.GroupVersion.String(), "FederatedQuota"
 	fq.Namespace, fq.Name = key.Namespace, key.Name
 	fq.Spec.Hard = corev1.ResourceList{}
+	fq.Spec.ExistingQuotas.WhenToTakeOver = quotav1alpha1.TakeOverAlways
 	for _, cluster := range clusters {
 		fq.Spec.Placement.Clusters = append(fq.Spec.Placement.Clusters, quotav1alpha1.ClusterName(cluster))
 	}
@@ -196,31 +233,28 @@ func (o *Options) write(fq *quotav1alpha1.FederatedQuota) error {
 	return err
 }
 
-// take hands the ResourceQuotas over to the agents, and creates the budget.
-func (o *Options) take(ctx context.Context, hub client.Client, fq *quotav1alpha1.FederatedQuota, quotas []held) error {
+// take writes the budget, and waits until it is enforced.
+func (o *Options) take(ctx context.Context, hub client.Client, stored, fq *quotav1alpha1.FederatedQuota) error {
 	page := o.env.Page(o.env.ErrOut)
-	page.Printf("\n")
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.ReleasedAnnotation: handedOver}}})
-	if err != nil {
-		return err
-	}
-	for _, h := range quotas {
-		if err := h.client.Patch(ctx, h.quota.DeepCopy(), patch); err != nil {
-			return fmt.Errorf("handing over the ResourceQuota of cluster %s: %w", h.cluster, err)
+	if stored == nil {
+		if err := hub.Create(ctx, fq); err != nil {
+			return err
 		}
-		page.Printf("%s: resourcequota/%s is handed over to the agent\n", h.cluster, fq.Name)
+		page.Printf("\nfederatedquota/%s created in %s\n", fq.Name, fq.Namespace)
+	} else {
+		if err := hub.Patch(ctx, fq, client.MergeFrom(stored)); err != nil {
+			return err
+		}
+		page.Printf("\nfederatedquota/%s changed in %s\n", fq.Name, fq.Namespace)
 	}
-	if err := hub.Create(ctx, fq); err != nil {
-		return err
-	}
-	page.Printf("federatedquota/%s created in %s\n", fq.Name, fq.Namespace)
 	if o.timeout == 0 {
 		return page.Err()
 	}
-	stored := &quotav1alpha1.FederatedQuota{}
-	err = wait.PollUntilContextTimeout(ctx, time.Second/2, o.timeout, true, func(ctx context.Context) (bool, error) {
-		err := hub.Get(ctx, client.ObjectKeyFromObject(fq), stored)
-		return err == nil && apimeta.IsStatusConditionTrue(stored.Status.Conditions, quotav1alpha1.ConditionReady), err
+	err := wait.PollUntilContextTimeout(ctx, time.Second/2, o.timeout, true, func(ctx context.Context) (bool, error) {
+		now := &quotav1alpha1.FederatedQuota{}
+		err := hub.Get(ctx, client.ObjectKeyFromObject(fq), now)
+		ready := apimeta.FindStatusCondition(now.Status.Conditions, quotav1alpha1.ConditionReady)
+		return err == nil && ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == now.Generation, err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		page.Printf("it is not enforced everywhere yet: kubectl fedquota describe %s -n %s\n", fq.Name, fq.Namespace)

@@ -181,6 +181,12 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *r
 	case quotav1alpha1.RemovalRetain, quotav1alpha1.RemovalDelete:
 		s.Removal = policy
 	}
+	if found := share.Status.ExistingQuota; found != nil {
+		s.Found = &round.Found{UID: found.UID, Hard: amount.Saturate(found.Hard, amount.Up), Used: amount.Saturate(found.Used, amount.Up)}
+	}
+	if told := share.Spec.TakeOver; told != nil {
+		s.TakeOver = &round.TakeOver{UID: told.UID, Hard: amount.Saturate(told.Hard, amount.Down)}
+	}
 	for _, shape := range share.Status.DemandByShape {
 		s.Shapes = append(s.Shapes, round.Shape{Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up)})
 	}
