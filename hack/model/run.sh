@@ -9,10 +9,15 @@ if ! command -v spin >/dev/null; then
 	exit 0
 fi
 
-# name | what must be found: "-" for no error, else a part of the assertion | switches of the model | of the compiler
-# What is found at all is found breadth first (-DBFS), so its trail is the shortest.
+# name | what must be found: "-" for no error, else a part of the assertion | switches of the model | of the compiler |
+# the model. What is found at all is found breadth first (-DBFS), so its trail is the shortest.
 S1='quota[0].used+quota[1].used' SMALL='-DONE_AGENT -DNO_DELETE'
 rows() {
+	quota_rows | sed 's/$/|fedquota.pml/'
+	pool_rows | sed 's/$/|pool.pml/'
+}
+
+quota_rows() {
 	cat <<-END
 		right: four revisions, no deletion|-|-DREVISIONS=4 -DNO_DELETE|
 		right: ledger lost|-|-DREVISIONS=2 -DROLLBACK $SMALL|
@@ -65,14 +70,34 @@ rows() {
 	done
 }
 
+# A pool above two FederatedQuotas. A mutation is checked against the harm alone (HARM).
+pool_rows() {
+	cat <<-END
+		pools: four revisions|-|-DREVS=4 -DMREVS=4|
+		pools: the budget moves|-|-DREVS=4 -DMREVS=3 -DMINB=1 -DMAXB=3|
+		pools: offers|-|-DREVS=4 -DMREVS=3 -DOFFER|
+		pools: joins and leaves|-|-DREVS=3 -DMREVS=2 -DMOVES -DJOINS -DTENS=3|
+		pools: a child re-created|-|-DREVS=3 -DMREVS=2 -DMOVES -DREMAKE -DTENS=2|
+		pools: a pool re-created|-|-DREVS=3 -DMREVS=2 -DMOVES -DREBORN -DTENS=2|
+		pools: ledger lost|-|-DREVS=3 -DMREVS=2 -DLOST|
+		pools: settles in the calm|-|-DREVS=3 -DMREVS=2 -DCALM|
+	END
+	local m
+	for m in SETTLE_SUM CAP_GRANTED FREE_AT_LOWER NO_FENCE SETTLE_ANY NO_REV_CHECK REV_APART NO_CHILD_CAS NO_POOL_CAS \
+		CHILD_FIRST TIMEOUT RESTORE_IN_DEBT; do
+		echo "$m (pools)|m[0].used|-DM_$m -DHARM=1|-DBFS"
+	done
+	echo "OFFER_REREAD (pools)|m[0].used|-DM_OFFER_REREAD -DHARM=1 -DOFFER|-DBFS"
+}
+
 # check NUMBER (of a row): generate, compile, run; leave one line of the table and its verdict.
 check() {
-	local name found flags compiler dir="$WORK/$1" mode=-DSAFETY search='' out verdict=ok steps=-
-	IFS='|' read -r name found flags compiler < <(sed -n "$1p" "$WORK/rows")
-	mkdir -p "$dir" && cp fedquota.pml "$dir" && cd "$dir"
+	local name found flags compiler model dir="$WORK/$1" mode=-DSAFETY search='' out verdict=ok steps=-
+	IFS='|' read -r name found flags compiler model < <(sed -n "$1p" "$WORK/rows")
+	mkdir -p "$dir" && cp "$model" "$dir" && cd "$dir"
 	[[ $flags != *CALM_ENDS* ]] || { mode='' search=-a; }
 	# shellcheck disable=SC2086 # flags are words
-	{ spin $flags -a fedquota.pml && gcc -O2 -w $mode -DNOREDUCE -DMEMLIM=4000 $compiler -o pan pan.c; } >build.log 2>&1 ||
+	{ spin $flags -a "$model" && gcc -O2 -w $mode -DNOREDUCE -DMEMLIM=4000 $compiler -o pan pan.c; } >build.log 2>&1 ||
 		{ cat build.log >&2; verdict=BUILD; }
 	[[ $verdict != ok ]] || ./pan -n -E $search -m200000 -w24 >pan.log 2>&1 || true
 	out=$(cat pan.log 2>/dev/null || true)
@@ -81,22 +106,25 @@ check() {
 	else
 		[[ $out == *"errors: 1"* && $(grep '^pan:1:' pan.log) == *"$found"* ]] || verdict=WRONG
 	fi
-	[[ ! -f fedquota.pml.trail ]] || steps=$(grep -c '^[0-9]' fedquota.pml.trail)
+	[[ ! -f $model.trail ]] || steps=$(grep -c '^[0-9]' "$model.trail")
 	awk -v name="$name" -v steps="$steps" -v verdict="$verdict" '
 		/states, stored/ { states = $1 } /depth reached/ { sub(/.*reached /, ""); depth = $1 + 0 } /elapsed time/ { time = $4 }
 		END { printf "%-38s %11d %7d %7s %8.1f  %s\n", name, states, depth, steps, time, verdict }' <<<"$out" >"$WORK/$1.row"
 }
 
-# trail FLAGS: the steps of the counter-example, by the names of the model's steps, with the member that they change.
+# trail MODEL FLAGS: the steps of the counter-example, by the names of the model's steps, with the member that they
+# change, or the child.
 trail() {
 	# shellcheck disable=SC2086 # flags are words
-	(cd "$WORK/1" && spin $1 -p -k fedquota.pml.trail fedquota.pml) | awk '
+	(cd "$WORK/1" && spin $2 -p -k "$1.trail" "$1") | awk -v model="$1" '
 		function flush() { if (last) printf "%4s %-8s %-12s%s\n", last, who, step, member; member = "" }
-		BEGIN { while ((getline line <"fedquota.pml") > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
+		BEGIN { while ((getline line <model) > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
 			at[n] = name } }
-		!/^ *[0-9]+:\tproc/ { next }
+		!/^ *[0-9]+:\tproc/ || /:init:/ { next }
 		$1 != last { flush(); last = $1; who = substr($4, 2, index($4, ":") - 2); match($0, /pml:[0-9]+/)
 			step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0] }
+		!member && match($0, /\[(e|c|m)\[[0-3]\]\.[a-z]+ = /) { member = "child " substr($0, index($0, "]") - 1, 1)
+			match($0, /\[(e|c|m)\[[0-3]\]/); member = "child " substr($0, RSTART + RLENGTH - 2, 1) }
 		!member && match($0, /\[(ledger|share|quota)\[[01]\]\.[a-z]+ = /) { member = "member " substr($0, index($0, "]") - 1, 1)
 			match($0, /\[(ledger|share|quota)\[[01]\]/); member = "member " substr($0, RSTART + RLENGTH - 2, 1) }
 		END { flush() }'
@@ -111,5 +139,8 @@ count=$(wc -l <"$WORK/rows")
 seq "$count" | xargs -P "${JOBS:-2}" -I{} bash -euo pipefail -c "check {}"
 printf '%-38s %11s %7s %7s %8s  %s\n' run states depth steps seconds as_it_must_be
 for ((i = 1; i <= count; i++)); do cat "$WORK/$i.row"; done | tee "$WORK/table"
-if ((count == 1)) && [[ -f $WORK/1/fedquota.pml.trail ]]; then trail "$(cut -d'|' -f3 "$WORK/rows")"; fi
+if ((count == 1)); then
+	IFS='|' read -r _ _ flags _ model <"$WORK/rows"
+	[[ ! -f $WORK/1/$model.trail ]] || trail "$model" "$flags"
+fi
 ! grep -Eq '(WRONG|BUILD)$' "$WORK/table"
