@@ -70,24 +70,94 @@ quota_rows() {
 	done
 }
 
-# A pool above two FederatedQuotas. A mutation is checked against the harm alone (HARM).
+# A pool above two FederatedQuotas, or (tree) above one and a pool that has two. Mutations are built without
+# optimization: that takes longer than they run.
 pool_rows() {
+	local s='-DREVS=3 -DMREVS=2' in_use='.used' m
+	local moves="$s -DMOVES" remade="$s -DMOVES -DREMAKE -DTENS=1" reborn="$s -DMOVES -DREBORN -DTENS=2"
+	local restored='-DRESTORE -DREVS=2 -DMREVS=1' calm='-DCALM -DREVS=2 -DMREVS=1'
 	cat <<-END
 		pools: four revisions|-|-DREVS=4 -DMREVS=4|
-		pools: the budget moves|-|-DREVS=4 -DMREVS=3 -DMINB=1 -DMAXB=3|
+		pools: debt, paid, and raised again|-|-DREVS=4 -DMREVS=3 -DMINB=1|
+		pools: budgets move at both levels|-|$s -DMINB=1 -DMAXB=3 -DHARDCUT|
 		pools: offers|-|-DREVS=4 -DMREVS=3 -DOFFER|
-		pools: joins and leaves|-|-DREVS=3 -DMREVS=2 -DMOVES -DJOINS -DTENS=3|
-		pools: a child re-created|-|-DREVS=3 -DMREVS=2 -DMOVES -DREMAKE -DTENS=2|
-		pools: a pool re-created|-|-DREVS=3 -DMREVS=2 -DMOVES -DREBORN -DTENS=2|
-		pools: ledger lost|-|-DREVS=3 -DMREVS=2 -DLOST|
-		pools: settles in the calm|-|-DREVS=3 -DMREVS=2 -DCALM|
+		pools: late reports at both levels|-|-DREVS=4 -DMREVS=3 -DLATE|
+		pools: late, and the budget moves|-|$s -DLATE -DMINB=1|
+		pools: joins and leaves|-|$moves -DJOINS -DTENS=3|
+		pools: a child re-created|-|$s -DMOVES -DREMAKE -DTENS=2|
+		pools: a pool re-created|-|$reborn|
+		pools: ledger lost|-|$s -DLOST|
+		pools: restored to the start|-|-DRESTORE -DREVS=1 -DMREVS=2 -DBACKUP|
+		pools: restored, room had moved|-|-DRESTORE -DREVS=3 -DMREVS=1 -DBACKUP -DBUDGET=1|
+		pools: settles in the calm|-|$calm -DREVS=3 -DMREVS=2|
+		pools: debt settles in the calm|-|$calm -DMREVS=2 -DMINB=1|
+		pools: joins settle in the calm|-|$calm -DMOVES -DTENS=2|
+		pools: the calm has no cycle|-|$calm -DCALM_ENDS|-DNOSTUTTER
+		tree: three revisions, budget moves|-|-DTREE -DREVS=3 -DMINB=1|
+		tree: a pool joins and leaves|-|-DTREE -DREVS=2 -DMOVES -DJOINS -DTENS=3|
+		tree: offers|-|-DTREE -DREVS=3 -DOFFER|
+		tree: settles in the calm|-|-DTREE -DREVS=2 -DCALM -DMINB=1|
+		tree: the calm has no cycle|-|-DTREE -DREVS=1 -DCALM -DCALM_ENDS|-DNOSTUTTER
 	END
-	local m
-	for m in SETTLE_SUM CAP_GRANTED FREE_AT_LOWER NO_FENCE SETTLE_ANY NO_REV_CHECK REV_APART NO_CHILD_CAS NO_POOL_CAS \
-		CHILD_FIRST TIMEOUT RESTORE_IN_DEBT; do
-		echo "$m (pools)|m[0].used|-DM_$m -DHARM=1|-DBFS"
+	[[ -z ${FULL:-} ]] || cat <<-END
+		pools: budget between one and three|-|-DREVS=4 -DMREVS=3 -DMINB=1 -DMAXB=3|
+		pools: restored, two revisions|-|$restored -DBACKUP -DNO_FALL|
+		tree: four revisions|-|-DTREE -DREVS=4|
+	END
+	for m in SETTLE_SUM SETTLE_TARGET CAP_GRANTED FREE_AT_LOWER NO_FENCE SETTLE_ANY NO_REV_CHECK NO_CHILD_CAS \
+		NO_POOL_CAS CHILD_FIRST TIMEOUT; do
+		echo "$m (pools)|$in_use|$s -DM_$m -DONLY_S1|-DBFS -O0"
 	done
-	echo "OFFER_REREAD (pools)|m[0].used|-DM_OFFER_REREAD -DHARM=1 -DOFFER|-DBFS"
+	for m in REV_APART RESTORE_IN_DEBT; do
+		echo "$m (pools)|$in_use|-DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	echo "CHILD_RESTORES_IN_DEBT (pools)|$in_use|-DLATE -DM_CHILD_RESTORES_IN_DEBT -DONLY_S1|-DBFS -O0"
+	echo "OFFER_REREAD (pools)|$in_use|$s -DM_OFFER_REREAD -DONLY_S1 -DOFFER|-DBFS -O0"
+	for m in JOIN_UNFROZEN JOIN_ZERO; do
+		echo "$m (pools)|$in_use|$moves -DM_$m -DONLY_S1 -DJOINS|-DBFS -O0"
+	done
+	echo "LEAVE_AT_SPEC (pools)|$in_use|$moves -DM_LEAVE_AT_SPEC -DONLY_S1 -DTENS=2|-DBFS -O0"
+	echo "NO_TENURE (pools)|$in_use|$moves -DM_NO_TENURE -DONLY_S1 -DTENS=3|-DBFS -O0"
+	for m in GONE_CACHED NO_CHILD_UID UID_GONE_CACHED; do
+		echo "$m (child re-created)|$in_use|$remade -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in NO_WAIT NO_UID UID_CACHED; do
+		echo "$m (pool re-created)|$in_use|$reborn -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in REBUILD_SEEN REBUILD_NO_JUMP; do
+		echo "$m (pool's ledger lost)|$in_use|-DREVS=2 -DMREVS=2 -DLOST -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in NO_FLOOR POOL_TRUSTS CHILD_TRUSTS; do
+		echo "$m (restored)|$in_use|-DRESTORE -DREVS=1 -DMREVS=1 -DMORE=3 -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in SETTLE_TARGET SETTLE_SUM RESTORE_IN_DEBT CAP_IGNORED; do
+		echo "$m (tree)|.granted|-DTREE -DREVS=3 -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in KEEPS_SUM CHILD_KEEPS; do
+		echo "$m (calm)|want|$calm -DM_$m|-DBFS -O0"
+	done
+	echo "DEBT_STOPS_LOWER (calm)|want|$calm -DM_DEBT_STOPS_LOWER -DMINB=1|-DBFS -O0"
+	echo "KEEPS_SUM (tree, calm)|want|-DTREE -DREVS=2 -DCALM -DM_KEEPS_SUM|-DBFS -O0"
+	local n=0 w flags
+	for w in MOVED CUT_DEBT CUT_PAID JOIN_DEBT LEFT REJOINED RENEWED REBUILT STALE OFFERED FALSE_DEBT REMADE MET \
+		RAISED_AGAIN TWICE_LATE PASSED_ON PASSED_DOWN LOST_TAKEN; do
+		n=$((n + 1)) flags=$s
+		case $w in
+			CUT_*) flags="-DREVS=4 -DMREVS=3 -DMINB=1" ;;
+			JOIN_DEBT | LEFT | REJOINED) flags="$moves -DTENS=3" ;;
+			REMADE) flags=$remade ;;
+			RENEWED) flags=$reborn ;;
+			REBUILT) flags="$s -DLOST" ;;
+			LOST_TAKEN) flags='-DRESTORE -DREVS=1 -DMREVS=1' ;;
+			OFFERED) flags="$s -DOFFER" ;;
+			RAISED_AGAIN) flags="-DREVS=3 -DMREVS=3" ;;
+			MET) flags=$calm ;;
+			TWICE_LATE) flags="-DREVS=4 -DMREVS=3 -DLATE" ;;
+			PASSED_*) flags="-DTREE -DREVS=3 -DBUDGET=1" ;;
+		esac
+		echo "reached: $w (pools)|($n!=$n)|$flags -DWITNESS=W_$w|-DBFS -O0"
+	done
+	echo "reached: rebuilt after a restore (pools)|(8!=8)|-DRESTORE -DREVS=1 -DMREVS=1 -DWITNESS=W_REBUILT|-DBFS -O0"
 }
 
 # check NUMBER (of a row): generate, compile, run; leave one line of the table and its verdict.
