@@ -95,6 +95,7 @@ pool_rows() {
 		pools: the calm has no cycle|-|$calm -DCALM_ENDS|-DNOSTUTTER
 		tree: three revisions, budget moves|-|-DTREE -DREVS=3 -DMINB=1|
 		tree: a pool joins and leaves|-|-DTREE -DREVS=2 -DMOVES -DJOINS -DTENS=3|
+		tree: late at all three levels|-|-DTREE -DREVS=3 -DLATE -DMINB=1|
 		tree: offers|-|-DTREE -DREVS=3 -DOFFER|
 		tree: settles in the calm|-|-DTREE -DREVS=2 -DCALM -DMINB=1|
 		tree: the calm has no cycle|-|-DTREE -DREVS=1 -DCALM -DCALM_ENDS|-DNOSTUTTER
@@ -103,6 +104,7 @@ pool_rows() {
 		pools: budget between one and three|-|-DREVS=4 -DMREVS=3 -DMINB=1 -DMAXB=3|
 		pools: restored, two revisions|-|$restored -DBACKUP -DNO_FALL|
 		tree: four revisions|-|-DTREE -DREVS=4|
+		tree: late, and a pool joins and leaves|-|-DTREE -DREVS=2 -DLATE -DMOVES -DJOINS -DTENS=3|
 	END
 	for m in SETTLE_SUM SETTLE_TARGET CAP_GRANTED FREE_AT_LOWER NO_FENCE SETTLE_ANY NO_REV_CHECK NO_CHILD_CAS \
 		NO_POOL_CAS CHILD_FIRST TIMEOUT; do
@@ -133,6 +135,7 @@ pool_rows() {
 	for m in SETTLE_TARGET SETTLE_SUM RESTORE_IN_DEBT CAP_IGNORED; do
 		echo "$m (tree)|.granted|-DTREE -DREVS=3 -DM_$m -DONLY_S1|-DBFS -O0"
 	done
+	echo "CHILD_RESTORES_IN_DEBT (tree, late)|.last|-DTREE -DREVS=3 -DLATE -DM_CHILD_RESTORES_IN_DEBT -DONLY_S1|-DBFS"
 	for m in KEEPS_SUM CHILD_KEEPS; do
 		echo "$m (calm)|want|$calm -DM_$m|-DBFS -O0"
 	done
@@ -140,7 +143,7 @@ pool_rows() {
 	echo "KEEPS_SUM (tree, calm)|want|-DTREE -DREVS=2 -DCALM -DM_KEEPS_SUM|-DBFS -O0"
 	local n=0 w flags
 	for w in MOVED CUT_DEBT CUT_PAID JOIN_DEBT LEFT REJOINED RENEWED REBUILT STALE OFFERED FALSE_DEBT REMADE MET \
-		RAISED_AGAIN TWICE_LATE PASSED_ON PASSED_DOWN LOST_TAKEN; do
+		RAISED_AGAIN TWICE_LATE PASSED_ON PASSED_DOWN LOST_TAKEN DEBT_BELOW; do
 		n=$((n + 1)) flags=$s
 		case $w in
 			CUT_*) flags="-DREVS=4 -DMREVS=3 -DMINB=1" ;;
@@ -151,6 +154,7 @@ pool_rows() {
 			LOST_TAKEN) flags='-DRESTORE -DREVS=1 -DMREVS=1' ;;
 			OFFERED) flags="$s -DOFFER" ;;
 			RAISED_AGAIN) flags="-DREVS=3 -DMREVS=3" ;;
+			DEBT_BELOW) flags="-DTREE -DREVS=3 -DLATE" ;;
 			MET) flags=$calm ;;
 			TWICE_LATE) flags="-DREVS=4 -DMREVS=3 -DLATE" ;;
 			PASSED_*) flags="-DTREE -DREVS=3 -DBUDGET=1" ;;
