@@ -75,6 +75,7 @@ quota_rows() {
 pool_rows() {
 	local s='-DREVS=3 -DMREVS=2' in_use='.used' m
 	local moves="$s -DMOVES" remade="$s -DMOVES -DREMAKE -DTENS=1" reborn="$s -DMOVES -DREBORN -DTENS=2"
+	local comes='-DMOVES -DJOINS -DCOMES' lost='-DREVS=2 -DMREVS=2 -DLOST'
 	local restored='-DRESTORE -DREVS=2 -DMREVS=1' calm='-DCALM -DREVS=2 -DMREVS=1'
 	cat <<-END
 		pools: four revisions|-|-DREVS=4 -DMREVS=4|
@@ -83,11 +84,14 @@ pool_rows() {
 		pools: offers|-|-DREVS=4 -DMREVS=3 -DOFFER|
 		pools: late reports at both levels|-|-DREVS=4 -DMREVS=3 -DLATE|
 		pools: late, and the budget moves|-|$s -DLATE -DMINB=1|
-		pools: joins and leaves|-|$moves -DJOINS -DTENS=3|
+		pools: late, joins and leaves|-|$moves -DLATE -DJOINS -DTENS=3|
+		pools: offers, joins and leaves|-|$moves -DOFFER -DJOINS -DTENS=3|
 		pools: a child re-created|-|$s -DMOVES -DREMAKE -DTENS=2|
-		pools: a pool re-created|-|$reborn|
+		pools: late, a pool re-created|-|$reborn -DLATE|
+		pools: the same, and a child comes|-|$reborn $comes|
 		pools: ledger lost|-|$s -DLOST|
-		pools: restored to the start|-|-DRESTORE -DREVS=1 -DMREVS=2 -DBACKUP|
+		pools: the same, and a child comes|-|$lost $comes -DTENS=1|
+		pools: late, restored to a backup|-|-DRESTORE -DREVS=1 -DMREVS=2 -DBACKUP -DLATE|
 		pools: restored, room had moved|-|-DRESTORE -DREVS=3 -DMREVS=1 -DBACKUP -DBUDGET=1|
 		pools: settles in the calm|-|$calm -DREVS=3 -DMREVS=2|
 		pools: debt settles in the calm|-|$calm -DMREVS=2 -DMINB=1|
@@ -126,9 +130,11 @@ pool_rows() {
 	for m in NO_WAIT NO_UID UID_CACHED; do
 		echo "$m (pool re-created)|$in_use|$reborn -DM_$m -DONLY_S1|-DBFS -O0"
 	done
+	echo "WAIT_CACHED (pool re-created)|$in_use|$reborn $comes -DM_WAIT_CACHED -DONLY_S1|-DBFS -O0"
 	for m in REBUILD_SEEN REBUILD_NO_JUMP; do
-		echo "$m (pool's ledger lost)|$in_use|-DREVS=2 -DMREVS=2 -DLOST -DM_$m -DONLY_S1|-DBFS -O0"
+		echo "$m (pool's ledger lost)|$in_use|$lost -DM_$m -DONLY_S1|-DBFS -O0"
 	done
+	echo "REBUILD_CACHED (pool's ledger lost)|$in_use|$lost $comes -DTENS=1 -DM_REBUILD_CACHED -DONLY_S1|-DBFS -O0"
 	for m in NO_FLOOR POOL_TRUSTS CHILD_TRUSTS; do
 		echo "$m (restored)|$in_use|-DRESTORE -DREVS=1 -DMREVS=1 -DMORE=3 -DM_$m -DONLY_S1|-DBFS -O0"
 	done
@@ -197,10 +203,9 @@ trail() {
 		!/^ *[0-9]+:\tproc/ || /:init:/ { next }
 		$1 != last { flush(); last = $1; who = substr($4, 2, index($4, ":") - 2); match($0, /pml:[0-9]+/)
 			step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0] }
-		!member && match($0, /\[(e|c|m)\[[0-3]\]\.[a-z]+ = /) { member = "child " substr($0, index($0, "]") - 1, 1)
-			match($0, /\[(e|c|m)\[[0-3]\]/); member = "child " substr($0, RSTART + RLENGTH - 2, 1) }
-		!member && match($0, /\[(ledger|share|quota)\[[01]\]\.[a-z]+ = /) { member = "member " substr($0, index($0, "]") - 1, 1)
-			match($0, /\[(ledger|share|quota)\[[01]\]/); member = "member " substr($0, RSTART + RLENGTH - 2, 1) }
+		!member && match($0, /\[(ledger|share|quota|entry|child|member)\[[0-3]\]\.[a-z]+ = /) {
+			split(substr($0, RSTART + 1, RLENGTH), part, /[][]/)
+			member = (model == "pool.pml" ? "child " : "member ") part[2] }
 		END { flush() }'
 }
 
