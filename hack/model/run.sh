@@ -88,9 +88,9 @@ pool_rows() {
 		pools: offers, joins and leaves|-|$moves -DOFFER -DJOINS -DTENS=3|
 		pools: a child re-created|-|$s -DMOVES -DREMAKE -DTENS=2|
 		pools: late, a pool re-created|-|$reborn -DLATE|
-		pools: the same, and a child comes|-|$reborn $comes|
+		pools: re-created, and a child comes|-|$reborn $comes|
 		pools: ledger lost|-|$s -DLOST|
-		pools: the same, and a child comes|-|$lost $comes -DTENS=1|
+		pools: lost, and a child comes|-|$lost $comes -DTENS=1|
 		pools: late, restored to a backup|-|-DRESTORE -DREVS=1 -DMREVS=2 -DBACKUP -DLATE|
 		pools: restored, room had moved|-|-DRESTORE -DREVS=3 -DMREVS=1 -DBACKUP -DBUDGET=1|
 		pools: settles in the calm|-|$calm -DREVS=3 -DMREVS=2|
@@ -108,7 +108,7 @@ pool_rows() {
 		pools: budget between one and three|-|-DREVS=4 -DMREVS=3 -DMINB=1 -DMAXB=3|
 		pools: restored, two revisions|-|$restored -DBACKUP -DNO_FALL|
 		tree: four revisions|-|-DTREE -DREVS=4|
-		tree: late, and a pool joins and leaves|-|-DTREE -DREVS=2 -DLATE -DMOVES -DJOINS -DTENS=3|
+		tree: late, a pool joins and leaves|-|-DTREE -DREVS=2 -DLATE -DMOVES -DJOINS -DTENS=3|
 	END
 	for m in SETTLE_SUM SETTLE_TARGET CAP_GRANTED FREE_AT_LOWER NO_FENCE SETTLE_ANY NO_REV_CHECK NO_CHILD_CAS \
 		NO_POOL_CAS CHILD_FIRST TIMEOUT; do
@@ -167,7 +167,7 @@ pool_rows() {
 		esac
 		echo "reached: $w (pools)|($n!=$n)|$flags -DWITNESS=W_$w|-DBFS -O0"
 	done
-	echo "reached: rebuilt after a restore (pools)|(8!=8)|-DRESTORE -DREVS=1 -DMREVS=1 -DWITNESS=W_REBUILT|-DBFS -O0"
+	echo "reached: REBUILT (restored)|(8!=8)|-DRESTORE -DREVS=1 -DMREVS=1 -DWITNESS=W_REBUILT|-DBFS -O0"
 }
 
 # check NUMBER (of a row): generate, compile, run; leave one line of the table and its verdict.
