@@ -92,6 +92,8 @@ pool_rows() {
 		pools: ledger lost|-|$s -DLOST|
 		pools: lost, and a child comes|-|$lost $comes -DTENS=1|
 		pools: late, restored to a backup|-|-DRESTORE -DREVS=1 -DMREVS=2 -DBACKUP -DLATE|
+		pools: restored, epochs apart|-|$restored -DREVS=1 -DBACKUP -DAPART=3|
+		pools: restored, an epoch is met|-|$restored -DREVS=1 -DBACKUP -DAPART=2|
 		pools: restored, room had moved|-|-DRESTORE -DREVS=3 -DMREVS=1 -DBACKUP -DBUDGET=1|
 		pools: settles in the calm|-|$calm -DREVS=3 -DMREVS=2|
 		pools: debt settles in the calm|-|$calm -DMREVS=2 -DMINB=1|
@@ -149,7 +151,7 @@ pool_rows() {
 	echo "KEEPS_SUM (tree, calm)|want|-DTREE -DREVS=2 -DCALM -DM_KEEPS_SUM|-DBFS -O0"
 	local n=0 w flags
 	for w in MOVED CUT_DEBT CUT_PAID JOIN_DEBT LEFT REJOINED RENEWED REBUILT STALE OFFERED FALSE_DEBT REMADE MET \
-		RAISED_AGAIN TWICE_LATE PASSED_ON PASSED_DOWN LOST_TAKEN DEBT_BELOW; do
+		RAISED_AGAIN TWICE_LATE PASSED_ON PASSED_DOWN LOST_TAKEN DEBT_BELOW REBUILT_TWICE; do
 		n=$((n + 1)) flags=$s
 		case $w in
 			CUT_*) flags="-DREVS=4 -DMREVS=3 -DMINB=1" ;;
@@ -157,6 +159,7 @@ pool_rows() {
 			REMADE) flags=$remade ;;
 			RENEWED) flags=$reborn ;;
 			REBUILT) flags="$s -DLOST" ;;
+			REBUILT_TWICE) flags='-DRESTORE -DREVS=1 -DMREVS=1 -DAPART=3' ;;
 			LOST_TAKEN) flags='-DRESTORE -DREVS=1 -DMREVS=1' ;;
 			OFFERED) flags="$s -DOFFER" ;;
 			RAISED_AGAIN) flags="-DREVS=3 -DMREVS=3" ;;
