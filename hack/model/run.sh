@@ -9,10 +9,15 @@ if ! command -v spin >/dev/null; then
 	exit 0
 fi
 
-# name | what must be found: "-" for no error, else a part of the assertion | switches of the model | of the compiler
-# What is found at all is found breadth first (-DBFS), so its trail is the shortest.
+# name | what must be found: "-" for no error, else a part of the assertion | switches of the model | of the compiler |
+# the model. What is found at all is found breadth first (-DBFS), so its trail is the shortest.
 S1='quota[0].used+quota[1].used' SMALL='-DONE_AGENT -DNO_DELETE'
 rows() {
+	quota_rows | sed 's/$/|fedquota.pml/'
+	pool_rows | sed 's/$/|pool.pml/'
+}
+
+quota_rows() {
 	cat <<-END
 		right: four revisions, no deletion|-|-DREVISIONS=4 -DNO_DELETE|
 		right: ledger lost|-|-DREVISIONS=2 -DROLLBACK $SMALL|
@@ -65,14 +70,117 @@ rows() {
 	done
 }
 
+# A pool above two FederatedQuotas, or (tree) above one and a pool that has two. Mutations are built without
+# optimization: that takes longer than they run.
+pool_rows() {
+	local s='-DREVS=3 -DMREVS=2' in_use='.used' m
+	local moves="$s -DMOVES" remade="$s -DMOVES -DREMAKE -DTENS=1" reborn="$s -DMOVES -DREBORN -DTENS=2"
+	local comes='-DMOVES -DJOINS -DCOMES' lost='-DREVS=2 -DMREVS=2 -DLOST'
+	local restored='-DRESTORE -DREVS=2 -DMREVS=1' calm='-DCALM -DREVS=2 -DMREVS=1'
+	cat <<-END
+		pools: four revisions|-|-DREVS=4 -DMREVS=4|
+		pools: debt, paid, and raised again|-|-DREVS=4 -DMREVS=3 -DMINB=1|
+		pools: budgets move at both levels|-|$s -DMINB=1 -DMAXB=3 -DHARDCUT|
+		pools: offers|-|-DREVS=4 -DMREVS=3 -DOFFER|
+		pools: late reports at both levels|-|-DREVS=4 -DMREVS=3 -DLATE|
+		pools: late, and the budget moves|-|$s -DLATE -DMINB=1|
+		pools: late, joins and leaves|-|$moves -DLATE -DJOINS -DTENS=3|
+		pools: offers, joins and leaves|-|$moves -DOFFER -DJOINS -DTENS=3|
+		pools: a child re-created|-|$s -DMOVES -DREMAKE -DTENS=2|
+		pools: late, a pool re-created|-|$reborn -DLATE|
+		pools: re-created, and a child comes|-|$reborn $comes|
+		pools: ledger lost|-|$s -DLOST|
+		pools: lost, and a child comes|-|$lost $comes -DTENS=1|
+		pools: late, restored to a backup|-|-DRESTORE -DREVS=1 -DMREVS=2 -DBACKUP -DLATE|
+		pools: restored, epochs apart|-|$restored -DREVS=1 -DBACKUP -DAPART=3|
+		pools: restored, an epoch is met|-|$restored -DREVS=1 -DBACKUP -DAPART=2|
+		pools: restored, room had moved|-|-DRESTORE -DREVS=3 -DMREVS=1 -DBACKUP -DBUDGET=1|
+		pools: settles in the calm|-|$calm -DREVS=3 -DMREVS=2|
+		pools: debt settles in the calm|-|$calm -DMREVS=2 -DMINB=1|
+		pools: joins settle in the calm|-|$calm -DMOVES -DTENS=2|
+		pools: the calm has no cycle|-|$calm -DCALM_ENDS|-DNOSTUTTER
+		tree: three revisions, budget moves|-|-DTREE -DREVS=3 -DMINB=1|
+		tree: a pool joins and leaves|-|-DTREE -DREVS=2 -DMOVES -DJOINS -DTENS=3|
+		tree: late at all three levels|-|-DTREE -DREVS=3 -DLATE -DMINB=1|
+		tree: offers|-|-DTREE -DREVS=3 -DOFFER|
+		tree: settles in the calm|-|-DTREE -DREVS=2 -DCALM -DMINB=1|
+		tree: the calm has no cycle|-|-DTREE -DREVS=1 -DCALM -DCALM_ENDS|-DNOSTUTTER
+	END
+	[[ -z ${FULL:-} ]] || cat <<-END
+		pools: budget between one and three|-|-DREVS=4 -DMREVS=3 -DMINB=1 -DMAXB=3|
+		pools: restored, two revisions|-|$restored -DBACKUP -DNO_FALL|
+		tree: four revisions|-|-DTREE -DREVS=4|
+		tree: late, a pool joins and leaves|-|-DTREE -DREVS=2 -DLATE -DMOVES -DJOINS -DTENS=3|
+	END
+	for m in SETTLE_SUM SETTLE_TARGET CAP_GRANTED FREE_AT_LOWER NO_FENCE SETTLE_ANY NO_REV_CHECK NO_CHILD_CAS \
+		NO_POOL_CAS CHILD_FIRST TIMEOUT; do
+		echo "$m (pools)|$in_use|$s -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in REV_APART RESTORE_IN_DEBT; do
+		echo "$m (pools)|$in_use|-DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	echo "CHILD_RESTORES_IN_DEBT (pools)|$in_use|-DLATE -DM_CHILD_RESTORES_IN_DEBT -DONLY_S1|-DBFS -O0"
+	echo "OFFER_REREAD (pools)|$in_use|$s -DM_OFFER_REREAD -DONLY_S1 -DOFFER|-DBFS -O0"
+	for m in JOIN_UNFROZEN JOIN_ZERO; do
+		echo "$m (pools)|$in_use|$moves -DM_$m -DONLY_S1 -DJOINS|-DBFS -O0"
+	done
+	echo "LEAVE_AT_SPEC (pools)|$in_use|$moves -DM_LEAVE_AT_SPEC -DONLY_S1 -DTENS=2|-DBFS -O0"
+	echo "NO_TENURE (pools)|$in_use|$moves -DM_NO_TENURE -DONLY_S1 -DTENS=3|-DBFS -O0"
+	for m in GONE_CACHED NO_CHILD_UID UID_GONE_CACHED; do
+		echo "$m (child re-created)|$in_use|$remade -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in NO_WAIT NO_UID UID_CACHED; do
+		echo "$m (pool re-created)|$in_use|$reborn -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	echo "WAIT_CACHED (pool re-created)|$in_use|$reborn $comes -DM_WAIT_CACHED -DONLY_S1|-DBFS -O0"
+	for m in REBUILD_SEEN REBUILD_NO_JUMP; do
+		echo "$m (pool's ledger lost)|$in_use|$lost -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	echo "REBUILD_CACHED (pool's ledger lost)|$in_use|$lost $comes -DTENS=1 -DM_REBUILD_CACHED -DONLY_S1|-DBFS -O0"
+	for m in NO_FLOOR POOL_TRUSTS CHILD_TRUSTS; do
+		echo "$m (restored)|$in_use|-DRESTORE -DREVS=1 -DMREVS=1 -DMORE=3 -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	for m in SETTLE_TARGET SETTLE_SUM RESTORE_IN_DEBT CAP_IGNORED; do
+		echo "$m (tree)|.granted|-DTREE -DREVS=3 -DM_$m -DONLY_S1|-DBFS -O0"
+	done
+	echo "CHILD_RESTORES_IN_DEBT (tree, late)|.last|-DTREE -DREVS=3 -DLATE -DM_CHILD_RESTORES_IN_DEBT -DONLY_S1|-DBFS"
+	for m in KEEPS_SUM CHILD_KEEPS; do
+		echo "$m (calm)|want|$calm -DM_$m|-DBFS -O0"
+	done
+	echo "DEBT_STOPS_LOWER (calm)|want|$calm -DM_DEBT_STOPS_LOWER -DMINB=1|-DBFS -O0"
+	echo "KEEPS_SUM (tree, calm)|want|-DTREE -DREVS=2 -DCALM -DM_KEEPS_SUM|-DBFS -O0"
+	local n=0 w flags
+	for w in MOVED CUT_DEBT CUT_PAID JOIN_DEBT LEFT REJOINED RENEWED REBUILT STALE OFFERED FALSE_DEBT REMADE MET \
+		RAISED_AGAIN TWICE_LATE PASSED_ON PASSED_DOWN LOST_TAKEN DEBT_BELOW REBUILT_TWICE; do
+		n=$((n + 1)) flags=$s
+		case $w in
+			CUT_*) flags="-DREVS=4 -DMREVS=3 -DMINB=1" ;;
+			JOIN_DEBT | LEFT | REJOINED) flags="$moves -DTENS=3" ;;
+			REMADE) flags=$remade ;;
+			RENEWED) flags=$reborn ;;
+			REBUILT) flags="$s -DLOST" ;;
+			REBUILT_TWICE) flags='-DRESTORE -DREVS=1 -DMREVS=1 -DAPART=3' ;;
+			LOST_TAKEN) flags='-DRESTORE -DREVS=1 -DMREVS=1' ;;
+			OFFERED) flags="$s -DOFFER" ;;
+			RAISED_AGAIN) flags="-DREVS=3 -DMREVS=3" ;;
+			DEBT_BELOW) flags="-DTREE -DREVS=3 -DLATE" ;;
+			MET) flags=$calm ;;
+			TWICE_LATE) flags="-DREVS=4 -DMREVS=3 -DLATE" ;;
+			PASSED_*) flags="-DTREE -DREVS=3 -DBUDGET=1" ;;
+		esac
+		echo "reached: $w (pools)|($n!=$n)|$flags -DWITNESS=W_$w|-DBFS -O0"
+	done
+	echo "reached: REBUILT (restored)|(8!=8)|-DRESTORE -DREVS=1 -DMREVS=1 -DWITNESS=W_REBUILT|-DBFS -O0"
+}
+
 # check NUMBER (of a row): generate, compile, run; leave one line of the table and its verdict.
 check() {
-	local name found flags compiler dir="$WORK/$1" mode=-DSAFETY search='' out verdict=ok steps=-
-	IFS='|' read -r name found flags compiler < <(sed -n "$1p" "$WORK/rows")
-	mkdir -p "$dir" && cp fedquota.pml "$dir" && cd "$dir"
+	local name found flags compiler model dir="$WORK/$1" mode=-DSAFETY search='' out verdict=ok steps=-
+	IFS='|' read -r name found flags compiler model < <(sed -n "$1p" "$WORK/rows")
+	mkdir -p "$dir" && cp "$model" "$dir" && cd "$dir"
 	[[ $flags != *CALM_ENDS* ]] || { mode='' search=-a; }
 	# shellcheck disable=SC2086 # flags are words
-	{ spin $flags -a fedquota.pml && gcc -O2 -w $mode -DNOREDUCE -DMEMLIM=4000 $compiler -o pan pan.c; } >build.log 2>&1 ||
+	{ spin $flags -a "$model" && gcc -O2 -w $mode -DNOREDUCE -DMEMLIM=4000 $compiler -o pan pan.c; } >build.log 2>&1 ||
 		{ cat build.log >&2; verdict=BUILD; }
 	[[ $verdict != ok ]] || ./pan -n -E $search -m200000 -w24 >pan.log 2>&1 || true
 	out=$(cat pan.log 2>/dev/null || true)
@@ -81,24 +189,26 @@ check() {
 	else
 		[[ $out == *"errors: 1"* && $(grep '^pan:1:' pan.log) == *"$found"* ]] || verdict=WRONG
 	fi
-	[[ ! -f fedquota.pml.trail ]] || steps=$(grep -c '^[0-9]' fedquota.pml.trail)
+	[[ ! -f $model.trail ]] || steps=$(grep -c '^[0-9]' "$model.trail")
 	awk -v name="$name" -v steps="$steps" -v verdict="$verdict" '
 		/states, stored/ { states = $1 } /depth reached/ { sub(/.*reached /, ""); depth = $1 + 0 } /elapsed time/ { time = $4 }
 		END { printf "%-38s %11d %7d %7s %8.1f  %s\n", name, states, depth, steps, time, verdict }' <<<"$out" >"$WORK/$1.row"
 }
 
-# trail FLAGS: the steps of the counter-example, by the names of the model's steps, with the member that they change.
+# trail MODEL FLAGS: the steps of the counter-example, by the names of the model's steps, with the member that they
+# change, or the child.
 trail() {
 	# shellcheck disable=SC2086 # flags are words
-	(cd "$WORK/1" && spin $1 -p -k fedquota.pml.trail fedquota.pml) | awk '
+	(cd "$WORK/1" && spin $2 -p -k "$1.trail" "$1") | awk -v model="$1" '
 		function flush() { if (last) printf "%4s %-8s %-12s%s\n", last, who, step, member; member = "" }
-		BEGIN { while ((getline line <"fedquota.pml") > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
+		BEGIN { while ((getline line <model) > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
 			at[n] = name } }
-		!/^ *[0-9]+:\tproc/ { next }
+		!/^ *[0-9]+:\tproc/ || /:init:/ { next }
 		$1 != last { flush(); last = $1; who = substr($4, 2, index($4, ":") - 2); match($0, /pml:[0-9]+/)
 			step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0] }
-		!member && match($0, /\[(ledger|share|quota)\[[01]\]\.[a-z]+ = /) { member = "member " substr($0, index($0, "]") - 1, 1)
-			match($0, /\[(ledger|share|quota)\[[01]\]/); member = "member " substr($0, RSTART + RLENGTH - 2, 1) }
+		!member && match($0, /\[(ledger|share|quota|entry|child|member)\[[0-3]\]\.[a-z]+ = /) {
+			split(substr($0, RSTART + 1, RLENGTH), part, /[][]/)
+			member = (model == "pool.pml" ? "child " : "member ") part[2] }
 		END { flush() }'
 }
 
@@ -111,5 +221,8 @@ count=$(wc -l <"$WORK/rows")
 seq "$count" | xargs -P "${JOBS:-2}" -I{} bash -euo pipefail -c "check {}"
 printf '%-38s %11s %7s %7s %8s  %s\n' run states depth steps seconds as_it_must_be
 for ((i = 1; i <= count; i++)); do cat "$WORK/$i.row"; done | tee "$WORK/table"
-if ((count == 1)) && [[ -f $WORK/1/fedquota.pml.trail ]]; then trail "$(cut -d'|' -f3 "$WORK/rows")"; fi
+if ((count == 1)); then
+	IFS='|' read -r _ _ flags _ model <"$WORK/rows"
+	[[ ! -f $WORK/1/$model.trail ]] || trail "$model" "$flags"
+fi
 ! grep -Eq '(WRONG|BUILD)$' "$WORK/table"
