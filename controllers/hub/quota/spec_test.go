@@ -188,11 +188,11 @@ func TestNewNameReportedLate(t *testing.T) {
 		},
 		"for a while": {
 			meanwhile: func(w *world) { w.clock.SetTime(w.clock.Now().Add(pace.FirstReportWait)) },
-			want:      []string{"east 99/99", "west 0/0"},
+			want:      []string{"east 99750m/99750m", "west 0/0"},
 		},
 		"unless it is away": {
 			meanwhile: func(w *world) { w.members.byName["west"].err = clustercache.ErrClusterNotConnected },
-			want:      []string{"east 99/99", "west 0/0"},
+			want:      []string{"east 99750m/99750m", "west 0/0"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
