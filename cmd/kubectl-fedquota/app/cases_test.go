@@ -36,6 +36,8 @@ var cases = map[string][]string{
 		"west: version",
 		"hub: describe compute",
 		"hub: describe fq/compute --cluster west --resource requests.cpu",
+		"hub: describe -o json",
+		"west: describe compute -o yaml",
 		"west: describe compute",
 		"hub: explain compute",
 		"hub: explain compute --cluster nowhere",
@@ -62,6 +64,7 @@ var cases = map[string][]string{
 	},
 	"draining": {
 		"hub: describe compute --show-events=false",
+		"hub: describe compute --show-events=false -o yaml",
 		"hub: explain compute",
 		"hub: list --not-ready -o wide",
 		"west: why batch",

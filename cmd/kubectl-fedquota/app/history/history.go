@@ -44,7 +44,7 @@ type Options struct {
 	since    time.Duration
 	cluster  string
 	resource string
-	output   string
+	output   cli.Output
 }
 
 // NewCommand returns the command.
@@ -63,8 +63,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.DurationVar(&o.since, "since", kept, "Show what is younger than this.")
 	flags.StringVar(&o.cluster, "cluster", "", "Show the moves of this cluster alone.")
 	flags.StringVar(&o.resource, "resource", "", "Show the moves of this resource name alone, such as requests.cpu.")
-	flags.StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
-	cli.CompleteWords(command, "output", "json", "yaml")
+	o.output.Bind(command)
 	env.CompleteClusters(command, "cluster")
 	env.CompleteResources(command, "resource")
 	return command
@@ -105,10 +104,7 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	if o.since > kept && o.env.Clock.Since(object.GetCreationTimestamp().Time) > kept {
 		_, _ = fmt.Fprintln(o.env.ErrOut, "What happened more than an hour ago may be missing: API servers forget events then, unless told otherwise.")
 	}
-	if o.output != "" {
-		return cli.Encode(o.env.Out, o.output, entries)
-	}
-	return o.print(entries)
+	return o.output.Print(o.env.Out, entries, func() error { return o.print(entries) })
 }
 
 // entries returns what happened, the first one first.

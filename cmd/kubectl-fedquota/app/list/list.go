@@ -17,6 +17,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
 const (
@@ -88,12 +89,12 @@ func (o *Options) run(ctx context.Context) error {
 func (o *Options) sift(held *cli.Held) {
 	if held.Budgets != nil {
 		held.Budgets.Items = sifted(held.Budgets.Items, o.notReady, func(fq *quotav1alpha1.FederatedQuota) (client.Object, fill, string) {
-			return fq, fillOf(fq.Status.Used, budgetOf(fq)), cli.Summary(fq.Status.Conditions, quotav1alpha1.ConditionReady)
+			return fq, fillOf(fq.Status.Used, budgetOf(fq)), string(view.Summary(fq.Status.Conditions, quotav1alpha1.ConditionReady))
 		})
 	}
 	if held.Shares != nil {
 		held.Shares.Items = sifted(held.Shares.Items, o.notReady, func(share *quotav1alpha1.QuotaShare) (client.Object, fill, string) {
-			return share, fillOf(share.Status.Used, share.Status.Hard), cli.Summary(share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+			return share, fillOf(share.Status.Used, share.Status.Hard), string(view.Summary(share.Status.Conditions, quotav1alpha1.ConditionEnforced))
 		})
 	}
 }
@@ -162,7 +163,7 @@ func (o *Options) budgets(t *text.Table, list *quotav1alpha1.FederatedQuotaList,
 	for i := range list.Items {
 		fq := &list.Items[i]
 		full := fillOf(fq.Status.Used, budgetOf(fq))
-		ready := cli.Summary(fq.Status.Conditions, quotav1alpha1.ConditionReady)
+		ready := string(view.Summary(fq.Status.Conditions, quotav1alpha1.ConditionReady))
 		name, state := text.Cell{Text: fq.Name}, text.Cell{Text: ready, Style: readyStyle(ready)}
 		settled, percent := text.Cell{Text: cmp.Or(fq.Status.Settled, "-")}, text.Cell{Text: full.percent(), Style: full.style()}
 		tightest, waiting := text.Cell{Text: full.text}, text.Cell{Text: waitingOf(fq.Status.Demand)}
@@ -184,7 +185,7 @@ func (o *Options) shares(t *text.Table, list *quotav1alpha1.QuotaShareList, wide
 	for i := range list.Items {
 		share := &list.Items[i]
 		full := fillOf(share.Status.Used, share.Status.Hard)
-		enforced := cli.Summary(share.Status.Conditions, quotav1alpha1.ConditionEnforced)
+		enforced := string(view.Summary(share.Status.Conditions, quotav1alpha1.ConditionEnforced))
 		name, state := text.Cell{Text: share.Name}, text.Cell{Text: enforced, Style: readyStyle(enforced)}
 		percent := text.Cell{Text: full.percent(), Style: full.style()}
 		tightest, waiting := text.Cell{Text: full.text}, text.Cell{Text: waitingOf(share.Status.Demand)}

@@ -1,13 +1,10 @@
 package plan
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
@@ -53,8 +50,5 @@ func (o *Options) encode(p *plan) error {
 			Before: quantity(l.before), Planned: quantity(l.after), Finally: quantity(l.finally), Note: l.note,
 		})
 	}
-	if err := cli.Encode(o.env.Out, o.output, document); err != nil {
-		return fmt.Errorf("-o %s: %w", o.output, err)
-	}
-	return nil
+	return o.output.Print(o.env.Out, document, nil)
 }

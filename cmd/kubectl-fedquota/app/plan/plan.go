@@ -43,7 +43,7 @@ type Options struct {
 	env      *cli.Env
 	live     live.Options
 	file     string
-	output   string
+	output   cli.Output
 	exitCode bool
 	all      bool
 }
@@ -63,8 +63,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.StringVarP(&o.file, "filename", "f", "", "File with FederatedQuotas, or - for standard input.")
 	flags.BoolVar(&o.exitCode, "exit-code", false, "End with 2 if a limit would change.")
 	flags.BoolVar(&o.all, "all", false, "Show the limits that stay, too.")
-	flags.StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
-	cli.CompleteWords(command, "output", "json", "yaml")
+	o.output.Bind(command)
 	o.live.Bind(flags)
 	_ = command.MarkFlagRequired("filename")
 	return command

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
@@ -249,7 +249,7 @@ func (p *plan) outcome(page *text.Page) {
 		case quotav1alpha1.ConditionReady, quotav1alpha1.ConditionReconciling, quotav1alpha1.ConditionStalled:
 		default:
 			page.Paragraph(2, text.Yellow, fmt.Sprintf("%s: %s", c.Type, c.Message))
-			if advice := cli.Advice(c, p.wanted.Name); advice != "" {
+			if advice := view.Advice(c.Type, p.wanted.Name); advice != "" {
 				page.Paragraph(4, text.Dim, "→ "+advice)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
 const (
@@ -138,10 +139,10 @@ func linesOf(held *cli.Held) []line {
 				budget = o.Spec.Hard
 			}
 			add(line{namespace: o.Namespace, name: o.Name, used: o.Status.Used, budget: budget, demand: o.Status.Demand, granted: o.Status.Granted,
-				ready: cli.Summary(o.Status.Conditions, quotav1alpha1.ConditionReady)})
+				ready: string(view.Summary(o.Status.Conditions, quotav1alpha1.ConditionReady))})
 		case *quotav1alpha1.QuotaShare:
 			add(line{namespace: o.Namespace, name: o.Name, used: o.Status.Used, budget: o.Status.Hard, demand: o.Status.Demand, granted: o.Status.Hard,
-				ready: cli.Summary(o.Status.Conditions, quotav1alpha1.ConditionEnforced)})
+				ready: string(view.Summary(o.Status.Conditions, quotav1alpha1.ConditionEnforced))})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b line) int {
