@@ -32,6 +32,7 @@ var cases = map[string][]string{
 		"west: history compute",
 		"hub: top -A",
 		"west: top --limit 1",
+		"hub: top -o json",
 		"hub: version",
 		"west: version",
 		"hub: describe compute",

@@ -59,7 +59,12 @@ type Filled struct {
 	// UsedPercent and GrantedPercent are parts of the budget. Of nothing, something is 100.
 	UsedPercent    int `json:"usedPercent"`
 	GrantedPercent int `json:"grantedPercent,omitempty"`
+
+	ratio float64
 }
+
+// Ratio returns what is used as a part of the budget.
+func (f *Filled) Ratio() float64 { return f.ratio }
 
 // amountOf returns the quantity of a name, "" if it is not there.
 func amountOf(list corev1.ResourceList, name corev1.ResourceName) string {
@@ -79,9 +84,11 @@ func someOf(list corev1.ResourceList, name corev1.ResourceName) string {
 
 // filledOf returns what is used and asked for of a name in a budget.
 func filledOf(name corev1.ResourceName, used, demand, budget corev1.ResourceList) Filled {
+	u, b := used[name], budget[name]
 	return Filled{
 		Amounts: Amounts{Resource: name, Used: amountOf(used, name), Demand: someOf(demand, name)},
 		Budget:  amountOf(budget, name), UsedPercent: text.Percent(used, budget, name),
+		ratio: u.AsApproximateFloat64() / max(b.AsApproximateFloat64(), 1e-3),
 	}
 }
 

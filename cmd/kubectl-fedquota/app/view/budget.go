@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,19 @@ type Head struct {
 	Events     []Event     `json:"events,omitempty"`
 	// EventsHidden says why there are no events to show.
 	EventsHidden string `json:"eventsHidden,omitempty"`
+}
+
+// Ready returns the status of the summary, Unknown if there is none.
+func (h *Head) Ready() metav1.ConditionStatus {
+	if h.Summary == nil {
+		return metav1.ConditionUnknown
+	}
+	return h.Summary.Status
+}
+
+// Limited returns the amounts of the names that have a budget: a share that is not in force yet has none.
+func (h *Head) Limited() []Filled {
+	return slices.DeleteFunc(slices.Clone(h.Resources), func(f Filled) bool { return f.Budget == "" })
 }
 
 // Budget is a FederatedQuota, and who holds it.
@@ -191,4 +205,16 @@ func Listed[S ~string](words []S) string {
 		plain[i] = string(word)
 	}
 	return strings.Join(plain, ", ")
+}
+
+// Line is one resource name of one budget.
+type Line struct {
+	Namespace string                 `json:"namespace"`
+	Name      string                 `json:"name"`
+	Ready     metav1.ConditionStatus `json:"ready"`
+	Filled    `json:",inline"`
+	// RaisesPerMinute is how many limits went up, and RefusedPerMinute how many requests were refused at least: left out if
+	// nobody watched or could be asked.
+	RaisesPerMinute  *float64 `json:"raisesPerMinute,omitempty"`
+	RefusedPerMinute *float64 `json:"refusedPerMinute,omitempty"`
 }

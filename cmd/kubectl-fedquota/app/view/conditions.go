@@ -57,14 +57,6 @@ func Advice(condition, name string) string {
 	return strings.ReplaceAll(advice[condition], "NAME", name)
 }
 
-// Summary returns the status of the condition that sums an object up, Unknown if there is none.
-func Summary(conditions []metav1.Condition, summary string) metav1.ConditionStatus {
-	if c := apimeta.FindStatusCondition(conditions, summary); c != nil {
-		return c.Status
-	}
-	return metav1.ConditionUnknown
-}
-
 // summaryOf returns the condition that sums an object up, nil if there is none.
 func summaryOf(conditions []metav1.Condition, summary string) *Condition {
 	if c := apimeta.FindStatusCondition(conditions, summary); c != nil {
