@@ -16,6 +16,7 @@ var cases = map[string][]string{
 		"hub: explain compute",
 		"hub: fits -f testdata/files/pod.yaml --replicas 12",
 		"hub: fits -f testdata/files/pod.yaml --replicas 20",
+		"hub: fits -f testdata/files/pod.yaml --replicas 12 -o json",
 		"hub: fits -f testdata/files/bare.yaml",
 		"hub: fits -f testdata/files/same.yaml",
 		"east: fits -f testdata/files/pod.yaml --replicas 5",
