@@ -60,6 +60,7 @@ var cases = map[string][]string{
 		"hub: plan -f testdata/files/conflict.yaml",
 		"hub: plan -f testdata/files/cut.yaml -o yaml",
 		"west: why batch",
+		"west: why batch -o yaml",
 		"west: why deploy/batch",
 		"west: why nothing",
 		"west: why house/x",

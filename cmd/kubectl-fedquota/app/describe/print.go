@@ -155,14 +155,10 @@ func (p *printer) cluster(t *text.Table, c *view.Cluster) {
 
 // unscheduled says how much of what is used is without a node.
 func unscheduled(list corev1.ResourceList) string {
-	var parts []string
-	for _, name := range text.Names(list) {
-		parts = append(parts, text.Amount(list, name)+" "+string(name))
-	}
-	if len(parts) == 0 {
+	if len(list) == 0 {
 		return ""
 	}
-	return "of what is used, without a node: " + strings.Join(parts, ", ")
+	return "of what is used, without a node: " + text.Counted(list)
 }
 
 // conditions prints conditions, each with what it means.

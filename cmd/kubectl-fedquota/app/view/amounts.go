@@ -66,8 +66,8 @@ type Filled struct {
 // Ratio returns what is used as a part of the budget.
 func (f *Filled) Ratio() float64 { return f.ratio }
 
-// amountOf returns the quantity of a name, "" if it is not there.
-func amountOf(list corev1.ResourceList, name corev1.ResourceName) string {
+// AmountOf returns the quantity of a name, "" if it is not there.
+func AmountOf(list corev1.ResourceList, name corev1.ResourceName) string {
 	if _, there := list[name]; !there {
 		return ""
 	}
@@ -86,8 +86,8 @@ func someOf(list corev1.ResourceList, name corev1.ResourceName) string {
 func filledOf(name corev1.ResourceName, used, demand, budget corev1.ResourceList) Filled {
 	u, b := used[name], budget[name]
 	return Filled{
-		Amounts: Amounts{Resource: name, Used: amountOf(used, name), Demand: someOf(demand, name)},
-		Budget:  amountOf(budget, name), UsedPercent: text.Percent(used, budget, name),
+		Amounts: Amounts{Resource: name, Used: AmountOf(used, name), Demand: someOf(demand, name)},
+		Budget:  AmountOf(budget, name), UsedPercent: text.Percent(used, budget, name),
 		ratio: u.AsApproximateFloat64() / max(b.AsApproximateFloat64(), 1e-3),
 	}
 }

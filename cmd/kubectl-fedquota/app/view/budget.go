@@ -126,7 +126,7 @@ func Hard(fq *quotav1alpha1.FederatedQuota) corev1.ResourceList {
 func granted(fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) Filled {
 	s, budget := &fq.Status, Hard(fq)
 	f := filledOf(name, s.Used, s.Demand, budget)
-	f.Granted, f.GrantedPercent = amountOf(s.Granted, name), text.Percent(s.Granted, budget, name)
+	f.Granted, f.GrantedPercent = AmountOf(s.Granted, name), text.Percent(s.Granted, budget, name)
 	debt := s.Granted[name].DeepCopy() // a copy of a large Quantity shares its digits
 	debt.Sub(budget[name])
 	switch {
@@ -135,7 +135,7 @@ func granted(fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) Filled 
 	case debt.Sign() > 0:
 		f.Debt = debt.String()
 	default:
-		f.Free = amountOf(s.Free, name)
+		f.Free = AmountOf(s.Free, name)
 	}
 	return f
 }
@@ -151,7 +151,7 @@ func clusterOf(c *quotav1alpha1.ClusterStatus, only Only) Cluster {
 	}
 	for _, name := range only.names(c.Granted, target) {
 		cluster.Resources = append(cluster.Resources, Amounts{
-			Resource: name, Used: amountOf(c.Used, name), Demand: someOf(c.Demand, name), Target: amountOf(target, name), Granted: amountOf(c.Granted, name),
+			Resource: name, Used: AmountOf(c.Used, name), Demand: someOf(c.Demand, name), Target: AmountOf(target, name), Granted: AmountOf(c.Granted, name),
 		})
 	}
 	return cluster
@@ -171,7 +171,7 @@ func ShareOf(share *quotav1alpha1.QuotaShare, only Only) *Share {
 	s.Outdated = s.Summary != nil && status.ObservedGeneration != share.Generation
 	for _, name := range only.names(status.Hard, share.Spec.Hard) {
 		f := filledOf(name, status.Used, status.Demand, status.Hard)
-		f.Target = amountOf(share.Spec.Hard, name)
+		f.Target = AmountOf(share.Spec.Hard, name)
 		s.Resources = append(s.Resources, f)
 	}
 	for _, name := range only.names(fleet.Budget) {

@@ -61,7 +61,7 @@ func (l *PlannedLimit) Changes() bool {
 func BudgetChanges(before, after corev1.ResourceList) []BudgetChange {
 	var changes []BudgetChange
 	for _, name := range (Only{}).names(before, after) {
-		if was, is := amountOf(before, name), amountOf(after, name); was != is {
+		if was, is := AmountOf(before, name), AmountOf(after, name); was != is {
 			changes = append(changes, BudgetChange{Resource: name, Before: was, After: is})
 		}
 	}
