@@ -35,7 +35,10 @@ It ends with 0 if all pods fit into one cluster, and with 2 if they do not.`
   kubectl fedquota fits -f pod.yaml --replicas 5 -n team-a
 
   # Whether a Deployment fits into this cluster, in a member
-  kubectl fedquota fits -f deployment.yaml -n team-a`
+  kubectl fedquota fits -f deployment.yaml -n team-a
+
+  # The same for a script
+  kubectl fedquota fits -f deployment.yaml -n team-a -o json`
 )
 
 // Options says what is to fit.
