@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // naivePatience is how long the naive writer waits for one member.

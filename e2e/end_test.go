@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // witness creates pods in members, all of them if none is named, that have to outlive the scenario.

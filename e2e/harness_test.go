@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 const (

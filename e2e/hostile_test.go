@@ -28,8 +28,8 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
-	"github.com/fedquota/fedquota/e2e/observer"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // TestHostileMember has somebody in east stop the agent, take its token, and report lies, while east goes on using what

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // result is what a scenario showed, for the table in docs/evidence/safety.md.

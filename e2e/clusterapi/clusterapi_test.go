@@ -26,7 +26,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // budget is the FederatedQuota of the test, and by the same name the limits in members.

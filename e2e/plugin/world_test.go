@@ -28,8 +28,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/recorded"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 )
@@ -251,7 +251,7 @@ func (w *world) predicts(what string, mutate func(*quotav1alpha1.FederatedQuota)
 	w.must(err)
 	file := filepath.Join(w.TempDir(), "wanted.yaml")
 	w.must(os.WriteFile(file, content, 0o600))
-	var planned plan.Document
+	var planned view.Plan
 	w.must(yaml.Unmarshal([]byte(w.out(hub, "plan", "-f", file, "-o", "json")), &planned))
 	w.change(mutate)
 	differs, revision, moved := "", int64(0), time.Now()
@@ -272,7 +272,7 @@ func (w *world) predicts(what string, mutate func(*quotav1alpha1.FederatedQuota)
 }
 
 // difference says where the ledger is another one than was planned.
-func difference(fq *quotav1alpha1.FederatedQuota, planned *plan.Document) string {
+func difference(fq *quotav1alpha1.FederatedQuota, planned *view.Plan) string {
 	for _, limit := range planned.Limits {
 		target := resource.Quantity{}
 		for _, c := range fq.Status.Clusters {
@@ -283,8 +283,8 @@ func difference(fq *quotav1alpha1.FederatedQuota, planned *plan.Document) string
 				}
 			}
 		}
-		if target.Cmp(limit.Planned) != 0 {
-			return fmt.Sprintf("%s %s is %s, planned was %s", limit.Cluster, limit.Resource, target.String(), limit.Planned.String())
+		if target.Cmp(resource.MustParse(limit.Planned)) != 0 {
+			return fmt.Sprintf("%s %s is %s, planned was %s", limit.Cluster, limit.Resource, target.String(), limit.Planned)
 		}
 	}
 	return ""

@@ -21,8 +21,8 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
-	"github.com/fedquota/fedquota/e2e/observer"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // moved is a fleet of which one hub takes over what another one has.

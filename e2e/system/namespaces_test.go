@@ -22,9 +22,9 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
-	"github.com/fedquota/fedquota/e2e/observer"
 	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/internal/bundle"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // TestNamespaces has one budget over two clusters whose Clusters have one name, in two namespaces of the hub: each has

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app"
@@ -178,7 +181,16 @@ func wayTo(namespace, cluster string) *corev1.Secret {
 func (r *recording) run(server string, args ...string) string {
 	r.t.Helper()
 	var out bytes.Buffer
-	env := cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
+	if code := r.execute(&out, &out, server, args); code != 0 {
+		fmt.Fprintf(&out, "(exit code %d)\n", code)
+	}
+	return out.String()
+}
+
+// execute runs a command, and returns its exit code.
+func (r *recording) execute(out, errOut io.Writer, server string, args []string) int {
+	r.t.Helper()
+	env := cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: errOut})
 	env.Build = cli.Build{Version: "v0.1.0", Commit: "1111", Platform: "go1.26 linux/amd64"}
 	env.Color = r.color
 	env.Clock = clocktesting.NewFakePassiveClock(r.at)
@@ -189,11 +201,7 @@ func (r *recording) run(server string, args ...string) string {
 		}
 		return c, nil
 	}
-	code := app.Execute(r.t.Context(), env, append(args, "--kubeconfig", r.kubeconfig, "--context", server))
-	if code != 0 {
-		fmt.Fprintf(&out, "(exit code %d)\n", code)
-	}
-	return out.String()
+	return app.Execute(r.t.Context(), env, append(args, "--kubeconfig", r.kubeconfig, "--context", server))
 }
 
 // TestGolden compares what commands print of recorded fleets with what they are known to print.
@@ -289,6 +297,52 @@ func TestJSON(t *testing.T) {
 	}
 	if list.Kind != "List" || len(list.Items) != 1 || list.Items[0].Kind != "FederatedQuota" || list.Items[0].Name != "compute" {
 		t.Errorf("got %+v", list)
+	}
+}
+
+// valued are the commands whose answer scripts can read as one value.
+var valued = []string{"describe", "explain", "fits", "history", "list", "plan", "top", "version", "why"}
+
+// TestValues sees that -o json prints one value with nothing beside it wherever text is printed, with the same exit code,
+// and -o yaml the same value.
+func TestValues(t *testing.T) {
+	seen := map[string]int{}
+	for state, commands := range cases {
+		for _, command := range commands {
+			server, line, _ := strings.Cut(command, ": ")
+			args := strings.Fields(line)
+			if !slices.Contains(valued, args[0]) || slices.Contains(args, "-o") {
+				continue
+			}
+			t.Run(state+" "+command, func(t *testing.T) {
+				var plain, asJSON, asYAML bytes.Buffer
+				code := open(t, state).execute(&plain, io.Discard, server, args)
+				if plain.Len() == 0 {
+					return // it has failed
+				}
+				if got := open(t, state).execute(&asJSON, io.Discard, server, append(args, "-o", "json")); got != code {
+					t.Errorf("as JSON it ends with %d, as text with %d", got, code)
+				}
+				open(t, state).execute(&asYAML, io.Discard, server, append(args, "-o", "yaml"))
+				converted, err := yaml.YAMLToJSON(asYAML.Bytes())
+				if err != nil || !json.Valid(asJSON.Bytes()) {
+					t.Fatalf("it prints no value: %v\n%s\n%s", err, asJSON.String(), asYAML.String())
+				}
+				var one, other any
+				if err := errors.Join(json.Unmarshal(asJSON.Bytes(), &one), json.Unmarshal(converted, &other)); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(one, other); diff != "" {
+					t.Errorf("JSON and YAML are of two values: %s", diff)
+				}
+				seen[args[0]]++
+			})
+		}
+	}
+	for _, command := range valued {
+		if seen[command] == 0 {
+			t.Errorf("%s was not seen to print a value", command)
+		}
 	}
 }
 

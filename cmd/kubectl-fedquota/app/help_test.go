@@ -42,6 +42,7 @@ func TestMistakes(t *testing.T) {
 	for args, want := range map[string]string{
 		"describe --clutser=east": "unknown flag: --clutser",
 		"explain":                 "accepts 1 arg(s), received 0",
+		"describe -o xml":         `invalid argument "xml" for "-o, --output" flag: must be json or yaml`,
 		"explian compute":         "unknown command",
 		"plan":                    `required flag(s) "filename" not set`,
 		"plan -f nowhere.yaml":    "no such file",

@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/e2e/observer"
 	"github.com/fedquota/fedquota/hack/bench/rig"
 	"github.com/fedquota/fedquota/hack/bench/simulate"
 	"github.com/fedquota/fedquota/hack/bench/workload"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 const (

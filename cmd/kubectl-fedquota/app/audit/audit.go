@@ -15,7 +15,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
-	"github.com/fedquota/fedquota/e2e/observer"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 const (
@@ -44,7 +44,7 @@ type Options struct {
 	env      *cli.Env
 	live     live.Options
 	duration time.Duration
-	output   string
+	output   cli.Output
 }
 
 // NewCommand returns the command.
@@ -60,8 +60,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
 	}
 	command.Flags().DurationVar(&o.duration, "for", time.Minute, "How long to watch. An interrupt ends it earlier.")
-	command.Flags().StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
-	cli.CompleteWords(command, "output", "json", "yaml")
+	o.output.Bind(command)
 	o.live.Bind(command.Flags())
 	return command
 }
@@ -170,11 +169,7 @@ func changed(before, after *quotav1alpha1.FederatedQuota) bool {
 // tell prints the verdict.
 func (o *Options) tell(report observer.Report) error {
 	violations := report.Violations()
-	if o.output != "" {
-		if err := cli.Encode(o.env.Out, o.output, report); err != nil {
-			return err
-		}
-	} else if err := o.print(report, violations); err != nil {
+	if err := o.output.Print(o.env.Out, report, func() error { return o.print(report, violations) }); err != nil {
 		return err
 	}
 	if len(violations) > 0 {

@@ -31,9 +31,33 @@ func CompleteWords(command *cobra.Command, flag string, words ...string) {
 	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// Encode prints a value as JSON or YAML.
-func Encode(out io.Writer, format string, value any) error {
-	switch format {
+// Output is the flag -o of a command whose answer is one value: json, yaml, or text if it is empty.
+type Output string
+
+// Bind adds the flag.
+func (o *Output) Bind(command *cobra.Command) {
+	command.Flags().VarP(o, "output", "o", "Output format: json or yaml.")
+	CompleteWords(command, "output", "json", "yaml")
+}
+
+// String returns the format.
+func (o *Output) String() string { return string(*o) }
+
+// Type returns what the value of the flag is.
+func (o *Output) Type() string { return "string" }
+
+// Set takes a format.
+func (o *Output) Set(format string) error {
+	if format != "json" && format != "yaml" {
+		return errors.New("must be json or yaml")
+	}
+	*o = Output(format)
+	return nil
+}
+
+// Print prints a value as JSON or YAML, or has it printed as text.
+func (o Output) Print(out io.Writer, value any, text func() error) error {
+	switch o {
 	case "json":
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "    ")
@@ -46,7 +70,7 @@ func Encode(out io.Writer, format string, value any) error {
 		_, err = out.Write(append([]byte("---\n"), content...))
 		return err
 	}
-	return errors.New("must be json or yaml")
+	return text()
 }
 
 // IsTable says whether people are to read the output.

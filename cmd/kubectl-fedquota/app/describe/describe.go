@@ -6,12 +6,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
 const (
@@ -28,15 +27,18 @@ counts against the budget. TARGET is what the hub wants the limit to be.`
   kubectl fedquota describe compute -n team-a
 
   # What one cluster holds of one resource
-  kubectl fedquota describe compute -n team-a --cluster east --resource requests.cpu`
+  kubectl fedquota describe compute -n team-a --cluster east --resource requests.cpu
+
+  # The same for a script
+  kubectl fedquota describe compute -n team-a -o json`
 )
 
 // Options says what to describe.
 type Options struct {
-	env      *cli.Env
-	cluster  string
-	resource string
-	events   bool
+	env    *cli.Env
+	only   view.Only
+	events bool
+	output cli.Output
 }
 
 // NewCommand returns the command.
@@ -51,9 +53,10 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		ValidArgsFunction: env.CompleteNames,
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args) },
 	}
-	command.Flags().StringVar(&o.cluster, "cluster", "", "Show this cluster alone.")
-	command.Flags().StringVar(&o.resource, "resource", "", "Show this resource name alone, such as requests.cpu.")
+	command.Flags().StringVar(&o.only.Cluster, "cluster", "", "Show this cluster alone.")
+	command.Flags().StringVar((*string)(&o.only.Resource), "resource", "", "Show this resource name alone, such as requests.cpu.")
 	command.Flags().BoolVar(&o.events, "show-events", true, "Show the latest events, too.")
+	o.output.Bind(command)
 	env.CompleteClusters(command, "cluster")
 	env.CompleteResources(command, "resource")
 	return command
@@ -72,16 +75,17 @@ func (o *Options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	page := o.env.Page(o.env.Out)
+	views := make([]any, len(objects))
 	for i, object := range objects {
-		if i > 0 {
-			page.Printf("\n\n")
-		}
-		if err := o.describe(ctx, c, page, object); err != nil {
+		if views[i], err = o.viewOf(ctx, c, object); err != nil {
 			return err
 		}
 	}
-	return page.Err()
+	var answer any = views
+	if len(args) > 0 {
+		answer = views[0]
+	}
+	return o.output.Print(o.env.Out, answer, func() error { return o.print(views) })
 }
 
 // find returns the object that is named, or all there are.
@@ -101,22 +105,57 @@ func (o *Options) find(ctx context.Context, c client.Client, namespace string, a
 	return objects, nil
 }
 
-func (o *Options) describe(ctx context.Context, c client.Client, page *text.Page, object client.Object) error {
-	view := view{Page: page, now: o.env.Clock.Now(), cluster: o.cluster, resource: corev1.ResourceName(o.resource)}
+// viewOf returns what is to be shown of an object.
+func (o *Options) viewOf(ctx context.Context, c client.Client, object client.Object) (any, error) {
 	switch object := object.(type) {
 	case *quotav1alpha1.FederatedQuota:
-		if err := view.check(object); err != nil {
-			return err
+		b := view.BudgetOf(object, o.only)
+		if o.only.Cluster != "" && len(b.Clusters) == 0 {
+			return nil, fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.only.Cluster, object.Name, cli.ClustersOf(object))
 		}
-		view.budget(object)
+		o.addEvents(ctx, c, object, &b.Head)
+		return b, nil
 	case *quotav1alpha1.QuotaShare:
-		if o.cluster != "" {
-			return fmt.Errorf("--cluster %s: only FederatedQuotas have clusters, and %s is a QuotaShare", o.cluster, object.Name)
+		if o.only.Cluster != "" {
+			return nil, fmt.Errorf("--cluster %s: only FederatedQuotas have clusters, and %s is a QuotaShare", o.only.Cluster, object.Name)
 		}
-		view.share(object)
+		s := view.ShareOf(object, o.only)
+		o.addEvents(ctx, c, object, &s.Head)
+		return s, nil
 	}
-	if o.events {
-		view.events(cli.EventsOf(ctx, c, object))
+	return nil, fmt.Errorf("%T holds no budget", object)
+}
+
+// addEvents adds the latest events, or why there are none to show.
+func (o *Options) addEvents(ctx context.Context, c client.Client, object client.Object, head *view.Head) {
+	if !o.events {
+		return
 	}
-	return nil
+	events, err := cli.EventsOf(ctx, c, object)
+	switch {
+	case err != nil && cli.MissingRight(err) != "":
+		head.EventsHidden = "you lack the right to " + cli.MissingRight(err)
+	case err != nil:
+		head.EventsHidden = err.Error()
+	}
+	for i := range events {
+		head.Events = append(head.Events, view.Event{Time: cli.LastSeen(&events[i]), Reason: events[i].Reason, Message: events[i].Message})
+	}
+}
+
+// print prints for people.
+func (o *Options) print(views []any) error {
+	p := printer{Page: o.env.Page(o.env.Out), now: o.env.Clock.Now()}
+	for i, shown := range views {
+		if i > 0 {
+			p.Printf("\n\n")
+		}
+		switch shown := shown.(type) {
+		case *view.Budget:
+			p.budget(shown)
+		case *view.Share:
+			p.share(shown)
+		}
+	}
+	return p.Err()
 }

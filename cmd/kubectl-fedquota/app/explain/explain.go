@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -28,15 +28,18 @@ the hub has stored last.`
   kubectl fedquota explain compute -n team-a
 
   # Why one cluster has no more CPUs
-  kubectl fedquota explain compute -n team-a --cluster west --resource requests.cpu`
+  kubectl fedquota explain compute -n team-a --cluster west --resource requests.cpu
+
+  # The same for a script
+  kubectl fedquota explain compute -n team-a -o json`
 )
 
 // Options says what to explain.
 type Options struct {
-	env      *cli.Env
-	live     live.Options
-	cluster  string
-	resource string
+	env    *cli.Env
+	live   live.Options
+	only   view.Only
+	output cli.Output
 }
 
 // NewCommand returns the command.
@@ -52,8 +55,9 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
 	}
 	flags := command.Flags()
-	flags.StringVar(&o.cluster, "cluster", "", "Explain the limits of this cluster alone.")
-	flags.StringVar(&o.resource, "resource", "", "Explain the limits of this resource name alone, such as requests.cpu.")
+	flags.StringVar(&o.only.Cluster, "cluster", "", "Explain the limits of this cluster alone.")
+	flags.StringVar((*string)(&o.only.Resource), "resource", "", "Explain the limits of this resource name alone, such as requests.cpu.")
+	o.output.Bind(command)
 	o.live.Bind(flags)
 	env.CompleteClusters(command, "cluster")
 	env.CompleteResources(command, "resource")
@@ -89,12 +93,9 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	for _, c := range r.Children() {
 		c.Reading = readings[c.Name]
 	}
-	s := &sentences{
-		Page: o.env.Page(o.env.Out), fq: fq, account: r.Explain(), static: in.Split.Static,
-		cluster: o.cluster, resource: corev1.ResourceName(o.resource),
-	}
-	s.print(fleet.Hints)
-	return s.Err()
+	s := &sentences{fq: fq, account: r.Explain(), static: in.Split.Static, only: o.only}
+	e := s.explanation(fleet.Hints)
+	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
 }
 
 // find returns a FederatedQuota: only the hub knows why.
@@ -112,12 +113,12 @@ func find(ctx context.Context, c client.Client, namespace, arg string) (*quotav1
 
 // check says whether there is what the flags ask for.
 func (o *Options) check(fq *quotav1alpha1.FederatedQuota) error {
-	known := slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == o.cluster })
-	if o.cluster != "" && !known {
-		return fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.cluster, fq.Name, cli.ClustersOf(fq))
+	known := slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == o.only.Cluster })
+	if o.only.Cluster != "" && !known {
+		return fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.only.Cluster, fq.Name, cli.ClustersOf(fq))
 	}
-	if _, known := fq.Spec.Hard[corev1.ResourceName(o.resource)]; o.resource != "" && !known {
-		return fmt.Errorf("--resource %s: must be a name in spec.hard of FederatedQuota %s", o.resource, fq.Name)
+	if _, known := fq.Spec.Hard[o.only.Resource]; o.only.Resource != "" && !known {
+		return fmt.Errorf("--resource %s: must be a name in spec.hard of FederatedQuota %s", o.only.Resource, fq.Name)
 	}
 	return nil
 }

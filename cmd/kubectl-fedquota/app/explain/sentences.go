@@ -10,8 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -20,32 +19,27 @@ import (
 
 // sentences say why limits are what they are.
 type sentences struct {
-	*text.Page
-
-	fq       *quotav1alpha1.FederatedQuota
-	account  *round.Account
-	static   bool
-	cluster  string
-	resource corev1.ResourceName
+	fq      *quotav1alpha1.FederatedQuota
+	account *round.Account
+	static  bool
+	only    view.Only
 }
 
-func (s *sentences) print(hints []string) {
-	s.Printf("FederatedQuota %s/%s\n", s.fq.Namespace, s.fq.Name)
-	for _, hint := range hints {
-		s.Paragraph(0, text.Yellow, hint)
+// explanation returns what is to be shown.
+func (s *sentences) explanation(hints []string) *view.Explanation {
+	e := &view.Explanation{
+		Namespace: s.fq.Namespace, Name: s.fq.Name, Hints: hints, Halted: s.account.Halted.Message, HaltedReason: s.account.Halted.Reason,
+		Unseen: s.fq.Status.Revision == 0, Resources: []view.ExplainedResource{},
 	}
-	if halted := s.account.Halted; halted != (round.Obstacle{}) {
-		s.Paragraph(0, text.Red, fmt.Sprintf("All limits stay as they are: the spec cannot be acted on (%s): %s", halted.Reason, halted.Message))
-	}
-	if s.fq.Status.Revision == 0 {
-		s.Paragraph(0, text.Yellow, "No hub manager has acted on this budget yet. See whether one runs: kubectl get pods -n fedquota-system")
-		return
+	if e.Unseen {
+		return e
 	}
 	for _, name := range s.account.Budget.Names() {
-		if s.resource == "" || s.resource == name {
-			s.budget(name)
+		if s.only.Resource == "" || s.only.Resource == name {
+			e.Resources = append(e.Resources, s.resource(name))
 		}
 	}
+	return e
 }
 
 func (s *sentences) quantity(name corev1.ResourceName, value int64) string {
@@ -56,45 +50,45 @@ func (s *sentences) quantity(name corev1.ResourceName, value int64) string {
 	return q.String()
 }
 
-// budget explains one resource name.
-func (s *sentences) budget(name corev1.ResourceName) {
-	var used, demand int64
-	for _, c := range s.account.Children {
-		used, demand = amount.Add(used, c.Claims[name].Used), amount.Add(demand, c.Claims[name].Demand)
+// some returns a quantity, "" if it is zero.
+func (s *sentences) some(name corev1.ResourceName, value int64) string {
+	if value == 0 {
+		return ""
 	}
-	line := fmt.Sprintf("%s of %s used", s.quantity(name, used), s.quantity(name, s.account.Budget[name]))
-	if demand > 0 {
-		line += fmt.Sprintf(", %s more asked for", s.quantity(name, demand))
-	}
-	switch debt := s.account.Debt[name]; {
-	case debt == ledger.Unknown:
-		line += ", and a cluster that was not read may hold anything"
-	case debt > 0:
-		line += fmt.Sprintf(", %s of debt: no limit goes up", s.quantity(name, debt))
-	default:
-		line += fmt.Sprintf(", %s free", s.quantity(name, s.account.Free[name]))
-	}
-	s.Printf("\n%s: %s\n", s.Paint(text.Bold, string(name)), line)
-	for i := range s.account.Children {
-		c := &s.account.Children[i]
-		if s.cluster == "" || s.cluster == c.Name {
-			s.child(c, name)
-		}
-	}
+	return s.quantity(name, value)
 }
 
-// child explains the limit of one cluster.
-func (s *sentences) child(c *round.ChildAccount, name corev1.ResourceName) {
-	claim := c.Claims[name]
-	head := fmt.Sprintf("limit %s, uses %s", s.quantity(name, claim.Target), s.quantity(name, claim.Used))
-	if claim.Demand > 0 {
-		head += fmt.Sprintf(", asks for %s more", s.quantity(name, claim.Demand))
-	}
-	s.Printf("\n  %s  %s\n", s.Paint(cli.StateStyle(c.State), text.Elide(c.Name, 40)), head)
-	for _, sentence := range []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)} {
-		if sentence != "" {
-			s.Paragraph(4, text.Plain, sentence)
+// resource explains one resource name.
+func (s *sentences) resource(name corev1.ResourceName) view.ExplainedResource {
+	r := view.ExplainedResource{Resource: name, Budget: s.quantity(name, s.account.Budget[name]), Limits: []view.ExplainedLimit{}}
+	var used, demand int64
+	for i := range s.account.Children {
+		c := &s.account.Children[i]
+		used, demand = amount.Add(used, c.Claims[name].Used), amount.Add(demand, c.Claims[name].Demand)
+		if s.only.Cluster == "" || s.only.Cluster == c.Name {
+			r.Limits = append(r.Limits, s.limit(c, name))
 		}
+	}
+	r.Used, r.Demand = s.quantity(name, used), s.some(name, demand)
+	switch debt := s.account.Debt[name]; {
+	case debt == ledger.Unknown:
+		r.Debt = view.Unknown
+	case debt > 0:
+		r.Debt = s.quantity(name, debt)
+	default:
+		r.Free = s.quantity(name, s.account.Free[name])
+	}
+	return r
+}
+
+// limit explains the limit of one cluster.
+func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.ExplainedLimit {
+	claim := c.Claims[name]
+	said := []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)}
+	return view.ExplainedLimit{
+		Cluster: c.Name, State: c.State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
+		Reason: claim.Verdict.Reason, Bound: claim.Bound,
+		Sentences: slices.DeleteFunc(said, func(sentence string) bool { return sentence == "" }),
 	}
 }
 

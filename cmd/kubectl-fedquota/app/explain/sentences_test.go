@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -72,17 +70,14 @@ func told(t *testing.T, claim round.ClaimAccount) string {
 	}
 	west := holds(6)
 	west.Replacing = 1
-	var out bytes.Buffer
 	fq := &quotav1alpha1.FederatedQuota{}
 	fq.Spec.Hard = corev1.ResourceList{"pods": resource.MustParse("12")}
-	s := &sentences{Page: &text.Page{Out: &out}, fq: fq, account: &round.Account{
+	s := &sentences{fq: fq, account: &round.Account{
 		Budget: amount.List{"pods": 12}, Free: amount.List{"pods": 0}, Debt: amount.List{"pods": 1},
 		Expected: []string{"north"}, Reporting: map[corev1.ResourceName][]string{"pods": {"south"}},
 		Children: []round.ChildAccount{child("east", claim), child("west", west), child("gone", holds(ledger.Unknown))},
 	}}
-	s.child(&s.account.Children[0], "pods")
-	_, body, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	return strings.Join(strings.Fields(body), " ")
+	return strings.Join(s.limit(&s.account.Children[0], "pods").Sentences, " ")
 }
 
 // TestReplacing says what a cluster keeps for the pods that its workloads replace.

@@ -14,6 +14,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
 const (
@@ -34,7 +35,10 @@ It ends with 0 if all pods fit into one cluster, and with 2 if they do not.`
   kubectl fedquota fits -f pod.yaml --replicas 5 -n team-a
 
   # Whether a Deployment fits into this cluster, in a member
-  kubectl fedquota fits -f deployment.yaml -n team-a`
+  kubectl fedquota fits -f deployment.yaml -n team-a
+
+  # The same for a script
+  kubectl fedquota fits -f deployment.yaml -n team-a -o json`
 )
 
 // Options says what is to fit.
@@ -44,6 +48,7 @@ type Options struct {
 	file     string
 	replicas int32
 	cluster  string
+	output   cli.Output
 }
 
 // NewCommand returns the command.
@@ -62,6 +67,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.Int32Var(&o.replicas, "replicas", 0, "How many pods shall fit. Defaults to those that the object wants.")
 	flags.StringVar(&o.cluster, "cluster", "", "Ask of this cluster alone, on the hub.")
 	env.CompleteClusters(command, "cluster")
+	o.output.Bind(command)
 	o.live.Bind(flags)
 	_ = command.MarkFlagRequired("filename")
 	return command
@@ -87,16 +93,20 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var places []place
+	var clusters []view.ClusterFit
 	if held.Budgets != nil {
-		places, err = o.onHub(ctx, c, namespace, template, replicas, held.Budgets.Items)
+		clusters, err = o.onHub(ctx, c, namespace, template, replicas, held.Budgets.Items)
 	} else {
-		places, err = o.inMember(ctx, c, namespace, template, held.Shares.Items)
+		clusters, err = o.inMember(ctx, c, namespace, template, held.Shares.Items)
 	}
 	if err != nil {
 		return err
 	}
-	return o.print(namespace, replicas, places)
+	f := view.FitOf(namespace, replicas, clusters)
+	if err := o.output.Print(o.env.Out, f, func() error { return o.print(f) }); err != nil || f.Fits {
+		return err
+	}
+	return cli.ErrNo
 }
 
 // read returns the pods that are to fit.
@@ -121,45 +131,32 @@ func (o *Options) read() (*corev1.PodTemplateSpec, int64, error) {
 	return template, int64(replicas), nil
 }
 
-// place is where pods may go.
-type place struct {
-	name string
-	// now is how many fit at once, and raised how many after limits were raised as far as they go.
-	now, raised int64
-	// why says what keeps more from fitting.
-	why string
-}
-
 // quotaSpec is the spec of a native quota that counts as a budget does.
 func quotaSpec(spec *quotav1alpha1.FederatedQuotaSpec) *corev1.ResourceQuotaSpec {
 	return &corev1.ResourceQuotaSpec{Hard: spec.Hard, Scopes: spec.Scopes, ScopeSelector: spec.ScopeSelector}
 }
 
-// print says where pods fit. The answer is no if they all fit nowhere.
-func (o *Options) print(namespace string, replicas int64, places []place) error {
+// print says where pods fit.
+func (o *Options) print(f *view.Fit) error {
 	page := o.env.Page(o.env.Out)
-	if len(places) == 0 {
-		page.Printf("No budget counts these pods in namespace %s: no limit of fedquota is in the way.\n", namespace)
+	if len(f.Clusters) == 0 {
+		page.Printf("No budget counts these pods in namespace %s: no limit of fedquota is in the way.\n", f.Namespace)
 		return page.Err()
 	}
-	t := &text.Table{Header: []string{"CLUSTER", "AT ONCE", "AFTER A RAISE", fmt.Sprintf("ALL %d FIT", replicas), "NOTE"}}
-	fits := false
-	for _, p := range places {
+	t := &text.Table{Header: []string{"CLUSTER", "AT ONCE", "AFTER A RAISE", fmt.Sprintf("ALL %d FIT", f.Replicas), "NOTE"}}
+	for _, c := range f.Clusters {
 		answer := text.Cell{Text: "no", Style: text.Red}
 		switch {
-		case p.now >= replicas:
-			answer, fits = text.Cell{Text: "at once", Style: text.Green}, true
-		case p.raised >= replicas:
-			answer, fits = text.Cell{Text: "after a raise", Style: text.Green}, true
+		case c.AtOnce >= f.Replicas:
+			answer = text.Cell{Text: "at once", Style: text.Green}
+		case c.AfterRaise >= f.Replicas:
+			answer = text.Cell{Text: "after a raise", Style: text.Green}
 		}
-		t.Cells(text.Cell{Text: p.name}, text.Cell{Text: number(p.now, replicas)}, text.Cell{Text: number(max(p.now, p.raised), replicas)}, answer,
-			text.Cell{Text: p.why})
+		t.Cells(text.Cell{Text: c.Cluster}, text.Cell{Text: number(c.AtOnce, f.Replicas)}, text.Cell{Text: number(c.AfterRaise, f.Replicas)}, answer,
+			text.Cell{Text: c.Note})
 	}
 	page.Print(t)
-	if err := page.Err(); err != nil || fits {
-		return err
-	}
-	return cli.ErrNo
+	return page.Err()
 }
 
 // number says how many fit. More than are asked for are not told apart.

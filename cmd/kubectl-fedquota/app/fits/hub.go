@@ -14,6 +14,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
 	"github.com/fedquota/fedquota/internal/round"
@@ -22,9 +23,9 @@ import (
 // onHub returns where pods fit, of all clusters that a budget which counts them selects.
 func (o *Options) onHub(
 	ctx context.Context, hub client.Client, namespace string, template *corev1.PodTemplateSpec, replicas int64, budgets []quotav1alpha1.FederatedQuota,
-) ([]place, error) {
+) ([]view.ClusterFit, error) {
 	pod := charge.PodOf(namespace, template, nil)
-	places := map[string]place{}
+	places := map[string]view.ClusterFit{}
 	for i := range budgets {
 		fq := &budgets[i]
 		if !charge.Counts(pod, quotaSpec(&fq.Spec)) {
@@ -41,13 +42,13 @@ func (o *Options) onHub(
 			return nil, err
 		}
 	}
-	return slices.SortedFunc(maps.Values(places), func(a, b place) int {
-		return cmp.Or(cmp.Compare(b.now, a.now), cmp.Compare(b.raised, a.raised), cmp.Compare(a.name, b.name))
+	return slices.SortedFunc(maps.Values(places), func(a, b view.ClusterFit) int {
+		return cmp.Or(cmp.Compare(b.AtOnce, a.AtOnce), cmp.Compare(b.AfterRaise, a.AfterRaise), cmp.Compare(a.Cluster, b.Cluster))
 	}), nil
 }
 
 // ofBudget adds what one budget lets into each cluster: where several count a pod, each has to have room.
-func (o *Options) ofBudget(fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, pod *corev1.Pod, replicas int64, places map[string]place) error {
+func (o *Options) ofBudget(fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, pod *corev1.Pod, replicas int64, places map[string]view.ClusterFit) error {
 	in := fleet.Input(fq)
 	cost := charge.Of(pod, quotaSpec(&fq.Spec))
 	for i := range in.Children {
@@ -60,10 +61,10 @@ func (o *Options) ofBudget(fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, 
 			return err
 		}
 		if unset := charge.Unset(pod, quotaSpec(&fq.Spec)); len(unset) > 0 {
-			p.now, p.raised, p.why = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
+			p.AtOnce, p.AfterRaise, p.Note = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
 		}
 		if other, known := places[c.Name]; known {
-			p.now, p.raised, p.why = min(p.now, other.now), min(p.raised, other.raised), cmp.Or(other.why, p.why)
+			p.AtOnce, p.AfterRaise, p.Note = min(p.AtOnce, other.AtOnce), min(p.AfterRaise, other.AfterRaise), cmp.Or(other.Note, p.Note)
 		}
 		places[c.Name] = p
 	}
@@ -71,24 +72,24 @@ func (o *Options) ofBudget(fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, 
 }
 
 // ofChild returns how many pods fit into a cluster: as limits are, and as far as they go up if it asks for them.
-func ofChild(in round.Input, c *round.Child, cost amount.List, replicas int64) (place, error) {
-	p := place{name: c.Name}
+func ofChild(in round.Input, c *round.Child, cost amount.List, replicas int64) (view.ClusterFit, error) {
+	p := view.ClusterFit{Cluster: c.Name}
 	share := c.Reading.Share
 	if c.Reading.Failure != "" || share == nil {
-		p.why = cmp.Or(c.Reading.Failure, c.Reading.HeldBack.Message, "it has no share yet")
+		p.Note = cmp.Or(c.Reading.Failure, c.Reading.HeldBack.Message, "it has no share yet")
 		return p, nil
 	}
 	if share.Report.Revision > 0 {
-		p.now = charge.Room(cost, share.Report.Used, share.Report.Hard)
+		p.AtOnce = charge.Room(cost, share.Report.Used, share.Report.Hard)
 	}
 	outcome, err := forecast.Play(asking(in, c.Name, cost.Times(replicas), cost), nil)
 	if err != nil {
 		return p, err
 	}
 	entry, _ := outcome.Rest.Ledger.Entry(c.Name)
-	p.raised = charge.Room(cost, share.Report.Used, entry.Target)
-	if p.raised < replicas {
-		p.why = shortOf(cost, share.Report.Used, entry.Target, in.Formats, replicas)
+	p.AfterRaise = charge.Room(cost, share.Report.Used, entry.Target)
+	if p.AfterRaise < replicas {
+		p.Note = shortOf(cost, share.Report.Used, entry.Target, in.Formats, replicas)
 	}
 	return p, nil
 }

@@ -10,13 +10,14 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // inMember returns how many pods fit into this cluster, by its shares and what the hub told last.
 func (o *Options) inMember(
 	ctx context.Context, c client.Client, namespace string, template *corev1.PodTemplateSpec, shares []quotav1alpha1.QuotaShare,
-) ([]place, error) {
+) ([]view.ClusterFit, error) {
 	if o.cluster != "" {
 		return nil, fmt.Errorf("--cluster %s: this is a member, which knows no other cluster: ask on the hub", o.cluster)
 	}
@@ -25,7 +26,7 @@ func (o *Options) inMember(
 		return nil, err
 	}
 	pod := charge.PodOf(namespace, template, ranges.Items)
-	p, counted := place{name: "this one", now: math.MaxInt64, raised: math.MaxInt64}, false
+	p, counted := view.ClusterFit{Cluster: "this one", AtOnce: math.MaxInt64, AfterRaise: math.MaxInt64}, false
 	for i := range shares {
 		share := &shares[i]
 		spec := &corev1.ResourceQuotaSpec{Hard: share.Spec.Hard, Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
@@ -33,18 +34,18 @@ func (o *Options) inMember(
 			continue
 		}
 		counted = true
-		p.take(share, spec, pod)
+		take(&p, share, spec, pod)
 	}
 	if !counted {
 		return nil, nil
 	}
-	return []place{p}, nil
+	return []view.ClusterFit{p}, nil
 }
 
 // take takes the least of what several shares let in.
-func (p *place) take(share *quotav1alpha1.QuotaShare, spec *corev1.ResourceQuotaSpec, pod *corev1.Pod) {
+func take(p *view.ClusterFit, share *quotav1alpha1.QuotaShare, spec *corev1.ResourceQuotaSpec, pod *corev1.Pod) {
 	if unset := charge.Unset(pod, spec); len(unset) > 0 {
-		p.now, p.raised, p.why = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
+		p.AtOnce, p.AfterRaise, p.Note = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
 		return
 	}
 	cost := charge.Of(pod, spec)
@@ -54,8 +55,8 @@ func (p *place) take(share *quotav1alpha1.QuotaShare, spec *corev1.ResourceQuota
 	if fleet := &share.Spec.Fleet; len(fleet.Budget) > 0 {
 		raised = max(now, charge.Room(cost, amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down)))
 	}
-	if raised < p.raised {
-		p.why = fmt.Sprintf("share %s, as the hub told last", share.Name)
+	if raised < p.AfterRaise {
+		p.Note = fmt.Sprintf("share %s, as the hub told last", share.Name)
 	}
-	p.now, p.raised = min(p.now, now), min(p.raised, raised)
+	p.AtOnce, p.AfterRaise = min(p.AtOnce, now), min(p.AfterRaise, raised)
 }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -44,7 +44,7 @@ type Options struct {
 	since    time.Duration
 	cluster  string
 	resource string
-	output   string
+	output   cli.Output
 }
 
 // NewCommand returns the command.
@@ -63,26 +63,10 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.DurationVar(&o.since, "since", kept, "Show what is younger than this.")
 	flags.StringVar(&o.cluster, "cluster", "", "Show the moves of this cluster alone.")
 	flags.StringVar(&o.resource, "resource", "", "Show the moves of this resource name alone, such as requests.cpu.")
-	flags.StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
-	cli.CompleteWords(command, "output", "json", "yaml")
+	o.output.Bind(command)
 	env.CompleteClusters(command, "cluster")
 	env.CompleteResources(command, "resource")
 	return command
-}
-
-// Entry is something that happened.
-type Entry struct {
-	Time metav1.Time `json:"time"`
-	// Reason is that of the event.
-	Reason string `json:"reason"`
-	// Resource, Cluster, From, To and Why are those of a move.
-	Resource corev1.ResourceName `json:"resource,omitempty"`
-	Cluster  string              `json:"cluster,omitempty"`
-	From     string              `json:"from,omitempty"`
-	To       string              `json:"to,omitempty"`
-	Why      string              `json:"why,omitempty"`
-	// Message is that of an event which tells of no move.
-	Message string `json:"message,omitempty"`
 }
 
 func (o *Options) run(ctx context.Context, arg string) error {
@@ -98,78 +82,75 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	entries, err := o.entries(ctx, c, object)
+	moves, err := o.moves(ctx, c, object)
 	if err != nil {
 		return err
 	}
 	if o.since > kept && o.env.Clock.Since(object.GetCreationTimestamp().Time) > kept {
 		_, _ = fmt.Fprintln(o.env.ErrOut, "What happened more than an hour ago may be missing: API servers forget events then, unless told otherwise.")
 	}
-	if o.output != "" {
-		return cli.Encode(o.env.Out, o.output, entries)
-	}
-	return o.print(entries)
+	return o.output.Print(o.env.Out, moves, func() error { return o.print(moves) })
 }
 
-// entries returns what happened, the first one first.
-func (o *Options) entries(ctx context.Context, c client.Client, object client.Object) ([]Entry, error) {
+// moves returns what happened, the first one first.
+func (o *Options) moves(ctx context.Context, c client.Client, object client.Object) ([]view.Move, error) {
 	events, err := cli.AllEventsOf(ctx, c, object)
 	if err != nil {
 		return nil, err
 	}
-	entries := []Entry{}
+	moves := []view.Move{}
 	for i := range events {
 		e := &events[i]
 		at := cli.LastSeen(e)
 		if o.env.Clock.Since(at.Time) > o.since {
 			continue
 		}
-		for _, entry := range entriesOf(e) {
-			if (o.cluster == "" || entry.Cluster == o.cluster) && (o.resource == "" || string(entry.Resource) == o.resource) {
-				entry.Time, entry.Reason = at, e.Reason
-				entries = append(entries, entry)
+		for _, m := range movesOf(e) {
+			if (o.cluster == "" || m.Cluster == o.cluster) && (o.resource == "" || string(m.Resource) == o.resource) {
+				m.Time, m.Reason = at, e.Reason
+				moves = append(moves, m)
 			}
 		}
 	}
-	return entries, nil
+	return moves, nil
 }
 
 // move is how the hub manager tells of one: "east 5 → 9 (Demand)".
 var move = regexp.MustCompile(`^(\S+) (\S+) → (\S+)(?: \((\w+)\))?$`)
 
-// entriesOf returns what an event tells of, a move each: "requests.cpu: east 5 → 9 (Demand), west 10 → 6 (Surplus);
+// movesOf returns what an event tells of, a move each: "requests.cpu: east 5 → 9 (Demand), west 10 → 6 (Surplus);
 // pods: …".
-func entriesOf(e *corev1.Event) []Entry {
+func movesOf(e *corev1.Event) []view.Move {
 	if e.Reason != quotav1alpha1.ReasonLimitsMoved {
-		return []Entry{{Message: e.Message}}
+		return []view.Move{{Message: e.Message}}
 	}
-	var entries []Entry
+	var moves []view.Move
 	for part := range strings.SplitSeq(e.Message, "; ") {
-		name, moves, ok := strings.Cut(part, ": ")
+		name, list, ok := strings.Cut(part, ": ")
 		if !ok {
-			return []Entry{{Message: e.Message}}
+			return []view.Move{{Message: e.Message}}
 		}
-		for text := range strings.SplitSeq(moves, ", ") {
+		for text := range strings.SplitSeq(list, ", ") {
 			found := move.FindStringSubmatch(text)
 			if found == nil { // the last one may end in "and 3 more", or be cut off
-				entries = append(entries, Entry{Resource: corev1.ResourceName(name), Message: text})
+				moves = append(moves, view.Move{Resource: corev1.ResourceName(name), Message: text})
 				continue
 			}
-			entries = append(entries, Entry{Resource: corev1.ResourceName(name), Cluster: found[1], From: found[2], To: found[3], Why: found[4]})
+			moves = append(moves, view.Move{Resource: corev1.ResourceName(name), Cluster: found[1], From: found[2], To: found[3], Why: found[4]})
 		}
 	}
-	return entries
+	return moves
 }
 
 // print prints what happened.
-func (o *Options) print(entries []Entry) error {
+func (o *Options) print(moves []view.Move) error {
 	page := o.env.Page(o.env.Out)
-	if len(entries) == 0 {
+	if len(moves) == 0 {
 		_, err := fmt.Fprintf(o.env.ErrOut, "Nothing happened in the last %s that events tell of.\n", o.since)
 		return err
 	}
 	t := &text.Table{Header: []string{"AGO", "CLUSTER", "RESOURCE", "FROM", "", "TO", "WHY"}}
-	for _, e := range entries {
+	for _, e := range moves {
 		ago := text.Since(o.env.Clock.Now(), e.Time)
 		if e.Cluster != "" {
 			t.Row(ago, e.Cluster, string(e.Resource), e.From, "→", e.To, why(e.Why))

@@ -6,10 +6,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +15,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
 const (
@@ -77,53 +76,69 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.sift(&held)
+	rows := o.rows(held.Objects())
 	if cli.IsTable(o.print) {
-		return o.table(held, namespace)
+		return o.table(rows, held.Budgets == nil, namespace)
 	}
-	return cli.PrintList(o.print, held.Objects(), o.env.Out)
+	objects := make([]client.Object, len(rows))
+	for i := range rows {
+		objects[i] = rows[i].object
+	}
+	return cli.PrintList(o.print, objects, o.env.Out)
 }
 
-// sift leaves what is asked for, the fullest first.
-func (o *Options) sift(held *cli.Held) {
-	if held.Budgets != nil {
-		held.Budgets.Items = sifted(held.Budgets.Items, o.notReady, func(fq *quotav1alpha1.FederatedQuota) (client.Object, fill, string) {
-			return fq, fillOf(fq.Status.Used, budgetOf(fq)), cli.Summary(fq.Status.Conditions, quotav1alpha1.ConditionReady)
-		})
-	}
-	if held.Shares != nil {
-		held.Shares.Items = sifted(held.Shares.Items, o.notReady, func(share *quotav1alpha1.QuotaShare) (client.Object, fill, string) {
-			return share, fillOf(share.Status.Used, share.Status.Hard), cli.Summary(share.Status.Conditions, quotav1alpha1.ConditionEnforced)
-		})
-	}
+// row is an object, with what is shown of it. Settled and mode are those of a budget, and revision is that of a share.
+type row struct {
+	object                  client.Object
+	head                    *view.Head
+	full                    *view.Filled
+	settled, mode, revision string
 }
 
-// sifted returns items, the fullest first, and those of one fill by name.
-func sifted[T any](items []T, notReady bool, of func(*T) (client.Object, fill, string)) []T {
-	if notReady {
-		items = slices.DeleteFunc(items, func(item T) bool {
-			_, _, ready := of(&item)
-			return ready == string(metav1.ConditionTrue)
-		})
+func rowOf(object client.Object) row {
+	r := row{object: object}
+	switch object := object.(type) {
+	case *quotav1alpha1.FederatedQuota:
+		b := view.BudgetOf(object, view.Only{})
+		r.head, r.settled, r.mode = &b.Head, b.Settled, string(b.Mode)
+	case *quotav1alpha1.QuotaShare:
+		s := view.ShareOf(object, view.Only{})
+		r.head, r.revision = &s.Head, fmt.Sprintf("%d/%d", s.InForce, s.Revision)
 	}
-	slices.SortStableFunc(items, func(a, b T) int {
-		x, full, _ := of(&a)
-		y, other, _ := of(&b)
-		return cmp.Or(cmp.Compare(other.ratio, full.ratio), cmp.Compare(x.GetNamespace(), y.GetNamespace()), cmp.Compare(x.GetName(), y.GetName()))
+	limited := r.head.Limited()
+	for i := range limited {
+		if r.full == nil || limited[i].Ratio() > r.full.Ratio() {
+			r.full = &limited[i]
+		}
+	}
+	return r
+}
+
+// ratio is how full the tightest resource is, negative if there is none.
+func (r *row) ratio() float64 {
+	if r.full == nil {
+		return -1
+	}
+	return r.full.Ratio()
+}
+
+// rows returns what is asked for, the fullest first, and those of one fill by name.
+func (o *Options) rows(objects []client.Object) []row {
+	var rows []row
+	for _, object := range objects {
+		if r := rowOf(object); !o.notReady || r.head.Ready() != metav1.ConditionTrue {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(a.head.Namespace, b.head.Namespace), cmp.Compare(a.head.Name, b.head.Name))
 	})
-	return items
+	return rows
 }
 
 // table prints what people read.
-func (o *Options) table(held cli.Held, namespace string) error {
-	wide := *o.print.OutputFormat == "wide"
-	t := &text.Table{}
-	if held.Budgets != nil {
-		o.budgets(t, held.Budgets, wide)
-	} else {
-		o.shares(t, held.Shares, wide)
-	}
-	if t.Len() == 0 {
+func (o *Options) table(rows []row, member bool, namespace string) error {
+	if len(rows) == 0 {
 		where := "in namespace " + namespace
 		if o.all {
 			where = "in any namespace"
@@ -131,101 +146,21 @@ func (o *Options) table(held cli.Held, namespace string) error {
 		_, err := fmt.Fprintf(o.env.ErrOut, "No budgets found %s.\n", where)
 		return err
 	}
-	if o.noHeaders {
-		t.Header = nil
+	t := &text.Table{}
+	columns := slices.DeleteFunc(o.columns(member), func(c column) bool { return c.hidden })
+	for _, c := range columns {
+		if !o.noHeaders {
+			t.Header = append(t.Header, c.name)
+		}
+	}
+	for i := range rows {
+		cells := make([]text.Cell, len(columns))
+		for j, c := range columns {
+			cells[j] = c.cell(&rows[i])
+		}
+		t.Cells(cells...)
 	}
 	page := o.env.Page(o.env.Out)
 	page.Print(t)
 	return page.Err()
-}
-
-// header adds NAMESPACE where there are several.
-func (o *Options) header(names ...string) []string {
-	if o.all {
-		return append([]string{"NAMESPACE"}, names...)
-	}
-	return names
-}
-
-func (o *Options) cells(namespace string, cells ...text.Cell) []text.Cell {
-	if o.all {
-		return append([]text.Cell{{Text: namespace}}, cells...)
-	}
-	return cells
-}
-
-func (o *Options) budgets(t *text.Table, list *quotav1alpha1.FederatedQuotaList, wide bool) {
-	t.Header = o.header("NAME", "READY", "SETTLED", "FULL", "TIGHTEST", "WAITING", "AGE")
-	if wide {
-		t.Header = o.header("NAME", "READY", "REASON", "SETTLED", "FULL", "TIGHTEST", "WAITING", "MODE", "CONDITIONS", "AGE")
-	}
-	for i := range list.Items {
-		fq := &list.Items[i]
-		full := fillOf(fq.Status.Used, budgetOf(fq))
-		ready := cli.Summary(fq.Status.Conditions, quotav1alpha1.ConditionReady)
-		name, state := text.Cell{Text: fq.Name}, text.Cell{Text: ready, Style: readyStyle(ready)}
-		settled, percent := text.Cell{Text: cmp.Or(fq.Status.Settled, "-")}, text.Cell{Text: full.percent(), Style: full.style()}
-		tightest, waiting := text.Cell{Text: full.text}, text.Cell{Text: waitingOf(fq.Status.Demand)}
-		age := text.Cell{Text: text.Since(o.env.Clock.Now(), fq.CreationTimestamp)}
-		if !wide {
-			t.Cells(o.cells(fq.Namespace, name, state, settled, percent, tightest, waiting, age)...)
-			continue
-		}
-		t.Cells(o.cells(fq.Namespace, name, state, text.Cell{Text: reasonOf(fq.Status.Conditions, quotav1alpha1.ConditionReady)}, settled, percent,
-			tightest, waiting, text.Cell{Text: modeOf(fq)}, text.Cell{Text: othersOf(fq.Status.Conditions)}, age)...)
-	}
-}
-
-func (o *Options) shares(t *text.Table, list *quotav1alpha1.QuotaShareList, wide bool) {
-	t.Header = o.header("NAME", "ENFORCED", "FULL", "TIGHTEST", "WAITING", "AGE")
-	if wide {
-		t.Header = o.header("NAME", "ENFORCED", "REASON", "FULL", "TIGHTEST", "WAITING", "REVISION", "CONDITIONS", "AGE")
-	}
-	for i := range list.Items {
-		share := &list.Items[i]
-		full := fillOf(share.Status.Used, share.Status.Hard)
-		enforced := cli.Summary(share.Status.Conditions, quotav1alpha1.ConditionEnforced)
-		name, state := text.Cell{Text: share.Name}, text.Cell{Text: enforced, Style: readyStyle(enforced)}
-		percent := text.Cell{Text: full.percent(), Style: full.style()}
-		tightest, waiting := text.Cell{Text: full.text}, text.Cell{Text: waitingOf(share.Status.Demand)}
-		age := text.Cell{Text: text.Since(o.env.Clock.Now(), share.CreationTimestamp)}
-		if !wide {
-			t.Cells(o.cells(share.Namespace, name, state, percent, tightest, waiting, age)...)
-			continue
-		}
-		revision := fmt.Sprintf("%d/%d", share.Status.Revision, share.Spec.Revision)
-		t.Cells(o.cells(share.Namespace, name, state, text.Cell{Text: reasonOf(share.Status.Conditions, quotav1alpha1.ConditionEnforced)}, percent,
-			tightest, waiting, text.Cell{Text: revision}, text.Cell{Text: othersOf(share.Status.Conditions)}, age)...)
-	}
-}
-
-func readyStyle(ready string) text.Style {
-	if ready == string(metav1.ConditionTrue) {
-		return text.Green
-	}
-	return text.Red
-}
-
-func reasonOf(conditions []metav1.Condition, summary string) string {
-	if c := apimeta.FindStatusCondition(conditions, summary); c != nil {
-		return c.Reason
-	}
-	return "-"
-}
-
-// othersOf names the conditions beside the summaries.
-func othersOf(conditions []metav1.Condition) string {
-	var names []string
-	for _, c := range conditions {
-		switch c.Type {
-		case quotav1alpha1.ConditionReady, quotav1alpha1.ConditionEnforced, quotav1alpha1.ConditionReconciling, quotav1alpha1.ConditionStalled:
-		default:
-			names = append(names, c.Type)
-		}
-	}
-	return cmp.Or(strings.Join(names, ","), "-")
-}
-
-func modeOf(fq *quotav1alpha1.FederatedQuota) string {
-	return string(cmp.Or(fq.Spec.Rebalance.Mode, quotav1alpha1.RebalanceAuto))
 }

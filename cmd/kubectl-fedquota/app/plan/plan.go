@@ -14,11 +14,10 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
 )
 
 const (
@@ -43,7 +42,7 @@ type Options struct {
 	env      *cli.Env
 	live     live.Options
 	file     string
-	output   string
+	output   cli.Output
 	exitCode bool
 	all      bool
 }
@@ -63,8 +62,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.StringVarP(&o.file, "filename", "f", "", "File with FederatedQuotas, or - for standard input.")
 	flags.BoolVar(&o.exitCode, "exit-code", false, "End with 2 if a limit would change.")
 	flags.BoolVar(&o.all, "all", false, "Show the limits that stay, too.")
-	flags.StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
-	cli.CompleteWords(command, "output", "json", "yaml")
+	o.output.Bind(command)
 	o.live.Bind(flags)
 	_ = command.MarkFlagRequired("filename")
 	return command
@@ -80,19 +78,15 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	changes := false
-	page := o.env.Page(o.env.Out)
 	for i := range wanted {
-		if i > 0 && o.output == "" {
-			page.Printf("\n")
-		}
-		changed, err := o.tell(ctx, page, hub, &wanted[i])
+		p, err := of(ctx, o.env, hub, &wanted[i], o.live)
 		if err != nil {
+			return fmt.Errorf("FederatedQuota %s/%s: %w", wanted[i].Namespace, wanted[i].Name, err)
+		}
+		changes = changes || p.Changes
+		if err := o.output.Print(o.env.Out, p, func() error { return o.show(i, p) }); err != nil {
 			return err
 		}
-		changes = changes || changed
-	}
-	if err := page.Err(); err != nil {
-		return err
 	}
 	if changes && o.exitCode {
 		return cli.ErrNo
@@ -100,17 +94,13 @@ func (o *Options) run(ctx context.Context) error {
 	return nil
 }
 
-// tell plans one budget in the wanted format, and says whether a limit would change.
-func (o *Options) tell(ctx context.Context, page *text.Page, hub client.Client, wanted *quotav1alpha1.FederatedQuota) (bool, error) {
-	p, err := of(ctx, o.env, hub, wanted, o.live)
-	if err != nil {
-		return false, fmt.Errorf("FederatedQuota %s/%s: %w", wanted.Namespace, wanted.Name, err)
+// show prints a plan after so many others.
+func (o *Options) show(others int, p *view.Plan) error {
+	page := o.env.Page(o.env.Out)
+	if others > 0 {
+		page.Printf("\n")
 	}
-	if o.output != "" {
-		return p.changes(), o.encode(p)
-	}
-	p.print(page, o.all)
-	return p.changes(), nil
+	return show(page, p, o.all)
 }
 
 // Show prints what becomes of one budget, and says whether the hub manager would act on it.
@@ -119,13 +109,11 @@ func Show(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1a
 	if err != nil {
 		return false, err
 	}
-	page := env.Page(env.ErrOut)
-	p.print(page, true)
-	return p.halted == (round.Obstacle{}), page.Err()
+	return p.HaltedReason == "", show(env.Page(env.ErrOut), p, true)
 }
 
 // of says what becomes of one budget.
-func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options) (*plan, error) {
+func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options) (*view.Plan, error) {
 	key := client.ObjectKeyFromObject(wanted)
 	stored := &quotav1alpha1.FederatedQuota{}
 	if err := hub.Get(ctx, key, stored); apierrors.IsNotFound(err) {
@@ -149,8 +137,11 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 	p.used = used(fleet, p)
 	p.halted = in.Halted
 	outcome, err := forecast.Play(*in, p.used)
+	if err != nil {
+		return nil, err
+	}
 	p.decision, p.drained = outcome.Rest, outcome.Drained
-	return p, err
+	return p.view(), nil
 }
 
 // merged is the stored object with the wanted spec.

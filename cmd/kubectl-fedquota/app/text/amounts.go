@@ -56,6 +56,15 @@ func Join(list corev1.ResourceList) string {
 	return strings.Join(parts, ", ")
 }
 
+// Counted returns a list as "60 pods, 30 requests.cpu".
+func Counted(list corev1.ResourceList) string {
+	parts := make([]string, 0, len(list))
+	for _, name := range Names(list) {
+		parts = append(parts, Amount(list, name)+" "+string(name))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Percent returns how much of a whole is in a part; of nothing, nothing is 0 % and something 100 %.
 func Percent(part, whole corev1.ResourceList, name corev1.ResourceName) int {
 	p, w := part[name], whole[name]

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
@@ -36,13 +37,7 @@ type row struct {
 }
 
 // Row adds a line of plain cells.
-func (t *Table) Row(cells ...string) {
-	line := make([]Cell, len(cells))
-	for i, text := range cells {
-		line[i] = Cell{Text: text}
-	}
-	t.Cells(line...)
-}
+func (t *Table) Row(cells ...string) { t.Cells(plain(cells)...) }
 
 // Cells adds a line of cells.
 func (t *Table) Cells(cells ...Cell) { t.rows = append(t.rows, row{cells: cells}) }
@@ -75,6 +70,15 @@ func (p *Page) Print(t *Table) {
 		}
 		p.line(t, widths, r.cells)
 	}
+}
+
+// Plains returns plain cells, with "-" for what is not there.
+func Plains(texts ...string) []Cell {
+	cells := plain(texts)
+	for i := range cells {
+		cells[i].Text = cmp.Or(cells[i].Text, "-")
+	}
+	return cells
 }
 
 func plain(texts []string) []Cell {

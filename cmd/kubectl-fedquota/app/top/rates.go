@@ -1,7 +1,6 @@
 package top
 
 import (
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +8,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
 // rates counts the limits that went up from one look to the next, and what was refused.
@@ -59,24 +59,24 @@ func (r *rates) take(of limit, targets corev1.ResourceList) {
 	}
 }
 
-// raised returns how many limits went up per minute.
-func (r *rates) raised(l *line) string {
-	return r.perMinute(r.raises[limit{l.namespace, l.name, "", l.resource}])
+// raised returns how many limits went up per minute, nil if no time has passed.
+func (r *rates) raised(l *view.Line) *float64 {
+	return r.perMinute(r.raises[limit{l.Namespace, l.Name, "", l.Resource}])
 }
 
-// refused returns how many requests were refused per minute, or "-" if nobody could be asked.
-func (r *rates) refused(l *line) string {
+// refused returns how many requests were refused per minute, nil if nobody could be asked.
+func (r *rates) refused(l *view.Line) *float64 {
 	count, known := r.refusals.of(l)
 	if !known {
-		return "-"
+		return nil
 	}
 	return r.perMinute(count)
 }
 
-func (r *rates) perMinute(count int) string {
+func (r *rates) perMinute(count int) *float64 {
 	minutes := r.clock.Since(r.began).Minutes()
 	if minutes <= 0 {
-		return "-"
+		return nil
 	}
-	return fmt.Sprintf("%.1f", float64(count)/max(minutes, 1.0/60))
+	return new(float64(count) / max(minutes, 1.0/60))
 }

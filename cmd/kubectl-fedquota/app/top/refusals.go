@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
@@ -102,10 +103,10 @@ func (r *refusals) take(cluster string, events []corev1.Event) {
 }
 
 // of returns how many were refused, and whether anybody could be asked.
-func (r *refusals) of(l *line) (count int, known bool) {
+func (r *refusals) of(l *view.Line) (count int, known bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	return r.counts[limit{l.namespace, l.name, "", l.resource}], r.heard
+	return r.counts[limit{l.Namespace, l.Name, "", l.Resource}], r.heard
 }
 
 var exceeded = regexp.MustCompile(`exceeded quota: ([^,\s]+), requested: (\S+), used: `)

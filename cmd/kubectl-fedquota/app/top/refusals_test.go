@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
@@ -29,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		}
 		return counts
 	}
-	if _, known := r.of(&line{}); known {
+	if _, known := r.of(&view.Line{}); known {
 		t.Error("nobody was asked, and it knows")
 	}
 	for _, step := range []struct {
@@ -49,7 +50,7 @@ func TestRefusals(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	l := &line{namespace: "team-a", name: "compute", resource: "pods"}
+	l := &view.Line{Namespace: "team-a", Name: "compute", Filled: view.Filled{Amounts: view.Amounts{Resource: "pods"}}}
 	if n, known := r.of(l); n != 4 || !known {
 		t.Errorf("of pods it says %d, %t", n, known)
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
 const (
@@ -31,7 +31,10 @@ sees no refusals.`
   kubectl fedquota top -A --limit 10
 
   # A live table
-  kubectl fedquota top -n team-a -w`
+  kubectl fedquota top -n team-a -w
+
+  # How full they are, for a script
+  kubectl fedquota top -A -o json`
 )
 
 // Options says what to show.
@@ -42,6 +45,7 @@ type Options struct {
 	watch    bool
 	interval time.Duration
 	limit    int
+	output   cli.Output
 }
 
 // NewCommand returns the command.
@@ -60,6 +64,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.BoolVarP(&o.watch, "watch", "w", false, "Draw the table anew until it is interrupted.")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "How often the table is drawn anew.")
 	flags.IntVar(&o.limit, "limit", 0, "Show at most so many lines. 0 shows all.")
+	o.output.Bind(command)
 	o.live.Bind(flags)
 	return command
 }
@@ -104,95 +109,93 @@ func (o *Options) look(ctx context.Context, c client.Client, namespace string, r
 		return err
 	}
 	rates.see(&held)
-	return o.draw(linesOf(&held), rates)
-}
-
-// line is one resource of one budget.
-type line struct {
-	namespace, name      string
-	resource             corev1.ResourceName
-	used, budget, demand corev1.ResourceList
-	granted              corev1.ResourceList
-	ready                string
-}
-
-func (l *line) ratio() float64 {
-	u, b := l.used[l.resource], l.budget[l.resource]
-	return u.AsApproximateFloat64() / max(b.AsApproximateFloat64(), 1e-3)
+	lines := linesOf(&held)
+	if o.limit > 0 {
+		lines = lines[:min(o.limit, len(lines))]
+	}
+	if o.watch {
+		for i := range lines {
+			l := &lines[i]
+			l.RaisesPerMinute, l.RefusedPerMinute = rates.raised(l), rates.refused(l)
+		}
+	}
+	return o.output.Print(o.env.Out, lines, func() error { return o.draw(lines) })
 }
 
 // linesOf returns a line for each resource of what is held, the fullest first.
-func linesOf(held *cli.Held) []line {
-	var lines []line
-	add := func(base line) {
-		for _, name := range text.Names(base.budget) {
-			base.resource = name
-			lines = append(lines, base)
-		}
-	}
+func linesOf(held *cli.Held) []view.Line {
+	lines := []view.Line{}
 	for _, object := range held.Objects() {
 		switch o := object.(type) {
 		case *quotav1alpha1.FederatedQuota:
-			budget := o.Status.Hard
-			if len(budget) == 0 {
-				budget = o.Spec.Hard
-			}
-			add(line{namespace: o.Namespace, name: o.Name, used: o.Status.Used, budget: budget, demand: o.Status.Demand, granted: o.Status.Granted,
-				ready: cli.Summary(o.Status.Conditions, quotav1alpha1.ConditionReady)})
+			lines = append(lines, ofHead(&view.BudgetOf(o, view.Only{}).Head)...)
 		case *quotav1alpha1.QuotaShare:
-			add(line{namespace: o.Namespace, name: o.Name, used: o.Status.Used, budget: o.Status.Hard, demand: o.Status.Demand, granted: o.Status.Hard,
-				ready: cli.Summary(o.Status.Conditions, quotav1alpha1.ConditionEnforced)})
+			of := ofHead(&view.ShareOf(o, view.Only{}).Head)
+			for i := range of { // a share is granted all of its limit
+				of[i].GrantedPercent = text.Percent(o.Status.Hard, o.Status.Hard, of[i].Resource)
+			}
+			lines = append(lines, of...)
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b line) int {
-		return cmp.Or(cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name), cmp.Compare(a.resource, b.resource))
+	slices.SortStableFunc(lines, func(a, b view.Line) int {
+		return cmp.Or(cmp.Compare(b.Ratio(), a.Ratio()), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Resource, b.Resource))
 	})
 	return lines
 }
 
+// ofHead returns the lines of one budget.
+func ofHead(head *view.Head) []view.Line {
+	var lines []view.Line
+	for _, f := range head.Limited() {
+		lines = append(lines, view.Line{Namespace: head.Namespace, Name: head.Name, Ready: head.Ready(), Filled: f})
+	}
+	return lines
+}
+
 // draw prints the table, on a terminal over the one before.
-func (o *Options) draw(lines []line, rates *rates) error {
+func (o *Options) draw(lines []view.Line) error {
 	page := o.env.Page(o.env.Out)
 	if o.watch && o.env.Color {
 		page.Printf("\x1b[H\x1b[2J")
 	}
-	header := []string{"NAME", "RESOURCE", "READY", "", "FULL", "USED", "BUDGET", "DEMAND"}
-	if o.watch {
-		header = append(header, "RAISES/MIN", "REFUSED/MIN")
-	}
-	if o.all {
-		header = append([]string{"NAMESPACE"}, header...)
-	}
-	t := &text.Table{Header: header}
-	for i := range lines {
-		if o.limit > 0 && i == o.limit {
-			break
-		}
-		t.Cells(o.cells(&lines[i], rates)...)
-	}
-	if t.Len() == 0 {
+	if len(lines) == 0 {
 		_, err := fmt.Fprintln(o.env.ErrOut, "No budgets found.")
 		return err
+	}
+	t := &text.Table{Header: []string{"NAME", "RESOURCE", "READY", "", "FULL", "USED", "BUDGET", "DEMAND"}}
+	if o.watch {
+		t.Header = append(t.Header, "RAISES/MIN", "REFUSED/MIN")
+	}
+	if o.all {
+		t.Header = slices.Insert(t.Header, 0, "NAMESPACE")
+	}
+	for i := range lines {
+		t.Cells(o.cells(&lines[i])...)
 	}
 	page.Print(t)
 	return page.Err()
 }
 
-func (o *Options) cells(l *line, rates *rates) []text.Cell {
-	used, granted := text.Percent(l.used, l.budget, l.resource), text.Percent(l.granted, l.budget, l.resource)
-	style := text.Plain
-	if used >= 100 {
-		style = text.Red
+func (o *Options) cells(l *view.Line) []text.Cell {
+	bar := text.Cell{Text: text.Bar(l.UsedPercent, l.GrantedPercent)}
+	if l.UsedPercent >= 100 {
+		bar.Style = text.Red
 	}
-	cells := []text.Cell{
-		{Text: l.name}, {Text: string(l.resource)}, {Text: l.ready}, {Text: text.Bar(used, granted), Style: style}, {Text: fmt.Sprintf("%d%%", used)},
-		{Text: text.Amount(l.used, l.resource)}, {Text: text.Amount(l.budget, l.resource)}, {Text: text.Some(l.demand, l.resource)},
-	}
+	cells := append(text.Plains(l.Name, string(l.Resource), string(l.Ready)), bar)
+	cells = append(cells, text.Plains(fmt.Sprintf("%d%%", l.UsedPercent), l.Used, l.Budget, l.Demand)...)
 	if o.all {
-		cells = append([]text.Cell{{Text: l.namespace}}, cells...)
+		cells = slices.Insert(cells, 0, text.Cell{Text: l.Namespace})
 	}
 	if o.watch {
-		cells = append(cells, text.Cell{Text: rates.raised(l)}, text.Cell{Text: rates.refused(l)})
+		cells = append(cells, text.Plains(rateOf(l.RaisesPerMinute), rateOf(l.RefusedPerMinute))...)
 	}
 	return cells
+}
+
+// rateOf returns a rate in words, "" for one that nobody knows.
+func rateOf(rate *float64) string {
+	if rate == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.1f", *rate)
 }

@@ -47,7 +47,7 @@ type Options struct {
 	env    *cli.Env
 	live   live.Options
 	client bool
-	output string
+	output cli.Output
 }
 
 // NewCommand returns the command.
@@ -62,8 +62,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		RunE:    func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
 	}
 	command.Flags().BoolVar(&o.client, "client", false, "Show the version of this program alone.")
-	command.Flags().StringVarP(&o.output, "output", "o", "", "Output format: json or yaml.")
-	cli.CompleteWords(command, "output", "json", "yaml")
+	o.output.Bind(command)
 	o.live.Bind(command.Flags())
 	return command
 }
@@ -90,7 +89,7 @@ func (o *Options) run(ctx context.Context) error {
 		unreached = err
 	}
 	differ := skewed(components)
-	if err := o.print(components); err != nil {
+	if err := o.output.Print(o.env.Out, components, func() error { return o.print(components) }); err != nil {
 		return err
 	}
 	if differ {
@@ -199,9 +198,6 @@ func skewed(components []Component) bool {
 }
 
 func (o *Options) print(components []Component) error {
-	if o.output != "" {
-		return cli.Encode(o.env.Out, o.output, components)
-	}
 	page := o.env.Page(o.env.Out)
 	t := &text.Table{Header: []string{"COMPONENT", "CLUSTER", "VERSION", "NOTE"}}
 	for _, c := range components {

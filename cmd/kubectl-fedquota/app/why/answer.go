@@ -2,8 +2,6 @@ package why
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,87 +11,56 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
-	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// answer says why.
+// answer finds out why.
 type answer struct {
-	*text.Page
-
-	now     time.Time
+	now     metav1.Time
 	subject *subject
 	around  *around
 }
 
-// print prints why, and says whether something is refused or waits.
-func (a *answer) print() bool {
+// view returns what is to be shown.
+func (a *answer) view() *view.Answer {
 	s := a.subject
-	a.Printf("%s\n", a.Paint(text.Bold, s.what()))
+	v := &view.Answer{
+		Kind: s.object.GetObjectKind().GroupVersionKind().Kind, Namespace: s.object.GetNamespace(), Name: s.object.GetName(),
+		Pods: len(s.pods), Missing: s.missing(),
+	}
 	if job, ok := s.object.(*batchv1.Job); ok && ptr.Deref(job.Spec.Suspend, false) {
-		return a.suspended(job)
+		a.suspended(v, job)
+		return v
 	}
-	unscheduled := a.unscheduled()
-	missing := s.missing()
-	switch {
-	case missing == 0 && len(unscheduled) == 0:
-		a.fine()
-		return false
-	case missing == 0:
-		a.nodes(unscheduled)
-		return true
+	if pod, ok := s.object.(*corev1.Pod); ok {
+		v.Phase, v.Node, v.Infeasible = pod.Status.Phase, pod.Spec.NodeName, resourcehelper.IsPodResizeInfeasible(pod)
 	}
-	if len(s.pods)+missing > 1 {
-		a.Printf("  %d of %d pods are missing.\n", missing, len(s.pods)+missing)
+	if pods := a.unscheduled(); len(pods) > 0 {
+		v.Unscheduled = a.nodes(pods)
 	}
-	a.refused()
-	if len(unscheduled) > 0 {
-		a.nodes(unscheduled)
+	if v.Missing > 0 {
+		a.refused(v)
 	}
-	return true
+	v.Waits = v.Missing > 0 || v.Unscheduled != nil
+	return v
 }
 
-// suspended says what a Job wants that is suspended, and whether that is not understood.
-func (a *answer) suspended(job *batchv1.Job) bool {
+// suspended adds what a Job states that is suspended. It waits if that is not understood.
+func (a *answer) suspended(v *view.Answer, job *batchv1.Job) {
+	v.Suspended = true
 	until, problem := demand.StatedUntil(job)
 	switch {
 	case problem != nil:
-		a.Printf("  It is suspended. What it states does not count as demand:\n")
-		a.Paragraph(4, text.Red, problem.Error())
-		return true
-	case until.IsZero():
-		a.Printf("  It is suspended: it makes no pods, and does not state that it wants room for them.\n")
-	case until.Before(a.now):
-		a.Printf("  It is suspended. It stated that it wants room for %d pods until %s ago: create it again if it still does.\n",
-			a.subject.missing(), text.Since(a.now, metav1.NewTime(until)))
-	default:
-		a.Printf("  It is suspended, and states that it wants room for %d pods, for another %s.\n",
-			a.subject.missing(), text.Since(until, metav1.NewTime(a.now)))
-		a.fits(refuser{})
+		v.Problem, v.Waits = problem.Error(), true
+	case !until.IsZero():
+		v.WantedUntil = new(metav1.NewTime(until))
+		if !v.WantedUntil.Before(&a.now) {
+			v.Room = a.room(refuser{})
+		}
 	}
-	return false
-}
-
-// fine says that nothing waits.
-func (a *answer) fine() {
-	if pod, ok := a.subject.object.(*corev1.Pod); ok {
-		a.Printf("  It was admitted, and is %s on node %s.\n", strings.ToLower(string(pod.Status.Phase)), pod.Spec.NodeName)
-		a.resize(pod)
-		return
-	}
-	a.Printf("  Nothing waits: all %d pods that it wants are there.\n", len(a.subject.pods))
-}
-
-// resize says what becomes of a resize that the node of a pod can never do.
-func (a *answer) resize(pod *corev1.Pod) {
-	if !resourcehelper.IsPodResizeInfeasible(pod) {
-		return
-	}
-	a.Printf("  %s: its node can never give it what it shall have.\n", a.Paint(text.Yellow, "Infeasible"))
-	a.Paragraph(4, text.Plain, "→ Quotas charge what it shall have until the quota controller counts all again, every 5 minutes by default. "+
-		"Set its resources back, or make it anew where a node has room.")
 }
 
 // unscheduled are the pods that wait for a node.
@@ -108,64 +75,40 @@ func (a *answer) unscheduled() []corev1.Pod {
 }
 
 // nodes says why pods that were admitted wait for a node.
-func (a *answer) nodes(pods []corev1.Pod) {
+func (a *answer) nodes(pods []corev1.Pod) *view.Unscheduled {
 	pod := &pods[0]
-	since, why := pod.CreationTimestamp, "no scheduler has looked at it yet"
+	u := &view.Unscheduled{Since: pod.CreationTimestamp, Count: len(pods), Pod: pod.Name, Message: "no scheduler has looked at it yet"}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			since, why = c.LastTransitionTime, c.Message
+			u.Since, u.Message = c.LastTransitionTime, c.Message
 		}
 	}
-	a.Printf("  %s for %s: %d of its pods were admitted and wait for a node.\n", a.Paint(text.Yellow, "No node"), text.Since(a.now, since), len(pods))
-	a.Paragraph(4, text.Plain, pod.Name+": "+why)
-	a.charged(pods)
-	a.Paragraph(4, text.Dim, "→ No quota is in the way. Add nodes, ask for less, or run it in another cluster.")
-}
-
-// charged says what quotas charge pods that wait for a node.
-func (a *answer) charged(pods []corev1.Pod) {
 	for i := range a.around.quotas {
 		q, sum := &a.around.quotas[i], amount.List{}
 		for j := range pods {
 			sum = amount.Sum(sum, charge.Of(&pods[j], &q.Spec))
 		}
-		var parts []string
-		for _, name := range sum.Names() {
-			amounts := amount.ToQuantity(name, sum[name], q.Spec.Hard[name].Format)
-			parts = append(parts, amounts.String()+" "+string(name))
-		}
-		if len(parts) > 0 {
-			a.Paragraph(4, text.Plain, fmt.Sprintf("%s charges them: %s.", q.Name, strings.Join(parts, ", ")))
+		if len(sum) > 0 {
+			u.Charged = append(u.Charged, view.QuotaCharge{Quota: q.Name, Amounts: sum.ToList(q.Spec.Hard)})
 		}
 	}
+	return u
 }
 
-// refused says who refuses pods, and whether one would fit now.
-func (a *answer) refused() {
+// refused adds who refuses pods, and whether one would fit now.
+func (a *answer) refused(v *view.Answer) {
 	var by refuser
 	if len(a.around.refusals) > 0 {
 		last := a.around.refusals[0]
 		by = refuserOf(last.message)
-		a.said(&last, by)
-	} else {
-		a.Printf("  Nothing was refused that anybody remembers: events are kept for an hour.\n")
-	}
-	a.fits(by)
-}
-
-// said prints what was answered.
-func (a *answer) said(last *refusal, by refuser) {
-	since := last.first
-	for _, r := range a.around.refusals {
-		if refuserOf(r.message) == by && r.first.Before(&since) {
-			since = r.first
+		v.Refusal = &view.Refusal{Since: last.first, Last: last.last, By: a.whose(by), Message: last.message, Advice: by.advice}
+		for _, r := range a.around.refusals {
+			if refuserOf(r.message) == by && r.first.Before(&v.Refusal.Since) {
+				v.Refusal.Since = r.first
+			}
 		}
 	}
-	a.Printf("  %s since %s, last %s ago: %s\n", a.Paint(text.Red, "Refused"), text.Since(a.now, since), text.Since(a.now, last.last), a.whose(by))
-	a.Paragraph(4, text.Dim, last.message)
-	if by.advice != "" {
-		a.Paragraph(4, text.Plain, "→ "+by.advice)
-	}
+	v.Room = a.room(by)
 }
 
 // whose says who refused.
@@ -189,13 +132,12 @@ func (a *answer) share(name string) *quotav1alpha1.QuotaShare {
 	return nil
 }
 
-// fits says for each quota whether a pod would fit now.
-func (a *answer) fits(by refuser) {
+// room says for each quota whether a pod would fit now, nil if nobody knows what a pod asks for.
+func (a *answer) room(by refuser) *view.Room {
 	if a.around.pod == nil {
-		return
+		return nil
 	}
-	a.Printf("\n  Would one more pod fit now?\n")
-	t := &text.Table{Header: []string{"QUOTA", "RESOURCE", "ASKS", "USED", "HARD", "FITS"}, Indent: 4}
+	room := &view.Room{Quotas: []view.QuotaRoom{}}
 	lacking := map[string]bool{}
 	for i := range a.around.quotas {
 		q := &a.around.quotas[i]
@@ -206,66 +148,60 @@ func (a *answer) fits(by refuser) {
 			if !limited {
 				continue
 			}
-			answer := text.Cell{Text: "yes", Style: text.Green}
-			if amount.Add(used[name], cost[name]) > limit {
-				answer, lacking[q.Name] = text.Cell{Text: "no", Style: text.Red}, true
-			}
+			fits := amount.Add(used[name], cost[name]) <= limit
+			lacking[q.Name] = lacking[q.Name] || !fits
 			asks := amount.ToQuantity(name, cost[name], q.Spec.Hard[name].Format)
-			t.Cells(text.Cell{Text: q.Name}, text.Cell{Text: string(name)}, text.Cell{Text: asks.String()}, text.Cell{Text: text.Amount(q.Status.Used, name)},
-				text.Cell{Text: text.Amount(q.Status.Hard, name)}, answer)
+			room.Quotas = append(room.Quotas, view.QuotaRoom{
+				Quota: q.Name, Resource: name, Asks: asks.String(), Used: view.AmountOf(q.Status.Used, name), Hard: view.AmountOf(q.Status.Hard, name), Fits: fits,
+			})
 		}
 	}
-	a.Print(t)
-	a.whatToDo(lacking, by)
+	room.Help = a.help(lacking, by)
+	return room
 }
 
-// whatToDo says what helps.
-func (a *answer) whatToDo(lacking map[string]bool, by refuser) {
+// help says what helps.
+func (a *answer) help(lacking map[string]bool, by refuser) []view.Help {
+	var help []view.Help
+	none := true
 	for i := range a.around.quotas {
 		q := &a.around.quotas[i]
-		share := a.share(q.Name)
-		switch {
-		case !lacking[q.Name]:
-		case share != nil && nativequota.IsManaged(q):
-			a.elsewhere(share)
-		default:
-			a.Paragraph(4, text.Plain, fmt.Sprintf("→ ResourceQuota %s is not managed by fedquota: raise it, or delete it.", q.Name))
+		if !lacking[q.Name] {
+			continue
 		}
+		none = false
+		one := view.Help{Advice: fmt.Sprintf("ResourceQuota %s is not managed by fedquota: raise it, or delete it.", q.Name)}
+		if share := a.share(q.Name); share != nil && nativequota.IsManaged(q) {
+			one = a.elsewhere(share)
+		}
+		one.Quota = q.Name
+		help = append(help, one)
 	}
-	if len(lacking) == 0 && by.quota != "" && by.advice == "" {
-		a.Paragraph(4, text.Plain, "→ There is room by now. A controller that was refused tries again in its own time, up to minutes later; "+
-			"where demand moves limits the agent wakes it.")
+	if none && by.quota != "" && by.advice == "" {
+		help = append(help, view.Help{Advice: "There is room by now. A controller that was refused tries again in its own time, up to minutes later; " +
+			"where demand moves limits the agent wakes it."})
 	}
+	return help
 }
 
 // elsewhere says whether the pod fits into what all clusters have left.
-func (a *answer) elsewhere(share *quotav1alpha1.QuotaShare) {
+func (a *answer) elsewhere(share *quotav1alpha1.QuotaShare) view.Help {
 	fleet := &share.Spec.Fleet
 	if len(fleet.Budget) == 0 {
-		a.Paragraph(4, text.Plain, fmt.Sprintf("→ The budget is split by weight: no demand moves this limit. Scale down here, run it in another cluster, or ask "+
-			"those who own FederatedQuota %s/%s on the hub for more weight.", share.Namespace, share.Name))
-		return
+		return view.Help{Advice: fmt.Sprintf("The budget is split by weight: no demand moves this limit. Scale down here, run it in another cluster, or ask "+
+			"those who own FederatedQuota %s/%s on the hub for more weight.", share.Namespace, share.Name)}
 	}
 	spec := &corev1.ResourceQuotaSpec{Hard: share.Spec.Hard, Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	cost := charge.Of(a.around.pod, spec)
 	lacking := charge.Lacking(cost, amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down), fleet.Budget)
 	if lacking == "" {
-		a.Paragraph(4, text.Plain, "→ All clusters together have room for it, as the hub told last. The hub raises this limit as soon as other clusters have "+
-			"given up what they do not use. If that lasts, ask on the hub: kubectl fedquota explain "+share.Name)
-		return
+		return view.Help{Advice: "All clusters together have room for it, as the hub told last. The hub raises this limit as soon as other clusters have " +
+			"given up what they do not use. If that lasts, ask on the hub: kubectl fedquota explain " + share.Name}
 	}
-	a.Paragraph(4, text.Plain, "All clusters together have no room for it either, as the hub told last: "+lacking+".")
-	if waiting := waitingOf(fleet); waiting != "" {
-		a.Paragraph(4, text.Plain, "Clusters that ask for more than they have: "+waiting+".")
+	known := []string{"All clusters together have no room for it either, as the hub told last: " + lacking + "."}
+	if len(fleet.Waiting) > 0 {
+		known = append(known, "Clusters that ask for more than they have: "+view.Listed(fleet.Waiting)+".")
 	}
-	a.Paragraph(4, text.Plain, fmt.Sprintf("→ Something has to end, in any cluster, or those who own FederatedQuota %s/%s on the hub have to raise the budget.",
-		share.Namespace, share.Name))
-}
-
-func waitingOf(fleet *quotav1alpha1.Fleet) string {
-	names := make([]string, len(fleet.Waiting))
-	for i, name := range fleet.Waiting {
-		names[i] = string(name)
-	}
-	return strings.Join(names, ", ")
+	return view.Help{Known: known, Advice: fmt.Sprintf("Something has to end, in any cluster, or those who own FederatedQuota %s/%s on the hub have to "+
+		"raise the budget.", share.Namespace, share.Name)}
 }

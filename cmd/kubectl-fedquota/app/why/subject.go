@@ -140,8 +140,3 @@ func (s *subject) missing() int {
 	}
 	return max(0, wanted-len(s.pods))
 }
-
-// what names the subject.
-func (s *subject) what() string {
-	return fmt.Sprintf("%s %s/%s", s.object.GetObjectKind().GroupVersionKind().Kind, s.object.GetNamespace(), s.object.GetName())
-}

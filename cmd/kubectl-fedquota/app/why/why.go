@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
@@ -31,18 +32,21 @@ It ends with 0 if nothing is refused or waits, and with 2 if something is.`
 
 // NewCommand returns the command.
 func NewCommand(env *cli.Env) *cobra.Command {
-	return &cobra.Command{
+	var output cli.Output
+	command := &cobra.Command{
 		Use:               "why [KIND/]NAME",
 		Short:             "Say why a pod or a workload was refused or waits",
 		Long:              long,
 		Example:           example,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: env.CompleteWorkloads,
-		RunE:              func(command *cobra.Command, args []string) error { return run(command.Context(), env, args[0]) },
+		RunE:              func(command *cobra.Command, args []string) error { return run(command.Context(), env, args[0], output) },
 	}
+	output.Bind(command)
+	return command
 }
 
-func run(ctx context.Context, env *cli.Env, arg string) error {
+func run(ctx context.Context, env *cli.Env, arg string, output cli.Output) error {
 	c, err := env.Client()
 	if err != nil {
 		return err
@@ -59,9 +63,10 @@ func run(ctx context.Context, env *cli.Env, arg string) error {
 	if err != nil {
 		return err
 	}
-	a := &answer{Page: env.Page(env.Out), now: env.Clock.Now(), subject: s, around: around}
-	waits := a.print()
-	if err := a.Err(); err != nil || !waits {
+	now := env.Clock.Now()
+	v := (&answer{now: metav1.NewTime(now), subject: s, around: around}).view()
+	p := &printer{Page: env.Page(env.Out), Answer: v, now: now}
+	if err := output.Print(env.Out, v, p.print); err != nil || !v.Waits {
 		return err
 	}
 	return cli.ErrNo

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 )
 
 // Options says what to watch.
@@ -40,6 +41,7 @@ type Options struct {
 // Observer watches the members until it is stopped. All methods may be called at any time from any goroutine.
 type Observer struct {
 	options Options
+	clock   clock.PassiveClock
 	start   time.Time
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -67,17 +69,17 @@ type connection struct {
 // will be seen. The context bounds the whole run.
 func Watch(ctx context.Context, options Options) (*Observer, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	now := time.Now()
 	o := &Observer{
 		options: options,
-		start:   now,
+		clock:   clock.RealClock{},
 		cancel:  cancel,
 		wanted:  make(chan struct{}, 1),
 		syncs:   make(chan chan error),
 		done:    ctx.Done(),
-		judge:   newJudge(slices.Collect(maps.Keys(options.Members)), options.Budget, now),
 		clients: map[string]*connection{},
 	}
+	o.start = o.clock.Now()
+	o.judge = newJudge(slices.Collect(maps.Keys(options.Members)), options.Budget, o.start)
 	for _, name := range sortedKeys(options.Members) {
 		if err := o.connect(ctx, name); err != nil {
 			cancel()
@@ -128,7 +130,7 @@ func (o *Observer) observe(name string, rq *corev1.ResourceQuota, how step) {
 // with lets the judge work, tells what came out of it, and asks for a probe if f returns true.
 func (o *Observer) with(f func(j *judge, now time.Time) bool) {
 	o.mu.Lock()
-	wanted := f(o.judge, time.Now())
+	wanted := f(o.judge, o.clock.Now())
 	if o.judge.probe == nil && o.resolved != nil {
 		close(o.resolved)
 		o.resolved = nil
@@ -164,7 +166,7 @@ func (o *Observer) ChangeBudget(ctx context.Context, hard corev1.ResourceList, w
 	if err := write(ctx); err != nil {
 		return err
 	}
-	o.SetBudget(hard, time.Now())
+	o.SetBudget(hard, o.clock.Now())
 	return nil
 }
 
@@ -209,7 +211,7 @@ func (o *Observer) Sync(ctx context.Context) error {
 func (o *Observer) Report() Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := o.judge.report(time.Now())
+	r := o.judge.report(o.clock.Now())
 	r.Namespace, r.Name, r.Start, r.StrictCuts = o.options.Namespace, o.options.Name, o.start, o.options.StrictCuts
 	r.Recounts = slices.Clone(o.recounts)
 	return r

@@ -24,7 +24,7 @@ import (
 func (o *Observer) Recount(ctx context.Context) (Recount, error) {
 	o.mu.Lock()
 	clients := maps.Clone(o.clients)
-	allowed := o.judge.epochs.at(time.Now())
+	allowed := o.judge.epochs.at(o.clock.Now())
 	o.mu.Unlock()
 	result := newRecount(allowed)
 	for _, name := range sortedKeys(clients) {
@@ -36,7 +36,7 @@ func (o *Observer) Recount(ctx context.Context) (Recount, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.judge.recounted(&result, time.Now())
+	o.judge.recounted(&result, o.clock.Now())
 	o.recounts = append(o.recounts, result)
 	return result, nil
 }
@@ -91,7 +91,7 @@ func (r *Recount) finish(now time.Time) {
 func (o *Observer) count(ctx context.Context, c *connection, names []corev1.ResourceName) (corev1.ResourceList, error) {
 	namespace, core := o.options.Namespace, c.client.CoreV1()
 	scopes := requiredOf(o.options.Scopes, o.options.ScopeSelector)
-	ofPods, ofClaims := within(scopes, podMatches, podCost(time.Now())), within(scopes, claimMatches, claimCost)
+	ofPods, ofClaims := within(scopes, podMatches, podCost(o.clock.Now())), within(scopes, claimMatches, claimCost)
 	total := corev1.ResourceList{}
 	err := errors.Join(
 		charge(ctx, total, keep(names, chargesPods), ofPods, listing(core.Pods(namespace).List)),

@@ -1,0 +1,220 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+)
+
+// Head is what a FederatedQuota and a QuotaShare have in common.
+type Head struct {
+	// Kind is FederatedQuota or QuotaShare.
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Scopes    []string `json:"scopes,omitempty"`
+	// Summary is the condition Ready of a budget, and Enforced of a share. It is left out while nobody has acted on the
+	// object, and Outdated if it is of an earlier spec.
+	Summary  *Condition `json:"summary,omitempty"`
+	Outdated bool       `json:"outdated,omitempty"`
+	// Resources are what is used of each name.
+	Resources  []Filled    `json:"resources"`
+	Conditions []Condition `json:"conditions,omitempty"`
+	Events     []Event     `json:"events,omitempty"`
+	// EventsHidden says why there are no events to show.
+	EventsHidden string `json:"eventsHidden,omitempty"`
+}
+
+// Ready returns the status of the summary, Unknown if there is none.
+func (h *Head) Ready() metav1.ConditionStatus {
+	if h.Summary == nil {
+		return metav1.ConditionUnknown
+	}
+	return h.Summary.Status
+}
+
+// Limited returns the amounts of the names that have a budget: a share that is not in force yet has none.
+func (h *Head) Limited() []Filled {
+	return slices.DeleteFunc(slices.Clone(h.Resources), func(f Filled) bool { return f.Budget == "" })
+}
+
+// Budget is a FederatedQuota, and who holds it.
+type Budget struct {
+	Head `json:",inline"`
+
+	Mode quotav1alpha1.RebalanceMode `json:"mode"`
+	// WaitMilliseconds is for how long a request that does not fit waits for a raise, left out if none waits.
+	WaitMilliseconds *int32              `json:"waitMilliseconds,omitempty"`
+	Reserve          corev1.ResourceList `json:"reserve,omitempty"`
+	Placement        string              `json:"placement"`
+	// Settled is how many of the selected clusters enforce their target, as in 2/3; left out if none is known yet.
+	Settled  string    `json:"settled,omitempty"`
+	Clusters []Cluster `json:"clusters"`
+}
+
+// Cluster is what one cluster holds of a budget.
+type Cluster struct {
+	Name    string                     `json:"name"`
+	State   quotav1alpha1.ClusterState `json:"state"`
+	Since   *metav1.Time               `json:"since,omitempty"`
+	Message string                     `json:"message,omitempty"`
+	// Unscheduled is what is used without a node.
+	Unscheduled corev1.ResourceList `json:"unscheduled,omitempty"`
+	Resources   []Amounts           `json:"resources"`
+}
+
+// Share is a QuotaShare: the part of a budget that a member enforces. The target of a name is the limit that the hub
+// wants, and its budget the limit in force.
+type Share struct {
+	Head `json:",inline"`
+
+	// Revision is the one that the hub wants, and InForce the one in force, 0 if none is.
+	Revision    int64               `json:"revision"`
+	InForce     int64               `json:"inForce"`
+	Unscheduled corev1.ResourceList `json:"unscheduled,omitempty"`
+	// Fleet is what all clusters use together and may use, and Waiting those that ask for more than they have: as the hub
+	// told last.
+	Fleet   []Filled                    `json:"fleet,omitempty"`
+	Waiting []quotav1alpha1.ClusterName `json:"waiting,omitempty"`
+}
+
+// BudgetOf returns what is to be shown of a FederatedQuota.
+func BudgetOf(fq *quotav1alpha1.FederatedQuota, only Only) *Budget {
+	b := &Budget{
+		Head: Head{
+			Kind: "FederatedQuota", Namespace: fq.Namespace, Name: fq.Name, Scopes: scopesOf(fq.Spec.Scopes, fq.Spec.ScopeSelector),
+			Summary: summaryOf(fq.Status.Conditions, quotav1alpha1.ConditionReady), Resources: []Filled{},
+			Conditions: othersOf(fq.Status.Conditions, fq.Name),
+		},
+		Mode: cmp.Or(fq.Spec.Rebalance.Mode, quotav1alpha1.RebalanceAuto), Reserve: fq.Spec.Reserve, Placement: placementOf(&fq.Spec.Placement),
+		Settled: fq.Status.Settled, Clusters: []Cluster{},
+	}
+	if ready := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionReady); ready != nil {
+		b.Outdated = ready.ObservedGeneration != fq.Generation
+	}
+	if b.Mode != quotav1alpha1.RebalanceStatic && fq.Spec.Admission.Mode != quotav1alpha1.AdmissionOff {
+		b.WaitMilliseconds = new(ptr.Deref(fq.Spec.Admission.WaitMilliseconds, 500))
+	}
+	for _, name := range only.names(Hard(fq)) {
+		b.Resources = append(b.Resources, granted(fq, name))
+	}
+	for i := range fq.Status.Clusters {
+		if c := &fq.Status.Clusters[i]; only.Cluster == "" || only.Cluster == string(c.Name) {
+			b.Clusters = append(b.Clusters, clusterOf(c, only))
+		}
+	}
+	return b
+}
+
+// Hard returns what may be distributed, or what is asked for while nothing was yet.
+func Hard(fq *quotav1alpha1.FederatedQuota) corev1.ResourceList {
+	if len(fq.Status.Hard) == 0 {
+		return fq.Spec.Hard
+	}
+	return fq.Status.Hard
+}
+
+// granted returns what is used and granted of a name in a budget.
+func granted(fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) Filled {
+	s, budget := &fq.Status, Hard(fq)
+	f := filledOf(name, s.Used, s.Demand, budget)
+	f.Granted, f.GrantedPercent = AmountOf(s.Granted, name), text.Percent(s.Granted, budget, name)
+	debt := s.Granted[name].DeepCopy() // a copy of a large Quantity shares its digits
+	debt.Sub(budget[name])
+	switch {
+	case f.Granted == Unknown:
+		f.Free = Unknown
+	case debt.Sign() > 0:
+		f.Debt = debt.String()
+	default:
+		f.Free = AmountOf(s.Free, name)
+	}
+	return f
+}
+
+func clusterOf(c *quotav1alpha1.ClusterStatus, only Only) Cluster {
+	target := c.Target
+	if target == nil {
+		target = c.Granted
+	}
+	cluster := Cluster{
+		Name: string(c.Name), State: c.State, Since: c.Since, Message: cmp.Or(c.Message, c.Reason), Unscheduled: only.list(c.Unscheduled),
+		Resources: []Amounts{},
+	}
+	for _, name := range only.names(c.Granted, target) {
+		cluster.Resources = append(cluster.Resources, Amounts{
+			Resource: name, Used: AmountOf(c.Used, name), Demand: someOf(c.Demand, name), Target: AmountOf(target, name), Granted: AmountOf(c.Granted, name),
+		})
+	}
+	return cluster
+}
+
+// ShareOf returns what is to be shown of a QuotaShare.
+func ShareOf(share *quotav1alpha1.QuotaShare, only Only) *Share {
+	status, fleet := &share.Status, &share.Spec.Fleet
+	s := &Share{
+		Head: Head{
+			Kind: "QuotaShare", Namespace: share.Namespace, Name: share.Name, Scopes: scopesOf(share.Spec.Scopes, share.Spec.ScopeSelector),
+			Summary: summaryOf(status.Conditions, quotav1alpha1.ConditionEnforced), Resources: []Filled{},
+			Conditions: othersOf(status.Conditions, share.Name),
+		},
+		Revision: share.Spec.Revision, InForce: status.Revision, Unscheduled: only.list(status.Unscheduled),
+	}
+	s.Outdated = s.Summary != nil && status.ObservedGeneration != share.Generation
+	for _, name := range only.names(status.Hard, share.Spec.Hard) {
+		f := filledOf(name, status.Used, status.Demand, status.Hard)
+		f.Target = AmountOf(share.Spec.Hard, name)
+		s.Resources = append(s.Resources, f)
+	}
+	for _, name := range only.names(fleet.Budget) {
+		s.Fleet = append(s.Fleet, filledOf(name, fleet.Used, nil, fleet.Budget))
+	}
+	if len(s.Fleet) > 0 {
+		s.Waiting = fleet.Waiting
+	}
+	return s
+}
+
+func placementOf(p *quotav1alpha1.Placement) string {
+	var parts []string
+	if p.ClusterSelector != nil {
+		selector := metav1.FormatLabelSelector(p.ClusterSelector)
+		if selector == "<none>" {
+			selector = "all"
+		}
+		parts = append(parts, "Clusters "+selector)
+	}
+	if len(p.Clusters) > 0 {
+		parts = append(parts, "Clusters named "+Listed(p.Clusters))
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// Listed returns words with commas between them.
+func Listed[S ~string](words []S) string {
+	plain := make([]string, len(words))
+	for i, word := range words {
+		plain[i] = string(word)
+	}
+	return strings.Join(plain, ", ")
+}
+
+// Line is one resource name of one budget.
+type Line struct {
+	Namespace string                 `json:"namespace"`
+	Name      string                 `json:"name"`
+	Ready     metav1.ConditionStatus `json:"ready"`
+	Filled    `json:",inline"`
+	// RaisesPerMinute is how many limits went up, and RefusedPerMinute how many requests were refused at least: left out if
+	// nobody watched or could be asked.
+	RaisesPerMinute  *float64 `json:"raisesPerMinute,omitempty"`
+	RefusedPerMinute *float64 `json:"refusedPerMinute,omitempty"`
+}
