@@ -92,7 +92,7 @@ spec: {template: {metadata: {labels: {a: b}}, spec: {containers: [{name: manager
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := chart.Template(objects[0]); err == nil || !strings.Contains(err.Error(), "1 of the 5 arguments") {
+	if _, _, err := chart.Template(objects[0]); err == nil || !strings.Contains(err.Error(), "1 of the 4 arguments") {
 		t.Errorf("got %v", err)
 	}
 }
