@@ -162,7 +162,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a budget that comes after one whose finalizer was torn off is no new one",
-		in:         "births.fresh", old: "!known.torn && ",
+		in:         "births.fresh", old: "!known.second && ",
 		new: "",
 		pkg: hubTests, test: "TestBudgetAfterOneThatWasTornAway/the_hub_manager_saw_it_go",
 	},

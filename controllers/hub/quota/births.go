@@ -26,16 +26,17 @@ type births struct {
 	handler.EnqueueRequestForObject
 
 	attended sync.Map // birth by UID
-	// released are the UIDs of those whose members have let go, and torn the names of those that went without that.
-	released, torn sync.Map
+	// gone are the names of those that went. One whose ledger was lost goes although a silent member has not let go of it, and
+	// one whose finalizer somebody takes off goes whatever members hold.
+	gone sync.Map
 	// doubted says that a member has shown what a ledger of this hub has forgotten: others may have forgotten as much.
 	doubted atomic.Bool
 }
 
 // birth is what is known of a FederatedQuota whose creation was watched.
 type birth struct {
-	// torn says that one of the same name went before it, and that nobody had let go of that.
-	torn bool
+	// second says that one of the same name went before it, which a member may still hold a share of.
+	second bool
 	// told says that a member was told something of it. Until then revision is where this hub manager has left its ledger,
 	// and steady is since when the hub manager had not stood still then.
 	told     bool
@@ -46,8 +47,8 @@ type birth struct {
 // Create implements handler.EventHandler.
 func (b *births) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 	if !e.IsInInitialList {
-		_, torn := b.torn.Load(client.ObjectKeyFromObject(e.Object))
-		b.attended.Store(e.Object.GetUID(), birth{torn: torn})
+		_, second := b.gone.Load(client.ObjectKeyFromObject(e.Object))
+		b.attended.Store(e.Object.GetUID(), birth{second: second})
 	}
 	b.EnqueueRequestForObject.Create(ctx, e, queue)
 }
@@ -55,11 +56,7 @@ func (b *births) Create(ctx context.Context, e event.CreateEvent, queue workqueu
 // Delete implements handler.EventHandler.
 func (b *births) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 	b.attended.Delete(e.Object.GetUID())
-	if _, released := b.released.LoadAndDelete(e.Object.GetUID()); released {
-		b.torn.Delete(client.ObjectKeyFromObject(e.Object))
-	} else if fq, ok := e.Object.(*quotav1alpha1.FederatedQuota); ok && len(fq.Status.Clusters) > 0 {
-		b.torn.Store(client.ObjectKeyFromObject(e.Object), struct{}{})
-	}
+	b.gone.Store(client.ObjectKeyFromObject(e.Object), struct{}{})
 	b.EnqueueRequestForObject.Delete(ctx, e, queue)
 }
 
@@ -76,7 +73,7 @@ func (b *births) of(quota types.UID) (birth, bool) {
 // created, has not stood still since, and finds the ledger as it has left it. Then no other one has told anybody.
 func (b *births) fresh(fq *quotav1alpha1.FederatedQuota, steady time.Time) bool {
 	known, attended := b.of(fq.UID)
-	return attended && !known.torn && !known.told && !b.doubted.Load() &&
+	return attended && !known.second && !known.told && !b.doubted.Load() &&
 		known.revision == fq.Status.Revision && known.steady.Equal(steady)
 }
 

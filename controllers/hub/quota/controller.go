@@ -90,7 +90,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	memory.waiting.Store(len(s.decision.Fleet.Waiting) > 0)
 	if s.decision.Removed {
 		r.forget(fq.UID)
-		r.births.released.Store(fq.UID, struct{}{})
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
 	if err := r.store(ctx, s); err != nil {
