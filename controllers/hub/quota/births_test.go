@@ -107,6 +107,30 @@ func TestBudgetAfterOneThatWasTornAway(t *testing.T) {
 	}
 }
 
+// TestBudgetAfterOneThatLostItsLedger deletes a FederatedQuota whose ledger was lost, while north is away that holds a share
+// of it: nobody waits for north, and the next budget of that name does.
+func TestBudgetAfterOneThatLostItsLedger(t *testing.T) {
+	w := besideAnother(t, "east", "west", "north")
+	w.create(quotaName, mostOf("north", "north", "30"))
+	w.settle()
+	w.cutOff("north")
+	old := w.quota()
+	old.Status = quotav1alpha1.FederatedQuotaStatus{}
+	w.must(servers[hubName].Status().Update(t.Context(), old))
+	w.must(servers[hubName].Delete(t.Context(), old))
+	w.settle()
+	if !w.gone() {
+		t.Fatal("the deletion waits for a cluster that is away")
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+	defer queue.ShutDown()
+	w.hub.births.Delete(t.Context(), event.DeleteEvent{Object: old}, queue)
+	w.create(quotaName, weighted)
+	w.hub.births.Create(t.Context(), event.CreateEvent{Object: w.quota()}, queue)
+	w.settle()
+	w.wantLedger("east 0/0 Settled", "north 0/9223372036854775807 Unread", "west 0/0 Settled")
+}
+
 // TestNewBudgetAndAClusterThatRefuses has a cluster answer, hold nothing, and take nothing: the others do not wait.
 func TestNewBudgetAndAClusterThatRefuses(t *testing.T) {
 	w := besideAnother(t, "east", "west")
