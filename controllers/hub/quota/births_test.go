@@ -122,6 +122,7 @@ func TestBudgetAfterOneThatLostItsLedger(t *testing.T) {
 	if !w.gone() {
 		t.Fatal("the deletion waits for a cluster that is away")
 	}
+	w.restart() // it has seen no ledger be rebuilt
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
 	defer queue.ShutDown()
 	w.hub.births.Delete(t.Context(), event.DeleteEvent{Object: old}, queue)
