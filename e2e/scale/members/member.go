@@ -70,7 +70,7 @@ func (m *Member) Start() error {
 	m.server = &http.Server{
 		Handler: m, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
 		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: 100},
-		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{m.credentials.server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients},
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{m.credentials.server}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: clients},
 	}
 	go func(server *http.Server) { _ = server.ServeTLS(listener, "", "") }(m.server)
 	return nil

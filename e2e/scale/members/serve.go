@@ -124,8 +124,12 @@ func (m *Member) serve(w http.ResponseWriter, r *http.Request, verb string, of r
 
 // issueToken gives out a token for as long as is asked for. Nobody looks at it.
 func (m *Member) issueToken(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
 	var request authenticationv1.TokenRequest
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+	if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, &request); err != nil {
 		return err
 	}
 	life := time.Duration(ptr.Deref(request.Spec.ExpirationSeconds, 0)) * time.Second
