@@ -167,7 +167,7 @@ const (
 	ReasonKindNotServed = "KindNotServed"
 	// ReasonUnknownResource means that native quota never counts anything under a name in hard. Correct the name.
 	ReasonUnknownResource = "UnknownResource"
-	// ReasonCanaryNotSynced means that the quota controller did not follow a change of the canary within 10 seconds.
+	// ReasonCanaryNotSynced means that the quota controller did not follow a change of the canary within 40 seconds.
 	// Repair the kube-controller-manager.
 	ReasonCanaryNotSynced = "CanaryNotSynced"
 	// ReasonPolicyNotInForce means that the API server did not refuse what guard or fence must refuse.
