@@ -185,11 +185,24 @@ func obeyed(reading round.Reading, d *round.Decision, v *round.Verdict, used amo
 func tell(share *round.Share, d *round.Decision, v *round.Verdict, formats corev1.ResourceList) {
 	revision, hard := d.Ledger.Share(v.Name, formats)
 	share.Owner, share.Revision, share.Hard = v.UID, revision, amount.Saturate(hard, amount.Up)
-	share.Existing = v.Existing
+	share.Existing, share.TakeOver = v.Existing, v.TakeOver
+	takeOver(share)
 	share.Admission, share.Fleet, share.Pinging, share.ToldRemoval, share.Removal = v.Admission, d.Fleet, false, false, ""
 	if able(share) && v.Why.Reason != quotav1alpha1.ReasonAgentAbsent {
 		share.Report, share.Behind = enforced(share), false
 	}
+}
+
+// takeOver makes a limit that is there the share's own, where the hub allows that.
+func takeOver(share *round.Share) {
+	if share.TakeOver == nil || share.Found == nil || share.TakeOver.UID != share.Found.UID {
+		return
+	}
+	share.Report = ledger.Report{Hard: share.Found.Hard, Used: share.Found.Used}
+	share.Conditions = slices.DeleteFunc(slices.Clone(share.Conditions), func(c metav1.Condition) bool {
+		return c.Type == quotav1alpha1.ConditionEnforced
+	})
+	share.Found = nil
 }
 
 // enforced returns the report of an agent that enforces a share: a limit follows usage down, and usage above the limit

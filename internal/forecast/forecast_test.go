@@ -73,6 +73,14 @@ func TestPlay(t *testing.T) {
 	absent := child("b", 4, 1, 0)
 	absent.Reading.Share.Behind, absent.Reading.Share.Report.Revision = true, 4
 	absent.Entry.State, absent.Entry.Reason = quotav1alpha1.ClusterNotReady, quotav1alpha1.ReasonAgentAbsent
+	taken := child("b", 0, 0, 0)
+	taken.Reading.Share.Report = ledger.Report{}
+	taken.Reading.Share.Found = &round.Found{UID: "found", Hard: amount.List{"pods": 3}, Used: amount.List{"pods": 2}}
+	taken.Reading.Share.Conditions = []metav1.Condition{{
+		Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: quotav1alpha1.ReasonNameTaken,
+	}}
+	takesOver := inputOf(8, child("a", 4, 2, 0), taken)
+	takesOver.Existing.WhenToTakeOver = quotav1alpha1.TakeOverAlways
 	joining := round.Child{Name: "b", UID: "uid-b", Selected: true, Terms: round.Terms{Weight: 1}}
 	for name, tc := range map[string]struct {
 		in            round.Input
@@ -90,6 +98,8 @@ func TestPlay(t *testing.T) {
 		"leaves":           {in: inputOf(8, child("a", 4, 2, 0), leaving), static: true, rest: "a 5/5 b 0/3 ", drained: "a 8/8 "},
 		"leaves at once":   {in: inputOf(8, child("a", 4, 2, 0), idle), static: true, rest: "a 8/8 "},
 		"no agent":         {in: inputOf(8, child("a", 4, 2, 0), absent), rest: "a 4/4 b 4/4 "},
+		"name taken":       {in: inputOf(8, child("a", 4, 2, 0), taken), static: true, rest: "a 4/4 b 0/0 "},
+		"takes over":       {in: takesOver, static: true, rest: "a 4/4 b 4/4 "},
 		"joins":            {in: inputOf(8, child("a", 4, 2, 0), joining), static: true, rest: "a 4/4 b 4/4 "},
 		"joins with usage": {in: inputOf(8, child("a", 4, 2, 0), joining), static: true, used: map[string]amount.List{"b": {"pods": 6}}, rest: "a 4/4 b 0/6 ", drained: "a 4/4 b 4/4 "},
 	} {
