@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -84,7 +85,7 @@ func TestPlay(t *testing.T) {
 	joining := round.Child{Name: "b", UID: "uid-b", Selected: true, Terms: round.Terms{Weight: 1}}
 	for name, tc := range map[string]struct {
 		in            round.Input
-		static        bool
+		static, stuck bool
 		used          map[string]amount.List
 		rest, drained string
 	}{
@@ -93,12 +94,12 @@ func TestPlay(t *testing.T) {
 		"too much demand":  {in: inputOf(8, child("a", 4, 4, 9), child("b", 4, 3, 0)), rest: "a 5/5 b 3/3 "},
 		"static":           {in: inputOf(12, child("a", 4, 2, 0), child("b", 4, 2, 0)), static: true, rest: "a 6/6 b 6/6 "},
 		"cut below usage":  {in: inputOf(4, child("a", 6, 6, 0), child("b", 2, 0, 0)), static: true, rest: "a 2/6 b 2/2 ", drained: "a 2/2 b 2/2 "},
-		"away":             {in: inputOf(4, child("a", 4, 2, 0), away), static: true, rest: "a 2/2 b 2/4 "},
-		"broken glass":     {in: inputOf(8, child("a", 4, 2, 0), broken), static: true, rest: "a 4/4 b 4/6 "},
+		"away":             {in: inputOf(4, child("a", 4, 2, 0), away), static: true, stuck: true, rest: "a 2/2 b 2/4 "},
+		"broken glass":     {in: inputOf(8, child("a", 4, 2, 0), broken), static: true, stuck: true, rest: "a 4/4 b 4/6 "},
 		"leaves":           {in: inputOf(8, child("a", 4, 2, 0), leaving), static: true, rest: "a 5/5 b 0/3 ", drained: "a 8/8 "},
 		"leaves at once":   {in: inputOf(8, child("a", 4, 2, 0), idle), static: true, rest: "a 8/8 "},
-		"no agent":         {in: inputOf(8, child("a", 4, 2, 0), absent), rest: "a 4/4 b 4/4 "},
-		"name taken":       {in: inputOf(8, child("a", 4, 2, 0), taken), static: true, rest: "a 4/4 b 0/0 "},
+		"no agent":         {in: inputOf(8, child("a", 4, 2, 0), absent), stuck: true, rest: "a 4/4 b 4/4 "},
+		"name taken":       {in: inputOf(8, child("a", 4, 2, 0), taken), static: true, stuck: true, rest: "a 4/4 b 0/0 "},
 		"takes over":       {in: takesOver, static: true, rest: "a 4/4 b 4/4 "},
 		"joins":            {in: inputOf(8, child("a", 4, 2, 0), joining), static: true, rest: "a 4/4 b 4/4 "},
 		"joins with usage": {in: inputOf(8, child("a", 4, 2, 0), joining), static: true, used: map[string]amount.List{"b": {"pods": 6}}, rest: "a 4/4 b 0/6 ", drained: "a 4/4 b 4/4 "},
@@ -108,6 +109,9 @@ func TestPlay(t *testing.T) {
 			outcome, err := Play(tc.in, tc.used)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if enforced := apimeta.IsStatusConditionTrue(outcome.Drained.Conditions(), quotav1alpha1.ConditionReady); enforced == tc.stuck {
+				t.Errorf("ready: %t, want %t", enforced, !tc.stuck)
 			}
 			if got := targets(outcome.Rest); got != tc.rest {
 				t.Errorf("at rest: %q, want %q", got, tc.rest)
