@@ -88,7 +88,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: conditions.Truncated(v.Why.Message, messageLimit),
 		Since: before.Since,
 	}
-	s.decision.Ledger.Store(m.Name, &c, s.fq.Spec.Hard)
+	c.Revision, c.Granted, c.Target = s.decision.Ledger.Stored(m.Name, s.fq.Spec.Hard)
 	if v.Reported {
 		c.Used, c.Demand, c.Unscheduled = m.share.Status.Used, m.share.Status.Demand, m.share.Status.Unscheduled
 	}

@@ -102,7 +102,7 @@ func (p *plan) lines() []line {
 
 // gone returns the limits of a cluster that has left.
 func gone(name string, c *quotav1alpha1.ClusterStatus) []line {
-	e := ledger.EntryOf(c)
+	e := ledger.EntryOf(c.Revision, c.Granted, c.Target)
 	var lines []line
 	for resource := range e.Target {
 		lines = append(lines, line{cluster: name, name: resource, before: e.Target[resource], leaves: true, note: "leaves"})
@@ -118,7 +118,7 @@ func (p *plan) linesOf(v *shares.Verdict, status *quotav1alpha1.ClusterStatus) [
 	}
 	before, used, demand := ledger.Entry{}, p.used[v.Name], amount.List{}
 	if status != nil {
-		before = ledger.EntryOf(status)
+		before = ledger.EntryOf(status.Revision, status.Granted, status.Target)
 		used, demand = amount.Saturate(status.Used, amount.Up), amount.Saturate(status.Demand, amount.Up)
 	}
 	finally, _ := p.drained.Ledger.Entry(v.Name)
