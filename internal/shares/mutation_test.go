@@ -23,6 +23,7 @@ const (
 	rebuilding
 	unreadMayHold
 	strangersDoubted
+	namesakesDoubted
 	adoptedMayHold
 	revisionGap
 	usageFollowed
@@ -63,6 +64,8 @@ func TestTheSimulationFinds(t *testing.T) {
 		from uint64
 		// beside is what it goes without as well. Without that alone the schedule passes.
 		beside protection
+		// removing says that budgets are deleted, too.
+		removing bool
 		// by begins what it is found by, where that matters.
 		by string
 	}
@@ -78,6 +81,7 @@ func TestTheSimulationFinds(t *testing.T) {
 		"a ledger that was rolled back and goes on":                              {without: rebuilding, by: "S1"},
 		"an unread cluster that may hold a share counts zero":                    {without: unreadMayHold},
 		"a new budget takes who is silent to hold nothing, whatever others show": {without: strangersDoubted},
+		"a budget that comes after one of its name is taken for new":             {without: namesakesDoubted, removing: true},
 		"an adopted cluster counts with what its share says":                     {without: adoptedMayHold},
 		"no gap after the revisions of a lost ledger":                            {without: revisionGap},
 		"limits that do not follow usage":                                        {without: usageFollowed},
@@ -98,9 +102,10 @@ func TestTheSimulationFinds(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			beside := rules{without: tc.beside, removing: tc.removing}
 			for seed := tc.from; seed < tc.from+mutationSchedules; seed++ {
-				w := play(record(seed), rules{without: tc.without}, false)
-				if w.err != nil && strings.HasPrefix(w.err.Error(), tc.by) && play(record(seed), rules{without: tc.beside}, false).err == nil {
+				w := play(record(seed), rules{without: tc.without, removing: tc.removing}, false)
+				if w.err != nil && strings.HasPrefix(w.err.Error(), tc.by) && play(record(seed), beside, false).err == nil {
 					t.Logf("schedule %d: %v", seed, w.err)
 					return
 				}

@@ -16,11 +16,7 @@ const calmRounds = 10
 func (w *world) calmDown() {
 	w.heal()
 	for round := range calmRounds {
-		for m := range w.members {
-			w.passMember(m)
-		}
-		w.passHub()
-		w.check()
+		w.passAll()
 		if w.err != nil {
 			return
 		}
@@ -30,6 +26,15 @@ func (w *world) calmDown() {
 		}
 	}
 	w.fail("I5: not settled after %d rounds", calmRounds)
+}
+
+// passAll is one round of calm.
+func (w *world) passAll() {
+	for m := range w.members {
+		w.passMember(m)
+	}
+	w.passHub()
+	w.check()
 }
 
 // goWell is a round of a leader, and one of an agent of each member, in which nothing goes wrong: what comes late, or
@@ -105,6 +110,7 @@ func (w *world) heal() {
 	if !slices.Contains(w.hub.now.selected[:], true) {
 		w.selectOrNot(0)
 	}
+	w.finishRemoval()
 }
 
 // passMember is one pass of both agents and the quota controller, with usage that ends where it is above the target.
@@ -131,10 +137,12 @@ func (w *world) passHub() {
 	for m := range w.members {
 		l.look(m, w.members[m].share)
 	}
-	for l.phase != leaderDelivers {
+	for l.phase != leaderDelivers && !w.hub.now.gone {
 		w.advance(0, 0) // other(4) of 0 is the static target
 	}
-	w.deliverAll(l)
+	if !w.hub.now.gone {
+		w.deliverAll(l)
+	}
 	for len(w.wire) > 0 {
 		w.receive(w.wire[0])
 		w.wire = w.wire[1:]

@@ -246,9 +246,10 @@ func (g *ghost) learn(w *world, m, n int) {
 	}
 }
 
-// checkGranted is I2: no cluster holds more than it was granted.
+// checkGranted is I2: no cluster holds more than it was granted. A budget that is being deleted gives nothing
+// away any more: one whose ledger was lost while its spec could not be acted on knows no names.
 func (w *world) checkGranted(m, n int) {
-	if !w.hub.now.in[m] || w.hub.now.budget[n] == absent {
+	if now := w.hub.now; !now.in[m] || now.budget[n] == absent || now.removing {
 		return
 	}
 	held, granted := w.members[m].held(n), w.hub.now.grant(m, n)

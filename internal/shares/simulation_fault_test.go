@@ -251,7 +251,7 @@ func (w *world) rollBack(s step) {
 func (w *world) loseLedger(step) {
 	now := w.hub.now
 	w.hub.put(&stored{
-		budget: now.budget, hard: nothing, halted: now.halted, known: now.known,
+		budget: now.budget, hard: nothing, halted: now.halted, known: now.known, removing: now.removing, gone: now.gone,
 		selected: now.selected, destroyed: now.destroyed, marked: now.marked,
 	})
 	w.hide()
@@ -261,15 +261,6 @@ func (w *world) loseLedger(step) {
 // tear has somebody tear the finalizer off the FederatedQuota, and create it again while hub managers watch, or do not.
 // Nobody lets go of anything.
 func (w *world) tear(s step) {
-	now := w.hub.now
-	w.ghost.tear(w)
-	w.hub.put(&stored{
-		budget: now.budget, hard: nothing, halted: now.halted,
-		selected: now.selected, destroyed: now.destroyed, marked: now.marked,
-	})
-	for i := range w.leaders {
-		w.leaders[i].attended, w.leaders[i].fresh = s>>(24+i)&1 == 0, false
-	}
-	w.hide()
-	w.note("torn off and created again")
+	w.note("torn off")
+	w.create(s)
 }

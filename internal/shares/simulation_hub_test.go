@@ -12,12 +12,14 @@ type stored struct {
 	// halted says that the spec cannot be acted on, and hard is the budget of the ledger, which it keeps then. known says
 	// that a hub manager has met the FederatedQuota.
 	halted, known bool
-	hard          amounts
-	counter       int64
-	entries       map[string]ledger.Entry
-	selected      [clusters]bool
-	destroyed     [clusters]bool
-	marked        [clusters]int64
+	// removing says that the FederatedQuota is being deleted, gone that there is none.
+	removing, gone bool
+	hard           amounts
+	counter        int64
+	entries        map[string]ledger.Entry
+	selected       [clusters]bool
+	destroyed      [clusters]bool
+	marked         [clusters]int64
 	// noted says of an entry that its share was told what shall become of the quota, and suspected that it is there since
 	// the cluster is marked and could not be asked.
 	noted, suspected [clusters]bool
@@ -63,10 +65,13 @@ type leader struct {
 	// left is where it has left the counter.
 	attended, fresh bool
 	left            int64
+	// second says that it has seen a FederatedQuota of that name go.
+	second bool
 	// lives says which cluster of a name the round is about: its writes are for no other.
 	lives [clusters]int
-	// orders are what it has decided to write.
-	orders [clusters]shares.Order
+	// orders are what it has decided to write, and removed says that there is nothing left to wait for.
+	orders  [clusters]shares.Order
+	removed bool
 	// allows are what it has decided that agents may take over.
 	allows [clusters]*shares.TakeOver
 	// started says whether it has asked the members yet. What follows is known to the observer alone: which of them told
@@ -95,6 +100,9 @@ func (w *world) advance(i int, s step) {
 	l := &w.leaders[i]
 	switch l.phase {
 	case leaderReads:
+		if w.hub.now.gone {
+			return
+		}
 		w.meet(l)
 		l.base, l.version, l.phase = w.hub.now, w.hub.version, leaderDecides
 		w.survey(l, s)
@@ -125,12 +133,12 @@ func (l *leader) expects(m int) bool { return l.rounds < patience && (!l.looked[
 // meet has a leader meet the FederatedQuota. If that was created under its eyes, and no hub manager has met it, there
 // was no ledger before.
 func (w *world) meet(l *leader) {
-	if w.hub.now.known {
+	if w.hub.now.known || w.hub.now.removing {
 		return
 	}
 	if l.attended && w.hub.now.counter == 0 {
 		begun := *w.hub.now
-		begun.counter, l.left, l.fresh = 1, 1, true
+		begun.counter, l.left, l.fresh = 1, 1, !l.second || w.without == namesakesDoubted
 		w.hub.put(&begun)
 	}
 	met := *w.hub.now
@@ -174,6 +182,11 @@ func (w *world) store(i int, l *leader) {
 	}
 	if l.version != w.hub.version {
 		w.note("leader %d: conflict", i)
+		l.phase = leaderReads
+		return
+	}
+	if l.removed {
+		w.goes()
 		l.phase = leaderReads
 		return
 	}

@@ -33,6 +33,7 @@ func (w *world) input(l *leader, s step) *shares.Input {
 		ID: "uid", Key: "team-a/compute", Budget: l.base.budget.list(),
 		Revision: l.base.counter, Fresh: l.isFresh(), Epoch: int64(l.version) * ledger.Gap, Split: round.Split{Static: s.other(8) < 6},
 	}
+	in.Removing = l.base.removing
 	if l.base.halted {
 		in.Budget, in.Halted = l.base.hard.list(), shares.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: "halted"}
 	}
@@ -67,9 +68,9 @@ func (l *leader) isFresh() bool {
 }
 
 // isCareful says whether a leader has to take each cluster that the ledger selects to hold anything: the ledger has told
-// nobody, and the leader did not see the FederatedQuota be created, or has read a share, or a limit without one.
+// nobody, and the leader did not see the FederatedQuota be created, has seen one of its name go, or has read a share, or a limit without one.
 func (l *leader) isCareful() bool {
-	careful := !l.attended
+	careful := !l.attended || l.second
 	for m := range clusters {
 		careful = careful || l.read[m] && (l.shares[m].exists || l.orphan[m])
 	}
@@ -199,7 +200,7 @@ func (w *world) freeze(l *leader, in *shares.Input, d *shares.Decision) {
 		next.granted[m], next.target[m] = flat(e.Granted), flat(e.Target)
 		l.orders[m], l.allows[m] = v.Order, v.TakeOver
 	}
-	l.next = &next
+	l.next, l.removed = &next, d.Removed
 	if w.logging {
 		w.note("decided: %+v", d.Conditions())
 	}

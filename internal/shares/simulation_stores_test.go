@@ -69,8 +69,12 @@ func (w *world) checkRefusal(m int, a *agent, spec amounts) {
 	}
 }
 
-// checkRelease is S1 of who leaves: what is used there then is counted by nobody any more.
+// checkRelease is S1 of who leaves: what is used there then is counted by nobody any more. A budget that is deleted ends
+// for what is used, too.
 func (w *world) checkRelease(m int) {
+	if w.removing {
+		return
+	}
 	q := &w.members[m].quota
 	for n, used := range q.used {
 		if used > 0 && w.hub.now.budget[n] != absent && w.ghost.retaken[m] == 0 && !w.ghost.bereft[m] {

@@ -67,6 +67,8 @@ type rules struct {
 	forging bool
 	// stepping has limits come in steps.
 	stepping bool
+	// removing has budgets be deleted, and created again.
+	removing bool
 	// taking has clusters begin with a limit of somebody else, which the budget takes over.
 	taking bool
 }
@@ -149,6 +151,13 @@ var withForger = append(slices.Repeat([]func(*world, step){(*world).forge}, 3), 
 // withOwner is the same where somebody changes limits that are no agent's.
 var withOwner = append(slices.Repeat([]func(*world, step){(*world).own}, 6), byWord[6:]...)
 
+// withRemoval is the same where budgets are deleted, and created again. That takes rounds in which nothing goes wrong.
+var withRemoval = slices.Concat(
+	slices.Repeat([]func(*world, step){(*world).removeOrCreate}, 6),
+	slices.Repeat([]func(*world, step){(*world).goWell}, 30),
+	byWord[36:],
+)
+
 // newWorld returns a fleet whose second and third cluster may have joined before, with usage of their own.
 func newWorld(r rules, s step) *world {
 	w := &world{rules: r}
@@ -181,6 +190,8 @@ func play(tape []step, r rules, logging bool) *world {
 		table = withForger
 	case r.taking:
 		table = withOwner
+	case r.removing:
+		table = withRemoval
 	}
 	w.logging = logging
 	for _, s := range tape[1:] {
@@ -287,6 +298,9 @@ func TestSimulationInSteps(t *testing.T) { simulate(t, rules{stepping: true}, *s
 // TestSimulationTakingOver plays a tenth as many in which clusters begin with limits of somebody else, who goes on changing
 // them.
 func TestSimulationTakingOver(t *testing.T) { simulate(t, rules{taking: true}, *schedules/10) }
+
+// TestSimulationWithRemoval plays a tenth as many in which budgets are deleted, and created again under the same name.
+func TestSimulationWithRemoval(t *testing.T) { simulate(t, rules{removing: true}, *schedules/10) }
 
 func simulate(t *testing.T, r rules, count uint64) {
 	t.Helper()
