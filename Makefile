@@ -77,14 +77,18 @@ test: controlplane build ## Run the tests, and the smoke test of the end-to-end 
 	$(GO) -C hack/release test ./...
 	$(GO) -C hack/site test -count=1 ./...
 
-# How many fleets run at a time. Two use as much of two cores as one leaves, and measure each other.
+# How many fleets run at a time. Two use of two cores what one leaves, but measure each other.
 FLEETS ?= 2
+E2E = KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2e -timeout 4h
 
-# Packages come one after another, and what make test has run is left out.
+# Packages whose tests start a fleet each come one after another; then the others, each of which has one. What make test
+# has run is left out.
 .PHONY: e2e
 e2e: controlplane build $(KWOK) $(CLUSTERAPI) ## Run the end-to-end scenarios on fleets of real control planes.
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -p 1 -parallel $(FLEETS) -count=1 -tags e2e -timeout 4h -skip '^TestSmoke$$' \
-		$$($(GO) list -tags e2e ./e2e/... | grep -v -e /e2e/fleet$$ -e /e2e/observer$$)
+	status=0; \
+	$(E2E) -p 1 -parallel $(FLEETS) -skip '^TestSmoke$$' ./e2e ./e2e/system || status=1; \
+	$(E2E) -p $(FLEETS) $$($(GO) list -tags e2e ./e2e/... | grep -v -E '/e2e(/system|/fleet|/observer)?$$') || status=1; \
+	exit $$status
 
 .PHONY: safety
 safety: FLEETS := 1
@@ -109,7 +113,7 @@ require-docs: ## Write what TestRequirement has printed into docs/tasks/require-
 .PHONY: native
 native: controlplane build ## Show each name and scope of native quota in two members, and write the tables into docs/evidence/native.md: about 4 minutes.
 	rm -f $(BIN)/e2e/native.md
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2e -timeout 30m ./e2e/native
+	$(E2E) ./e2e/native
 	cp $(BIN)/e2e/native.md docs/evidence/native.md
 
 # What the replay needs of public traces is skipped unless FEDQUOTA_TRACES names their folder. Each part writes what it prints

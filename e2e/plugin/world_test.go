@@ -94,8 +94,12 @@ func (w *world) must(err error) {
 // eventually waits for a condition.
 func (w *world) eventually(what string, condition func(ctx context.Context) (bool, error)) {
 	w.Helper()
+	began := time.Now()
 	if err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, condition); err != nil {
 		w.Fatalf("waiting for %s: %v\n%s\n%s", what, err, w.out(hub, "describe"), w.counted())
+	}
+	if took := time.Since(began); took > still {
+		w.Logf("waited %s for %s", took.Round(100*time.Millisecond), what)
 	}
 }
 

@@ -75,15 +75,15 @@ func TestTheSimulationFinds(t *testing.T) {
 		"an old decision stored with a fresh resourceVersion":                    {without: oldDecisionFenced},
 		"a confirmation without a fencing write: the value was already there":    {without: revisionConfirms},
 		"usage that was read before the share decides its limit":                 {without: usageReadAfterShare, from: 34_724},
-		"a ledger that was rolled back and goes on":                              {without: rebuilding, by: "S1"},
+		"a ledger that was rolled back and goes on":                              {without: rebuilding, by: "S1", from: 2_100},
 		"an unread cluster that may hold a share counts zero":                    {without: unreadMayHold},
 		"a new budget takes who is silent to hold nothing, whatever others show": {without: strangersDoubted},
 		"an adopted cluster counts with what its share says":                     {without: adoptedMayHold},
 		"no gap after the revisions of a lost ledger":                            {without: revisionGap},
 		"limits that do not follow usage":                                        {without: usageFollowed},
-		"a late write reaches the cluster that got the name":                     {without: clusterIdentified, beside: createsGiveNothing, from: 115_000},
-		"a late update reaches the share that came in the place of its own":      {without: shareIdentified, from: 845_000},
-		"a create that brings the target":                                        {without: createsGiveNothing},
+		"a late write reaches the cluster that got the name":                     {without: clusterIdentified, beside: createsGiveNothing, from: 134_800},
+		"a late update reaches the share that came in the place of its own":      {without: shareIdentified, from: 846_500},
+		"a create that brings the target":                                        {without: createsGiveNothing, from: 8_500},
 		"unconditional writes in the member":                                     {without: fencedMemberWrites},
 		"an agent that asks for an older revision":                               {without: agentKnowsRevisions},
 		"an older share stored over a newer one":                                 {without: sharesFenced},
@@ -93,7 +93,7 @@ func TestTheSimulationFinds(t *testing.T) {
 		"a limit in force above what is written":                                 {without: statusFenced},
 		"a limit in force without a share counts for nothing":                    {without: bereftCounts},
 		"a share that is removed while something is granted":                     {without: drainedBefore},
-		"a ResourceQuota that was released forgets its revision":                 {without: revisionKept, beside: createsGiveNothing},
+		"a ResourceQuota that was released forgets its revision":                 {without: revisionKept, beside: createsGiveNothing, from: 14_300},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
