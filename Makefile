@@ -77,8 +77,8 @@ test: controlplane build ## Run the tests, and the smoke test of the end-to-end 
 	$(GO) -C hack/release test ./...
 	$(GO) -C hack/site test -count=1 ./...
 
-# How many fleets run at a time. Two use of two cores what one leaves, but measure each other.
-FLEETS ?= 2
+# How many fleets run at a time. One leaves three quarters of two cores idle, but several measure each other.
+FLEETS ?= 3
 E2E = KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2e -timeout 4h
 
 # Packages whose tests start a fleet each come one after another; then the others, each of which has one. What make test
