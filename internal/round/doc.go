@@ -1,10 +1,7 @@
-// Package round decides one round of a budget over its children: the clusters of a FederatedQuota.
+// Package round decides one round of a budget over its children, whatever those are: clusters, namespaces, budgets below.
 //
-// New says which children the round concerns, and how each of them has to be read. The caller reads them. Decide then
-// takes all that was learned into the ledger, steers the ledger towards the targets of the allocation, and returns what
-// is to be stored, what is to be written to each child, what people are to be told, and when to look again.
+// Whoever knows what the children are takes what they say into the ledger first, and computes one Standing of each. Steer
+// then moves their limits towards the targets of the allocation, out of what is free. Explain says what binds each limit.
 //
-// The package is pure: no client, no clock, no random number. The hub manager calls it with what it has read from API
-// servers, the random schedules of `make schedules` and the benchmarks with what they make up. So what those prove is
-// the product.
+// The package is pure: no client, no clock, no random number. What it takes and returns are values.
 package round

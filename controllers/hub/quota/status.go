@@ -16,7 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the
@@ -88,7 +88,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: conditions.Truncated(v.Why.Message, messageLimit),
 		Since: before.Since,
 	}
-	s.decision.Ledger.Store(m.Name, &c, s.fq.Spec.Hard)
+	c.Revision, c.Granted, c.Target = s.decision.Ledger.Stored(m.Name, s.fq.Spec.Hard)
 	if v.Reported {
 		c.Used, c.Demand, c.Unscheduled = m.share.Status.Used, m.share.Status.Demand, m.share.Status.Unscheduled
 	}
@@ -109,7 +109,7 @@ func (s *scope) totals() {
 }
 
 // fleetOf returns what shares say of the whole budget.
-func (s *scope) fleetOf(fleet *round.Fleet) quotav1alpha1.Fleet {
+func (s *scope) fleetOf(fleet *shares.Fleet) quotav1alpha1.Fleet {
 	if len(fleet.Budget) == 0 {
 		return quotav1alpha1.Fleet{}
 	}

@@ -15,12 +15,13 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // sentences say why limits are what they are.
 type sentences struct {
 	fq      *quotav1alpha1.FederatedQuota
-	account *round.Account
+	account *shares.Account
 	static  bool
 	only    view.Only
 }
@@ -86,7 +87,7 @@ func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.
 	claim := c.Claims[name]
 	said := []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)}
 	return view.ExplainedLimit{
-		Cluster: c.Name, State: c.State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
+		Cluster: c.Name, State: s.account.States[c.Name].State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
 		Reason: claim.Verdict.Reason, Bound: claim.Bound,
 		Sentences: slices.DeleteFunc(said, func(sentence string) bool { return sentence == "" }),
 	}
@@ -96,7 +97,7 @@ func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.
 func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch {
-	case !c.Selected:
+	case c.Leaving:
 		return "The placement does not select it any more: it gives back what it was granted as its usage falls."
 	case c.Pinned:
 		return "The limit does not move now: " + s.pinned(c, name)
@@ -127,7 +128,7 @@ func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.R
 	return strings.NewReplacer(
 		"{target}", s.quantity(name, claim.Verdict.Target), "{fair}", s.quantity(name, claim.Verdict.Fair),
 		"{min}", s.quantity(name, claim.Min), "{max}", s.quantity(name, claim.Max), "{lacking}", s.lacking(c, name),
-		"{unread}", s.unread(name), "{expected}", round.Abbreviated(s.account.Expected), "{reporting}", round.Abbreviated(s.account.Reporting[name]),
+		"{unread}", s.unread(name), "{expected}", shares.Abbreviated(s.account.Expected), "{reporting}", shares.Abbreviated(s.account.Reporting[name]),
 		"{replacing}", s.others(c, name, func(o round.ClaimAccount) int64 { return o.Replacing }),
 		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
 		"{holders}", cmp.Or(holders, "others"),
@@ -150,7 +151,7 @@ func (s *sentences) unread(name corev1.ResourceName) string {
 			names = append(names, s.account.Children[i].Name)
 		}
 	}
-	return round.Abbreviated(names)
+	return shares.Abbreviated(names)
 }
 
 // replacing says what a cluster keeps for pods that it replaces.
@@ -179,9 +180,10 @@ func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) st
 
 // pinned says why a limit does not move.
 func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) string {
-	why := fmt.Sprintf("the cluster is %s", c.State)
-	if c.Why.Message != "" {
-		why += " (" + c.Why.Message + ")"
+	state := s.account.States[c.Name]
+	why := fmt.Sprintf("the cluster is %s", state.State)
+	if state.Why.Message != "" {
+		why += " (" + state.Why.Message + ")"
 	}
 	if c.Claims[name].Granted == ledger.Unknown {
 		return why + ". It may hold anything, until it says what it holds: no limit goes up before."
@@ -220,7 +222,7 @@ func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) str
 // relation says whom a cluster lends to, or borrows from, compared with a split by weight.
 func (s *sentences) relation(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
-	if s.static || !c.Selected {
+	if s.static || c.Leaving {
 		return ""
 	}
 	switch {
@@ -261,5 +263,5 @@ func (s *sentences) others(c *round.ChildAccount, name corev1.ResourceName, more
 			names = append(names, fmt.Sprintf("%s (%s)", o.Name, s.quantity(name, value)))
 		}
 	}
-	return round.Abbreviated(names)
+	return shares.Abbreviated(names)
 }

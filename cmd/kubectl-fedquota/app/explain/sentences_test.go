@@ -13,6 +13,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // TestBounds says of a cluster what binds its limit, and leaves no place of a sentence open.
@@ -63,7 +64,7 @@ func TestReasons(t *testing.T) {
 func told(t *testing.T, claim round.ClaimAccount) string {
 	t.Helper()
 	child := func(name string, claim round.ClaimAccount) round.ChildAccount {
-		return round.ChildAccount{Name: name, Selected: true, Claims: map[corev1.ResourceName]round.ClaimAccount{"pods": claim}}
+		return round.ChildAccount{Name: name, Claims: map[corev1.ResourceName]round.ClaimAccount{"pods": claim}}
 	}
 	holds := func(granted int64) round.ClaimAccount {
 		return round.ClaimAccount{Claim: allocate.Claim{Max: math.MaxInt64, Granted: granted, Target: 4}, Part: 4, Verdict: allocate.Verdict{Target: 4}}
@@ -72,11 +73,11 @@ func told(t *testing.T, claim round.ClaimAccount) string {
 	west.Replacing = 1
 	fq := &quotav1alpha1.FederatedQuota{}
 	fq.Spec.Hard = corev1.ResourceList{"pods": resource.MustParse("12")}
-	s := &sentences{fq: fq, account: &round.Account{
+	s := &sentences{fq: fq, account: &shares.Account{Account: &round.Account{
 		Budget: amount.List{"pods": 12}, Free: amount.List{"pods": 0}, Debt: amount.List{"pods": 1},
 		Expected: []string{"north"}, Reporting: map[corev1.ResourceName][]string{"pods": {"south"}},
 		Children: []round.ChildAccount{child("east", claim), child("west", west), child("gone", holds(ledger.Unknown))},
-	}}
+	}}}
 	return strings.Join(s.limit(&s.account.Children[0], "pods").Sentences, " ")
 }
 
