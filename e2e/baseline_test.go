@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -95,6 +97,19 @@ func (p *plain) writeAll(hard corev1.ResourceList, weights []int32) {
 		})
 	}
 	group.Wait()
+}
+
+// cutOff leads the naive writer to where nobody answers for a member, and leaves the hub its way, which it would take
+// half a minute to find again.
+func (p *plain) cutOff(member string) {
+	p.Helper()
+	port, err := fleet.FreePort(p.Context())
+	p.must(err)
+	config := rest.CopyConfig(p.watchers[member])
+	config.Host = fmt.Sprintf("https://127.0.0.1:%d", port)
+	c, err := client.New(config, client.Options{Scheme: system.Scheme()})
+	p.must(err)
+	p.writers[member] = c
 }
 
 // answered waits until so many requests of the load were answered.

@@ -16,11 +16,23 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
+// long is from when on a wait is told of: scenarios cost waits for the most part.
+const long = 2 * time.Second
+
 // eventually waits until check finds nothing wrong.
 func (s *scenario) eventually(what string, check func(ctx context.Context) error) {
 	s.Helper()
+	defer s.tellOfWait(what, time.Now())
 	if err := await(s.Context(), check); err != nil {
 		s.Fatalf("%s: %v\n%s", what, err, s.dump())
+	}
+}
+
+// tellOfWait tells of a wait that was long.
+func (s *scenario) tellOfWait(what string, began time.Time) {
+	s.Helper()
+	if took := time.Since(began); took > long {
+		s.Logf("waited %s for %s", took.Round(100*time.Millisecond), what)
 	}
 }
 

@@ -186,6 +186,8 @@ func (s *scenario) requests() int64 {
 
 // stopStorms ends the writers and counts what they did; what they created stays.
 func (s *scenario) stopStorms() {
+	s.Helper()
+	defer s.tellOfWait("the load to end", time.Now())
 	var ending sync.WaitGroup
 	for _, load := range s.storms {
 		ending.Go(load.end)
@@ -248,7 +250,7 @@ func (s *scenario) used(member string, name corev1.ResourceName, want string) {
 
 // recounted waits until the quota controller of a member has counted this usage itself. Where it counts everything anew
 // before it has heard of a pod that was charged just now, it takes that charge back, and limits follow, until it counts
-// the next time: up to a minute. So one more pod comes, which asks for no cpu, since that may be used up, and goes,
+// the next time. So one more pod comes, which asks for no cpu, since that may be used up, and goes,
 // which makes it count.
 func (s *scenario) recounted(member string, want corev1.ResourceList) {
 	s.Helper()

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -62,6 +63,7 @@ func budget(cpus, count string) corev1.ResourceList {
 // change changes the FederatedQuota, and tells the observer of another budget.
 func (s *scenario) change(mutate func(*quotav1alpha1.FederatedQuota)) {
 	s.Helper()
+	defer s.tellOfWait("a change to be accepted", time.Now())
 	s.must(s.tryChange(s.Context(), mutate))
 }
 

@@ -95,6 +95,12 @@ type loadCount struct {
 	Failed  int64 `json:"failed"`
 }
 
+// test is the name of the test that the scenario is of.
+func (r *result) test() string {
+	test, _, _ := strings.Cut(r.Scenario, "/")
+	return test
+}
+
 // results are those of all scenarios that have ended.
 var results struct {
 	sync.Mutex

@@ -66,6 +66,7 @@ rules:
 // of all API servers whether they were refused a request, and which of the rights that config/rbac gives them nothing
 // has used.
 func TestLeastPrivilege(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	policy := filepath.Join(logs, "policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {

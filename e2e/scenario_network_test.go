@@ -109,9 +109,8 @@ func testCutOff(t *testing.T, w *world) {
 
 	naive := s.plain("naive", budget("30", "60"))
 	naive.storm(west)
-	s.proxies[west].Stop()
+	naive.cutOff(west)
 	naive.writeAll(naive.hard, splits[3])
-	s.must(s.proxies[west].Start())
 	naive.answered(naive.requests() + afterwards)
 	s.result.Naive = naive.judge()
 }
@@ -128,13 +127,13 @@ func (s *scenario) halfClosed(member string) {
 	board.to(port)
 	back := s.by(member, board.Addr().String())
 	defer back()
-	s.progress()
 	for _, direction := range []struct {
 		what     string
 		toServer bool
 	}{{"what the hub sends ends, what the member answers does not", true}, {"what the member answers ends, what the hub sends does not", false}} {
 		s.fault("between hub and %s %s", member, direction.what)
 		for range 3 {
+			s.reachable(member, 1) // else an attempt to connect is ended, and the next one is 30 s away
 			s.turn(0)
 			s.moment(stepWindow)
 			s.eventually("connections", func(context.Context) error {

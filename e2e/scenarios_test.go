@@ -13,16 +13,16 @@ import (
 	"github.com/fedquota/fedquota/e2e/system"
 )
 
-// TestScenarios runs all scenarios on one fleet, one after another: a hub and three members, of which east has two API
-// servers.
+// part is a scenario by its name.
+type part struct {
+	name string
+	run  func(t *testing.T, w *world)
+}
+
+// TestScenarios plays what befalls limits that are moved by hand, and then whatever comes to a seed's mind, one after
+// another on one fleet: a hub and three members, of which east has two API servers.
 func TestScenarios(t *testing.T) {
-	members := threeMembers()
-	members[0].SecondAPIServer = true
-	w := startWorld(t, "scenarios", system.Options{Fleet: fleet.Options{Members: members}})
-	for _, scenario := range []struct {
-		name string
-		run  func(t *testing.T, w *world)
-	}{
+	play(t, "scenarios", []part{
 		{"bounds and placement", testBounds},
 		{"bad input", testBadInput},
 		{"unknown clusters and resources", testUnknown},
@@ -55,6 +55,14 @@ func TestScenarios(t *testing.T) {
 		{"objects restored without status", testRestoredObjects},
 		{"ledger and share lost", testOrphan},
 		{"cluster deleted while it runs", testClusterDeleted},
+		{"faults at random", testChaos},
+	})
+}
+
+// TestScenariosOfDemand plays those in which limits follow demand on such a fleet, at the same time: scenarios wait for
+// the most part.
+func TestScenariosOfDemand(t *testing.T) {
+	play(t, "demand", []part{
 		{"limits follow demand", testDemand},
 		{"all want everything", testEverybody},
 		{"pods that need all of the budget", testWhole},
@@ -66,9 +74,16 @@ func TestScenarios(t *testing.T) {
 		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
-		{"faults at random", testChaos},
-	} {
-		t.Run(scenario.name, func(t *testing.T) { scenario.run(t, w) })
+	})
+}
+
+func play(t *testing.T, fleetName string, parts []part) {
+	t.Parallel()
+	members := threeMembers()
+	members[0].SecondAPIServer = true
+	w := startWorld(t, fleetName, system.Options{Fleet: fleet.Options{Members: members}})
+	for _, p := range parts {
+		t.Run(p.name, func(t *testing.T) { p.run(t, w) })
 	}
 }
 

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,11 +13,14 @@ import (
 
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 const (
 	east, west, north = "east", "west", "north"
 	tierLabel         = "tier"
+	// recountPeriod is how often quota controllers count everything anew.
+	recountPeriod = 15 * time.Second
 )
 
 // world is fedquota on a running fleet, and an administrator's clients of all its API servers.
@@ -42,7 +44,7 @@ type world struct {
 func threeMembers() []fleet.ControlPlaneOptions {
 	var members []fleet.ControlPlaneOptions
 	for _, name := range []string{east, west, north} {
-		members = append(members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{tierLabel: "prod"}, ResourceQuotaSyncPeriod: time.Minute})
+		members = append(members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{tierLabel: "prod"}, ResourceQuotaSyncPeriod: recountPeriod})
 	}
 	return members
 }
@@ -50,26 +52,9 @@ func threeMembers() []fleet.ControlPlaneOptions {
 // startWorld starts a fleet that ends with the test. Its files stay in bin/e2e, logs included.
 func startWorld(t *testing.T, name string, options system.Options) *world {
 	t.Helper()
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		t.Skipf("%s is not set: it names the folder with the programs of the control plane", fleet.AssetsVariable)
-	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	options.Root = root
-	options.Fleet.Dir = filepath.Join(root, "bin", "e2e", name)
-	options.Fleet.Progress = func(step string) { t.Log(step) }
+	options.Fleet.Dir = filepath.Join(systemtest.Root(t), "bin", "e2e", name)
 	options.Bare = true
-	s, err := system.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := systemtest.Start(t, options)
 	w := &world{System: s, hub: clientOf(t, s.Hub.Config), members: map[string][]client.WithWatch{}, watchers: map[string]*rest.Config{}, spares: map[string]*fleet.Process{}, scrapers: map[string]*http.Client{}}
 	for _, m := range s.Members {
 		w.watchers[m.Name] = m.Config
@@ -82,6 +67,7 @@ func startWorld(t *testing.T, name string, options system.Options) *world {
 		w.scrapers[c.Name] = scraper(t, c)
 	}
 	w.startProxies(t)
+	var err error
 	if w.HubManager, err = w.StartHubManager(t.Context(), system.HubManager); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 	"github.com/fedquota/fedquota/internal/bundle"
 )
 
@@ -51,23 +52,14 @@ type world struct {
 // startWorld starts a hub with Cluster API, and members with agents that nobody has told the hub of.
 func startWorld(t *testing.T) *world {
 	t.Helper()
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		t.Skipf("%s is not set: run make e2e-clusterapi, which builds the control planes", fleet.AssetsVariable)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := system.Start(t.Context(), system.Options{Root: root, Bare: true, Standalone: true, Fleet: fleet.Options{
-		Dir: t.TempDir(), Members: []fleet.ControlPlaneOptions{{Name: east}, {Name: west}}, Progress: func(step string) { t.Log(step) },
+	s := systemtest.Start(t, system.Options{Bare: true, Standalone: true, Fleet: fleet.Options{
+		Members: []fleet.ControlPlaneOptions{{Name: east}, {Name: west}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	w := &world{T: t, System: s, members: map[string]client.Client{}}
-	t.Cleanup(w.end)
+	t.Cleanup(w.showLog)
 	w.hub = w.client(s.Hub.Config)
-	w.installClusterAPI(root)
+	w.installClusterAPI(systemtest.Root(t))
+	var err error
 	w.HubManager, err = s.StartHubManager(t.Context(), system.HubManager)
 	w.must(err)
 	for _, m := range s.Members {
@@ -78,16 +70,11 @@ func startWorld(t *testing.T) *world {
 	return w
 }
 
-// end stops everything, and shows what the managers of the hub logged if the test has failed.
-func (w *world) end() {
-	for _, p := range []*fleet.Process{w.manager, w.HubManager} {
-		if w.Failed() && p != nil {
-			log, err := os.ReadFile(p.LogPath)
-			w.Logf("%s: %v\n%s", p.Name, err, log[max(0, len(log)-8000):])
-		}
-	}
-	if err := w.Stop(); err != nil {
-		w.Error(err)
+// showLog shows what Cluster API's manager logged if the test has failed.
+func (w *world) showLog() {
+	if w.Failed() && w.manager != nil {
+		log, err := os.ReadFile(w.manager.LogPath)
+		w.Logf("%s: %v\n%s", w.manager.Name, err, log[max(0, len(log)-8000):])
 	}
 }
 

@@ -5,8 +5,6 @@ package native_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 const (
@@ -40,32 +39,18 @@ type world struct {
 // miss an object that was just made, and keep that count until then.
 func startWorld(t *testing.T) *world {
 	t.Helper()
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		t.Skipf("%s is not set: run make native, which builds the control planes", fleet.AssetsVariable)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := system.Options{Root: root, Fleet: fleet.Options{Dir: t.TempDir(), Progress: func(step string) { t.Log(step) }}}
+	options := system.Options{}
 	for _, name := range []string{east, west} {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{
 			Name: name, Labels: map[string]string{"tier": "prod"}, ResourceQuotaSyncPeriod: 10 * time.Second,
 		})
 	}
-	s, err := system.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := systemtest.Start(t, options)
 	w := &world{T: t, System: s, clients: map[string]client.Client{}}
 	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
 		config := rest.CopyConfig(c.Config)
 		config.QPS = -1
+		var err error
 		if w.clients[c.Name], err = client.New(config, client.Options{Scheme: system.Scheme()}); err != nil {
 			t.Fatal(err)
 		}

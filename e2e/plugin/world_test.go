@@ -32,6 +32,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 const (
@@ -60,28 +61,14 @@ type world struct {
 
 func startWorld(t *testing.T) *world {
 	t.Helper()
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		t.Skipf("%s is not set: run make e2e, which builds the control planes", fleet.AssetsVariable)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := system.Options{Root: root, Fleet: fleet.Options{Dir: t.TempDir(), Progress: func(step string) { t.Log(step) }}}
+	options := system.Options{}
 	for _, name := range []string{east, west} {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}})
 	}
-	s, err := system.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{T: t, System: s, clients: map[string]client.WithWatch{}, root: root}
+	s := systemtest.Start(t, options)
+	w := &world{T: t, System: s, clients: map[string]client.WithWatch{}, root: systemtest.Root(t)}
 	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
+		var err error
 		if w.clients[c.Name], err = client.NewWithWatch(c.Config, client.Options{Scheme: system.Scheme()}); err != nil {
 			t.Fatal(err)
 		}
@@ -107,8 +94,12 @@ func (w *world) must(err error) {
 // eventually waits for a condition.
 func (w *world) eventually(what string, condition func(ctx context.Context) (bool, error)) {
 	w.Helper()
+	began := time.Now()
 	if err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, condition); err != nil {
 		w.Fatalf("waiting for %s: %v\n%s\n%s", what, err, w.out(hub, "describe"), w.counted())
+	}
+	if took := time.Since(began); took > still {
+		w.Logf("waited %s for %s", took.Round(100*time.Millisecond), what)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/scale/members"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 const (
@@ -82,25 +83,18 @@ func TestLightMembersAreLikeRealOnes(t *testing.T) {
 func startBoth(t *testing.T) *both {
 	t.Helper()
 	log.SetLogger(logr.Discard())
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := system.Options{Root: root, Fleet: fleet.Options{
-		Dir: filepath.Join(root, "bin", "scale", "calibration"), Progress: func(step string) { t.Log(step) },
-		CRDPaths: []string{filepath.Join(root, "config", "crd", "bases", "quota.fedquota.io_quotashares.yaml")},
+	options := system.Options{Fleet: fleet.Options{
+		CRDPaths: []string{filepath.Join(systemtest.Root(t), "config", "crd", "bases", "quota.fedquota.io_quotashares.yaml")},
 	}}
 	for i := range 3 {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{
 			Name: fmt.Sprintf("real-%d", i), Labels: map[string]string{tierLabel: tier},
 		})
 	}
-	s, err := system.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := systemtest.Start(t, options)
 	b := &both{T: t, rig: &rig{System: s}}
-	t.Cleanup(func() { b.must(b.stop()) })
+	t.Cleanup(func() { b.must(b.stop()) }) // of light members, too
+	var err error
 	b.hub, err = system.Client(s.Hub)
 	b.must(err)
 	discovery, err := members.DiscoveryOf(t.Context(), s.Hub.Config)

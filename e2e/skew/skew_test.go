@@ -24,6 +24,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 	"github.com/fedquota/fedquota/internal/bundle"
 	"github.com/fedquota/fedquota/internal/observer"
 )
@@ -100,26 +101,17 @@ func TestUpgradeAndRollBack(t *testing.T) {
 func start(t *testing.T) *world {
 	t.Helper()
 	folder := os.Getenv(earlierVariable)
-	if os.Getenv(fleet.AssetsVariable) == "" || folder == "" {
-		t.Skipf("%s or %s is not set: run make e2e-skew", fleet.AssetsVariable, earlierVariable)
+	if folder == "" {
+		t.Skipf("%s is not set: run make e2e-skew", earlierVariable)
 	}
 	w := &world{T: t, earlierAgents: map[string]*fleet.Process{}, laterAgents: map[string]*fleet.Process{}}
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	w.must(err)
-	options := system.Options{Root: folder, Bare: true, HubInstalls: true, Fleet: fleet.Options{
-		Dir: t.TempDir(), Progress: func(step string) { t.Log(step) },
-	}}
+	options := system.Options{Root: folder, Bare: true, HubInstalls: true}
 	for _, member := range []string{"east", "west"} {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: member, Labels: map[string]string{"tier": "prod"}})
 	}
-	w.earlier, err = system.Start(t.Context(), options)
-	w.must(err)
-	w.later = w.earlier.Version(root)
-	t.Cleanup(func() {
-		if err := w.earlier.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	w.earlier = systemtest.Start(t, options)
+	w.later = w.earlier.Version(systemtest.Root(t))
+	var err error
 	w.hub, err = system.Client(w.earlier.Hub)
 	w.must(err)
 	return w

@@ -1,10 +1,10 @@
+//go:build e2e
+
 package system_test
 
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +24,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 const (
@@ -44,34 +45,10 @@ type member struct {
 // startSystem starts a hub and its members, the member east alone if options name none, until the test ends.
 func startSystem(t *testing.T, options system.Options) *system.System {
 	t.Helper()
-	if os.Getenv(fleet.AssetsVariable) == "" {
-		t.Skipf("%s is not set: run `make test`, which builds the control planes", fleet.AssetsVariable)
-	}
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
-		t.Skip("bin/manager is not built: run `make build`")
-	}
-	options.Root = root
-	options.Fleet.Dir, options.Fleet.Progress = t.TempDir(), func(step string) { t.Log(step) }
 	if options.Fleet.Members == nil {
 		options.Fleet.Members = []fleet.ControlPlaneOptions{{Name: "east"}}
 	}
-	s, err := system.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			dumpLog(t, s)
-		}
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return systemtest.Start(t, options)
 }
 
 // startMember starts a member with its agent.
@@ -89,18 +66,6 @@ func startMember(t *testing.T) *member {
 	m.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}})
 	m.startAgent(t)
 	return m
-}
-
-func dumpLog(t *testing.T, s *system.System) {
-	t.Helper()
-	for _, agent := range s.Agents {
-		log, err := os.ReadFile(agent.LogPath)
-		if err != nil {
-			t.Error(err)
-		}
-		lines := strings.Split(string(log), "\n")
-		t.Log(strings.Join(lines[max(0, len(lines)-60):], "\n"))
-	}
 }
 
 func (m *member) startAgent(t *testing.T) {
@@ -232,6 +197,7 @@ func podSpec(cpu string) corev1.PodSpec {
 // TestAdmission sees requests that do not fit through the webhook of an agent and the native quota of a real API
 // server.
 func TestAdmission(t *testing.T) {
+	t.Parallel()
 	m := startMember(t)
 	s := share("compute", "2", "10")
 	m.tell(t, s)

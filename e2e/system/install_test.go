@@ -1,3 +1,5 @@
+//go:build e2e
+
 package system_test
 
 import (
@@ -110,6 +112,7 @@ func (i *installed) deployed(ctx context.Context) error {
 
 // TestHubInstallsAgents has a hub manager find a member with nothing in it, and keep it as its manifests say.
 func TestHubInstallsAgents(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true})
 	i := &installed{T: t, system: s}
 	i.connects()

@@ -91,6 +91,7 @@ func (p *page) runs(section string) string {
 
 // TestJoinBySecret has a hub without Cluster API limit a cluster that it knows by a kubeconfig Secret alone.
 func TestJoinBySecret(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true})
 	i := &installed{T: t, system: s}
 	i.connects()

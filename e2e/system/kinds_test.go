@@ -23,6 +23,7 @@ import (
 // TestPoke sees a ReplicaSet that sleeps in back-off get its pods soon after a raise, and left alone where that is
 // asked for.
 func TestPoke(t *testing.T) {
+	t.Parallel()
 	m := startMember(t)
 	t.Run("disabled", func(t *testing.T) {
 		if _, poked := m.raiseAsleep(t, quotav1alpha1.PokeDisabled, "disabled"); poked {
@@ -108,6 +109,7 @@ func (m *member) remove(t *testing.T, s *quotav1alpha1.QuotaShare, name string) 
 
 // TestKinds holds each kind of object that native quota counts until its limit is raised.
 func TestKinds(t *testing.T) {
+	t.Parallel()
 	m := startMember(t)
 	s := share("all", "1", "2")
 	s.Spec.Hard = corev1.ResourceList{}

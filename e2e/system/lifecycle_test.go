@@ -29,6 +29,7 @@ import (
 // TestLifecycle takes away from a member, and from the hub, what an administrator may take away by mistake or on
 // purpose: no limit goes up for that, all comes back that is to, and nothing stays that is not.
 func TestLifecycle(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true})
 	i := &installed{T: t, system: s}
 	i.connects()

@@ -37,6 +37,7 @@ type moved struct {
 // status, with other UIDs. The hub manager of the old one goes on, against the page, and wants the opposite: never do
 // both give away the same room, and the new hub has its way as soon as it has heard every member.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	m := startMoved(t)
 	m.budgetOf(m.hub, "1", "1")
 	m.eventually("the budget to be enforced", m.ready)

@@ -30,6 +30,7 @@ import (
 // TestNamespaces has one budget over two clusters whose Clusters have one name, in two namespaces of the hub: each has
 // its own entry, share and part, and when one of them goes nobody takes the other one for it.
 func TestNamespaces(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, system.Options{
 		Bare: true, HubInstalls: true, Standalone: true, HubArgs: []string{"--further-cluster-namespaces=emea"},
 		Fleet: fleet.Options{Members: []fleet.ControlPlaneOptions{{Name: "east"}, {Name: "west"}}},

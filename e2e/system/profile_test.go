@@ -26,6 +26,7 @@ import (
 // TestJoinByProfile has a hub limit a cluster that a ClusterProfile tells of, whose kind is installed after the hub
 // manager has started.
 func TestJoinByProfile(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true})
 	i := &installed{T: t, system: s}
 	i.connects()

@@ -22,6 +22,7 @@ import (
 // TestReadme has a newcomer paste the commands by which the README installs the product, over the overlay that the page
 // about installing makes. No node runs the image: the same managers run as processes.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	names := []string{"east", "west", "north"}
 	var planes []fleet.ControlPlaneOptions
 	for _, name := range names {

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package system_test
 
 import (
@@ -45,6 +47,7 @@ type required struct {
 // TestRequirement has the members of a hub admit pods of a priority class, and claims of a storage class, where a
 // FederatedQuota covers them, and nowhere else.
 func TestRequirement(t *testing.T) {
+	t.Parallel()
 	members := []fleet.ControlPlaneOptions{{Name: "east", Labels: map[string]string{"tier": "prod"}}, {Name: "west", Labels: map[string]string{"tier": "prod"}}}
 	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Fleet: fleet.Options{Members: members}})
 	r := &required{installed: &installed{T: t, system: s}, members: map[string]client.Client{}}

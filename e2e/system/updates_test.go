@@ -79,6 +79,7 @@ func (u update) do(ctx context.Context, by client.Client, change func(client.Obj
 // TestUpdates has objects that are there ask for more than there is room for, which is refused or held, and for less
 // although the cluster is to have nothing, which is not.
 func TestUpdates(t *testing.T) {
+	t.Parallel()
 	m := startMember(t)
 	m.create(t, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "gold"}, Provisioner: "example.com/none", AllowVolumeExpansion: new(true)})
 	s := share("all", "2", "2")

@@ -28,7 +28,10 @@ func TestInterrupt(t *testing.T) {
 		"while managers start":       "agent-west: starting",
 		"in an act":                  "act 1",
 	} {
-		t.Run(name, func(t *testing.T) { testInterrupt(t, root, step) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testInterrupt(t, root, step)
+		})
 	}
 }
 

@@ -24,4 +24,4 @@ $(CLUSTERAPI):
 
 .PHONY: e2e-clusterapi
 e2e-clusterapi: controlplane build $(CLUSTERAPI) ## Run the hub beside Cluster API's own manager and webhooks; a part of make e2e.
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2e -timeout 30m ./e2e/clusterapi
+	$(E2E) ./e2e/clusterapi

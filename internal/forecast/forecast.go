@@ -205,27 +205,17 @@ func takeOver(share *shares.Share) {
 	share.Found = nil
 }
 
-// enforced returns the report of an agent that enforces a share: a limit follows usage down, and usage above the limit
-// raises none.
+// enforced returns the report of an agent that enforces a share, and counts each name of it. What was counted before is
+// the names that were limited.
 func enforced(share *shares.Share) ledger.Report {
-	report := ledger.Report{Revision: share.Revision, Hard: amount.List{}, Used: maps.Clone(share.Report.Used)}
-	if report.Used == nil {
-		report.Used = amount.List{}
+	present := share.Report
+	quota := ledger.Quota{Managed: true, Revision: present.Revision, Spec: present.Hard.ToList(nil), Used: present.Used.Only(present.Hard).ToList(nil)}
+	report := ledger.Report{
+		Revision: share.Revision, Used: amount.List{},
+		Hard: amount.Saturate(quota.Limits(share.Revision, share.Hard.ToList(nil)), amount.Up),
 	}
-	for name, limit := range share.Hard {
-		used := report.Used[name]
-		if present, limited := share.Report.Hard[name]; limited {
-			used = min(used, present)
-		} else {
-			used = 0
-		}
-		report.Hard[name] = max(limit, used)
-		report.Used[name] += 0 // a name that came is counted
-	}
-	for name := range report.Used {
-		if _, limited := report.Hard[name]; !limited {
-			delete(report.Used, name)
-		}
+	for name := range report.Hard {
+		report.Used[name] = present.Used[name]
 	}
 	return report
 }

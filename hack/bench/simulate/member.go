@@ -11,6 +11,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -20,7 +21,7 @@ type member struct {
 	index    int
 	revision int64 // of the share in force
 	told     int64 // the target of that share
-	limit    int64 // in force: told, or what is used if that is more
+	limit    int64 // in force
 	used     int64
 	wants    int64 // the level, in a load of levels
 	waiting  []*waiter
@@ -184,13 +185,14 @@ func (m *member) use(more int64) {
 	}
 }
 
-// enforce puts a share in force. A lowering below usage is refused: then what is used is enforced.
+// enforce puts a share in force.
 func (m *member) enforce(revision, target int64) {
 	if revision <= m.revision {
 		return
 	}
+	limit := m.limitOf(revision, target)
 	m.revision, m.told = revision, target
-	m.setLimit(max(target, m.used))
+	m.setLimit(limit)
 	if m.wants > m.used {
 		m.integrate()
 		m.use(min(m.wants, m.limit) - m.used)
@@ -201,10 +203,17 @@ func (m *member) enforce(revision, target int64) {
 
 // followDown lowers a limit that was to be lowered below usage, as usage falls.
 func (m *member) followDown() {
-	if limit := max(m.told, m.used); limit < m.limit {
+	if limit := m.limitOf(m.revision, m.told); limit < m.limit {
 		m.setLimit(limit)
 		m.report(false)
 	}
+}
+
+// limitOf is what the agent enforces of a share.
+func (m *member) limitOf(revision, target int64) int64 {
+	list := func(value int64) corev1.ResourceList { return amount.List{resource: value}.ToList(nil) }
+	quota := ledger.Quota{Managed: true, Revision: m.revision, Spec: list(m.limit), Used: list(m.used)}
+	return amount.Saturate(quota.Limits(revision, list(target)), amount.Up)[resource]
 }
 
 func (m *member) setLimit(limit int64) {

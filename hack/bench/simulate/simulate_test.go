@@ -37,15 +37,15 @@ func poisson(n int, offered float64, member int, seed int64) []Request {
 
 // TestErlangB compares a single pool with what is known of it.
 func TestErlangB(t *testing.T) {
-	const n, offered, places = 800_000, 20.0, 18
+	const n, offered, places = 200_000, 20.0, 18
 	requests := poisson(n, offered, 0, 1)
 	for name, policy := range map[string]Policy{"pooled": {Pooled: true}, "static": {Static: true}} {
 		got := Run(Load{Members: 1, Requests: requests}, Setup{
 			Policy: policy, Latencies: Default, Budget: places, From: 10 * time.Minute, To: requests[n-1].At,
 		})
 		admitted, want := float64(got.Admitted)/float64(got.Requests), 1-erlangB(places, offered)
-		if math.Abs(admitted/want-1) > .003 {
-			t.Errorf("%s: admitted %.5f, want %.5f within 0.3 %%", name, admitted, want)
+		if math.Abs(admitted/want-1) > .006 {
+			t.Errorf("%s: admitted %.5f, want %.5f within 0.6 %%", name, admitted, want)
 		}
 		if got.FalseDenials > 0 || got.Over > 0 {
 			t.Errorf("%s: %d false denials, %d over", name, got.FalseDenials, got.Over)
