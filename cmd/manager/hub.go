@@ -27,6 +27,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/hub/agents"
+	"github.com/fedquota/fedquota/controllers/hub/applied"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -194,10 +195,10 @@ func (o *hubOptions) setUp(
 	}
 	options := controller.Options{MaxConcurrentReconciles: o.concurrency, RateLimiter: backoff.RateLimiter()}
 	if len(manifests) > 0 {
-		installer := &agents.Installer{
-			Client: mgr.GetClient(), Members: connections, Clusters: o.clusters, Objects: manifests,
+		installer := agents.NewInstaller(&applied.Controller{
+			Client: mgr.GetClient(), Members: connections, Clusters: o.clusters,
 			Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: watcher.Wake, Bootstrap: accounts.Bootstrap,
-		}
+		}, manifests)
 		if err := installer.SetupWithManager(mgr, options); err != nil {
 			return fmt.Errorf("setting up the installation of agents: %w", err)
 		}
@@ -228,10 +229,10 @@ func (o *hubOptions) setUp(
 
 // setUpRequirements adds the controllers of QuotaRequirements.
 func (o *hubOptions) setUpRequirements(mgr ctrl.Manager, connections clustercache.ClusterCache, options controller.Options) error {
-	enforcer := &requirement.Enforcer{
-		Client: mgr.GetClient(), Members: connections, Clusters: o.clusters, AgentNamespace: o.agentNamespace,
-		Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
-	}
+	enforcer := requirement.NewEnforcer(&applied.Controller{
+		Client: mgr.GetClient(), Members: connections, Clusters: o.clusters,
+		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
+	}, o.agentNamespace)
 	if err := enforcer.SetupWithManager(mgr, options); err != nil {
 		return err
 	}
