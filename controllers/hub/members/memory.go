@@ -47,7 +47,7 @@ func (m *Memory[T]) Get(member string) (known T, ok bool) {
 	return known, false
 }
 
-// Each has do read what is known of all members, at one instant.
+// Each has do read or change what is known of all members, while nobody else does.
 func (m *Memory[T]) Each(do func(member string, known *T)) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
