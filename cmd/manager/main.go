@@ -6,6 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/fedquota/fedquota/cmd/manager/agent"
+	"github.com/fedquota/fedquota/cmd/manager/hub"
+	"github.com/fedquota/fedquota/internal/bundle"
 )
 
 func main() {
@@ -23,6 +27,6 @@ func newRootCommand() *cobra.Command {
 		Short:        "One resource budget for a namespace over many Kubernetes clusters",
 		SilenceUsage: true,
 	}
-	root.AddCommand(newHubCommand(), newAgentCommand(), newBundleCommand(), newVersionCommand())
+	root.AddCommand(hub.NewCommand(image), agent.NewCommand(), bundle.NewCommand(image), newVersionCommand())
 	return root
 }

@@ -13,13 +13,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/fedquota/fedquota/cmd/manager/agent"
+	"github.com/fedquota/fedquota/cmd/manager/hub"
+	"github.com/fedquota/fedquota/cmd/manager/setup"
 	hubwebhookconfig "github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
 )
 
 // TestManifests gives the commands the arguments that the manifests start them with.
 func TestManifests(t *testing.T) {
-	for part, command := range map[string]*cobra.Command{"default": newHubCommand(), "member": newAgentCommand()} {
+	for part, command := range map[string]*cobra.Command{"default": hub.NewCommand(""), "member": agent.NewCommand()} {
 		t.Run(part, func(t *testing.T) {
 			args := deployment(t, filepath.Join("..", "..", "config", part, "manager.yaml")).Spec.Template.Spec.Containers[0].Args
 			if len(args) == 0 || args[0] != command.Name() {
@@ -64,8 +67,8 @@ func TestProvidedCertificates(t *testing.T) {
 		command         *cobra.Command
 		service, secret string
 	}{
-		"hub":    {newHubCommand(), "fedquota-hub", hubwebhookconfig.SecretName},
-		"member": {newAgentCommand(), "fedquota-agent", webhookconfig.SecretName},
+		"hub":    {hub.NewCommand(""), "fedquota-hub", hubwebhookconfig.SecretName},
+		"member": {agent.NewCommand(), "fedquota-agent", webhookconfig.SecretName},
 	} {
 		t.Run(part, func(t *testing.T) {
 			dir := filepath.Join("..", "..", "config", "certmanager", part)
@@ -80,7 +83,7 @@ func TestProvidedCertificates(t *testing.T) {
 			if err := tt.command.ParseFlags([]string{string(flag[1])}); err != nil {
 				t.Error(err)
 			}
-			hosts, err := (&webhookOptions{}).hosts(tt.service, "fedquota-system")
+			hosts, err := (&setup.Webhook{}).Hosts(tt.service, "fedquota-system")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/applied"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/bundle"
@@ -128,10 +129,10 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{T: t, clock: testclock.NewFakePassiveClock(time.Now()), members: &connected{member: server}}
-	w.Installer = &Installer{
-		Client: server, Members: w.members, Clusters: members.Namespaces{Home: "default"}, Objects: objects,
+	w.Installer = NewInstaller(&applied.Controller{
+		Client: server, Members: w.members, Clusters: members.Namespaces{Home: "default"},
 		Clock: w.clock, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent, 100),
-	}
+	}, objects)
 	name := strings.ToLower(t.Name())
 	cluster := &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
@@ -323,7 +324,8 @@ func TestHeal(t *testing.T) {
 	}
 }
 
-// TestHealWhatWasAdded has somebody add fields that take a policy out of force, and that no manifest states.
+// TestHealWhatWasAdded has somebody add fields that take a policy out of force, and that no manifest states, and have
+// its binding warn.
 func TestHealWhatWasAdded(t *testing.T) {
 	w := newWorld(t)
 	w.selects(quotav1alpha1.ClusterSettled, "")
@@ -339,6 +341,7 @@ func TestHealWhatWasAdded(t *testing.T) {
 	policy.Spec.MatchConditions = append(policy.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "never", Expression: "false"})
 	w.must(server.Update(t.Context(), policy))
 	binding.Spec.MatchResources = &admissionregistrationv1.MatchResources{NamespaceSelector: nobody}
+	binding.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Warn}
 	w.must(server.Update(t.Context(), binding))
 
 	w.selects(quotav1alpha1.ClusterNotReady, quotav1alpha1.ReasonPolicyNotInForce)
@@ -378,7 +381,7 @@ func TestTrouble(t *testing.T) {
 	}
 	w.must(server.Delete(t.Context(), w.quota))
 	w.look()
-	if w.knows(w.quota.Name) {
+	if _, known := w.Known(w.quota.Name); known {
 		t.Error("a Cluster that nobody selects any more is remembered")
 	}
 }
@@ -434,7 +437,7 @@ func TestRequirementInstalls(t *testing.T) {
 	}
 	says(quotav1alpha1.RequirementLeaving)
 	w.look()
-	if w.knows(w.quota.Name) {
+	if _, known := w.Known(w.quota.Name); known {
 		t.Error("it looks after a Cluster that is leaving")
 	}
 }

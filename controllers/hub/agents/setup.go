@@ -2,8 +2,9 @@ package agents
 
 import (
 	"context"
+	"iter"
+	"maps"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,19 +16,15 @@ import (
 	"github.com/fedquota/fedquota/controllers/predicates"
 )
 
-// SetupWithManager registers the reconciler.
+// SetupWithManager registers the controller.
 func (i *Installer) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("agents").
-		For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(i.concerned), builder.WithPredicates(
-			predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return entriesOf(quota) }))).
-		Watches(&quotav1alpha1.QuotaRequirement{}, handler.EnqueueRequestsFromMapFunc(i.requiring), builder.WithPredicates(
-			predicates.Changed(func(requirement *quotav1alpha1.QuotaRequirement) any { return clustersOf(requirement) }))).
-		WatchesRawSource(i.Members.GetClusterSource("agents", func(_ context.Context, cluster client.Object) []ctrl.Request {
-			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
-		})).
-		WithOptions(options).
+	quotas := predicates.Changed(func(q *quotav1alpha1.FederatedQuota) any { return maps.Collect(entriesOf(q)) })
+	requirements := predicates.Changed(func(r *quotav1alpha1.QuotaRequirement) any { return maps.Collect(clustersOf(r)) })
+	return i.Build(mgr, "agents", options, predicate.GenerationChangedPredicate{}).
+		Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(i.concerned),
+			builder.WithPredicates(quotas)).
+		Watches(&quotav1alpha1.QuotaRequirement{}, handler.EnqueueRequestsFromMapFunc(i.requiring),
+			builder.WithPredicates(requirements)).
 		Complete(i)
 }
 
@@ -41,21 +38,13 @@ func (i *Installer) requiring(_ context.Context, object client.Object) []ctrl.Re
 	return i.requests(clustersOf(object.(*quotav1alpha1.QuotaRequirement)))
 }
 
-func (i *Installer) requests(entries map[string]bool) []ctrl.Request {
+func (i *Installer) requests(entries iter.Seq2[string, bool]) []ctrl.Request {
 	var requests []ctrl.Request
 	for name, suspicious := range entries {
-		if key := i.Clusters.Key(name); i.Clusters.Has(key) && (suspicious || !i.knows(name)) {
+		_, known := i.Known(name)
+		if key := i.Clusters.Key(name); i.Clusters.Has(key) && (suspicious || !known) {
 			requests = append(requests, ctrl.Request{NamespacedName: key})
 		}
 	}
 	return requests
-}
-
-// entriesOf returns the names of the Clusters of a FederatedQuota, and whether they may lack something.
-func entriesOf(quota *quotav1alpha1.FederatedQuota) map[string]bool {
-	entries := make(map[string]bool, len(quota.Status.Clusters))
-	for _, c := range quota.Status.Clusters {
-		entries[string(c.Name)] = suspicious(c)
-	}
-	return entries
 }

@@ -13,10 +13,7 @@ import (
 
 // Marks are the markers that this hub manager has left on Clusters, which a cache may not show yet. Many budgets need
 // one at once, and one of them writes it.
-type Marks struct {
-	mutex sync.Mutex
-	of    map[client.ObjectKey]*mark
-}
+type Marks struct{ of Memory[mark] }
 
 // mark is the last one on a Cluster.
 type mark struct {
@@ -33,7 +30,7 @@ func (m *Marks) Leave(cluster *clusterv1.Cluster, revision int64, write func() (
 	if suffices(MarkerOf(cluster), revision) {
 		return nil
 	}
-	last := m.on(client.ObjectKeyFromObject(cluster))
+	last := m.of.Of(client.ObjectKeyFromObject(cluster).String())
 	last.mutex.Lock()
 	defer last.mutex.Unlock()
 	if last.cluster == cluster.UID && suffices(last.revision, revision) && last.unseenIn(cluster) {
@@ -49,18 +46,6 @@ func (m *Marks) Leave(cluster *clusterv1.Cluster, revision int64, write func() (
 
 // suffices says whether a ledger that continues from a marker gives none of the revisions again.
 func suffices(marker, revision int64) bool { return marker > 0 && revision-marker < ledger.Gap }
-
-func (m *Marks) on(cluster client.ObjectKey) *mark {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.of == nil {
-		m.of = map[client.ObjectKey]*mark{}
-	}
-	if m.of[cluster] == nil {
-		m.of[cluster] = &mark{}
-	}
-	return m.of[cluster]
-}
 
 // unseenIn says whether a Cluster was read before the marker was written. One that was read since, and shows none, has
 // lost it.

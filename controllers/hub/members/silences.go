@@ -2,17 +2,13 @@
 package members
 
 import (
-	"sync"
 	"time"
 
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // Silences are when members that did not answer in time are asked next.
-type Silences struct {
-	mutex sync.Mutex
-	of    map[string]silence
-}
+type Silences struct{ of Memory[silence] }
 
 // silence is until when a member is not asked, and for how long that was.
 type silence struct {
@@ -22,24 +18,19 @@ type silence struct {
 
 // Answered notes whether a member has answered in time. Of several that wait at once, one counts.
 func (s *Silences) Answered(member string, inTime bool, now time.Time) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	last := s.of[member]
-	switch {
-	case inTime:
-		delete(s.of, member)
-	case !now.Before(last.until):
-		if s.of == nil {
-			s.of = map[string]silence{}
+	s.of.With(member, func(last *silence) {
+		switch {
+		case inTime:
+			*last = silence{}
+		case !now.Before(last.until):
+			pause := min(max(2*last.pause, pace.FirstSilence), pace.MostSilence)
+			*last = silence{until: now.Add(pause), pause: pause}
 		}
-		pause := min(max(2*last.pause, pace.FirstSilence), pace.MostSilence)
-		s.of[member] = silence{until: now.Add(pause), pause: pause}
-	}
+	})
 }
 
 // Last says whether a member is not to be asked now.
 func (s *Silences) Last(member string, now time.Time) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return now.Before(s.of[member].until)
+	last, _ := s.of.Get(member)
+	return now.Before(last.until)
 }

@@ -73,7 +73,7 @@ func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaR
 		if !cluster.DeletionTimestamp.IsZero() || members.Destroyed(ctx, r.Enforcer.Members, cluster.Cluster) {
 			continue
 		}
-		if e := entry(required, cluster, r.Enforcer.outcome(cluster.Cluster)); e != nil {
+		if e := entry(required, cluster, r.Enforcer.State(cluster)); e != nil {
 			entries = append(entries, *e)
 		}
 	}

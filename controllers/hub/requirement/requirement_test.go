@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/applied"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -139,10 +140,10 @@ func newWorld(t *testing.T) *world {
 
 // restart has a hub manager that knows nothing take over.
 func (w *world) restart() {
-	w.enforcer = &Enforcer{
-		Client: server, Members: w.connections, Clusters: members.Namespaces{Home: "default"}, AgentNamespace: "fedquota-system",
-		Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent, 100),
-	}
+	w.enforcer = NewEnforcer(&applied.Controller{
+		Client: server, Members: w.connections, Clusters: members.Namespaces{Home: "default"},
+		Clock: w.clock, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent, 100),
+	}, "fedquota-system")
 	w.reconciler = &Reconciler{Client: server, Enforcer: w.enforcer, Clock: w.clock}
 }
 
@@ -174,12 +175,18 @@ func (w *world) demand(class string, members ...string) {
 // look looks at a member, and says whether that brought news.
 func (w *world) look(member string) (news bool) {
 	w.Helper()
-	_, err := w.enforcer.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: member}})
+	news, err := w.try(member)
 	w.must(err)
+	return news
+}
+
+// try looks at a member, and says whether that brought news or has failed and is tried again.
+func (w *world) try(member string) (news bool, err error) {
+	_, err = w.enforcer.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "default", Name: member}})
 	for ; len(w.enforcer.Wake) > 0; news = true {
 		<-w.enforcer.Wake
 	}
-	return news
+	return news, err
 }
 
 // tell writes the status of a QuotaRequirement, long after the last time.
@@ -421,7 +428,9 @@ func TestRefused(t *testing.T) {
 			return forbidden
 		},
 	})
-	w.look("east")
+	if news, err := w.try("east"); !news || !apierrors.IsForbidden(err) {
+		t.Errorf("news: %t; to be tried again for: %v", news, err)
+	}
 	message := "looking at ValidatingAdmissionPolicy fedquota-requirement: " + forbidden.Error()
 	w.says("gold", quotav1alpha1.ReasonDegraded, message, cluster("east", notEnforced, message))
 	w.must(server.Delete(t.Context(), w.tell("gold")))

@@ -35,14 +35,8 @@ var otherCluster = predicate.Or(predicate.LabelChangedPredicate{}, predicate.Gen
 
 // SetupWithManager registers the enforcer.
 func (e *Enforcer) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("requirement-members").
-		For(&clusterv1.Cluster{}, builder.WithPredicates(otherCluster)).
+	return e.Build(mgr, "requirement-members", options, otherCluster).
 		Watches(&quotav1alpha1.QuotaRequirement{}, handler.EnqueueRequestsFromMapFunc(e.clusters), builder.WithPredicates(changed)).
-		WatchesRawSource(e.Members.GetClusterSource("requirement-members", func(_ context.Context, cluster client.Object) []ctrl.Request {
-			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
-		})).
-		WithOptions(options).
 		Complete(e)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/controllers/hub/applied"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 )
 
@@ -26,24 +27,24 @@ const (
 const unlooked = "not looked at yet"
 
 // entry returns what the status says of a Cluster, or nothing if the QuotaRequirement has nothing to do with it.
-func entry(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, o outcome) *quotav1alpha1.RequirementCluster {
+func entry(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, known applied.State) *quotav1alpha1.RequirementCluster {
 	e := &quotav1alpha1.RequirementCluster{Name: quotav1alpha1.ClusterName(cluster.Name)}
-	if e.State = stateOf(r, cluster, o); e.State == "" {
+	if e.State = stateOf(r, cluster, known); e.State == "" {
 		return nil
 	}
-	e.Message = o.trouble
+	e.Message = known.Reason()
 	if e.State != quotav1alpha1.RequirementEnforced {
-		e.Message = cmp.Or(o.trouble, unlooked)
+		e.Message = cmp.Or(e.Message, unlooked)
 	}
 	e.Message = conditions.Truncated(e.Message, messageLimit)
 	return e
 }
 
 // stateOf returns the state of a Cluster. What another hub manager has seen holds until this one has looked.
-func stateOf(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, o outcome) quotav1alpha1.RequirementState {
-	generation, has := o.enforced[r.UID]
+func stateOf(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, known applied.State) quotav1alpha1.RequirementState {
+	generation, has := known.From[r.UID]
 	before := stateBefore(r, cluster)
-	if !o.looked {
+	if known.From == nil {
 		has = before != ""
 		if before == quotav1alpha1.RequirementEnforced {
 			generation = r.Status.ObservedGeneration

@@ -74,7 +74,7 @@ func TestListening(t *testing.T) {
 				return
 			}
 			w.Members = &attempts{}
-			w.known.byMember = nil
+			w.known.Forget("west")
 			clock.SetTime(clock.Now().Add(pace.FirstLookInterval))
 			if w.Listening(t.Context()) {
 				t.Error("it begins anew, although it was over")

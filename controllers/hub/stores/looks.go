@@ -30,17 +30,15 @@ type Survey struct {
 
 // survey returns what looks have found of a share.
 func (s *stores) survey(share types.NamespacedName) Survey {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	found := Survey{Holders: sets.New[string](), looked: sets.New[string](), Expected: sets.New[string]()}
-	for member, known := range s.byMember {
+	s.Each(func(member string, known *store) {
 		if known.looked {
 			found.looked.Insert(member)
 		}
 		if known.holds.Has(share) {
 			found.Holders.Insert(member)
 		}
-	}
+	})
 	return found
 }
 
@@ -122,7 +120,7 @@ func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (s
 		return members.IsAbsentKind(err) && held > 0
 	}
 	return len(list.Items)+int(ptr.Deref(list.RemainingItemCount, 0)) != held || list.Continue != "" && list.RemainingItemCount == nil ||
-		w.known.of(member).shows(list, w.known.seenBy(highest, member, list), highest)
+		w.known.Of(member).shows(list, w.known.seenBy(highest, member, list), highest)
 }
 
 var shareKind = quotav1alpha1.GroupVersion.WithKind("QuotaShare")
@@ -145,7 +143,7 @@ func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *membe
 	if stranger != "" {
 		ctrl.LoggerFrom(ctx).Info("A member holds a share that no ledger knows", "Cluster", cluster.Name, "QuotaShare", stranger)
 	}
-	wentBack := w.known.of(cluster.Name).behind(list, seen)
+	wentBack := w.known.Of(cluster.Name).behind(list, seen)
 	if wentBack {
 		w.known.nextEpoch(cluster.Name)
 		ctrl.LoggerFrom(ctx).Info("The store of a member went back: reading its shares anew", "Cluster", cluster.Name)

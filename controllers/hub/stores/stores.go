@@ -51,8 +51,9 @@ type Watcher struct {
 
 // stores is what is known of the stores of members.
 type stores struct {
-	mutex    sync.Mutex
-	byMember map[string]*store
+	members.Memory[store]
+
+	mutex sync.Mutex
 	// number is how many Clusters there were at the last looks.
 	number int
 	// since is when looking at the stores began.
@@ -81,34 +82,17 @@ type store struct {
 }
 
 // epochOf returns how often the store of a member went back.
-func (s *stores) epochOf(member string) int {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if known := s.byMember[member]; known != nil {
-		return known.epoch
-	}
-	return 0
-}
-
-// of returns the store of a member.
-func (s *stores) of(member string) *store {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.byMember == nil {
-		s.byMember = map[string]*store{}
-	}
-	if s.byMember[member] == nil {
-		s.byMember[member] = &store{}
-	}
-	return s.byMember[member]
+func (s *stores) epochOf(member string) (epoch int) {
+	s.With(member, func(known *store) { epoch = known.epoch })
+	return epoch
 }
 
 // keep forgets the stores of all but these members: a cluster that comes back does so by a new connection.
 func (s *stores) keep(names sets.Set[string]) {
+	s.Keep(names)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.number = len(names)
-	maps.DeleteFunc(s.byMember, func(name string, _ *store) bool { return !names.Has(name) })
 }
 
 // Saw notes what a round has read of a share, or created: its resourceVersion, or "" if there is none.
@@ -117,87 +101,73 @@ func (w *Watcher) Saw(member string, share types.NamespacedName, version string)
 }
 
 func (s *stores) saw(member string, share types.NamespacedName, version string) {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if version == "" {
-		delete(known.seen, share)
-		known.holds.Delete(share)
-		return
-	}
-	if known.seen == nil {
-		known.seen = map[types.NamespacedName]string{}
-	}
-	known.seen[share], known.highest = version, rollback.Higher(known.highest, version)
-	if known.holds == nil {
-		known.holds = sets.New[types.NamespacedName]()
-	}
-	known.holds.Insert(share)
+	s.With(member, func(known *store) {
+		if version == "" {
+			delete(known.seen, share)
+			known.holds.Delete(share)
+			return
+		}
+		if known.seen == nil {
+			known.seen = map[types.NamespacedName]string{}
+		}
+		known.seen[share], known.highest = version, rollback.Higher(known.highest, version)
+		if known.holds == nil {
+			known.holds = sets.New[types.NamespacedName]()
+		}
+		known.holds.Insert(share)
+	})
 }
 
 // seenOf returns what rounds have read of the shares of a member.
-func (s *stores) seenOf(member string) map[types.NamespacedName]string {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return maps.Clone(known.seen)
+func (s *stores) seenOf(member string) (seen map[types.NamespacedName]string) {
+	s.With(member, func(known *store) { seen = maps.Clone(known.seen) })
+	return seen
 }
 
 // highestOf returns the highest resourceVersion that rounds have read of the shares of a member.
-func (s *stores) highestOf(member string) string {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return known.highest
+func (s *stores) highestOf(member string) (highest string) {
+	s.With(member, func(known *store) { highest = known.highest })
+	return highest
 }
 
 // seenBy returns what rounds have read of those shares of a member that are in a list, if the store had come that far
 // when the highest resourceVersion was the given one. What has happened since the list may not show.
 func (s *stores) seenBy(highest, member string, list *metav1.PartialObjectMetadataList) map[types.NamespacedName]string {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
 	seen := map[types.NamespacedName]string{}
-	for i := range list.Items {
-		key := client.ObjectKeyFromObject(&list.Items[i])
-		if version := known.seen[key]; version != "" && rollback.Higher(highest, version) == highest {
-			seen[key] = version
+	s.With(member, func(known *store) {
+		for i := range list.Items {
+			key := client.ObjectKeyFromObject(&list.Items[i])
+			if version := known.seen[key]; version != "" && rollback.Higher(highest, version) == highest {
+				seen[key] = version
+			}
 		}
-	}
+	})
 	return seen
 }
 
 // wholeDue says whether all shares of a member are to be looked at.
-func (s *stores) wholeDue(member string, now time.Time) bool {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return !known.looked || !now.Before(known.whole)
+func (s *stores) wholeDue(member string, now time.Time) (due bool) {
+	s.With(member, func(known *store) { due = !known.looked || !now.Before(known.whole) })
+	return due
 }
 
 // nextWhole notes when all shares of a member are to be looked at next.
 func (s *stores) nextWhole(member string, at time.Time) {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	known.whole = at
+	s.With(member, func(known *store) { known.whole = at })
 }
 
 // held returns how many shares a member is known to hold.
-func (s *stores) held(member string) int {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return len(known.holds)
+func (s *stores) held(member string) (shares int) {
+	s.With(member, func(known *store) { shares = len(known.holds) })
+	return shares
 }
 
 // found notes which shares a look has found, and returns those that the look before did not find.
-func (s *stores) found(member string, shares sets.Set[types.NamespacedName]) sets.Set[types.NamespacedName] {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	fresh := shares.Difference(known.holds)
-	known.looked, known.holds = true, shares
+func (s *stores) found(member string, shares sets.Set[types.NamespacedName]) (fresh sets.Set[types.NamespacedName]) {
+	s.With(member, func(known *store) {
+		fresh = shares.Difference(known.holds)
+		known.looked, known.holds = true, shares
+	})
 	return fresh
 }
 
@@ -209,27 +179,18 @@ func (s *stores) size() int {
 }
 
 // lookedAt says whether there was a look at the store of a member.
-func (s *stores) lookedAt(member string) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	known := s.byMember[member]
-	return known != nil && known.looked
+func (s *stores) lookedAt(member string) (looked bool) {
+	s.With(member, func(known *store) { looked = known.looked })
+	return looked
 }
 
 // ask notes that a member was asked what it holds, whether it has answered or not.
-func (s *stores) ask(member string) {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	known.asked = true
-}
+func (s *stores) ask(member string) { s.With(member, func(known *store) { known.asked = true }) }
 
 // asked says whether a member was asked.
-func (s *stores) asked(member string) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	known := s.byMember[member]
-	return known != nil && known.asked
+func (s *stores) asked(member string) (asked bool) {
+	s.With(member, func(known *store) { asked = known.asked })
+	return asked
 }
 
 // begin notes since when the stores are looked at.
@@ -253,9 +214,7 @@ func (s *stores) resume(now time.Time) {
 		return
 	}
 	s.since, s.beat = now, now.Round(0)
-	for _, known := range s.byMember {
-		known.asked, known.looked = false, false
-	}
+	s.Each(func(_ string, known *store) { known.asked, known.looked = false, false })
 }
 
 // age returns for how long the stores have been looked at.
@@ -271,10 +230,7 @@ func (s *stores) age(now time.Time) time.Duration {
 
 // nextEpoch notes that the store of a member went back: what was seen of it is of the past.
 func (s *stores) nextEpoch(member string) {
-	known := s.of(member)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	known.epoch, known.seen, known.highest = known.epoch+1, nil, ""
+	s.With(member, func(known *store) { known.epoch, known.seen, known.highest = known.epoch+1, nil, "" })
 }
 
 // shows says whether a glance shows the store to be behind what rounds have seen of it, or what it showed itself,

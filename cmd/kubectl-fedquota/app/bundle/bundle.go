@@ -21,18 +21,7 @@ GitOps tool installs them. The hub manager then needs --install-agents=false.`
 
 // NewCommand returns the command.
 func NewCommand(env *cli.Env) *cobra.Command {
-	var options bundle.Options
-	command := &cobra.Command{
-		Use:     "bundle",
-		Short:   "Print the manifests of the agent",
-		Long:    long,
-		Example: example,
-		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return bundle.Write(env.Out, options) },
-	}
-	command.Flags().StringVar(&options.Image, "agent-image", env.Build.Image, "Image of the agents.")
-	command.Flags().StringVar(&options.Namespace, "agent-namespace", bundle.Namespace, "Namespace of the agents.")
-	command.Flags().StringVar(&options.PriorityClass, "agent-priority-class", bundle.PriorityClass,
-		"PriorityClass of the agents. Any other than that has to be in the cluster.")
+	command := bundle.NewCommand(env.Build.Image)
+	command.Long, command.Example = long, example
 	return command
 }

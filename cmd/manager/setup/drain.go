@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 
 const drainInterval = 50 * time.Millisecond
 
-// drain is the webhook of a process that ends only once nobody relies on it: kube-proxy leads new connections to other
+// Drain is the webhook of a process that ends only once nobody relies on it: kube-proxy leads new connections to other
 // replicas a moment after this one was asked to end, API servers keep connections, and requests may be held.
-type drain struct {
+type Drain struct {
 	http.Handler
 	clock clock.Clock
 	// least is how long the webhook is served on at least.
@@ -27,7 +27,7 @@ type drain struct {
 
 // ServeHTTP answers a request. Once the process was asked to end, it has the API server take another connection for the
 // next one.
-func (d *drain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *Drain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.underWay.Add(1)
 	defer d.underWay.Add(-1)
 	if d.ending.Load() {
@@ -37,7 +37,7 @@ func (d *drain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // after returns a context that ends some time after another one, once no request is under way.
-func (d *drain) after(ctx context.Context) context.Context {
+func (d *Drain) after(ctx context.Context) context.Context {
 	drained, end := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
 		defer end()

@@ -1,8 +1,10 @@
-package main
+// Package setup is what the hub manager and the agent have in common: flags, the manager, and how webhooks are served.
+package setup
 
 import (
 	"crypto/tls"
 	"flag"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,12 +26,14 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// systemNamespace is where the hub manager and the agents run.
-const systemNamespace = "fedquota-system"
+// SystemNamespace is where the hub manager and the agents run.
+const SystemNamespace = "fedquota-system"
 
-// managerOptions are the flags that hub and agent share.
-type managerOptions struct {
-	namespace      string
+// Options are the flags that hub and agent share.
+type Options struct {
+	// Namespace is where the manager runs.
+	Namespace string
+
 	metricsAddress string
 	probeAddress   string
 	pprofAddress   string
@@ -37,10 +41,10 @@ type managerOptions struct {
 	logging        zap.Options
 }
 
-// bind registers the flags.
-func (o *managerOptions) bind(command *cobra.Command) {
+// Bind registers the flags.
+func (o *Options) Bind(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVar(&o.namespace, "namespace", systemNamespace, "Namespace that the manager runs in: of its lease, and of the agent's canary.")
+	flags.StringVar(&o.Namespace, "namespace", SystemNamespace, "Namespace that the manager runs in: of its lease, and of the agent's canary.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "0", "Address that metrics are served on, by HTTPS with authentication and authorization; 0 for none.")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "0", "Address that health probes are served on; 0 for none.")
 	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
@@ -52,9 +56,9 @@ func (o *managerOptions) bind(command *cobra.Command) {
 	flags.AddGoFlagSet(goFlags)
 }
 
-// newManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in. Its
+// NewManager returns a manager for the API server of the kubeconfig, or of the cluster that the program runs in. Its
 // name is its user agent, and that of the lease of the replica that acts.
-func (o *managerOptions) newManager(name string, objects cache.Options, webhooks webhook.Server) (ctrl.Manager, error) {
+func (o *Options) NewManager(name string, objects cache.Options, webhooks webhook.Server) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.logging)))
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
@@ -62,7 +66,7 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 	}
 	restConfig.UserAgent = name
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
-		Scheme: newScheme(),
+		Scheme: NewScheme(),
 		Cache:  objects,
 		Metrics: metricsserver.Options{
 			BindAddress: o.metricsAddress, SecureServing: true, TLSOpts: []func(*tls.Config){http1}, FilterProvider: filters.WithAuthenticationAndAuthorization,
@@ -72,7 +76,7 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 		WebhookServer:                 webhooks,
 		LeaderElection:                o.leaderElection,
 		LeaderElectionID:              name,
-		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionNamespace:       o.Namespace,
 		LeaderElectionReleaseOnCancel: true,
 		GracefulShutdownTimeout:       ptr.To(10 * time.Second),
 		// The queue of priorities may hang as it shuts down (kubernetes-sigs/controller-runtime#3538): nobody leads
@@ -91,7 +95,8 @@ func (o *managerOptions) newManager(name string, objects cache.Options, webhooks
 	return mgr, mgr.AddReadyzCheck("readyz", healthz.Ping)
 }
 
-func newScheme() *runtime.Scheme {
+// NewScheme returns the kinds that the managers know.
+func NewScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(clusterv1.AddToScheme(scheme))
@@ -102,3 +107,21 @@ func newScheme() *runtime.Scheme {
 // http1 keeps a server at HTTP/1.1. By HTTP/2 a client can keep it busy with streams that it opens and resets
 // (CVE-2023-44487), and a call of the webhook takes a fifth longer.
 func http1(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }
+
+// Step is one thing to set up.
+type Step struct {
+	// Name is what errors call it.
+	Name string
+	// Do sets it up.
+	Do func() error
+}
+
+// All takes the steps in order, up to the first one that fails.
+func All(steps ...Step) error {
+	for _, step := range steps {
+		if err := step.Do(); err != nil {
+			return fmt.Errorf("setting up %s: %w", step.Name, err)
+		}
+	}
+	return nil
+}

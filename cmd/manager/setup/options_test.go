@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -43,9 +43,9 @@ func TestReadyOnceTheWebhookServes(t *testing.T) {
 		ports[i] = port
 	}
 	probes := "127.0.0.1:" + strconv.Itoa(ports[0])
-	options := managerOptions{namespace: systemNamespace, metricsAddress: "0", probeAddress: probes}
-	webhook := webhookOptions{host: "127.0.0.1", port: ports[1]}
-	mgr, err := options.newManager("fedquota-agent", cache.Options{}, webhook.server())
+	options := Options{Namespace: SystemNamespace, metricsAddress: "0", probeAddress: probes}
+	webhook := Webhook{host: "127.0.0.1", Port: ports[1]}
+	mgr, err := options.NewManager("fedquota-agent", cache.Options{}, webhook.Server())
 	must(err)
 	mgr.GetWebhookServer() // which is what adds it to the manager
 	ctx, stop := context.WithCancel(t.Context())
@@ -76,9 +76,9 @@ func TestReadyOnceTheWebhookServes(t *testing.T) {
 	}
 	answers("/healthz", http.StatusOK)
 	answers("/readyz", http.StatusInternalServerError)
-	objects := fake.NewClientBuilder().WithScheme(newScheme()).Build()
-	webhook.certificate.Client, webhook.certificate.Live, webhook.certificate.Clock = objects, objects, clock.RealClock{}
-	webhook.certificate.Namespace, webhook.certificate.Secret, webhook.certificate.Hosts = systemNamespace, "cert", []string{"127.0.0.1"}
-	must(webhook.certificate.Ensure(ctx))
+	objects := fake.NewClientBuilder().WithScheme(NewScheme()).Build()
+	webhook.Certificate.Client, webhook.Certificate.Live, webhook.Certificate.Clock = objects, objects, clock.RealClock{}
+	webhook.Certificate.Namespace, webhook.Certificate.Secret, webhook.Certificate.Hosts = SystemNamespace, "cert", []string{"127.0.0.1"}
+	must(webhook.Certificate.Ensure(ctx))
 	answers("/readyz", http.StatusOK)
 }

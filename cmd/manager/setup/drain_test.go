@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 func TestDrain(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
 	held, answer := make(chan struct{}), make(chan struct{})
-	d := &drain{clock: clock, least: pace.Drain, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	d := &Drain{clock: clock, least: pace.Drain, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/held" {
 			close(held)
 			<-answer
@@ -81,7 +81,7 @@ func TestDrain(t *testing.T) {
 // TestDrainEnds asks a process to end whose request is never answered.
 func TestDrainEnds(t *testing.T) {
 	clock := testclock.NewFakeClock(time.Now())
-	d := &drain{clock: clock}
+	d := &Drain{clock: clock}
 	d.underWay.Add(1)
 	asked, ask := context.WithCancel(t.Context())
 	drained := d.after(asked)

@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"net/http"
@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/fedquota/fedquota/cmd/manager/setup"
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/member/share"
 	"github.com/fedquota/fedquota/internal/demand"
@@ -19,7 +20,7 @@ import (
 // TestWebhookWithoutCertificate sets up an agent that can neither read nor write the certificate's Secret: it enforces
 // limits all the same.
 func TestWebhookWithoutCertificate(t *testing.T) {
-	scheme := newScheme()
+	scheme := setup.NewScheme()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "127.0.0.1:1"}, ctrl.Options{
 		Scheme:  scheme,
 		Metrics: metricsserver.Options{BindAddress: "0"},
@@ -33,8 +34,8 @@ func TestWebhookWithoutCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := webhookOptions{port: 9443}
-	if err := options.setUpAgent(t.Context(), mgr, systemNamespace, &share.Reconciler{Demand: &memberdemand.Demand{Book: demand.NewBook()}}); err != nil {
+	webhook := &setup.Webhook{Port: 9443}
+	if err := serve(t.Context(), mgr, setup.SystemNamespace, webhook, &share.Reconciler{Demand: &memberdemand.Demand{Book: demand.NewBook()}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,72 @@
+package hub
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/secret"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
+)
+
+// cached restricts what the hub manager caches: of Clusters and Secrets those of some namespaces, and of these the
+// ones that belong to a Cluster. What it does not read of an object is left out.
+func cached(clusters members.Namespaces) cache.Options {
+	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
+	utilruntime.Must(err)
+	objects, secrets := map[string]cache.Config{}, map[string]cache.Config{}
+	for _, namespace := range clusters.All() {
+		objects[namespace], secrets[namespace] = cache.Config{}, cache.Config{LabelSelector: labels.NewSelector().Add(*ofCluster)}
+	}
+	ours := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)}
+	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: ours,
+		&admissionregistrationv1.MutatingWebhookConfiguration{}:   ours,
+		&clusterv1.Cluster{}:            {Namespaces: objects},
+		&corev1.Secret{}:                {Namespaces: secrets, Transform: kubeconfigsAlone},
+		&quotav1alpha1.FederatedQuota{}: {Transform: entriesAlone},
+	}}
+}
+
+// entriesAlone leaves out of a FederatedQuota what its clusters were granted and use, which is most of what one over
+// many clusters takes. Rounds read it live; others want to know who has an entry, and in which state.
+func entriesAlone(object any) (any, error) {
+	if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok {
+		fq.ManagedFields = nil
+		for i := range fq.Status.Clusters {
+			c := &fq.Status.Clusters[i]
+			*c = quotav1alpha1.ClusterStatus{Name: c.Name, UID: c.UID, Revision: c.Revision, State: c.State}
+		}
+	}
+	return object, nil
+}
+
+// kubeconfigsAlone empties Secrets that hold other keys of a Cluster than the way to its API server.
+func kubeconfigsAlone(object any) (any, error) {
+	if s, ok := object.(*corev1.Secret); ok {
+		s.ManagedFields = nil
+		if _, purpose, err := secret.ParseSecretName(s.Name); err != nil || purpose != secret.Kubeconfig {
+			s.Data = nil
+		}
+	}
+	return object, nil
+}
+
+// slim makes what caches of members hold small. It is one function for all kinds: what names a kind to a cache makes
+// connections fail to members that lack it, which the agent is yet to be installed in.
+func slim(object any) (any, error) {
+	object, err := cache.TransformStripManagedFields()(object)
+	if err != nil {
+		return nil, err
+	}
+	return quota.Pack(object)
+}

@@ -1,0 +1,107 @@
+// Package hub is the program of the management cluster: its command, and the controllers that it runs.
+package hub
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/fedquota/fedquota/cmd/manager/setup"
+	"github.com/fedquota/fedquota/controllers/backoff"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/bundle"
+)
+
+// userAgent is the user agent of the hub manager, and the name of its lease.
+const userAgent = "fedquota-hub"
+
+// options are the flags of the hub manager.
+type options struct {
+	clusters                 members.Namespaces
+	agentNamespace           string
+	installAgents            bool
+	agentImage               string
+	agentPriorityClass       string
+	concurrency, connections int
+}
+
+// bind registers the flags.
+func (o *options) bind(flags *pflag.FlagSet, image string) {
+	flags.StringVar(&o.clusters.Home, "cluster-namespace", "default",
+		"Namespace of the Clusters and of their kubeconfig Secrets.")
+	flags.StringSliceVar(&o.clusters.Further, "further-cluster-namespaces", nil,
+		"Further such namespaces. A Cluster NAME in one of them is called NAMESPACE/NAME wherever Clusters are named.")
+	flags.StringVar(&o.agentNamespace, "agent-namespace", setup.SystemNamespace,
+		"Namespace of the agents in members, and of the Lease there that the hub manager renews.")
+	flags.BoolVar(&o.installAgents, "install-agents", true,
+		"Install the agent in each Cluster that a FederatedQuota selects, and heal it there.")
+	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
+	flags.StringVar(&o.agentPriorityClass, "agent-priority-class", bundle.PriorityClass,
+		"PriorityClass of the agents that the hub manager installs. Any other than that has to be in each member.")
+	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
+	flags.IntVar(&o.connections, "clustercache-concurrency", 100,
+		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
+}
+
+// NewCommand returns the command that runs the hub manager. The image is that of the agents, unless a flag names another
+// one.
+func NewCommand(image string) *cobra.Command {
+	var common setup.Options
+	var own options
+	var webhook setup.Webhook
+	command := &cobra.Command{
+		Use:   "hub",
+		Short: "Run the hub manager",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := own.validate(); err != nil {
+				return err
+			}
+			manifests, err := own.agent()
+			if err != nil {
+				return err
+			}
+			mgr, err := common.NewManager(userAgent, cached(own.clusters), webhook.Server())
+			if err != nil {
+				return err
+			}
+			p := &parts{
+				options: &own, mgr: mgr, webhook: &webhook, namespace: common.Namespace, manifests: manifests,
+				each: controller.Options{MaxConcurrentReconciles: own.concurrency, RateLimiter: backoff.RateLimiter()},
+			}
+			if err := p.setUp(command.Context()); err != nil {
+				return err
+			}
+			return mgr.Start(command.Context())
+		},
+	}
+	common.Bind(command)
+	own.bind(command.Flags(), image)
+	webhook.Bind(command.Flags())
+	return command
+}
+
+// validate says which flag cannot be acted on.
+func (o *options) validate() error {
+	if err := o.clusters.Validate(); err != nil {
+		return fmt.Errorf("--cluster-namespace, --further-cluster-namespaces: %w", err)
+	}
+	return nil
+}
+
+// agent returns the manifests of the agent, none if the hub manager does not install it.
+func (o *options) agent() ([]*unstructured.Unstructured, error) {
+	if !o.installAgents {
+		return nil, nil
+	}
+	objects, err := bundle.Objects(bundle.Options{
+		Image: o.agentImage, Namespace: o.agentNamespace, PriorityClass: o.agentPriorityClass,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--install-agents: %w", err)
+	}
+	return objects, nil
+}
