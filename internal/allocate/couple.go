@@ -65,14 +65,14 @@ func (p *plan) trim() (changed bool) {
 
 // servedElsewhere is the part of its demand that the member i gets of the tightest of the other resources.
 func (p *plan) servedElsewhere(i int) apportion.Fraction {
-	part := apportion.Fraction{1, 1}
+	part := apportion.Fraction{Num: 1, Den: 1}
 	for r := range p.plans {
 		if r == p.resource {
 			continue
 		}
 		other := &p.plans[r]
 		if demand, served := other.claims[i].Demand, other.serves(i); served < demand {
-			if of := (apportion.Fraction{uint64(served), uint64(demand)}); of.Compare(part) < 0 {
+			if of := (apportion.Fraction{Num: uint64(served), Den: uint64(demand)}); of.Compare(part) < 0 {
 				part = of
 			}
 		}

@@ -88,10 +88,10 @@ func (m *Member) keepWhole(kinds []kind) {
 
 // keepPart leaves that part of the demand which the member's max holds in all resources.
 func (m *Member) keepPart() {
-	part := apportion.Fraction{1, 1}
+	part := apportion.Fraction{Num: 1, Den: 1}
 	for r := range m.Claims {
 		c := m.Claims[r].normalized()
-		if of := (apportion.Fraction{uint64(c.room()), uint64(c.Demand)}); c.room() < c.Demand && of.Compare(part) < 0 {
+		if of := (apportion.Fraction{Num: uint64(c.room()), Den: uint64(c.Demand)}); c.room() < c.Demand && of.Compare(part) < 0 {
 			part = of
 		}
 	}

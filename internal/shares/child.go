@@ -109,15 +109,14 @@ func newChild(in *Child) *child {
 func (r *Round) identify(c *child) {
 	c.failure = c.Reading.Failure
 	share := c.Reading.Share
-	if share != nil && c.replaced && share.Owner == c.uid && r.twinOf(c, share) == "" {
-		c.uid, c.replaced = c.UID, false
+	if share != nil {
+		c.twin = r.twinOf(c, share)
 	}
 	switch {
 	case share == nil && c.failure != "":
-	case share != nil && r.twinOf(c, share) != "":
-		c.twin = r.twinOf(c, share)
+	case c.twin != "":
 		c.failure = r.sameServer(c)
-	case c.replaced:
+	case c.replaced && (share == nil || share.Owner != c.uid):
 		c.failure = replaced
 	case share != nil:
 		r.believe(c, share)
@@ -172,6 +171,9 @@ func (r *Round) sameServer(c *child) string {
 // on what one has. One that counts something else says nothing of this budget, and one that somebody else has written a
 // revision into says nothing that can be relied upon.
 func (r *Round) believe(c *child, share *Share) {
+	if c.replaced {
+		c.uid, c.replaced = c.UID, false
+	}
 	e, elsewhere := c.Entry, share.Owner != "" && share.Owner != c.UID
 	if elsewhere && e != nil && e.Revision > 0 && share.Owner != e.UID && share.Revision > e.Revision {
 		c.failure = takenOver
@@ -247,12 +249,15 @@ var unwritable = sets.New(quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNam
 
 // mobility says how far the child can do as it is told.
 func (c *child) mobility() mobility {
+	if !c.read || !c.Selected || c.deleting || c.report.Revision == 0 && !c.takesOver {
+		return stuck
+	}
+	inTheWay := []string{
+		quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionUnguarded,
+	}
 	writable := c.takesOver || !unwritable.Has(c.said[quotav1alpha1.ConditionEnforced].Reason)
-	follows := c.read && c.Selected && (c.report.Revision > 0 || c.takesOver) && !c.share.Deleting && writable &&
-		!c.said[quotav1alpha1.ConditionStuckQuotaController].True && !c.said[quotav1alpha1.ConditionBreakGlass].True &&
-		!c.said[quotav1alpha1.ConditionUnguarded].True
 	switch {
-	case !follows:
+	case !writable, slices.ContainsFunc(inTheWay, func(condition string) bool { return c.said[condition].True }):
 		return stuck
 	case c.Reading.HeldBack != (Obstacle{}), c.Past.StalledFor > 0, c.agent >= slow:
 		return following

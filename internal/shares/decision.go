@@ -110,11 +110,15 @@ func (r *Round) decision() *Decision {
 		d.Fleet = Fleet{Budget: r.ledger.Budget(), Used: d.Totals.Used, Waiting: r.waiting()}
 	}
 	for i, c := range r.children {
-		c.misinformed = c.share != nil && c.wants() &&
-			(!c.share.Fleet.Used.Equal(d.Fleet.Used) || !slices.Equal(c.share.Fleet.Waiting, d.Fleet.Waiting))
+		c.misinformed = c.share != nil && c.wants() && !c.share.Fleet.sameUsage(&d.Fleet)
 		d.Verdicts[i].Order = r.order(c, &d.Fleet)
 	}
 	return d
+}
+
+// sameUsage says whether two tell of the same usage, and of the same children that wait.
+func (f *Fleet) sameUsage(other *Fleet) bool {
+	return f.Used.Equal(other.Used) && slices.Equal(f.Waiting, other.Waiting)
 }
 
 func (r *Round) verdict(c *child) Verdict {

@@ -18,7 +18,6 @@ func (r *Round) hear() {
 	r.knowsWhom = (r.learned == kept || r.learned == unread && r.in.Fresh) && !slices.ContainsFunc(r.children, r.isStrange)
 	for _, c := range r.children {
 		r.join(c)
-		c.cleared = c.suspected && !c.Selected && c.proven && c.empty
 		r.learn(c)
 	}
 	if r.begins {
@@ -35,15 +34,7 @@ func (r *Round) hear() {
 func (r *Round) rebuild() {
 	var highest int64
 	for _, c := range r.children {
-		told := c.told()
-		if told == nil {
-			continue
-		}
-		// Names that came into the budget since have given the entry a revision of this round.
-		ahead := c.Entry != nil && c.Entry.Revision > 0 && max(told.Revision, told.InForce) > c.Entry.Revision
-		if r.ledger.RolledBack(c.Name, *told) || ahead {
-			highest = max(highest, told.Revision, told.InForce)
-		}
+		highest = max(highest, r.elsewhere(c))
 	}
 	if highest > 0 {
 		r.ledger.Rebuild(highest)
@@ -53,6 +44,21 @@ func (r *Round) rebuild() {
 	if r.learned == rebuilding || r.unread() && r.begins {
 		r.ledger.Continue(r.marker)
 	}
+}
+
+// elsewhere returns the highest revision that another ledger has told a child, 0 if none has. Names that came into the
+// budget since may have given the entry a revision of this round.
+func (r *Round) elsewhere(c *child) int64 {
+	told := c.told()
+	if told == nil {
+		return 0
+	}
+	highest := max(told.Revision, told.InForce)
+	ahead := c.Entry != nil && c.Entry.Revision > 0 && highest > c.Entry.Revision
+	if r.ledger.RolledBack(c.Name, *told) || ahead {
+		return highest
+	}
+	return 0
 }
 
 // join adds an entry for a child that is selected, or that holds a share of which the ledger does not know, or a limit
@@ -68,6 +74,7 @@ func (r *Round) join(c *child) {
 	case r.learned == lost && !c.read && !r.in.Removing:
 		r.suspect(c)
 	}
+	c.cleared = c.suspected && !c.Selected && c.proven && c.empty
 }
 
 // isStrange says whether a child that this ledger has told nothing holds a share of the budget, or a limit without one.

@@ -17,52 +17,53 @@ func (d *Decision) Next(budgets int) (exact, about time.Duration) {
 
 // next says when to look again exactly, and whether something keeps a child back whose end no watch tells.
 func (r *Round) next() (time.Duration, bool) {
-	next := soonest(0)
+	a := agenda{soon: len(r.leftOut) > 0 || r.halted}
 	for _, wait := range r.waits {
-		next.in(wait)
+		a.in(wait)
 	}
 	if len(r.unseen) > 0 {
-		next.in(pace.FirstLookInterval)
+		a.in(pace.FirstLookInterval)
 	}
-	soon := len(r.leftOut) > 0 || r.halted
 	for _, c := range r.children {
 		switch adopted := c.read && r.untold(c) && !r.early() && !c.cleared; {
 		case c.Past.StalledFor > 0:
-			next.in(c.Past.StalledFor)
+			a.in(c.Past.StalledFor)
 		case adopted: // the next round can go on with it at once
-			next.in(time.Millisecond)
+			a.in(time.Millisecond)
 		default:
-			soon = soon || c.Reading.HeldBack != (Obstacle{}) || c.failure != "" && c.UID != "" || c.agent != acting
-			r.looksAt(c, &next)
+			r.looksAt(c, &a)
 		}
 	}
-	return time.Duration(next), soon
+	return a.exact, a.soon
 }
 
-// soonest is the shortest of the durations above 0 that it was told, 0 if there was none.
-type soonest time.Duration
+// agenda says when to look again: exact is the shortest of the durations above 0 that it was told, 0 if there was none,
+// and soon says that something may end any time.
+type agenda struct {
+	exact time.Duration
+	soon  bool
+}
 
-func (s *soonest) in(wait time.Duration) {
-	if wait > 0 && (*s == 0 || wait < time.Duration(*s)) {
-		*s = soonest(wait)
+func (a *agenda) in(wait time.Duration) {
+	if wait > 0 && (a.exact == 0 || wait < a.exact) {
+		a.exact = wait
 	}
 }
 
 // looksAt says when to look at a child again.
-func (r *Round) looksAt(c *child, next *soonest) {
-	next.in(c.Past.ConfirmedFor)
+func (r *Round) looksAt(c *child, a *agenda) {
+	blocked := c.Reading.HeldBack != (Obstacle{}) || c.failure != "" && c.UID != "" || c.agent != acting
+	a.soon = a.soon || blocked
+	a.in(c.Past.ConfirmedFor)
 	if c.deleting && c.agent != absent {
-		next.in(pace.AgentPatience - c.Past.IdleFor + time.Millisecond)
+		a.in(pace.AgentPatience - c.Past.IdleFor + time.Millisecond)
 	}
 	if c.misinformed {
-		next.in(c.Past.ToldFor)
-	}
-	if r.in.Split.Static {
-		return
+		a.in(c.Past.ToldFor)
 	}
 	standing := r.standing(c)
-	next.in(standing.MovesIn(&r.in.Split))
-	if c.agent != acting {
-		next.in(pace.DonorPatience - c.Past.IdleFor)
+	a.in(standing.MovesIn(&r.in.Split))
+	if c.agent != acting && !r.in.Split.Static {
+		a.in(pace.DonorPatience - c.Past.IdleFor)
 	}
 }

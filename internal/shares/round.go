@@ -116,7 +116,7 @@ func (in *Input) learned() learned {
 // of children do. One that is not selected is read if it is marked and no entry was ever read, since it may hold a share
 // that a lost ledger knew of; while nothing can be given to anybody there is no need.
 func (r *Round) enlist() {
-	lost := r.unread() && (r.in.Removing || r.selects && !r.halted)
+	lost := r.unread() && !r.early()
 	for i := range r.in.Children {
 		c := r.in.Children[i]
 		c.Selected = c.Selected && !r.in.Removing

@@ -12,9 +12,8 @@ type Finding struct {
 	Why   Obstacle
 }
 
-// stateOf sums up what is known of a child. One that drains goes on with that while it is told another target.
+// stateOf sums up what is known of a child.
 func (r *Round) stateOf(c *child, e ledger.Entry) Finding {
-	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
 	switch {
 	case e.Revision == 0:
 		return Finding{quotav1alpha1.ClusterUnread, c.whyUnread()}
@@ -25,6 +24,15 @@ func (r *Round) stateOf(c *child, e ledger.Entry) Finding {
 		return Finding{kind.state, Obstacle{kind.reason, c.said[kind.condition].Message}}
 	case c.refuses() != (Obstacle{}):
 		return Finding{quotav1alpha1.ClusterNotReady, c.refuses()}
+	}
+	return r.progressOf(c, e)
+}
+
+// progressOf says how far a child is that can take its share. One that drains goes on with that while it is told another
+// target.
+func (r *Round) progressOf(c *child, e ledger.Entry) Finding {
+	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
+	switch {
 	case !c.takesOver && c.Selected && r.ledger.Settled(c.Name, c.report):
 		return Finding{State: quotav1alpha1.ClusterSettled}
 	case c.agent == absent:
