@@ -31,6 +31,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/quota/pack"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
@@ -151,7 +152,7 @@ func slim(object any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return quota.Pack(object)
+	return pack.Share(object)
 }
 
 // validator returns what checks FederatedQuotas before they are stored.
