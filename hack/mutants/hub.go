@@ -42,14 +42,14 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share that was written for another Cluster is left to that one",
-		in:         "Round.identify", old: "case share != nil && r.twinOf(c, share) != \"\":",
+		in:         "Round.identify", old: "case c.twin != \"\":",
 		new: "case false:",
 		pkg: hubTests, test: "TestTwoClustersOfOneServer",
 	},
 	{
 		protection: "a share that another hub has written since is left to that one",
-		in:         "Round.believe", old: "if c.takenOver(share) {",
-		new: "if false {",
+		in:         "Round.believe", old: "if elsewhere && e != nil && ",
+		new: "if false && elsewhere && e != nil && ",
 		pkg: "internal/shares", test: "TestTakenOver",
 	},
 	{
@@ -78,8 +78,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share of other scopes is not written",
-		in:         "Round.order", old: "case c.released(), c.misfit != \"\", ",
-		new: "case c.released(), ",
+		in:         "Round.order", old: "case c.released, c.misfit != \"\", ",
+		new: "case c.released, ",
 		pkg: hubTests, test: "TestShareOfOtherScopesIsLeftAlone",
 	},
 	{
@@ -90,7 +90,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
-		in:         "Round.take", old: "\tcase r.learned == rebuilding, c.Marker > 0 && !r.knowsWhom():\n",
+		in:         "Round.take", old: "\tcase r.learned == rebuilding, c.Marker > 0 && !r.knowsWhom:\n",
 		new: "\tcase r.learned == rebuilding:\n",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
@@ -102,8 +102,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "nobody is raised of a name that came into the budget while a cluster is about to say what it uses of it",
-		in:         "Round.unheardOf", old: "return c.counts(name) && c.report.Revision > 0",
-		new: "return c.report.Revision > 0 || c.counts(name)",
+		in:         "Round.unheardOf", old: "return counted && c.report.Revision > 0",
+		new: "return c.report.Revision > 0 || counted",
 		pkg: hubTests, test: "TestNewNameReportedLate/it_is_waited_for",
 	},
 	{
@@ -120,7 +120,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share that no ledger knows makes each marked cluster that is silent, and was never told anything, count with anything",
-		in:         "Round.knowsWhom", old: "!r.strange && ",
+		in:         "Round.hear", old: " && !slices.ContainsFunc(r.children, r.isStrange)",
 		new: "",
 		pkg: "internal/shares", test: "TestSilentChildOfANewBudget/another_one_has_a_share",
 	},
@@ -132,7 +132,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger that has told nobody is new only to the hub manager that watched its birth",
-		in:         "Round.knowsWhom", old: "r.learned == unread && r.in.Fresh",
+		in:         "Round.hear", old: "r.learned == unread && r.in.Fresh",
 		new: "r.learned == unread",
 		pkg: hubTests, test: "TestNewBudgetThatNobodyHeardOf/it_starts_again",
 	},
@@ -156,7 +156,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a cluster that lacks its share has left only if the share was told so",
-		in:         "child.released", old: "m.Entry.Removal != \"\"",
+		in:         "child.look", old: "m.Entry.Removal != \"\"",
 		new: "true",
 		pkg: "internal/shares", test: "TestGoneAsItWasTold",
 	},
@@ -174,20 +174,20 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger that was lost while nobody could act upon it is still that when somebody can",
-		in:         "Round.begins", old: "return r.learned != lost || !r.early()",
-		new: "return true",
+		in:         "Round.rebuild", old: "r.begins = r.learned != lost || !r.early()",
+		new: "r.begins = true",
 		pkg: hubTests, test: "TestLostLedgerThatNobodyCanActUpon",
 	},
 	{
 		protection: "a cluster that only another budget knows gets no share when a ledger was lost",
-		in:         "child.cleared", old: "return c.suspected && !c.Selected && c.readLive() && c.holdsNothing()",
-		new: "return false",
+		in:         "Round.join", old: "c.cleared = c.suspected && !c.Selected && c.proven && c.empty",
+		new: "c.cleared = false",
 		pkg: hubTests, test: "TestSuspectedClusterHasNoShare",
 	},
 	{
 		protection: "a limit in force whose share is gone counts, as if the share were there",
-		in:         "child.holdsNothing", old: "return c.share == nil && c.orphan == nil",
-		new: "return c.share == nil",
+		in:         "child.look", old: "c.empty = c.share == nil && c.orphan == nil",
+		new: "c.empty = c.share == nil",
 		pkg: hubTests, test: "TestLostLedgerAndShareOfAClusterThatLeaves",
 	},
 	{
@@ -210,7 +210,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "nobody leaves over a spec that cannot be acted on",
-		in:         "Round.letsGo", old: "c.share != nil && !r.in.halted() && ",
+		in:         "Round.letsGo", old: "c.share != nil && !r.halted && ",
 		new: "c.share != nil && ",
 		pkg: hubTests, test: "TestNobodyLeavesOverAnInvalidSpec/a_name_that_is_never_counted",
 	},
@@ -258,8 +258,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member that cannot be read keeps what it was granted",
-		in:         "Round.learn", old: "\tcase !c.read():\n",
-		new: "\tcase !c.read():\n\t\tr.ledger.Vacate(c.Name)\n",
+		in:         "Round.learn", old: "\tcase !c.read:\n",
+		new: "\tcase !c.read:\n\t\tr.ledger.Vacate(c.Name)\n",
 		pkg: hubTests, test: "TestUnreachable",
 	},
 	{
@@ -276,20 +276,20 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a cluster that leaves keeps its entry until its share is gone",
-		in:         "child.released", old: "!c.Selected && c.holdsNothing() && ",
+		in:         "child.look", old: "!c.Selected && c.empty && ",
 		new: "!c.Selected && ",
 		pkg: hubTests, test: "TestGoneIsReadLive",
 	},
 	{
 		protection: "a share that is not there is not one that is gone: its limit may be in force",
-		in:         "child.letGo", old: "return c.released() || c.lacksNamespace() || c.cleared()",
-		new: "return true",
+		in:         "Round.tenureOf", old: "c.proven && (c.released || c.homeless || c.cleared)",
+		new: "c.proven",
 		pkg: hubTests, test: "TestLostShareOfAClusterThatLeaves",
 	},
 	{
 		protection: "nor is it while the FederatedQuota is deleted, unless it was told what shall become of the ResourceQuota",
-		in:         "Round.tenureOf", old: "c.readLive() && c.letGo():",
-		new: "c.readLive() && (r.in.Removing || c.letGo()):",
+		in:         "Round.tenureOf", old: "c.proven && (c.released || c.homeless || c.cleared):",
+		new: "c.proven && (r.in.Removing || c.released || c.homeless || c.cleared):",
 		pkg: hubTests, test: "TestLostShareOfARemoval/before",
 	},
 	{
@@ -300,7 +300,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a removal is not noted while the share is about to be told otherwise",
-		in:         "Round.removalOf", old: "\tcase r.in.Removing || r.drained(c):\n",
+		in:         "Round.removalOf", old: "\tcase r.in.Removing || r.ledger.Drained(c.Name, c.report):\n",
 		new: "\tcase c.share != nil:\n",
 		pkg: hubTests, test: "TestLostShareThatIsWrittenAgain",
 	},
@@ -318,38 +318,38 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share is deleted only after the cluster has confirmed that it holds nothing",
-		in:         "Round.letsGo", old: "(r.in.Removing || r.drained(c))",
+		in:         "Round.letsGo", old: "(r.in.Removing || r.ledger.Drained(c.Name, c.report))",
 		new: "true",
 		pkg: hubTests, test: "TestClusterLeaves",
 	},
 	{
 		protection: "a FederatedQuota waits by its finalizer for every member",
-		in:         "Round.removed", old: "return r.in.Removing && len(r.unseen) == 0 && r.ledger.Len() == 0",
-		new: "return r.in.Removing",
+		in:         "Round.decision", old: "Removed: r.in.Removing && len(r.unseen) == 0 && r.ledger.Len() == 0",
+		new: "Removed: r.in.Removing",
 		pkg: hubTests, test: "TestDeletion",
 	},
 	{
 		protection: "a member whose quota controller is stuck is not raised",
-		in:         "child.follows", old: "		!m.reports(quotav1alpha1.ConditionStuckQuotaController) && ",
-		new: "		",
+		in:         "child.mobility", old: "quotav1alpha1.ConditionStuckQuotaController, ",
+		new: "",
 		pkg: hubTests, test: "TestWhatMembersReport/stuck",
 	},
 	{
 		protection: "a member behind broken glass is not raised",
-		in:         "child.follows", old: "!m.reports(quotav1alpha1.ConditionBreakGlass) &&\n",
-		new: "true &&\n",
+		in:         "child.mobility", old: "quotav1alpha1.ConditionBreakGlass, ",
+		new: "",
 		pkg: hubTests, test: "TestWhatMembersReport/break_glass",
 	},
 	{
 		protection: "a member without guard or fence is not raised",
-		in:         "child.follows", old: "		!m.reports(quotav1alpha1.ConditionUnguarded)\n",
-		new: "		true\n",
+		in:         "child.mobility", old: ", quotav1alpha1.ConditionUnguarded,\n",
+		new: ",\n",
 		pkg: hubTests, test: "TestWhatMembersReport/unguarded",
 	},
 	{
 		protection: "a member whose agent cannot write is not raised",
-		in:         "child.follows", old: " && m.writable() &&\n",
-		new: " &&\n",
+		in:         "child.mobility", old: "writable := c.takesOver || !unwritable.Has(c.said[quotav1alpha1.ConditionEnforced].Reason)",
+		new: "writable := true",
 		pkg: hubTests, test: "TestWhatMembersReport/name_taken",
 	},
 	{
@@ -420,8 +420,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share that no ledger knows counts, whoever is selected",
-		in:         "Round.enlist", old: "c.Entry != nil || c.Holds || r.mayHold(c)",
-		new: "c.Entry != nil || r.mayHold(c)",
+		in:         "Round.enlist", old: "c.Entry != nil || c.Holds || ",
+		new: "c.Entry != nil || ",
 		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
 	},
 	{
@@ -444,14 +444,14 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger that was rebuilt in this round adopts nobody",
-		in:         "Round.adoptable", old: "c.Live && r.learned != rebuilding && ",
+		in:         "Round.learn", old: "c.Live && r.learned != rebuilding && ",
 		new: "c.Live && ",
 		pkg: hubTests, test: "TestRollbackBesideAClusterThatLeaves",
 	},
 	{
 		protection: "rollback: what is newer than the stored entry is noticed, beside names that come",
-		in:         "Round.rebuild", old: " || c.isAhead(*told)",
-		new: " || false && c.isAhead(*told)",
+		in:         "Round.elsewhere", old: " || ahead {",
+		new: " || false && ahead {",
 		pkg: hubTests, test: "TestRollbackBesideANewName",
 	},
 	{
@@ -462,7 +462,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "no FederatedQuota goes before all clusters that can be reached were looked at",
-		in:         "Round.removed", old: "r.in.Removing && len(r.unseen) == 0 && ",
+		in:         "Round.decision", old: "r.in.Removing && len(r.unseen) == 0 && ",
 		new: "r.in.Removing && ",
 		pkg: hubTests, test: "TestRestoredAndRemoved",
 	},
@@ -510,8 +510,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "taking over: what others give back is waited for, so that no limit falls",
-		in:         "Round.isGranted", old: "r.steered.Waits[name] > 0 || r.isGivenBack(name)",
-		new: "r.steered.Waits[name] > 0",
+		in:         "Round.isGranted", old: "r.waits[name] > 0 || givesBack(name)",
+		new: "r.waits[name] > 0 || false && givesBack(name)",
 		pkg: "internal/shares", test: "TestTakeOver/others_use_the_budget",
 	},
 	{

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 // anyAuto draws an input with everything that Auto looks at.
@@ -85,13 +86,13 @@ func (in Input) upTo(i int, reason Reason) int64 {
 
 // fairPart is the weighted max-min of the member i of what all use, ask for and are expected to ask for next.
 func (in Input) fairPart(i int) int64 {
-	ranks, bounds := in.ranks(), make([]Bound, len(in.Members))
+	ranks, bounds := in.ranks(), make([]apportion.Stake, len(in.Members))
 	for j, m := range in.Members {
 		if c := m.Claims[0].normalized(); !m.Pinned {
-			bounds[j] = Bound{Weight: m.Weight, Hi: min(c.Max, amount.Add(c.Used, max(c.Demand, c.Expected))), Rank: ranks[j]}
+			bounds[j] = apportion.Stake{Weight: m.Weight, Hi: min(c.Max, amount.Add(c.Used, max(c.Demand, c.Expected))), Rank: ranks[j]}
 		}
 	}
-	return Fill(in.open(0), bounds)[i]
+	return apportion.Fill(in.open(0), bounds)[i]
 }
 
 // ceiling is the highest target that the member i may have.
@@ -184,7 +185,7 @@ func TestAutoMovesTowardsFair(t *testing.T) {
 		in, options := anyAuto(t, 3)
 		for i, row := range Auto(in, options).Verdicts {
 			for r, v := range row {
-				present := whole(min(in.Members[i].Claims[r].Target, in.ceiling(i, r)), in.grain(r))
+				present := apportion.Whole(min(in.Members[i].Claims[r].Target, in.ceiling(i, r)), in.grain(r))
 				if in.Members[i].Pinned {
 					continue
 				}
@@ -269,6 +270,15 @@ func TestAutoIsWorkConserving(t *testing.T) {
 	})
 }
 
+// levelOf is (2x+1)/weight; without a weight it is beyond every level that a weighted member reaches.
+func levelOf(weight, x int64) *big.Rat {
+	seat := new(big.Int).Add(new(big.Int).Lsh(big.NewInt(x), 1), big.NewInt(1))
+	if weight <= 0 {
+		seat.Add(seat, new(big.Int).Lsh(big.NewInt(1), 80))
+	}
+	return new(big.Rat).SetFrac(seat, big.NewInt(max(weight, 1)))
+}
+
 // TestAutoIsMaxMinFair checks the certificate: nobody is below its demand while another, above what goes before
 // demand, has a larger weighted share, by more than one unit.
 func TestAutoIsMaxMinFair(t *testing.T) {
@@ -288,7 +298,7 @@ func TestAutoIsMaxMinFair(t *testing.T) {
 				if i == j || in.Members[j].Pinned || y <= in.upTo(j, Expected) {
 					continue
 				}
-				if slowLevel(in.Members[j].Weight, y-1).Cmp(slowLevel(in.Members[i].Weight, x)) > 0 {
+				if levelOf(in.Members[j].Weight, y-1).Cmp(levelOf(in.Members[i].Weight, x)) > 0 {
 					t.Fatalf("%d lacks demand at %d, while %d has %d", i, x, j, y)
 				}
 			}

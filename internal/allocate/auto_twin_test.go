@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 // TestAutoFairAgreesWithSlowTwin lays the layers unit by unit.
@@ -47,15 +49,15 @@ func slowFair(in Input, options Options) []int64 {
 	ranks := in.ranks()
 	var need []int64
 	for _, reason := range []Reason{Usage, Guaranteed, Reclaim, Respite, Expected, Demand} {
-		bounds := make([]Bound, len(in.Members))
+		bounds := make([]apportion.Stake, len(in.Members))
 		for i, m := range in.Members {
-			bounds[i] = Bound{Weight: m.Weight, Hi: in.upTo(i, reason), Rank: ranks[i]}
+			bounds[i] = apportion.Stake{Weight: m.Weight, Hi: in.upTo(i, reason), Rank: ranks[i]}
 			bounds[i].Lo = in.upTo(i, Usage)
 			if need != nil {
 				bounds[i].Lo = need[i]
 			}
 		}
-		need = slowFill(in.Budgets[0], bounds)
+		need = apportion.Fill(in.Budgets[0], bounds)
 		if reason == Demand {
 			in.slowUnits(need, bounds)
 		}
@@ -66,13 +68,13 @@ func slowFair(in Input, options Options) []int64 {
 	}
 	extra := make([]int64, len(need))
 	more := func(budget int64, upTo func(i int, m *Member) int64) {
-		bounds := make([]Bound, len(in.Members))
+		bounds := make([]apportion.Stake, len(in.Members))
 		for i := range in.Members {
 			m := &in.Members[i]
 			hi := min(upTo(i, m), max(m.Claims[0].Max, m.Claims[0].Min))
-			bounds[i] = Bound{Weight: m.Weight, Lo: extra[i], Hi: hi - need[i], Rank: ranks[i]}
+			bounds[i] = apportion.Stake{Weight: m.Weight, Lo: extra[i], Hi: hi - need[i], Rank: ranks[i]}
 		}
-		extra = slowFill(budget, bounds)
+		extra = apportion.Fill(budget, bounds)
 	}
 	more(slack, func(i int, m *Member) int64 { return need[i] + m.Claims[0].Headroom })
 	open := slack
@@ -99,7 +101,7 @@ func (in Input) unit(i int) int64 {
 }
 
 // slowUnits takes what serves nobody from those who lack something, and hands units of it out one by one.
-func (in Input) slowUnits(need []int64, bounds []Bound) {
+func (in Input) slowUnits(need []int64, bounds []apportion.Stake) {
 	order := make([]int, len(need))
 	left := int64(0)
 	for i := range need {

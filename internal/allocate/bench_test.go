@@ -64,19 +64,6 @@ func BenchmarkAuto1000x10(b *testing.B) {
 	}
 }
 
-// BenchmarkFill1000 hands out ties, the most that there is to correct.
-func BenchmarkFill1000(b *testing.B) {
-	bounds := equals(1000)
-	for _, budget := range []int64{1500, 1e6 + 500, 1<<62 + 500} {
-		b.Run(fmt.Sprint("budget=", budget), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Fill(budget, bounds)
-			}
-		})
-	}
-}
-
 func TestAllocationsDoNotGrowWithTheBudget(t *testing.T) {
 	in := fleet(50, 3, 105)
 	count := func(by int64) float64 {

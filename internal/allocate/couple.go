@@ -1,6 +1,9 @@
 package allocate
 
-import "github.com/fedquota/fedquota/internal/amount"
+import (
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/apportion"
+)
 
 // couplingRounds bounds the rounds of couple.
 const couplingRounds = 4
@@ -51,7 +54,7 @@ func (p *plan) trim() (changed bool) {
 		if len(p.in.Members[i].Kinds) > 0 {
 			ask = p.askedInWhole(i)
 		} else {
-			ask = min(timesUp(c.Demand, p.servedElsewhere(i)), c.room())
+			ask = min(apportion.TimesUp(c.Demand, p.servedElsewhere(i)), c.room())
 		}
 		if ask != p.asks[i] {
 			p.asks[i], changed = ask, true
@@ -61,32 +64,18 @@ func (p *plan) trim() (changed bool) {
 }
 
 // servedElsewhere is the part of its demand that the member i gets of the tightest of the other resources.
-func (p *plan) servedElsewhere(i int) fraction {
-	part := fraction{1, 1}
+func (p *plan) servedElsewhere(i int) apportion.Fraction {
+	part := apportion.Fraction{Num: 1, Den: 1}
 	for r := range p.plans {
 		if r == p.resource {
 			continue
 		}
 		other := &p.plans[r]
 		if demand, served := other.claims[i].Demand, other.serves(i); served < demand {
-			if of := (fraction{uint64(served), uint64(demand)}); of.compare(part) < 0 {
+			if of := (apportion.Fraction{Num: uint64(served), Den: uint64(demand)}); of.Compare(part) < 0 {
 				part = of
 			}
 		}
 	}
 	return part
-}
-
-// lacks says whether the member i gets less than it asks for.
-func (p *plan) lacks(i int) bool {
-	return p.need[i] < amount.Add(p.claims[i].Used, p.asks[i])
-}
-
-// serves is how much of its demand the member i gets. It is bounded by its max alone if the member gets all that it
-// asks for, even if it asks for less than its demand: then another resource is tighter than this one.
-func (p *plan) serves(i int) int64 {
-	if p.lacks(i) {
-		return p.need[i] - p.claims[i].Used
-	}
-	return p.claims[i].room()
 }

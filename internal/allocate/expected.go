@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 // expects says whether a request of some member is expected.
@@ -14,7 +15,7 @@ func (in *Input) expects(resource int) bool {
 // expectFair leaves those requests to be expected with which a member uses no more than its fair part: the weighted
 // max-min of what members use, ask for and are expected to ask for next. What somebody uses gives no right to more. The
 // bounds have weights and ranks, and parts is working memory.
-func (f *filler) expectFair(budget int64, claims []Claim, bounds []Bound, parts []int64) {
+func expectFair(f *apportion.Filler, budget int64, claims []Claim, bounds []apportion.Stake, parts []int64) {
 	if !slices.ContainsFunc(claims, func(c Claim) bool { return c.Expected > 0 }) {
 		return
 	}
@@ -22,7 +23,7 @@ func (f *filler) expectFair(budget int64, claims []Claim, bounds []Bound, parts 
 		c := &claims[i]
 		bounds[i].Lo, bounds[i].Hi = 0, min(c.Max, amount.Add(c.Used, max(c.Demand, c.Expected)))
 	}
-	f.fill(budget, bounds, parts)
+	f.Fill(budget, bounds, parts)
 	for i := range claims {
 		if c := &claims[i]; parts[i] < amount.Add(c.Used, c.Expected) {
 			c.Expected = 0
@@ -32,15 +33,15 @@ func (f *filler) expectFair(budget int64, claims []Claim, bounds []Bound, parts 
 
 // makeRoomForExpected sets entitled to what members may use where one lacks room for its next request: that one what it
 // uses with that request, and the others together what is left, who uses the most by weight giving it.
-func (f *filler) makeRoomForExpected(in *Input, resource int, result Result, bounds []Bound, entitled []int64) {
+func makeRoomForExpected(f *apportion.Filler, in *Input, resource int, result Result, bounds []apportion.Stake, entitled []int64) {
 	claims, budget := make([]Claim, len(in.Members)), in.open(resource)
 	for i := range in.Members {
 		if m := &in.Members[i]; !m.Pinned {
 			claims[i] = m.Claims[resource].normalized()
 		}
 	}
-	f.expectFair(budget, claims, bounds, make([]int64, len(claims)))
-	lacks := false
+	expectFair(f, budget, claims, bounds, make([]int64, len(claims)))
+	short := false
 	for i := range claims {
 		c := &claims[i]
 		bounds[i].Hi = min(c.Used, c.Max)
@@ -48,10 +49,10 @@ func (f *filler) makeRoomForExpected(in *Input, resource int, result Result, bou
 		if c.Expected > 0 {
 			bounds[i].Hi = amount.Add(c.Used, c.Expected)
 			bounds[i].Lo = bounds[i].Hi
-			lacks = lacks || result.Verdicts[i][resource].Target < bounds[i].Hi
+			short = short || result.Verdicts[i][resource].Target < bounds[i].Hi
 		}
 	}
-	if lacks {
-		f.fill(budget, bounds, entitled)
+	if short {
+		f.Fill(budget, bounds, entitled)
 	}
 }

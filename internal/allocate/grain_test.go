@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 func TestGrains(t *testing.T) {
@@ -57,9 +59,9 @@ func TestAutoComesInGrains(t *testing.T) {
 		in, options := anyAuto(t, 3)
 		v := Auto(in, options).Verdicts
 		for r, budget := range in.Budgets {
-			var given total
+			var given apportion.Total
 			for i := range in.Members {
-				given.add(v[i][r].Target)
+				given.Add(v[i][r].Target)
 			}
 			for i, m := range in.Members {
 				x, grain := v[i][r].Target, in.grain(r)
@@ -67,8 +69,8 @@ func TestAutoComesInGrains(t *testing.T) {
 					continue
 				}
 				c := m.Claims[r].normalized()
-				if more := toWhole(x, grain); given.minusFrom(budget) >= more && c.Max-x >= more {
-					t.Fatalf("member %d, resource %d: %d with grains of %d and %d free", i, r, x, grain, given.minusFrom(budget))
+				if more := apportion.ToWhole(x, grain); given.MinusFrom(budget) >= more && c.Max-x >= more {
+					t.Fatalf("member %d, resource %d: %d with grains of %d and %d free", i, r, x, grain, given.MinusFrom(budget))
 				}
 				if x > max(fullNeed(&c, c.Demand), c.Used) {
 					t.Fatalf("member %d, resource %d: %d with grains of %d and no need of that", i, r, x, grain)
@@ -86,23 +88,23 @@ func TestStaticComesInGrains(t *testing.T) {
 		grain := in.grain(0)
 		for i := range in.Members {
 			c := &in.Members[i].Claims[0]
-			c.Min, c.Max, in.Members[i].Pinned = whole(max(c.Min, 0), grain), whole(max(c.Max, 0), grain), false
+			c.Min, c.Max, in.Members[i].Pinned = apportion.Whole(max(c.Min, 0), grain), apportion.Whole(max(c.Max, 0), grain), false
 		}
-		var given, guaranteed, most total
+		var given, guaranteed, most apportion.Total
 		odd := 0
 		for i, row := range Static(in).Verdicts {
 			c := in.Members[i].Claims[0].normalized()
-			given.add(row[0].Target)
-			guaranteed.add(c.Min)
-			most.add(c.Max)
+			given.Add(row[0].Target)
+			guaranteed.Add(c.Min)
+			most.Add(c.Max)
 			if row[0].Target%grain != 0 {
 				odd++
 			}
 		}
-		if given.exceeds(in.Budgets[0]) || given.minusFrom(in.Budgets[0]) > 0 && most.exceeds(in.Budgets[0]) {
+		if given.Exceeds(in.Budgets[0]) || given.MinusFrom(in.Budgets[0]) > 0 && most.Exceeds(in.Budgets[0]) {
 			t.Fatalf("%d of %d are given", given, in.Budgets[0])
 		}
-		if odd > 1 && !guaranteed.exceeds(in.Budgets[0]) {
+		if odd > 1 && !guaranteed.Exceeds(in.Budgets[0]) {
 			t.Fatalf("%d targets are no whole numbers of grains", odd)
 		}
 	})

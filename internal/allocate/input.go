@@ -3,8 +3,21 @@ package allocate
 import (
 	"cmp"
 	"hash/fnv"
+	"math"
 	"slices"
+
+	"github.com/fedquota/fedquota/internal/apportion"
 )
+
+// Options are what Auto allows for beyond the needs of now.
+type Options struct {
+	// HeadroomPercent is the room that a member should have above what it uses and asks for, in percent of that.
+	HeadroomPercent int64
+	// ReservePercent is the part of the slack that the hub keeps, from 0 to 100: 25 where admission may wait for a
+	// raise, which can then come from the hub without a donor, and 0 where it may not. Slack is the budget that nobody
+	// needs now.
+	ReservePercent int64
+}
 
 // Input is all that an allocation depends on.
 type Input struct {
@@ -46,6 +59,9 @@ type Kind struct {
 	// the last request asks for that resource.
 	Unit []int64
 }
+
+// Unlimited is a Max that bounds nothing.
+const Unlimited = math.MaxInt64
 
 // Claim is one member's state for one resource, in the unit of that resource.
 type Claim struct {
@@ -144,11 +160,19 @@ func (in *Input) ranks() []uint64 {
 // open is what is left of the budget of a resource when what the pinned members hold is taken off, and never below
 // zero.
 func (in *Input) open(resource int) int64 {
-	var pinned total
+	var pinned apportion.Total
 	for i := range in.Members {
 		if m := &in.Members[i]; m.Pinned {
-			pinned.add(m.Claims[resource].held())
+			pinned.Add(m.Claims[resource].held())
 		}
 	}
-	return pinned.minusFrom(max(in.Budgets[resource], 0))
+	return pinned.MinusFrom(max(in.Budgets[resource], 0))
+}
+
+// grain is that of a resource, 1 for any amount.
+func (in *Input) grain(resource int) int64 {
+	if resource < len(in.Grains) {
+		return max(in.Grains[resource], 1)
+	}
+	return 1
 }

@@ -1,6 +1,9 @@
 package allocate
 
-import "github.com/fedquota/fedquota/internal/amount"
+import (
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/apportion"
+)
 
 // layer is a step of the distribution: everybody is brought up to its level before the next layer gets anything.
 type layer struct {
@@ -34,14 +37,14 @@ func (p *plan) layNeed() {
 		p.need[i] = p.claims[i].Used
 	}
 	for _, l := range needLayers[1:] {
-		var together total
+		var together apportion.Total
 		for i := range p.claims {
 			level := max(p.need[i], l.level(&p.claims[i], p.asks[i]))
 			p.bounds[i].Lo, p.bounds[i].Hi = p.need[i], level
-			together.add(level)
+			together.Add(level)
 		}
-		if together.exceeds(p.budget) {
-			p.filler.fill(p.budget, p.bounds, p.need)
+		if together.Exceeds(p.budget) {
+			p.filler.Fill(p.budget, p.bounds, p.need)
 		} else {
 			for i := range p.bounds {
 				p.need[i] = p.bounds[i].Hi
@@ -50,7 +53,7 @@ func (p *plan) layNeed() {
 		if l.reason != Demand {
 			copy(p.floor, p.need)
 		}
-		if together.exceeds(p.budget) {
+		if together.Exceeds(p.budget) {
 			return
 		}
 	}
@@ -58,11 +61,11 @@ func (p *plan) layNeed() {
 
 // slack is the budget that nobody needs.
 func (p *plan) slack() int64 {
-	var needed total
+	var needed apportion.Total
 	for _, need := range p.need {
-		needed.add(need)
+		needed.Add(need)
 	}
-	return needed.minusFrom(p.budget)
+	return needed.MinusFrom(p.budget)
 }
 
 // layAssured sets assured, out of the budget that nobody needs, and returns how much that is together.
@@ -70,7 +73,7 @@ func (p *plan) layAssured(slack int64) int64 {
 	for i := range p.claims {
 		p.bounds[i].Lo, p.bounds[i].Hi = 0, min(p.claims[i].Headroom, p.claims[i].Max-p.need[i])
 	}
-	p.filler.fillGrains(slack, p.grain, p.bounds, p.assured)
+	p.filler.FillGrains(slack, p.grain, p.bounds, p.assured)
 	var together int64 // not above slack
 	for _, assured := range p.assured {
 		together += assured
@@ -84,21 +87,38 @@ func (p *plan) layAssured(slack int64) int64 {
 // of the same weight.
 func (p *plan) layRest() {
 	slack := p.slack()
-	p.reserve = times(slack-p.layAssured(slack), percent(p.options.ReservePercent))
+	p.reserve = apportion.Times(slack-p.layAssured(slack), apportion.Percent(p.options.ReservePercent))
 
-	more := percent(p.options.HeadroomPercent)
+	more := apportion.Percent(p.options.HeadroomPercent)
 	for i := range p.claims {
 		busy := amount.Add(p.claims[i].Used, p.asks[i])
-		wish := amount.Add(busy, timesUp(busy, more))
+		wish := amount.Add(busy, apportion.TimesUp(busy, more))
 		p.bounds[i].Lo, p.bounds[i].Hi = p.assured[i], min(wish, p.claims[i].Max)-p.need[i]
 	}
-	p.filler.fillGrains(slack-p.reserve, p.grain, p.bounds, p.headroom)
+	p.filler.FillGrains(slack-p.reserve, p.grain, p.bounds, p.headroom)
 
 	for i := range p.claims {
 		p.bounds[i].Lo, p.bounds[i].Hi = p.headroom[i], p.claims[i].Max-p.need[i]
 	}
-	p.filler.fillGrains(slack-p.reserve, p.grain, p.bounds, p.fair)
+	p.filler.FillGrains(slack-p.reserve, p.grain, p.bounds, p.fair)
 	for i := range p.fair {
 		p.fair[i] += p.need[i]
+	}
+}
+
+// A grain is the step in which the targets of a resource come. Nobody goes without what it needs for that: where the
+// budget or a max holds no whole grain, a target is what is needed, to the unit.
+
+// layGrains brings each need to whole grains, of one member after the other, out of the budget that nobody needs.
+func (p *plan) layGrains() {
+	if p.grain == 1 {
+		return
+	}
+	slack := p.slack()
+	for _, i := range apportion.Ordered(p.bounds) {
+		if more := apportion.ToWhole(p.need[i], p.grain); more <= slack && more <= p.claims[i].Max-p.need[i] {
+			p.need[i] += more
+			slack -= more
+		}
 	}
 }

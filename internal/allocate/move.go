@@ -3,6 +3,8 @@ package allocate
 import (
 	"cmp"
 	"slices"
+
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 // move sets targets: the present ones, changed as little as possible.
@@ -19,16 +21,16 @@ func (p *plan) move() {
 // the room, because the fair shares, of which none is below the need, fit into the budget together; unless usage alone
 // does not, and then everybody's need is its usage and no surplus is kept.
 func (p *plan) moveForNeed() (free int64) {
-	var kept, surplus total
+	var kept, surplus apportion.Total
 	for i := range p.claims {
-		present := whole(min(p.claims[i].Target, p.claims[i].Max), p.grain)
+		present := apportion.Whole(min(p.claims[i].Target, p.claims[i].Max), p.grain)
 		p.targets[i] = max(min(present, p.fair[i]), p.need[i])
 		p.surplus[i] = max(present-p.targets[i], 0)
-		kept.add(p.targets[i])
-		surplus.add(p.surplus[i])
+		kept.Add(p.targets[i])
+		surplus.Add(p.surplus[i])
 	}
-	room := kept.minusFrom(p.budget)
-	if surplus.exceeds(room) {
+	room := kept.MinusFrom(p.budget)
+	if surplus.Exceeds(room) {
 		p.keepSurplus(room, func(int) bool { return true })
 		return 0
 	}
@@ -54,8 +56,8 @@ func (p *plan) moveForHeadroom(free int64) {
 	}
 	spare := max(free-p.reserve, 0)
 	lifted := min(lack, spare+surplus)
-	lifted = whole(lifted, p.grain)
-	p.filler.fillGrains(lifted, p.grain, p.bounds, p.parts)
+	lifted = apportion.Whole(lifted, p.grain)
+	p.filler.FillGrains(lifted, p.grain, p.bounds, p.parts)
 	for i := range p.targets {
 		p.targets[i] += p.parts[i]
 	}
@@ -83,7 +85,7 @@ func (p *plan) keepSurplus(together int64, may func(i int) bool) {
 	})
 	for _, i := range p.donors {
 		if p.surplus[i] > together { // of which no more than whole grains serve anybody
-			p.surplus[i] = max(whole(p.targets[i]+together, p.grain)-p.targets[i], 0)
+			p.surplus[i] = max(apportion.Whole(p.targets[i]+together, p.grain)-p.targets[i], 0)
 		}
 		together -= p.surplus[i]
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 // Ration cuts raises down to what is free, parallel to Input.Budgets: a member that may not be raised has no part in
@@ -15,7 +16,7 @@ import (
 // would still not fit, and the raise that makes it fit would have to wait until this one is enforced.
 func Ration(in Input, result Result, free []int64, mayRaise func(member, resource int) bool) {
 	ranks := in.ranks()
-	needed, missing := make([]Bound, len(in.Members)), make([]Bound, len(in.Members))
+	needed, missing := make([]apportion.Stake, len(in.Members)), make([]apportion.Stake, len(in.Members))
 	r := rationing{in: &in, raises: make([][]raise, len(in.Members)), left: slices.Clone(free)}
 	for i := range r.raises {
 		r.raises[i] = make([]raise, len(in.Budgets))
@@ -28,13 +29,13 @@ func Ration(in Input, result Result, free []int64, mayRaise func(member, resourc
 				most = 0
 			}
 			need := max(amount.Add(c.Used, c.Demand), c.Min) - c.Granted
-			needed[i] = Bound{Weight: in.Members[i].Weight, Hi: min(max(need, 0), most), Rank: ranks[i]}
-			missing[i] = Bound{Weight: in.Members[i].Weight, Hi: most, Rank: ranks[i]}
+			needed[i] = apportion.Stake{Weight: in.Members[i].Weight, Hi: min(max(need, 0), most), Rank: ranks[i]}
+			missing[i] = apportion.Stake{Weight: in.Members[i].Weight, Hi: most, Rank: ranks[i]}
 		}
-		for i, part := range Fill(free[resource], needed) {
+		for i, part := range apportion.Fill(free[resource], needed) {
 			missing[i].Lo = part
 		}
-		for i, part := range Fill(free[resource], missing) {
+		for i, part := range apportion.Fill(free[resource], missing) {
 			r.raises[i][resource] = raise{by: part, most: missing[i].Hi, short: part < needed[i].Hi}
 			r.left[resource] -= part
 		}
@@ -69,7 +70,7 @@ func (r raise) target(c Claim, grain int64) int64 {
 	if r.by == r.most {
 		return target
 	}
-	return max(whole(target, grain), min(target, max(amount.Add(c.Used, c.Demand), c.Min)), c.Granted)
+	return max(apportion.Whole(target, grain), min(target, max(amount.Add(c.Used, c.Demand), c.Min)), c.Granted)
 }
 
 // serveWhole takes from each member that is short what serves no whole request, for the next one.

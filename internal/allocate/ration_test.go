@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 // TestRation raises members that need more than is free yet, as long as donors have not settled.
@@ -63,7 +65,7 @@ func TestRationStaysWithinTheFree(t *testing.T) {
 		never := rapid.IntRange(0, len(in.Members)).Draw(t, "never")
 		Ration(in, rationed, free, func(member, _ int) bool { return member != never })
 		for r := range free {
-			var taken total
+			var taken apportion.Total
 			for i, m := range in.Members {
 				granted := max(m.Claims[r].Granted, 0)
 				before, after := decided.Verdicts[i][r].Target, rationed.Verdicts[i][r].Target
@@ -76,9 +78,9 @@ func TestRationStaysWithinTheFree(t *testing.T) {
 				if after < granted || after > before {
 					t.Fatalf("member %d, resource %d: %d became %d, above %d", i, r, before, after, granted)
 				}
-				taken.add(after - granted)
+				taken.Add(after - granted)
 			}
-			if taken.exceeds(max(free[r], 0)) {
+			if taken.Exceeds(max(free[r], 0)) {
 				t.Fatalf("resource %d: took %d of %d", r, taken, free[r])
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/apportion"
 )
 
 // MakeRoom lowers targets of Auto below usage where a member uses more than its max, where members use more than the
@@ -20,17 +21,17 @@ import (
 func MakeRoom(in Input, result Result) {
 	in = in.withinMax()
 	ranks := in.ranks()
-	entitled, bounds := make([]int64, len(in.Members)), make([]Bound, len(in.Members))
-	var f filler
+	entitled, bounds := make([]int64, len(in.Members)), make([]apportion.Stake, len(in.Members))
+	var f apportion.Filler
 	for r := range in.Budgets {
 		for i := range in.Members {
 			bounds[i] = in.entitlement(i, r, ranks[i])
 			entitled[i] = bounds[i].Hi
 		}
 		if in.overused(r) || in.lacksGuarantee(r, result) {
-			f.fill(in.open(r), bounds, entitled)
+			f.Fill(in.open(r), bounds, entitled)
 		} else if in.expects(r) {
-			f.makeRoomForExpected(&in, r, result, bounds, entitled)
+			makeRoomForExpected(&f, &in, r, result, bounds, entitled)
 		}
 		for i := range in.Members {
 			c := in.Members[i].Claims[r].normalized()
@@ -87,27 +88,27 @@ func (m *Member) keepWhole(kinds []kind) {
 
 // keepPart leaves that part of the demand which the member's max holds in all resources.
 func (m *Member) keepPart() {
-	part := fraction{1, 1}
+	part := apportion.Fraction{Num: 1, Den: 1}
 	for r := range m.Claims {
 		c := m.Claims[r].normalized()
-		if of := (fraction{uint64(c.room()), uint64(c.Demand)}); c.room() < c.Demand && of.compare(part) < 0 {
+		if of := (apportion.Fraction{Num: uint64(c.room()), Den: uint64(c.Demand)}); c.room() < c.Demand && of.Compare(part) < 0 {
 			part = of
 		}
 	}
 	for r := range m.Claims {
-		m.Claims[r].Demand = timesUp(max(m.Claims[r].Demand, 0), part)
+		m.Claims[r].Demand = apportion.TimesUp(max(m.Claims[r].Demand, 0), part)
 	}
 }
 
 // overused says whether members use more than they can have together.
 func (in *Input) overused(resource int) bool {
-	var used total
+	var used apportion.Total
 	for i := range in.Members {
 		if m := &in.Members[i]; !m.Pinned {
-			used.add(max(m.Claims[resource].Used, 0))
+			used.Add(max(m.Claims[resource].Used, 0))
 		}
 	}
-	return used.exceeds(in.open(resource))
+	return used.Exceeds(in.open(resource))
 }
 
 // lacksGuarantee says whether a member would get less than it could use of its min.
@@ -122,12 +123,12 @@ func (in *Input) lacksGuarantee(resource int, result Result) bool {
 }
 
 // entitlement bounds what a member may use when everybody has to make room.
-func (in *Input) entitlement(member, resource int, rank uint64) Bound {
+func (in *Input) entitlement(member, resource int, rank uint64) apportion.Stake {
 	m := &in.Members[member]
 	if m.Pinned {
-		return Bound{Rank: rank}
+		return apportion.Stake{Rank: rank}
 	}
 	c := m.Claims[resource].normalized()
 	need := min(c.Max, amount.Add(c.Used, c.Demand))
-	return Bound{Weight: m.Weight, Lo: min(c.Min, need), Hi: need, Rank: rank}
+	return apportion.Stake{Weight: m.Weight, Lo: min(c.Min, need), Hi: need, Rank: rank}
 }

@@ -1,5 +1,7 @@
 package allocate
 
+import "github.com/fedquota/fedquota/internal/apportion"
+
 // Static splits every budget by weight, whatever is in use: pinned members keep what they were granted, and the others
 // share what is left, each between its min and its max.
 //
@@ -10,17 +12,17 @@ package allocate
 // into what is left, they share it by weight, none getting more than its min.
 func Static(in Input) Result {
 	result := newResult(&in)
-	bounds := make([]Bound, len(in.Members))
+	bounds := make([]apportion.Stake, len(in.Members))
 	targets := make([]int64, len(in.Members))
 	ranks := in.ranks()
-	var f filler
+	var f apportion.Filler
 	for r := range in.Budgets {
 		budget := in.open(r)
 		if in.staticBounds(r, budget, ranks, bounds) {
-			f.fillGrains(budget, in.grain(r), bounds, targets)
+			f.FillGrains(budget, in.grain(r), bounds, targets)
 			in.spread(r, budget, bounds, targets)
 		} else {
-			f.fill(budget, bounds, targets)
+			f.Fill(budget, bounds, targets)
 		}
 		for i := range in.Members {
 			result.Verdicts[i][r] = staticVerdict(&in.Members[i], r, targets[i])
@@ -31,19 +33,19 @@ func Static(in Input) Result {
 
 // staticBounds fills in the bounds of the members for one resource: from min to max, or from zero to min if the min do
 // not fit, and says whether they do. Pinned members get nothing here.
-func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []Bound) (fit bool) {
-	var guaranteed total
+func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []apportion.Stake) (fit bool) {
+	var guaranteed apportion.Total
 	for i := range in.Members {
 		m := &in.Members[i]
-		bounds[i] = Bound{Weight: m.Weight, Rank: ranks[i]}
+		bounds[i] = apportion.Stake{Weight: m.Weight, Rank: ranks[i]}
 		if m.Pinned {
 			continue
 		}
 		bounds[i].Lo = max(m.Claims[resource].Min, 0)
 		bounds[i].Hi = m.Claims[resource].Max
-		guaranteed.add(bounds[i].Lo)
+		guaranteed.Add(bounds[i].Lo)
 	}
-	if !guaranteed.exceeds(budget) {
+	if !guaranteed.Exceeds(budget) {
 		return true
 	}
 	for i := range bounds {
@@ -68,4 +70,23 @@ func staticVerdict(m *Member, resource int, target int64) Verdict {
 		v.Reason = Capped
 	}
 	return v
+}
+
+// spread gives what is left of the budget, less than a grain for the most part, to one member after the other.
+func (in *Input) spread(resource int, budget int64, bounds []apportion.Stake, targets []int64) {
+	var given apportion.Total
+	for _, target := range targets {
+		given.Add(target)
+	}
+	rest := given.MinusFrom(budget)
+	if rest == 0 {
+		return
+	}
+	for _, i := range apportion.Ordered(bounds) {
+		if m := &in.Members[i]; !m.Pinned {
+			more := min(rest, max(m.Claims[resource].normalized().Max-targets[i], 0))
+			targets[i] += more
+			rest -= more
+		}
+	}
 }

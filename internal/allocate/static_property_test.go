@@ -181,3 +181,22 @@ func TestStaticIsMonotone(t *testing.T) {
 		}
 	})
 }
+
+// amounts draws from zero to the largest int64, and often something near a power of two, an edge or zero.
+func amounts() *rapid.Generator[int64] {
+	return rapid.OneOf(
+		rapid.Int64Range(0, 20),
+		rapid.Int64Range(0, 1e6),
+		rapid.Int64Range(0, math.MaxInt64),
+		rapid.Int64Range(math.MaxInt64-20, math.MaxInt64),
+	)
+}
+
+// weights draws what users write, and now and then bytes.
+func weights() *rapid.Generator[int64] {
+	return rapid.OneOf(
+		rapid.Int64Range(0, 3),
+		rapid.Int64Range(1, 1e6),
+		rapid.Int64Range(1, 1<<52),
+	)
+}

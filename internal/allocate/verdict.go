@@ -1,6 +1,9 @@
 package allocate
 
-import "github.com/fedquota/fedquota/internal/amount"
+import (
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/apportion"
+)
 
 // verdict explains the target of the member i. What the member lacks comes first, because that is what is asked about;
 // then what was changed; and Kept if there is nothing to say.
@@ -37,7 +40,7 @@ func (p *plan) raisedFor(i int) Reason {
 	}
 	last := len(needLayers) - 1
 	for _, l := range needLayers[:last] {
-		if level := l.level(&p.claims[i], p.asks[i]); level+toWhole(level, p.grain) >= target {
+		if level := l.level(&p.claims[i], p.asks[i]); level+apportion.ToWhole(level, p.grain) >= target {
 			return l.reason
 		}
 	}

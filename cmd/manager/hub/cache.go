@@ -14,7 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/quota/pack"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 )
 
@@ -68,5 +68,5 @@ func slim(object any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return quota.Pack(object)
+	return pack.Share(object)
 }

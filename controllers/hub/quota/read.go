@@ -16,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/controllers/hub/quota/pack"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -106,7 +107,7 @@ func getShare(ctx context.Context, reader client.Reader, key client.ObjectKey) (
 	if err := reader.Get(ctx, key, share, client.UnsafeDisableDeepCopy); err != nil {
 		return share, err
 	}
-	return unpack(share)
+	return pack.Unpack(share)
 }
 
 // readWithout reads what is in force in a member that has no share, and whether the namespace is still missing that

@@ -14,6 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -76,7 +77,7 @@ func (s *scope) report() {
 	status.ObservedGeneration = s.fq.Generation
 	status.Revision, status.SpecRevision = d.Ledger.Revision(), d.SpecRevision
 	s.totals()
-	conditions.Replace(&status.Conditions, d.Conditions(), s.fq.Generation, s.now)
+	conditions.Replace(&status.Conditions, input.Conditions(d.Conditions), s.fq.Generation, s.now)
 	s.fleet = s.fleetOf(&d.Fleet)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/controllers/hub/quota/pack"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -83,7 +84,7 @@ func usageAlone(before, after client.Object) bool {
 			return false
 		}
 		var err error
-		if shares[i], err = unpack(share); err != nil {
+		if shares[i], err = pack.Unpack(share); err != nil {
 			return false
 		}
 	}

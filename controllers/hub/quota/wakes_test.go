@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/quota/pack"
 )
 
 func TestUsageAlone(t *testing.T) {
@@ -36,12 +38,12 @@ func TestUsageAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var packed [2]*quotav1alpha1.QuotaShare
 			for i := range packed {
-				share := usualShare(1)
+				share := settledShare()
 				share.ResourceVersion = fmt.Sprint(i)
 				if i == 1 {
 					tt.change(share)
 				}
-				object, err := Pack(share)
+				object, err := pack.Share(share)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +62,7 @@ func TestWhatMembersHoldStartsNoRoundBeforeTheFirst(t *testing.T) {
 	w.create(quotaName, weighted)
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
 	defer queue.ShutDown()
-	share := usualShare(1)
+	share := settledShare()
 	share.Namespace, share.Name = w.quota().Namespace, quotaName
 	woken := func(initial bool) (number int) {
 		w.hub.reported().Create(t.Context(), event.CreateEvent{Object: share, IsInInitialList: initial}, queue)
@@ -106,7 +108,7 @@ func TestReportsOfUsageMayWait(t *testing.T) {
 				})
 			}
 			w.must(servers[hubName].Status().Update(t.Context(), fq))
-			before, after := usualShare(1), usualShare(1)
+			before, after := settledShare(), settledShare()
 			for _, share := range []*quotav1alpha1.QuotaShare{before, after} {
 				share.Namespace, share.Name = fq.Namespace, fq.Name
 			}
@@ -128,4 +130,16 @@ func TestReportsOfUsageMayWait(t *testing.T) {
 			}
 		})
 	}
+}
+
+// settledShare is a share whose limits are in force.
+func settledShare() *quotav1alpha1.QuotaShare {
+	share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team-a", Name: quotaName, UID: "uid", Generation: 3, CreationTimestamp: metav1.Unix(1, 0), Annotations: map[string]string{},
+	}}
+	share.Spec.Revision, share.Spec.Hard = 7, list("pods", "50")
+	share.Status.ObservedGeneration, share.Status.Revision = 3, 7
+	share.Status.Hard, share.Status.Used = list("pods", "50"), list("pods", "5")
+	share.Status.Conditions = []metav1.Condition{{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "InForce"}}
+	return share
 }

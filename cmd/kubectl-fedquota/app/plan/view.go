@@ -8,6 +8,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -42,7 +43,7 @@ type line struct {
 func (p *plan) view() *view.Plan {
 	v := &view.Plan{
 		Namespace: p.wanted.Namespace, Name: p.wanted.Name, Exists: p.stored != nil, Halted: p.halted.Message, HaltedReason: p.halted.Reason,
-		Conditions: p.decision.Conditions(), Limits: []view.PlannedLimit{}, Hints: p.hints,
+		Conditions: input.Conditions(p.decision.Conditions), Limits: []view.PlannedLimit{}, Hints: p.hints,
 	}
 	var before corev1.ResourceList
 	if p.stored != nil {

@@ -175,7 +175,7 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		Report:  ledger.ReportOf(share.Status.Revision, share.Status.Hard, share.Status.Used),
 		Behind:  share.Status.ObservedGeneration != share.Generation,
 		Pinging: share.Status.Ping > share.Spec.Pong,
-		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Conditions: share.Status.Conditions,
+		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Said: Said(share.Status.Conditions),
 		Expected: amount.Saturate(share.Status.Expected, amount.Up), Replacing: amount.Saturate(share.Status.Replacing, amount.Up),
 	}
 	switch policy := quotav1alpha1.RemovalPolicy(removal); policy {

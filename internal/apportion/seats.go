@@ -1,12 +1,12 @@
-package allocate
+package apportion
 
 import "cmp"
 
-// A seat is one unit in a member's hands: the one that takes it from x to x+1 stands at the level (2x+1)/(2·weight).
+// A seat is one unit in a claimant's hands: the one that takes it from x to x+1 stands at the level (2x+1)/(2·weight).
 // Fill hands out the lowest seats; at one level, those of the lowest rank, and then of the lowest index.
 
 // addSeats hands out the next n seats.
-func (f *filler) addSeats(n int64) {
+func (f *Filler) addSeats(n int64) {
 	f.collect(func(p *part) bool { return p.x < p.hi }, nextBefore)
 	for range n {
 		p := f.heap[0]
@@ -16,7 +16,7 @@ func (f *filler) addSeats(n int64) {
 }
 
 // removeSeats takes back the last n seats.
-func (f *filler) removeSeats(n int64) {
+func (f *Filler) removeSeats(n int64) {
 	f.collect(func(p *part) bool { return p.x > p.lo }, lastAfter)
 	for range n {
 		p := f.heap[0]
@@ -44,8 +44,8 @@ func compareSeats(a *part, x uint64, b *part, y uint64) int {
 	)
 }
 
-// collect builds the heap of those open members that can move, the first of them on top.
-func (f *filler) collect(can func(*part) bool, first func(a, b *part) bool) {
+// collect builds the heap of those open claimants that can move, the first of them on top.
+func (f *Filler) collect(can func(*part) bool, first func(a, b *part) bool) {
 	f.heap = f.heap[:0]
 	for i := range f.parts {
 		if can(&f.parts[i]) {
@@ -58,7 +58,7 @@ func (f *filler) collect(can func(*part) bool, first func(a, b *part) bool) {
 }
 
 // restore brings the heap back into order after its top has moved, without the top if it can move no further.
-func (f *filler) restore(stays bool, first func(a, b *part) bool) {
+func (f *Filler) restore(stays bool, first func(a, b *part) bool) {
 	if last := len(f.heap) - 1; !stays {
 		f.heap[0] = f.heap[last]
 		f.heap = f.heap[:last]
@@ -67,7 +67,7 @@ func (f *filler) restore(stays bool, first func(a, b *part) bool) {
 }
 
 // sink moves the entry i of the heap down to its place.
-func (f *filler) sink(i int, first func(a, b *part) bool) {
+func (f *Filler) sink(i int, first func(a, b *part) bool) {
 	for {
 		child := 2*i + 1
 		if child >= len(f.heap) {

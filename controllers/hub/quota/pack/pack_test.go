@@ -1,4 +1,4 @@
-package quota
+package pack
 
 import (
 	"encoding/json"
@@ -76,15 +76,15 @@ func TestPack(t *testing.T) {
 	for name, share := range map[string]*quotav1alpha1.QuotaShare{"usual": usualShare(1), "full": full, "bare": bare} {
 		t.Run(name, func(t *testing.T) {
 			want := share.DeepCopy()
-			packed, err := Pack(share)
+			packed, err := Share(share)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := Pack(packed); err != nil || again != packed {
+			if again, err := Share(packed); err != nil || again != packed {
 				t.Error("what is packed is packed again")
 			}
 			for range 2 { // the first one must not have changed what is packed
-				got, err := unpack(packed.(*quotav1alpha1.QuotaShare))
+				got, err := Unpack(packed.(*quotav1alpha1.QuotaShare))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -95,14 +95,14 @@ func TestPack(t *testing.T) {
 			}
 		})
 	}
-	if other, err := Pack(new(corev1.Namespace)); err != nil || !reflect.DeepEqual(other, new(corev1.Namespace)) {
+	if other, err := Share(new(corev1.Namespace)); err != nil || !reflect.DeepEqual(other, new(corev1.Namespace)) {
 		t.Errorf("a Namespace: %v, %v", other, err)
 	}
 }
 
 // TestUnpackCut takes ends off a packed share: none of them may be taken for a share, or end the process.
 func TestUnpackCut(t *testing.T) {
-	packed, err := Pack(fullShare())
+	packed, err := Share(fullShare())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestUnpackCut(t *testing.T) {
 	whole := share.GenerateName
 	for length := len(packedMark); length < len(whole); length++ {
 		share.GenerateName = whole[:length]
-		if got, err := unpack(share); err == nil && got.Spec.ScopeSelector != nil {
+		if got, err := Unpack(share); err == nil && got.Spec.ScopeSelector != nil {
 			t.Fatalf("%d of %d bytes are taken for a share: %v", length, len(whole), got)
 		}
 	}
@@ -124,7 +124,7 @@ func TestPackedSize(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range shares {
-		packed, err := Pack(usualShare(i))
+		packed, err := Share(usualShare(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,13 +141,13 @@ func TestPackedSize(t *testing.T) {
 }
 
 func BenchmarkUnpack(b *testing.B) {
-	packed, err := Pack(usualShare(1))
+	packed, err := Share(usualShare(1))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := unpack(packed.(*quotav1alpha1.QuotaShare)); err != nil {
+		if _, err := Unpack(packed.(*quotav1alpha1.QuotaShare)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,6 @@
-package quota
+// Package pack makes shares small in caches: what they say goes into one string. It hides that in a field of the object,
+// since a cache of controller-runtime holds nothing else. It can go once such a cache can hold a type of its own.
+package pack
 
 import (
 	"encoding/binary"
@@ -20,11 +22,11 @@ import (
 // packedMark begins what is packed. No API server gives an object such a name.
 const packedMark = "\x00packed:"
 
-// Pack makes a share small for the cache of a connection, which holds hundreds of thousands of them in a large fleet: a
+// Share makes a share small for the cache of a connection, which holds hundreds of thousands of them in a large fleet: a
 // map of quantities takes more than half a kilobyte. What it says goes into one string, in a field that says nothing of
 // an object that has its name. Other objects, and what cannot be packed, stay as they are. It is a transform of
 // client-go.
-func Pack(object any) (any, error) {
+func Share(object any) (any, error) {
 	share, ok := object.(*quotav1alpha1.QuotaShare)
 	if !ok || isPacked(share) {
 		return object, nil
@@ -45,9 +47,9 @@ func isPacked(share *quotav1alpha1.QuotaShare) bool {
 	return strings.HasPrefix(share.GenerateName, packedMark)
 }
 
-// unpack returns a share as it was before it was packed, and a copy of one that is not. It shares nothing that can be
+// Unpack returns a share as it was before it was packed, and a copy of one that is not. It shares nothing that can be
 // changed with what is cached.
-func unpack(share *quotav1alpha1.QuotaShare) (*quotav1alpha1.QuotaShare, error) {
+func Unpack(share *quotav1alpha1.QuotaShare) (*quotav1alpha1.QuotaShare, error) {
 	if !isPacked(share) {
 		return share.DeepCopy(), nil
 	}
