@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			counts = append(counts, c)
 		}
 	}
-	text := fmt.Sprintf("%s\n\nwriters\tpods\trefused\traises\tfalls\tlost per 1,000 raises\tbeyond\tp50, ms\tp99, ms\n", machine)
+	text := machine.String() + "\n\nwriters\tpods\trefused\traises\tfalls\tlost per 1,000 raises\tbeyond\tp50, ms\tp99, ms\n"
 	for _, c := range counts {
 		text += fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%.1f\t%.1f\n", c.Writers, c.Pods, c.Refused, c.Raises, c.Falls,
 			1000*float64(c.Lost)/float64(max(1, c.Raises)), c.Beyond, c.P50, c.P99)
