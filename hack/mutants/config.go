@@ -90,7 +90,7 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "guard: who sets a label of their own changes none of ours",
-		file:       guardFile, old: "!k.startsWith('quota.fedquota.io/') || variables.oldLabels[?k]", new: "true || variables.oldLabels[?k]",
+		file:       guardFile, old: "|| variables.oldLabels[?k]", new: "|| k in variables.oldLabels || variables.oldLabels[?k]",
 		pkg: agentTests, test: "TestPolicies/an_administrator_changes_the_label",
 	},
 	{
