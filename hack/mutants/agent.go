@@ -256,7 +256,7 @@ var agentMutants = []mutant{
 	{
 		protection: "webhook: what the API server shows live decides a denial, not a cache",
 		in:         "Gate.judge", old: "	quota := g.read(ctx, c.lane)\n",
-		new: "	quota := c.quota\n",
+		new: "	quota := c.Quota()\n",
 		pkg: gateTests, test: "TestAdmit/the_cache_is_behind",
 	},
 	{
@@ -267,13 +267,13 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: no request is held once the Lease of the hub ran out",
-		in:         "lane.silent", old: "return l.pings || l.hub.stopped(now)",
+		in:         "Lane.silent", old: "return l.pings || l.hub.stopped(now)",
 		new: "return l.pings",
 		pkg: gateTests, test: "TestAdmitHoldsNothingAfterTheLeaseRanOut",
 	},
 	{
 		protection: "webhook: the Lease runs out by the clock of the agent alone",
-		in:         "heartbeat.see", old: "= lease, now, false",
+		in:         "Heartbeat.See", old: "= lease, now, false",
 		new: "= lease, lease.RenewTime.Time, false",
 		pkg: gateTests, test: "TestAdmitHoldsNothingAfterTheLeaseRanOut",
 	},
@@ -291,15 +291,15 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a request does not go on for room that another replica has given away",
-		in:         "Gate.settle", old: "return l.confirm(p, g.Clock.Now())",
-		new: "return l.confirm(p, g.Clock.Now()) || true",
+		in:         "Gate.settle", old: "return l.Confirm(p, g.Clock.Now())",
+		new: "return l.Confirm(p, g.Clock.Now()) || true",
 		pkg: gateTests, test: "TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom",
 	},
 	{
 		protection: "webhook: what another request is charged does not free the place of one that has not gone on",
-		in:         "lane.seeCharges", old: "if !p.gone || !risen",
+		in:         "Lane.seeCharges", old: "if !p.Gone || !risen",
 		new: "if !risen",
-		pkg: gateTests, test: "TestPlacesOfRequestsThatAreHere",
+		pkg: gateTests + "/lanes", test: "TestPlacesOfRequestsThatAreHere",
 	},
 	{
 		protection: "webhook: nor does one for which room came when it was about to be denied",

@@ -89,7 +89,7 @@ func charge(gate *Gate, calls int) {
 		return
 	}
 	l := gate.lane(key)
-	quota := l.quota.DeepCopy()
+	quota := l.Quota().DeepCopy()
 	cpu, pods := quota.Status.Used["requests.cpu"], quota.Status.Used["pods"]
 	cpu.Add(resource.MustParse("200m"))
 	pods.Add(resource.MustParse("10"))
@@ -156,13 +156,10 @@ func BenchmarkGateUnderway(b *testing.B) {
 		gate.Admit(b.Context(), r)
 	}
 	l, now := gate.lane(key), time.Now()
-	asked, _ := l.charge(r.Charge)
+	asked, _ := l.Charge(r.Charge)
 	b.ReportAllocs()
 	for b.Loop() {
-		l.mutex.Lock()
-		fits := l.room(asked, now)
-		l.mutex.Unlock()
-		if !fits {
+		if l.Enter(asked, now, true) == nil {
 			b.Fatal("does not fit")
 		}
 	}

@@ -2,17 +2,14 @@ package admission
 
 import (
 	"context"
-	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // +kubebuilder:rbac:groups=resource.k8s.io,resources=deviceclasses,verbs=list
-
-// classesTime is how long a request waits for what device classes stand for.
-const classesTime = time.Second
 
 // mapped returns the extended resources that device classes stand for, if that matters for what a request is charged in
 // any of the lanes. It is asked of the API server each time: claims are rare, classes few, and a cluster that has neither
@@ -21,8 +18,8 @@ func (g *Gate) mapped(ctx context.Context, request *Request, lanes []*lane) map[
 	if request.Charge.Resource != nativequota.ResourceClaims || !anyExtended(lanes) {
 		return nil
 	}
-	return g.classes.do(func() map[string]string {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), classesTime) // others wait for the same answer
+	return g.classes.Get(func() map[string]string {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pace.LiveTimeout) // others wait for the same answer
 		defer cancel()
 		var classes resourcev1.DeviceClassList
 		if g.Live.List(ctx, &classes) != nil {
@@ -41,7 +38,7 @@ func (g *Gate) mapped(ctx context.Context, request *Request, lanes []*lane) map[
 // anyExtended says whether any lane limits extended resources.
 func anyExtended(lanes []*lane) bool {
 	for _, l := range lanes {
-		for name := range l.limits() {
+		for name := range l.Limits() {
 			if nativequota.ChargesExtended(name) {
 				return true
 			}

@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // denial returns what native quota says of a request that does not fit, and after it what the fleet uses and who waits;
@@ -65,9 +65,6 @@ func listed(list corev1.ResourceList) string {
 	return strings.Join(parts, ",")
 }
 
-// readMost is how long a ResourceQuota is read from the API server.
-const readMost = time.Second
-
 // refresh has a lane see the ResourceQuota as the API server has it. Another replica may have let a request go whose
 // charge the watch does not show yet: one that takes the same room would go on and be refused, where it can be held.
 func (g *Gate) refresh(ctx context.Context, l *lane) {
@@ -77,18 +74,18 @@ func (g *Gate) refresh(ctx context.Context, l *lane) {
 // note has a lane see a ResourceQuota that was read, if it was.
 func (g *Gate) note(l *lane, quota *corev1.ResourceQuota) {
 	if quota != nil && nativequota.IsManaged(quota) {
-		l.refresh(quota, g.Clock.Now())
+		l.Refresh(quota, g.Clock.Now())
 	}
 }
 
 // read returns the ResourceQuota of a lane as the API server has it at some moment after the call, nil if that is not
 // known. The read is for all who share it: it does not end with the client of the one whose turn it is.
 func (g *Gate) read(ctx context.Context, l *lane) *corev1.ResourceQuota {
-	return l.live.do(func() *corev1.ResourceQuota {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readMost)
+	return l.live.Get(func() *corev1.ResourceQuota {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pace.LiveTimeout)
 		defer cancel()
 		quota := &corev1.ResourceQuota{}
-		if g.Live.Get(ctx, l.key, quota) != nil {
+		if g.Live.Get(ctx, l.Key, quota) != nil {
 			return nil
 		}
 		return quota

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 )
 
 // readerFunc answers reads.
@@ -36,7 +37,7 @@ func TestReadForAll(t *testing.T) {
 		}
 		return ctx.Err()
 	})}
-	if gate.read(ctx, &lane{key: key}) == nil {
+	if gate.read(ctx, &lane{Lane: lanes.New(key, &lanes.Heartbeat{}, 0)}) == nil {
 		t.Error("it was not read")
 	}
 }

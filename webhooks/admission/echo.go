@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -11,20 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 )
 
-const (
-	// settling is how long a request waits on at least after there came to be room, for API servers that see it later than
-	// the one that is asked.
-	settling = 15 * time.Millisecond
-	// echoInterval is the pause before an API server that is behind is asked again.
-	echoInterval = 2 * time.Millisecond
+const echoPolicy = "fedquota-echo"
 
-	echoPolicy = "fedquota-echo"
-)
-
-// settlingMost is how long it waits for the one that is asked. A test that has a real one lag gives itself more time.
-var settlingMost = time.Second
+// settlingMost is how long it waits for the one that is asked.
+func (g *Gate) settlingMost() time.Duration { return cmp.Or(g.settling, pace.SettlingMost) }
 
 // Echo asks the API server whether it judges by the limits and the usage that are stored, and returns these if they are
 // known.
@@ -46,18 +41,18 @@ func NewEcho(c client.Client) Echo {
 
 // settle has a request that was given a place go on once native quota judges by what the lane has seen, and says whether
 // it does: room that another replica has given away meanwhile is not there any more.
-func (g *Gate) settle(ctx context.Context, l *lane, p *place) bool {
+func (g *Gate) settle(ctx context.Context, l *lane, p *lanes.Place) bool {
 	g.awaitEcho(ctx, l)
-	return l.confirm(p, g.Clock.Now())
+	return l.Confirm(p, g.Clock.Now())
 }
 
 // awaitEcho waits until native quota judges by what the lane has seen: a request that goes on before is refused
 // although there is room for it.
 func (g *Gate) awaitEcho(ctx context.Context, l *lane) {
-	timer := g.Clock.NewTimer(settling)
+	timer := g.Clock.NewTimer(pace.Settling)
 	defer timer.Stop()
 	if g.Echo != nil {
-		l.echo.do(func() bool { return g.catchUp(context.WithoutCancel(ctx), l) })
+		l.echo.Get(func() bool { return g.catchUp(context.WithoutCancel(ctx), l) })
 	}
 	select {
 	case <-timer.C():
@@ -68,16 +63,16 @@ func (g *Gate) awaitEcho(ctx context.Context, l *lane) {
 // catchUp asks until the API server has caught up, or for as long as that is worth waiting for, and says whether it
 // has.
 func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
-	ctx, cancel := context.WithTimeout(ctx, settlingMost)
+	ctx, cancel := context.WithTimeout(ctx, g.settlingMost())
 	defer cancel()
-	raises, until := l.raisesNow(), g.Clock.Now().Add(settlingMost)
+	raises, until := l.Raises(), g.Clock.Now().Add(g.settlingMost())
 	for {
-		stored, judgesByIt := g.Echo(ctx, l.key)
+		stored, judgesByIt := g.Echo(ctx, l.Key)
 		if judgesByIt {
 			g.note(l, stored)
 			break
 		}
-		timer := g.Clock.NewTimer(echoInterval)
+		timer := g.Clock.NewTimer(pace.EchoInterval)
 		select {
 		case <-timer.C():
 		case <-ctx.Done():
@@ -87,19 +82,6 @@ func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
 			return false
 		}
 	}
-	l.settle(raises)
+	l.Settle(raises)
 	return true
-}
-
-func (l *lane) raisesNow() int {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.raises
-}
-
-// settle notes that the API server judges by so many raises.
-func (l *lane) settle(raises int) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.settled = max(l.settled, raises)
 }

@@ -25,14 +25,12 @@ import (
 // TestEchoOfAnAPIServer raises a limit behind the back of a real API server's cache. Native quota refuses what there is
 // room for; the policy fedquota-echo says so, and the gate holds the request until the API server judges by the raise.
 func TestEchoOfAnAPIServer(t *testing.T) {
-	usual := settlingMost
-	t.Cleanup(func() { settlingMost = usual })
-	settlingMost = time.Minute
 	l := newLaggard(t)
 	l.apply("../../config/member/policy/echo.yaml")
 	quota := l.full("1")
 	l.eventually("native quota to refuse", func() bool { return refused(l.dry()) })
 	gate, asked := l.gate()
+	gate.settling = time.Minute
 	gate.SetQuota(quota.DeepCopy())
 
 	catchUp := l.fallBehind()

@@ -55,7 +55,7 @@ func TestAdmitWaitsForTheAPIServer(t *testing.T) {
 				caughtUp, asked := s.behind()
 				held := s.held(request("3"))
 				room(s)
-				s.still(held, 5*settling)
+				s.still(held, 5*pace.Settling)
 				caughtUp()
 				if got := s.answer(held, 50*time.Millisecond); got != "" {
 					t.Error(got)
@@ -76,7 +76,7 @@ func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 		caughtUp, _ := s.behind()
 		s.set("11", "8")
 		late := s.send(request("3"))
-		s.still(late, 2*settling)
+		s.still(late, 2*pace.Settling)
 		caughtUp()
 		if got := s.answer(late, 50*time.Millisecond); got != "" {
 			t.Error(got)
@@ -85,7 +85,7 @@ func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 		if got := s.answer(s.send(request("1")), 50*time.Millisecond); got != "" {
 			t.Error(got)
 		}
-		if l := s.gate.lane(key); l.settled < l.raises {
+		if place := s.gate.lane(key).Enter(nil, s.clock.Now(), true); place == nil || !place.Gone {
 			t.Error("the raise counts as unsettled although the API server has caught up")
 		}
 	})
@@ -113,7 +113,7 @@ func TestAdmitWaitsForRoomThatIsRead(t *testing.T) {
 				s.live = s.quota.DeepCopy()
 				s.live.Status.Hard["requests.cpu"] = resource.MustParse("11")
 				answer := send(s)
-				s.still(answer, 5*settling)
+				s.still(answer, 5*pace.Settling)
 				caughtUp()
 				if got := s.answer(answer, 50*time.Millisecond); got != "" {
 					t.Error(got)
@@ -130,7 +130,7 @@ func TestAdmitDoesNotWaitForever(t *testing.T) {
 		s.behind()
 		held := s.held(request("3"))
 		s.set("11", "8")
-		if got := s.answer(held, 2*settlingMost); got != "" {
+		if got := s.answer(held, 2*pace.SettlingMost); got != "" {
 			t.Error(got)
 		}
 	})

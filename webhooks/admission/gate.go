@@ -9,6 +9,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -19,6 +20,8 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/webhooks/admission/lanes"
+	"github.com/fedquota/fedquota/webhooks/admission/shared"
 )
 
 // Request is what the gate has to know of an admission request.
@@ -55,12 +58,22 @@ type Gate struct {
 	Stuck func() bool
 
 	repeats repeats
-	classes shared[map[string]string]
-	hub     heartbeat
+	classes shared.Answer[map[string]string]
+	hub     lanes.Heartbeat
 	feeds   []toolscache.ResourceEventHandlerRegistration
 	feed    sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
 	mutex   sync.RWMutex
 	lanes   map[string][]*lane // by namespace, sorted by name
+	// settling, if not zero, takes the place of pace.SettlingMost: a real API server that lags needs more.
+	settling time.Duration
+}
+
+// lane is where the requests of one share pass, and what they ask the API server together.
+type lane struct {
+	*lanes.Lane
+
+	live shared.Answer[*corev1.ResourceQuota]
+	echo shared.Answer[bool]
 }
 
 // claim is what a request asks of one share.
@@ -68,8 +81,8 @@ type claim struct {
 	*lane
 	asked  amount.List
 	list   corev1.ResourceList // the same, as native quota has it
-	place  *place              // nil if it has none
-	waiter *waiter             // nil if it is not held
+	place  *lanes.Place        // nil if it has none
+	waiter *lanes.Waiter       // nil if it is not held
 }
 
 // Admit returns "" for a request that native quota shall judge, or why it is denied. It waits for a raise if need be.
@@ -82,14 +95,14 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	denial := g.pass(ctx, request, lacks, now)
 	for i := range room {
 		c := &room[i]
-		if denial == "" && !c.place.gone && !g.settle(ctx, c.lane, c.place) {
+		if denial == "" && !c.place.Gone && !g.settle(ctx, c.lane, c.place) {
 			c.place = nil
 			denial = g.pass(ctx, request, []claim{*c}, g.Clock.Now())
 		}
 	}
 	if denial != "" {
 		for _, c := range room {
-			c.giveBack(c.place)
+			c.GiveBack(c.place)
 		}
 		return denial
 	}
@@ -103,8 +116,8 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 // letGo notes a request that goes on, in the shares in which it has a place.
 func (g *Gate) letGo(request *Request, room []claim) {
 	for _, c := range room {
-		if c.place != nil && !request.DryRun && g.Book.Admitted(c.key, request.Owner, c.asked, g.Clock.Now()) {
-			g.Report(c.key)
+		if c.place != nil && !request.DryRun && g.Book.Admitted(c.Key, request.Owner, c.asked, g.Clock.Now()) {
+			g.Report(c.Key)
 		}
 	}
 }
@@ -112,7 +125,7 @@ func (g *Gate) letGo(request *Request, room []claim) {
 // claims returns what a request asks of shares in which it has a place, and of those that have no room for it.
 func (g *Gate) claims(ctx context.Context, request Request, lanes []*lane, now time.Time) (room, lacks []claim) {
 	for _, l := range lanes {
-		asked, list := l.charge(request.Charge)
+		asked, list := l.Charge(request.Charge)
 		if len(asked) == 0 {
 			continue
 		}
@@ -128,11 +141,11 @@ func (g *Gate) claims(ctx context.Context, request Request, lanes []*lane, now t
 
 // enter gives the request a place in a share, nil if there is no room for it. Where that is doubtful, it asks the API
 // server.
-func (g *Gate) enter(ctx context.Context, l *lane, asked amount.List, now time.Time, dryRun bool) *place {
-	if l.doubtful(asked, now) {
+func (g *Gate) enter(ctx context.Context, l *lane, asked amount.List, now time.Time, dryRun bool) *lanes.Place {
+	if l.Doubtful(asked, now) {
 		g.refresh(ctx, l)
 	}
-	return l.enter(asked, now, dryRun)
+	return l.Enter(asked, now, dryRun)
 }
 
 // pass takes a request through the shares that have no room for it. It is held for none of them if one denies it
@@ -140,7 +153,7 @@ func (g *Gate) enter(ctx context.Context, l *lane, asked amount.List, now time.T
 func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now time.Time) string {
 	var asks []claim
 	for _, c := range lacks {
-		if request.DryRun || g.stuck(c.lane) || g.repeats.often(&request, now) || c.hopeless(c.asked) {
+		if request.DryRun || g.stuck(c.lane) || g.repeats.often(&request, now) || c.Hopeless(c.asked) {
 			if denial := g.judge(ctx, c); denial != "" {
 				return denial
 			}
@@ -159,18 +172,18 @@ func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time
 	shape := shapeOf(request.Charge.Object)
 	for i := range asks {
 		c := &asks[i]
-		if g.Book.Hold(c.key, request.Owner, shape, c.asked, now) {
-			c.waiter = c.queue(c.asked, now)
+		if g.Book.Hold(c.Key, request.Owner, shape, c.asked, now) {
+			c.waiter = c.Queue(c.asked, now)
 		}
-		g.Report(c.key)
+		g.Report(c.Key)
 	}
 	denial := g.await(ctx, asks)
 	for _, c := range asks {
 		if denial != "" && c.waiter != nil {
-			c.giveBack(c.waiter.place)
+			c.GiveBack(c.waiter.Place)
 		}
-		g.Book.End(c.key, request.Owner, c.asked, denial == "", g.Clock.Now())
-		g.Report(c.key)
+		g.Book.End(c.Key, request.Owner, c.asked, denial == "", g.Clock.Now())
+		g.Report(c.Key)
 	}
 	return denial
 }
@@ -202,22 +215,22 @@ func shapeOf(object any) *demand.Shape {
 // wait waits until there is room for the request in one share, unless it is denied already, and says whether there is.
 func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
 	if denied {
-		return c.leave(c.waiter, g.Clock.Now())
+		return c.Leave(c.waiter, g.Clock.Now())
 	}
 	for {
-		timer := g.Clock.NewTimer(c.waiter.until.Sub(g.Clock.Now()))
+		timer := g.Clock.NewTimer(c.waiter.Until.Sub(g.Clock.Now()))
 		select {
-		case <-c.waiter.fits:
+		case <-c.waiter.Fits:
 		case <-timer.C():
 		case <-ctx.Done():
 		}
 		timer.Stop()
 		switch {
-		case !c.leave(c.waiter, g.Clock.Now()):
+		case !c.Leave(c.waiter, g.Clock.Now()):
 			return false
-		case g.settle(ctx, c.lane, c.waiter.place):
+		case g.settle(ctx, c.lane, c.waiter.Place):
 			return true
-		case !c.again(c.waiter, g.Clock.Now()):
+		case !c.Again(c.waiter, g.Clock.Now()):
 			return false
 		}
 	}
@@ -233,10 +246,10 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 		return ""
 	}
 	quota := g.read(ctx, c.lane)
-	if !dependable(quota) || !counted(quota, c.list) {
+	if !lanes.Dependable(quota) || !lanes.Counted(quota, c.list) {
 		return ""
 	}
-	share := c.shareNow()
+	share := c.Share()
 	if share == nil {
 		return ""
 	}
@@ -247,12 +260,19 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 	return text
 }
 
+// stuck says whether usage is not to be relied upon. As long as the share says so the hub does not raise it, whatever
+// the canary has found since.
+func (g *Gate) stuck(l *lane) bool {
+	share := l.Share()
+	return g.Stuck() || share != nil && apimeta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)
+}
+
 // Pings says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub
 // that is there answers.
 func (g *Gate) Pings(share types.NamespacedName) bool {
 	for _, l := range g.lanesOf(share.Namespace) {
-		if l.key == share {
-			return l.pingsNow()
+		if l.Key == share {
+			return l.Pings()
 		}
 	}
 	return false
@@ -268,19 +288,19 @@ func (g *Gate) lanesOf(namespace string) []*lane {
 func (g *Gate) lane(key types.NamespacedName) *lane {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	lanes := g.lanes[key.Namespace]
-	for _, l := range lanes {
-		if l.key == key {
+	others := g.lanes[key.Namespace]
+	for _, l := range others {
+		if l.Key == key {
 			return l
 		}
 	}
-	l := &lane{key: key, hub: &g.hub}
-	lanes = append(slices.Clone(lanes), l)
-	slices.SortFunc(lanes, func(a, b *lane) int { return cmp.Compare(a.key.Name, b.key.Name) })
+	l := &lane{Lane: lanes.New(key, &g.hub, g.settlingMost())}
+	others = append(slices.Clone(others), l)
+	slices.SortFunc(others, func(a, b *lane) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
 	if g.lanes == nil {
 		g.lanes = map[string][]*lane{}
 	}
-	g.lanes[key.Namespace] = lanes
+	g.lanes[key.Namespace] = others
 	return l
 }
 
@@ -288,12 +308,12 @@ func (g *Gate) lane(key types.NamespacedName) *lane {
 func (g *Gate) SetShare(share *quotav1alpha1.QuotaShare) {
 	g.feed.Lock()
 	defer g.feed.Unlock()
-	g.lane(client.ObjectKeyFromObject(share)).setShare(share, g.Clock.Now())
+	g.lane(client.ObjectKeyFromObject(share)).SetShare(share, g.Clock.Now())
 }
 
 // SetLease notes the Lease of the hub as it is now.
 func (g *Gate) SetLease(lease *coordinationv1.Lease) {
-	g.hub.see(lease.Spec, g.Clock.Now())
+	g.hub.See(lease.Spec, g.Clock.Now())
 }
 
 // SetQuota notes a ResourceQuota as it is now: requests that it has room for go on.
@@ -305,22 +325,22 @@ func (g *Gate) SetQuota(quota *corev1.ResourceQuota) {
 	}
 	g.feed.Lock()
 	defer g.feed.Unlock()
-	g.lane(key).setQuota(quota, g.Clock.Now())
+	g.lane(key).SetQuota(quota, g.Clock.Now())
 }
 
 // DeleteShare strikes out a share.
 func (g *Gate) DeleteShare(key types.NamespacedName) {
-	g.unset(key, (*lane).deleteShare)
+	g.unset(key, func(l *lane) { l.DeleteShare() })
 }
 
 // DeleteLease strikes out the Lease of the hub.
 func (g *Gate) DeleteLease(types.NamespacedName) {
-	g.hub.see(coordinationv1.LeaseSpec{}, g.Clock.Now())
+	g.hub.See(coordinationv1.LeaseSpec{}, g.Clock.Now())
 }
 
 // DeleteQuota strikes out a ResourceQuota.
 func (g *Gate) DeleteQuota(key types.NamespacedName) {
-	g.unset(key, func(l *lane) { l.setQuota(nil, g.Clock.Now()) })
+	g.unset(key, func(l *lane) { l.SetQuota(nil, g.Clock.Now()) })
 }
 
 // unset takes something from a lane, and drops the lane if that was all it had: nobody tells again what it still has.
@@ -328,10 +348,10 @@ func (g *Gate) unset(key types.NamespacedName, take func(*lane)) {
 	g.feed.Lock()
 	defer g.feed.Unlock()
 	for _, l := range g.lanesOf(key.Namespace) {
-		if l.key != key {
+		if l.Key != key {
 			continue
 		}
-		if take(l); l.empty() {
+		if take(l); l.Share() == nil && l.Quota() == nil {
 			g.drop(l)
 		}
 	}
@@ -340,9 +360,9 @@ func (g *Gate) unset(key types.NamespacedName, take func(*lane)) {
 func (g *Gate) drop(l *lane) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	lanes := slices.Clone(g.lanes[l.key.Namespace])
-	g.lanes[l.key.Namespace] = slices.DeleteFunc(lanes, func(other *lane) bool { return other == l })
-	if len(g.lanes[l.key.Namespace]) == 0 {
-		delete(g.lanes, l.key.Namespace)
+	lanes := slices.Clone(g.lanes[l.Key.Namespace])
+	g.lanes[l.Key.Namespace] = slices.DeleteFunc(lanes, func(other *lane) bool { return other == l })
+	if len(g.lanes[l.Key.Namespace]) == 0 {
+		delete(g.lanes, l.Key.Namespace)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 )
 
 // another adds a share like the first one, and returns what sets its limit.
@@ -70,8 +71,8 @@ func TestAdmitDeniesForOneOfSeveralShares(t *testing.T) {
 		if took := s.clock.Since(start); took > 550*time.Millisecond {
 			t.Errorf("held for %s", took)
 		}
-		if sum := s.gate.lane(key).sum; sum != nil {
-			t.Errorf("room is kept for %v", sum)
+		if s.gate.lane(key).Enter(amount.List{"requests.cpu": 3000}, s.clock.Now(), true) == nil {
+			t.Error("room is kept")
 		}
 		if got := s.demand(); got != "3" || !s.gate.Book.Refused(other) {
 			t.Errorf("the demand is %s, want 3 of both", got)
@@ -105,7 +106,7 @@ func TestAdmitEndsTheHoldsOfOtherShares(t *testing.T) {
 		if got := s.answer(s.held(request("3")), 150*time.Millisecond); got != denied {
 			t.Errorf("got %q", got)
 		}
-		if s.gate.lane(other).waiting() > 0 {
+		if s.gate.lane(other).Waiting() > 0 {
 			t.Error("it waits on")
 		}
 		if s.gate.Pings(other) {

@@ -87,7 +87,7 @@ func TestAdmit(t *testing.T) {
 				}
 				r := request(tc.cpu)
 				r.DryRun = tc.dryRun
-				if got := s.answer(s.send(r), settling); got != tc.want {
+				if got := s.answer(s.send(r), pace.Settling); got != tc.want {
 					t.Errorf("got %q, want %q", got, tc.want)
 				}
 				if s.reports.Load() > 0 || s.demand() != "0" {
@@ -177,7 +177,7 @@ func TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom(t *testing.T) {
 					return s.live, true
 				}
 				answer := raised(s)
-				s.still(answer, 10*settling)
+				s.still(answer, 10*pace.Settling)
 				if s.waiting() != 1 {
 					t.Error("the request is not held")
 				}
@@ -191,33 +191,13 @@ func TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom(t *testing.T) {
 	}
 }
 
-// TestPlacesOfRequestsThatAreHere takes no charge for that of a request which has not gone on to native quota yet.
-func TestPlacesOfRequestsThatAreHere(t *testing.T) {
-	s := newScene(t, "8")
-	s.set("20", "8")
-	l := s.gate.lane(key)
-	asked := amount.List{"requests.cpu": 3000}
-	here := l.enter(asked, s.clock.Now(), false)
-	s.set("20", "11") // by another request
-	if len(l.places) != 1 {
-		t.Error("it has lost its place")
-	}
-	if !l.confirm(here, s.clock.Now()) {
-		t.Error("it does not go on")
-	}
-	s.set("20", "14")
-	if len(l.places) != 0 {
-		t.Error("it is charged, and has a place still")
-	}
-}
-
 // TestRefreshNotesNothingThatIsGone has a ResourceQuota deleted while it is read.
 func TestRefreshNotesNothingThatIsGone(t *testing.T) {
 	s := newScene(t, "8")
 	l := s.gate.lane(key)
 	s.gate.DeleteQuota(key)
 	s.gate.refresh(t.Context(), l)
-	if l.quota != nil {
+	if l.Quota() != nil {
 		t.Error("it is noted again")
 	}
 }
@@ -228,17 +208,17 @@ func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
 	s := newScene(t, "8")
 	other, set := s.another("bulk", nil)
 	set("20")
-	s.clock.Step(settlingMost) // the raise is settled
+	s.clock.Step(pace.SettlingMost) // the raise is settled
 	r := request("3")
 	r.DryRun = true
 	l := s.gate.lane(other)
-	asked, _ := l.charge(r.Charge)
-	l.enter(asked, s.clock.Now(), false)
+	asked, _ := l.Charge(r.Charge)
+	l.Enter(asked, s.clock.Now(), false)
 	s.live = s.quota
 	if got := s.admit(r); got != denied {
 		t.Errorf("got %q, want %q", got, denied)
 	}
-	if len(l.places) == 0 {
+	if l.Enter(amount.List{"requests.cpu": 12000}, s.clock.Now(), true) != nil {
 		t.Error("the room of another request was given back")
 	}
 }
@@ -397,7 +377,7 @@ func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 		s.answer(first, 600*time.Millisecond)
 		s.answer(second, 10*time.Millisecond)
 		s.set("16", "8")
-		s.clock.Step(settlingMost) // the raise is settled
+		s.clock.Step(pace.SettlingMost) // the raise is settled
 		dry := r
 		dry.DryRun = true
 		for _, step := range []struct {
@@ -433,8 +413,9 @@ func TestAdmitForAClientThatGivesUp(t *testing.T) {
 		if got := s.demand(); got != "3" {
 			t.Errorf("the demand is %s, want 3", got)
 		}
-		if sum := s.gate.lane(types.NamespacedName{Namespace: key.Namespace, Name: "more"}).sum; sum != nil {
-			t.Errorf("room is kept for %v", sum)
+		more := s.gate.lane(types.NamespacedName{Namespace: key.Namespace, Name: "more"})
+		if more.Enter(amount.List{"requests.cpu": 12000}, s.clock.Now(), true) == nil {
+			t.Error("room is kept")
 		}
 	})
 }

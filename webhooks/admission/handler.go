@@ -20,6 +20,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // maxReview is the most bytes of a review: two objects of the size that API servers take at most, and what is around
@@ -46,7 +47,7 @@ type Handler struct {
 
 // NewHandler returns a handler that asks the gate.
 func NewHandler(gate *Gate) *Handler {
-	return &Handler{gate: gate, reading: semaphore.NewWeighted(readable), patience: 5 * time.Second}
+	return &Handler{gate: gate, reading: semaphore.NewWeighted(readable), patience: pace.ReviewPatience}
 }
 
 // ServeHTTP answers a review. It stands in the way of every request that fits: controller-runtime's handler, which

@@ -107,7 +107,7 @@ func (g *Gate) Exists(ctx context.Context, request Request) bool {
 	if request.DryRun || !looked.Has(request.Charge.Resource) || !g.repeats.lately(&request, g.Clock.Now()) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, readMost)
+	ctx, cancel := context.WithTimeout(ctx, pace.LiveTimeout)
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(request.Kind.GroupVersion().WithKind(request.Kind.Kind + "List"))

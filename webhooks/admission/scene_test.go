@@ -197,13 +197,7 @@ func (s *scene) heldBy(ctx context.Context, r Request) <-chan string {
 }
 
 func (s *scene) waiting() int {
-	return s.gate.lane(key).waiting()
-}
-
-func (l *lane) waiting() int {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return len(l.waiters)
+	return s.gate.lane(key).Waiting()
 }
 
 // answer waits for an answer while the clock goes on, which it does whenever all requests wait.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 )
 
 // inVain sends a request that is held until its time is up.
@@ -44,7 +45,7 @@ func (s *scene) written(hard string) {
 func TestAdmitGivesUpHolding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
-		for range disappointments {
+		for range lanes.Disappointments {
 			s.inVain()
 			s.written("10")
 		}
@@ -75,7 +76,7 @@ func TestAdmitGivesUpHoldingForWhoAsksForNoLess(t *testing.T) {
 				s.Errorf("%s fits", cpu)
 			}
 		}
-		for range disappointments {
+		for range lanes.Disappointments {
 			vain("9")
 		}
 		notHeld("9")

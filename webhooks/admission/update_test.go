@@ -18,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // updated are objects as they are, with what an update makes of each that asks for more; nil where none can.
@@ -146,7 +148,7 @@ func TestUpdate(t *testing.T) {
 				}
 				s.limitAll("14", "12")
 				synctest.Wait()
-				s.clock.Step(settling)
+				s.clock.Step(pace.Settling)
 				if got := answered(t, held); !got.Allowed {
 					t.Errorf("denied after a raise: %+v", got)
 				}

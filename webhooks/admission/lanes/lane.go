@@ -1,4 +1,6 @@
-package admission
+// Package lanes says which requests of a share have room, in which order they wait for it, and for how long. It reads
+// nothing: who knows tells it.
+package lanes
 
 import (
 	"slices"
@@ -16,16 +18,18 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not
+// Disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not
 // held, for pace.HoldPause: the budget is used up.
-const disappointments = 3
+const Disappointments = 3
 
-// lane is where the requests of one share pass.
-type lane struct {
-	key  types.NamespacedName
-	hub  *heartbeat
-	live shared[*corev1.ResourceQuota]
-	echo shared[bool]
+// Lane is where the requests of one share pass.
+type Lane struct {
+	// Key is that of the share.
+	Key types.NamespacedName
+
+	hub *Heartbeat
+	// settlingMost is how long after a raise the API server may judge by the limit before.
+	settlingMost time.Duration
 
 	mutex   sync.Mutex
 	share   *quotav1alpha1.QuotaShare
@@ -35,14 +39,20 @@ type lane struct {
 	raises  int         // how often a limit went up
 	raised  time.Time   // when it did last
 	settled int         // the last raise that the API server is known to judge by
-	places  []*place    // of requests whose charge was not seen yet, the oldest first
+	places  []*Place    // of requests whose charge was not seen yet, the oldest first
 	sum     amount.List // what they ask for together
-	waiters []*waiter
+	waiters []*Waiter
 
 	vain []asking // the last holds in a row that came to nothing, the oldest first
 
 	signs int  // how often the hub wrote the share
 	pings bool // for a sign of the hub: a request was held in vain without one, and there was none since
+}
+
+// New returns the lane of a share. The hub that raises its limits has a heartbeat, and the API server judges by a raise
+// some time after it at the most.
+func New(key types.NamespacedName, hub *Heartbeat, settlingMost time.Duration) *Lane {
+	return &Lane{Key: key, hub: hub, settlingMost: settlingMost}
 }
 
 // asking is what a request asked for, and when that was decided.
@@ -51,21 +61,21 @@ type asking struct {
 	at    time.Time
 }
 
-// place is the room that a request was given.
-type place struct {
+// Place is the room that a request was given.
+type Place struct {
 	asking
-	// gone says that it went on to native quota: its charge may be seen.
-	gone bool
+	// Gone says that it went on to native quota: its charge may be seen.
+	Gone bool
 	// dryRun says that it takes none.
 	dryRun bool
 }
 
-// charge returns what a request adds to the share's quota; nothing if this share is none of the request's business.
-func (l *lane) charge(charge nativequota.Charge) (amount.List, corev1.ResourceList) {
+// Charge returns what a request adds to the share's quota; nothing if this share is none of the request's business.
+func (l *Lane) Charge(charge nativequota.Charge) (amount.List, corev1.ResourceList) {
 	l.mutex.Lock()
 	share, quota := l.share, l.quota
 	l.mutex.Unlock()
-	if share == nil || !share.DeletionTimestamp.IsZero() || share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !dependable(quota) {
+	if share == nil || !share.DeletionTimestamp.IsZero() || share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !Dependable(quota) {
 		return nil, nil
 	}
 	limited := quota.Status.Hard
@@ -73,21 +83,21 @@ func (l *lane) charge(charge nativequota.Charge) (amount.List, corev1.ResourceLi
 		limited = quota.Spec.Hard
 	}
 	list := charge.To(&quota.Spec, limited)
-	if !fresh(quota) && !counted(quota, list) {
+	if !fresh(quota) && !Counted(quota, list) {
 		return nil, nil
 	}
 	return amount.Saturate(list, amount.Up), list
 }
 
-// limits are the limits in force; nil without any.
-func (l *lane) limits() amount.List {
+// Limits are the limits in force; nil without any.
+func (l *Lane) Limits() amount.List {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.hard
 }
 
-// dependable says whether the ResourceQuota is what the agent makes it.
-func dependable(quota *corev1.ResourceQuota) bool {
+// Dependable says whether the ResourceQuota is what the agent makes it.
+func Dependable(quota *corev1.ResourceQuota) bool {
 	if quota == nil || strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) != "" { // as the agent reads it
 		return false
 	}
@@ -99,10 +109,10 @@ func dependable(quota *corev1.ResourceQuota) bool {
 // which is zero, once usage is counted. So a request waits for what comes.
 func fresh(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) == 0 }
 
-// counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in
+// Counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in
 // force together with the usage: a limit without one is of a name that nothing is counted under, and says nothing of
 // the others.
-func counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
+func Counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
 	for name := range asked {
 		if _, known := quota.Status.Used[name]; !known {
 			return false
@@ -111,22 +121,22 @@ func counted(quota *corev1.ResourceQuota, asked corev1.ResourceList) bool {
 	return true
 }
 
-// enter gives the request a place; nil if there is no room for it. Right after a raise it does not go on yet.
-func (l *lane) enter(asked amount.List, now time.Time, dryRun bool) *place {
+// Enter gives the request a place; nil if there is no room for it. Right after a raise it does not go on yet.
+func (l *Lane) Enter(asked amount.List, now time.Time, dryRun bool) *Place {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if !l.room(asked, now) {
 		return nil
 	}
-	settled := l.raises <= l.settled || now.Sub(l.raised) >= settlingMost
-	p := &place{asking: asking{asked: asked}, gone: settled, dryRun: dryRun}
+	settled := l.raises <= l.settled || now.Sub(l.raised) >= l.settlingMost
+	p := &Place{asking: asking{asked: asked}, Gone: settled, dryRun: dryRun}
 	l.let(p, now)
 	return p
 }
 
-// confirm says whether there is room for the request still, beside what was seen since it was given its place: another
+// Confirm says whether there is room for the request still, beside what was seen since it was given its place: another
 // replica may have let one go that took it. The request goes on then, and has no place otherwise.
-func (l *lane) confirm(p *place, now time.Time) bool {
+func (l *Lane) Confirm(p *Place, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.drop(p)
@@ -134,13 +144,13 @@ func (l *lane) confirm(p *place, now time.Time) bool {
 		l.serve(now)
 		return false
 	}
-	p.gone = true
+	p.Gone = true
 	l.let(p, now)
 	return true
 }
 
 // room says whether the request fits beside what is used and what is underway.
-func (l *lane) room(asked amount.List, now time.Time) bool {
+func (l *Lane) room(asked amount.List, now time.Time) bool {
 	for len(l.places) > 0 && now.Sub(l.places[0].at) >= pace.Underway {
 		l.drop(l.places[0])
 	}
@@ -153,16 +163,16 @@ func (l *lane) room(asked amount.List, now time.Time) bool {
 	return true
 }
 
-// doubtful says whether the request fits, and the room for it may be gone: a limit was raised a moment ago, for
+// Doubtful says whether the request fits, and the room for it may be gone: a limit was raised a moment ago, for
 // somebody who takes that room, or no other request like this one fits beside it.
-func (l *lane) doubtful(asked amount.List, now time.Time) bool {
+func (l *Lane) Doubtful(asked amount.List, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.room(asked, now) && (now.Sub(l.raised) < settlingMost || !l.room(asked.Times(2), now))
+	return l.room(asked, now) && (now.Sub(l.raised) < l.settlingMost || !l.room(asked.Times(2), now))
 }
 
 // let gives a request its place.
-func (l *lane) let(p *place, now time.Time) {
+func (l *Lane) let(p *Place, now time.Time) {
 	if p.at = now; p.dryRun {
 		return
 	}
@@ -176,7 +186,7 @@ func (l *lane) let(p *place, now time.Time) {
 }
 
 // drop takes the place of a request from it, if it has it still.
-func (l *lane) drop(p *place) {
+func (l *Lane) drop(p *Place) {
 	i := slices.Index(l.places, p)
 	if i < 0 {
 		return
@@ -190,27 +200,43 @@ func (l *lane) drop(p *place) {
 	}
 }
 
-// giveBack takes back the place of a request that does not go on after all.
-func (l *lane) giveBack(p *place) {
+// GiveBack takes back the place of a request that does not go on after all.
+func (l *Lane) GiveBack(p *Place) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.drop(p)
 }
 
-func (l *lane) shareNow() *quotav1alpha1.QuotaShare {
+// Share returns the share, nil if there is none.
+func (l *Lane) Share() *quotav1alpha1.QuotaShare {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.share
 }
 
-func (l *lane) pingsNow() bool {
+// Quota returns the ResourceQuota, nil if there is none.
+func (l *Lane) Quota() *corev1.ResourceQuota {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.quota
+}
+
+// Waiting returns how many requests wait for room.
+func (l *Lane) Waiting() int {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return len(l.waiters)
+}
+
+// Pings says whether a sign of the hub is asked for: a request was held in vain without one, and there was none since.
+func (l *Lane) Pings() bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.pings
 }
 
-// setShare notes the share. Whatever is new in its spec is a sign of the hub.
-func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
+// SetShare notes the share. Whatever is new in its spec is a sign of the hub.
+func (l *Lane) SetShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.share == nil || l.share.UID != share.UID || l.share.Generation != share.Generation {
@@ -223,18 +249,11 @@ func (l *lane) setShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 	l.share = share
 }
 
-// deleteShare strikes out the share.
-func (l *lane) deleteShare() {
+// DeleteShare strikes out the share.
+func (l *Lane) DeleteShare() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.share = nil
-}
-
-// empty says whether there is neither a share nor a ResourceQuota.
-func (l *lane) empty() bool {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.share == nil && l.quota == nil
 }
 
 // raised says whether a limit is higher than it was.
@@ -247,8 +266,8 @@ func raised(was, is corev1.ResourceList) bool {
 	return false
 }
 
-// setQuota notes the ResourceQuota.
-func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
+// SetQuota notes the ResourceQuota.
+func (l *Lane) SetQuota(quota *corev1.ResourceQuota, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if !newer(l.quota, quota) {
@@ -256,8 +275,8 @@ func (l *lane) setQuota(quota *corev1.ResourceQuota, now time.Time) {
 	}
 }
 
-// refresh notes a ResourceQuota that was read. One that is gone is not noted again: nobody would tell.
-func (l *lane) refresh(quota *corev1.ResourceQuota, now time.Time) {
+// Refresh notes a ResourceQuota that was read. One that is gone is not noted again: nobody would tell.
+func (l *Lane) Refresh(quota *corev1.ResourceQuota, now time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.quota != nil && l.quota.UID == quota.UID && !newer(l.quota, quota) {
@@ -276,7 +295,7 @@ func newer(a, b *corev1.ResourceQuota) bool {
 }
 
 // see notes the ResourceQuota, and gives requests that wait a place, in their order.
-func (l *lane) see(quota *corev1.ResourceQuota, now time.Time) {
+func (l *Lane) see(quota *corev1.ResourceQuota, now time.Time) {
 	l.quota = quota
 	if quota == nil {
 		l.used, l.hard = nil, nil
@@ -295,8 +314,8 @@ func (l *lane) see(quota *corev1.ResourceQuota, now time.Time) {
 }
 
 // serve gives those requests that wait a place that there is room for.
-func (l *lane) serve(now time.Time) {
-	l.waiters = slices.DeleteFunc(l.waiters, func(w *waiter) bool {
+func (l *Lane) serve(now time.Time) {
+	l.waiters = slices.DeleteFunc(l.waiters, func(w *Waiter) bool {
 		if !l.room(w.asked, now) {
 			return false
 		}
@@ -306,10 +325,10 @@ func (l *lane) serve(now time.Time) {
 }
 
 // seeCharges takes the places of requests that went on once usage has risen by what they asked for.
-func (l *lane) seeCharges(used amount.List) {
+func (l *Lane) seeCharges(used amount.List) {
 	risen := amount.Sub(used, l.used)
 	for _, p := range slices.Clone(l.places) {
-		if !p.gone || !risen.Covers(p.asked) {
+		if !p.Gone || !risen.Covers(p.asked) {
 			continue
 		}
 		for name, value := range p.asked {
@@ -332,4 +351,18 @@ func inForce(quota *corev1.ResourceQuota) amount.List {
 		}
 	}
 	return hard
+}
+
+// Raises returns how often a limit went up.
+func (l *Lane) Raises() int {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.raises
+}
+
+// Settle notes that the API server judges by so many raises.
+func (l *Lane) Settle(raises int) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.settled = max(l.settled, raises)
 }

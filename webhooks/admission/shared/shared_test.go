@@ -1,4 +1,4 @@
-package admission
+package shared
 
 import (
 	"slices"
@@ -12,11 +12,11 @@ import (
 // TestShared puts one question for all who come while another is under way, after that one.
 func TestShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared[int32]
+		var s Answer[int32]
 		var asked atomic.Int32
 		goOn, answers := make(chan struct{}), make(chan int32, 4)
 		ask := func() {
-			answers <- s.do(func() int32 {
+			answers <- s.Get(func() int32 {
 				n := asked.Add(1)
 				<-goOn
 				return n

@@ -1,9 +1,10 @@
-package admission
+// Package shared asks a question once for all who wait for the answer.
+package shared
 
 import "sync"
 
-// shared asks once for all who wait for the same answer, one question after the other.
-type shared[T any] struct {
+// Answer asks once for all who wait for the same answer, one question after the other.
+type Answer[T any] struct {
 	mutex sync.Mutex
 	next  *question[T]  // not put yet
 	last  chan struct{} // closed when there is an answer to the last question, put or not
@@ -14,9 +15,9 @@ type question[T any] struct {
 	answer   T
 }
 
-// do returns the answer to a question that is put after the call. Those who come while it is under way share the next
+// Get returns the answer to a question that is put after the call. Those who come while it is under way share the next
 // one.
-func (s *shared[T]) do(ask func() T) T {
+func (s *Answer[T]) Get(ask func() T) T {
 	s.mutex.Lock()
 	if q := s.next; q != nil {
 		s.mutex.Unlock()
