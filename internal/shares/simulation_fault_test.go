@@ -268,7 +268,7 @@ func (w *world) tear(s step) {
 		selected: now.selected, destroyed: now.destroyed, marked: now.marked,
 	})
 	for i := range w.leaders {
-		w.leaders[i].attended, w.leaders[i].fresh = s>>(24+i)&1 == 0, false
+		w.leaders[i].attends(s>>(24+i)&1 == 0, true)
 	}
 	w.hide()
 	w.note("torn off and created again")
