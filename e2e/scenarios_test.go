@@ -48,21 +48,21 @@ func TestScenarios(t *testing.T) {
 		{"cut off", testCutOff},
 		{"quota controller stopped", testQuotaController},
 		{"clocks an hour off", testClocks},
+		{"cluster deleted while it runs", testClusterDeleted},
+		{"faults at random", testChaos},
+	})
+}
+
+// TestScenariosOfRestoresAndDemand plays those in which something is restored, and those in which limits follow demand,
+// on such a fleet at the same time: scenarios wait for the most part, and these take about as long.
+func TestScenariosOfRestoresAndDemand(t *testing.T) {
+	play(t, "restores-and-demand", []part{
 		{"member restored from a snapshot", testMemberRestored},
 		{"hub restored from a snapshot", testHubRestored},
 		{"hub restored to before a cluster was selected", testHubForgetsSelection},
 		{"hub restored by the runbook", testRunbook},
 		{"objects restored without status", testRestoredObjects},
 		{"ledger and share lost", testOrphan},
-		{"cluster deleted while it runs", testClusterDeleted},
-		{"faults at random", testChaos},
-	})
-}
-
-// TestScenariosOfDemand plays those in which limits follow demand on such a fleet, at the same time: scenarios wait for
-// the most part.
-func TestScenariosOfDemand(t *testing.T) {
-	play(t, "demand", []part{
 		{"limits follow demand", testDemand},
 		{"all want everything", testEverybody},
 		{"pods that need all of the budget", testWhole},

@@ -15,7 +15,7 @@ import (
 
 // atOnce is how many rows are played at the same time: for the most part a row waits for requests that are held in
 // vain.
-const atOnce = 6
+const atOnce = 3
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())

@@ -138,13 +138,13 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a ledger that somebody else has changed is no new one",
-		in:         "births.fresh", old: "known.revision == fq.Status.Revision && ",
+		in:         "Birth.Fresh", old: "b.revision == revision && ",
 		new: "",
 		pkg: hubTests, test: "TestFresh/somebody_else_has_decided",
 	},
 	{
 		protection: "a hub manager that stood still takes no budget for new",
-		in:         "births.fresh", old: " && known.steady.Equal(steady)",
+		in:         "Birth.Fresh", old: " && b.steady.Equal(steady)",
 		new: "",
 		pkg: hubTests, test: "TestFresh/the_hub_manager_stood_still",
 	},
@@ -162,7 +162,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a budget that comes after one whose finalizer was torn off is no new one",
-		in:         "births.fresh", old: "!known.second && ",
+		in:         "Birth.Fresh", old: "!b.Second && ",
 		new: "",
 		pkg: hubTests, test: "TestBudgetAfterOneThatWasTornAway/the_hub_manager_saw_it_go",
 	},
@@ -228,7 +228,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a marker is written anew before a ledger is a gap ahead of it",
-		in:         "suffices", old: "marker > 0 && revision-marker < ledger.Gap",
+		in:         "MarkerSuffices", old: "marker > 0 && revision-marker < ledger.Gap",
 		new: "marker > 0 || ledger.Gap == 0",
 		pkg: hubTests, test: "TestLostLedgerOfAQuotaThatIsCreatedAgain",
 	},

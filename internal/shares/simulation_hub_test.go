@@ -1,6 +1,8 @@
 package shares_test
 
 import (
+	"time"
+
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
 )
@@ -61,10 +63,10 @@ type leader struct {
 	// looked says which stores it has looked at, and rounds how many rounds it has begun.
 	looked [clusters]bool
 	rounds int
-	// attended says that it has seen the FederatedQuota be created. fresh says that it has told nobody anything since, and
-	// left is where it has left the counter.
-	attended, fresh bool
-	left            int64
+	// birth is what it knows of the FederatedQuota if it has seen it be created, and doubted says that it has met a member
+	// that had seen more than the ledger.
+	birth   *shares.Birth
+	doubted bool
 	// second says that it has seen a FederatedQuota of that name go.
 	second bool
 	// lives says which cluster of a name the round is about: its writes are for no other.
@@ -136,10 +138,11 @@ func (w *world) meet(l *leader) {
 	if w.hub.now.known || w.hub.now.removing {
 		return
 	}
-	if l.attended && w.hub.now.counter == 0 {
+	if l.birth != nil && w.hub.now.counter == 0 {
 		begun := *w.hub.now
-		begun.counter, l.left, l.fresh = 1, 1, !l.second || w.without == namesakesDoubted
+		begun.counter = ledger.First
 		w.hub.put(&begun)
+		l.leave(&begun)
 	}
 	met := *w.hub.now
 	met.known = true
@@ -195,17 +198,30 @@ func (w *world) store(i int, l *leader) {
 	l.next.selected, l.next.marked = w.hub.now.selected, w.hub.now.marked
 	l.mark()
 	w.hub.put(l.next)
-	l.leave()
+	l.leave(l.next)
 	w.note("leader %d stores version %d: %s", i, w.hub.version, l.next)
 	l.phase = leaderDelivers
 }
 
-// leave notes where a leader leaves the ledger of a budget that is new to it, until it has told a cluster something.
-func (l *leader) leave() {
-	l.left = l.next.counter
-	for _, e := range l.next.entries {
-		l.fresh = l.fresh && e.Revision == 0
+// attends has a leader see the FederatedQuota be created, or not. A second one came after one that went.
+func (l *leader) attends(seen, second bool) {
+	l.birth = nil
+	if seen {
+		l.birth = &shares.Birth{Second: second}
 	}
+}
+
+// leave notes how a leader leaves the ledger of a budget whose creation it has seen.
+func (l *leader) leave(as *stored) {
+	if l.birth == nil {
+		return
+	}
+	var entries []int64
+	for _, e := range as.entries {
+		entries = append(entries, e.Revision)
+	}
+	left := l.birth.Leave(as.counter, entries, time.Time{})
+	l.birth = &left
 }
 
 // deliver sends the share of a cluster if what was read of it is not what it shall be.
@@ -257,7 +273,7 @@ func (w *world) order(l *leader, m int) (order, bool) {
 // marker is just behind it. No backup falls between that and the write of the ledger.
 func (l *leader) mark() {
 	for m := range clusters {
-		if told := l.orders[m] != shares.OrderNone; told && (l.marked[m] == 0 || l.next.counter-l.marked[m] >= ledger.Gap) {
+		if told := l.orders[m] != shares.OrderNone; told && !shares.MarkerSuffices(l.marked[m], l.next.counter) {
 			l.next.marked[m] = max(l.next.marked[m], l.next.counter)
 		}
 	}

@@ -43,7 +43,8 @@ func (w *world) create(s step) {
 		selected: now.selected, destroyed: now.destroyed, marked: now.marked,
 	})
 	for i := range w.leaders {
-		w.leaders[i].attended, w.leaders[i].fresh = s>>(24+i)&1 == 0, false
+		l := &w.leaders[i]
+		l.attends(s>>(24+i)&1 == 0, l.second && w.without != namesakesDoubted)
 	}
 	w.hide()
 	w.note("the FederatedQuota is created")

@@ -25,7 +25,9 @@ func (w *world) decide(l *leader, s step) {
 		r.Hear(c.Name, c.Reading, c.Past)
 	}
 	l.blind, l.careful = !w.isWarned(l), l.isCareful()
-	w.freeze(l, in, r.Decide())
+	d := r.Decide()
+	l.doubted = l.doubted || d.Rebuilt
+	w.freeze(l, in, d)
 }
 
 // input is what a leader knows before it reads any member.
@@ -61,17 +63,16 @@ func (w *world) input(l *leader, s step) *shares.Input {
 	return in
 }
 
-// isFresh says whether a leader takes nobody to have been told anything. One that has not left the ledger as it is will
-// never do so again.
+// isFresh says whether a leader takes nobody to have been told anything.
 func (l *leader) isFresh() bool {
-	l.fresh = l.fresh && l.left == l.base.counter
-	return l.fresh
+	return l.birth != nil && !l.doubted && l.birth.Fresh(l.base.counter, time.Time{})
 }
 
 // isCareful says whether a leader has to take each cluster that the ledger selects to hold anything: the ledger has told
-// nobody, and the leader did not see the FederatedQuota be created, has seen one of its name go, or has read a share, or a limit without one.
+// nobody, and the leader did not see the FederatedQuota be created, has seen one of its name go, or has read a share, or
+// a limit without one.
 func (l *leader) isCareful() bool {
-	careful := !l.attended || l.second
+	careful := l.birth == nil || l.second
 	for m := range clusters {
 		careful = careful || l.read[m] && (l.shares[m].exists || l.orphan[m])
 	}
@@ -103,7 +104,7 @@ func (w *world) entry(l *leader, m int) *shares.Entry {
 	if !ok {
 		return nil
 	}
-	if w.without == strangersDoubted && l.attended && e.Revision == 0 {
+	if w.without == strangersDoubted && l.birth != nil && e.Revision == 0 {
 		e.Granted = amounts{}.list()
 	}
 	entry := &shares.Entry{Entry: w.forget(e), UID: "uid-" + clusterNames[m]}

@@ -177,7 +177,7 @@ func newWorld(r rules, s step) *world {
 	}
 	w.hub.past = append(w.hub.past, w.hub.now)
 	for i := range w.leaders {
-		w.leaders[i].attended = s>>(24+i)&1 == 0
+		w.leaders[i].attends(s>>(24+i)&1 == 0, false)
 	}
 	return w
 }

@@ -8,7 +8,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // Marks are the markers that this hub manager has left on Clusters, which a cache may not show yet. Many budgets need
@@ -27,13 +27,13 @@ type mark struct {
 // Leave marks a Cluster with a revision by write, unless a marker is there that will do. It waits for others that mark
 // the Cluster.
 func (m *Marks) Leave(cluster *clusterv1.Cluster, revision int64, write func() (*clusterv1.Cluster, error)) error {
-	if suffices(MarkerOf(cluster), revision) {
+	if shares.MarkerSuffices(MarkerOf(cluster), revision) {
 		return nil
 	}
 	last := m.of.Of(client.ObjectKeyFromObject(cluster).String())
 	last.mutex.Lock()
 	defer last.mutex.Unlock()
-	if last.cluster == cluster.UID && suffices(last.revision, revision) && last.unseenIn(cluster) {
+	if last.cluster == cluster.UID && shares.MarkerSuffices(last.revision, revision) && last.unseenIn(cluster) {
 		return nil
 	}
 	marked, err := write()
@@ -43,9 +43,6 @@ func (m *Marks) Leave(cluster *clusterv1.Cluster, revision int64, write func() (
 	last.cluster, last.revision, last.version = marked.UID, revision, marked.ResourceVersion
 	return nil
 }
-
-// suffices says whether a ledger that continues from a marker gives none of the revisions again.
-func suffices(marker, revision int64) bool { return marker > 0 && revision-marker < ledger.Gap }
 
 // unseenIn says whether a Cluster was read before the marker was written. One that was read since, and shows none, has
 // lost it.

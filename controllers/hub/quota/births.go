@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,7 @@ import (
 type births struct {
 	handler.EnqueueRequestForObject
 
-	attended sync.Map // birth by UID
+	attended sync.Map // shares.Birth by UID
 	// gone are the names of those that went. One whose ledger was lost goes although a silent member has not let go of it, and
 	// one whose finalizer somebody takes off goes whatever members hold.
 	gone sync.Map
@@ -33,22 +32,11 @@ type births struct {
 	doubted atomic.Bool
 }
 
-// birth is what is known of a FederatedQuota whose creation was watched.
-type birth struct {
-	// second says that one of the same name went before it, which a member may still hold a share of.
-	second bool
-	// told says that a member was told something of it. Until then revision is where this hub manager has left its ledger,
-	// and steady is since when the hub manager had not stood still then.
-	told     bool
-	revision int64
-	steady   time.Time
-}
-
 // Create implements handler.EventHandler.
 func (b *births) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 	if !e.IsInInitialList {
 		_, second := b.gone.Load(client.ObjectKeyFromObject(e.Object))
-		b.attended.Store(e.Object.GetUID(), birth{second: second})
+		b.attended.Store(e.Object.GetUID(), shares.Birth{Second: second})
 	}
 	b.EnqueueRequestForObject.Create(ctx, e, queue)
 }
@@ -61,29 +49,28 @@ func (b *births) Delete(ctx context.Context, e event.DeleteEvent, queue workqueu
 }
 
 // of returns what is known of the birth of a FederatedQuota, and whether it was watched.
-func (b *births) of(quota types.UID) (birth, bool) {
+func (b *births) of(quota types.UID) (shares.Birth, bool) {
 	known, attended := b.attended.Load(quota)
 	if !attended {
-		return birth{}, false
+		return shares.Birth{}, false
 	}
-	return known.(birth), true
+	return known.(shares.Birth), true
 }
 
-// fresh says whether nobody was told anything of a FederatedQuota yet: this hub manager has watched since before it was
-// created, has not stood still since, and finds the ledger as it has left it. Then no other one has told anybody.
+// fresh says whether nobody was told anything of a FederatedQuota yet.
 func (b *births) fresh(fq *quotav1alpha1.FederatedQuota, steady time.Time) bool {
 	known, attended := b.of(fq.UID)
-	return attended && !known.second && !known.told && !b.doubted.Load() &&
-		known.revision == fq.Status.Revision && known.steady.Equal(steady)
+	return attended && !b.doubted.Load() && known.Fresh(fq.Status.Revision, steady)
 }
 
 // leave notes how a FederatedQuota is left whose first revision, or whose round, was stored.
 func (b *births) leave(fq *quotav1alpha1.FederatedQuota, steady time.Time) {
-	if known, attended := b.of(fq.UID); attended && !known.told {
-		told := func(c quotav1alpha1.ClusterStatus) bool { return c.Revision > 0 }
-		known.told = slices.ContainsFunc(fq.Status.Clusters, told)
-		known.revision, known.steady = fq.Status.Revision, steady
-		b.attended.Store(fq.UID, known)
+	if known, attended := b.of(fq.UID); attended {
+		entries := make([]int64, len(fq.Status.Clusters))
+		for i, c := range fq.Status.Clusters {
+			entries[i] = c.Revision
+		}
+		b.attended.Store(fq.UID, known.Leave(fq.Status.Revision, entries, steady))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // TestNewBudgetDoesNotWaitForAClusterThatIsAway has a cluster be away that another budget knows, and of which nobody
@@ -175,7 +176,7 @@ func TestFresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b, fq := &births{}, &quotav1alpha1.FederatedQuota{}
 			fq.UID, fq.Status.Revision = "uid", 1
-			b.attended.Store(fq.UID, birth{})
+			b.attended.Store(fq.UID, shares.Birth{})
 			b.leave(fq, begin)
 			if tc.happens != nil {
 				tc.happens(b, fq)

@@ -28,6 +28,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 const quotaName = "compute"
@@ -161,7 +162,7 @@ func (w *world) create(name, spec string) {
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 	w.must(yaml.UnmarshalStrict([]byte(spec), &fq.Spec))
 	w.must(servers[hubName].Create(w.t.Context(), fq))
-	w.hub.births.attended.Store(fq.UID, birth{})
+	w.hub.births.attended.Store(fq.UID, shares.Birth{})
 }
 
 // edit changes the spec to what the YAML says.
