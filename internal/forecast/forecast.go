@@ -157,7 +157,9 @@ func store(in *round.Input, d *round.Decision) {
 }
 
 // obeyed returns what is read of a child that has done as it was told, if it can.
-func obeyed(reading round.Reading, d *round.Decision, v *round.Verdict, used amount.List, formats corev1.ResourceList) round.Reading {
+func obeyed(
+	reading round.Reading, d *round.Decision, v *round.Verdict, used amount.List, formats corev1.ResourceList,
+) round.Reading {
 	if reading.Failure != "" || reading.HeldBack != (round.Obstacle{}) {
 		return reading
 	}
@@ -231,7 +233,9 @@ func enforced(share *round.Share) ledger.Report {
 }
 
 // inTheWay are the conditions under which an agent changes nothing.
-var inTheWay = []string{quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ConditionUnguarded}
+var inTheWay = []string{
+	quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ConditionUnguarded,
+}
 
 // able says whether an agent can do as it is told, as far as it says.
 func able(share *round.Share) bool {

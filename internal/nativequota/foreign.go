@@ -26,7 +26,10 @@ type origin struct {
 
 // origins are those of tools that make a ResourceQuota again when it is deleted.
 var origins = []origin{
-	{quotav1alpha1.ReleasedAnnotation, "fedquota has let go of it, and this budget does not limit all that it does: delete it"},
+	{
+		quotav1alpha1.ReleasedAnnotation,
+		"fedquota has let go of it, and this budget does not limit all that it does: delete it",
+	},
 	{"generate.kyverno.io/policy-name", "Kyverno policy %s makes it: exclude the namespace in its rule"},
 	{"resourcequota.management.cattle.io/default-resource-quota", "Rancher makes it: take the quota off the project"},
 	{"hnc.x-k8s.io/inherited-from", "HNC copies it from namespace %s: exclude this namespace there"},

@@ -112,7 +112,9 @@ func (h *hub) input() round.Input {
 	}
 	for i := range h.members {
 		k := &h.members[i]
-		in.Children[i] = round.Child{Name: k.name, UID: k.name, Selected: true, Terms: round.Terms{Weight: k.weight}, Entry: k.entry}
+		in.Children[i] = round.Child{
+			Name: k.name, UID: k.name, Selected: true, Terms: round.Terms{Weight: k.weight}, Entry: k.entry,
+		}
 	}
 	return in
 }
@@ -122,9 +124,18 @@ func (h *hub) read(i int, c *round.Child) {
 	k := &h.members[i]
 	if k.entry != nil {
 		c.Reading.Share = &round.Share{
-			Owner: k.name, Revision: k.entry.Revision, Hard: k.entry.Target,
-			Report: ledger.Report{Revision: max(k.report.revision, 0), Hard: amount.List{resource: k.report.limit}, Used: amount.List{resource: k.report.used}},
-			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes, Expected: amount.List{resource: k.report.expected},
+			Owner:    k.name,
+			Revision: k.entry.Revision,
+			Hard:     k.entry.Target,
+			Report: ledger.Report{
+				Revision: max(k.report.revision, 0), Hard: amount.List{resource: k.report.limit},
+				Used: amount.List{resource: k.report.used},
+			},
+			Demand: amount.List{
+				resource: k.report.demand,
+			},
+			Shapes:    k.report.shapes,
+			Expected:  amount.List{resource: k.report.expected},
 			Replacing: amount.List{resource: k.report.replacing},
 		}
 	}
