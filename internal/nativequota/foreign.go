@@ -13,7 +13,8 @@ import (
 )
 
 // ForeignRisk says what ResourceQuotas that the agent does not manage mean to the budget.
-const ForeignRisk = "Each refuses requests by itself, whatever the budget has left. And where requests meet, the API server may let one " +
+const ForeignRisk = "Each refuses requests by itself, whatever the budget has left. " +
+	"And where requests meet, the API server may let one " +
 	"through that one of two ResourceQuotas has refused, and count it nowhere (kubernetes/kubernetes#141904). Remove them where they " +
 	"are made, or name them in spec.existingQuotas.accepted of the FederatedQuota"
 

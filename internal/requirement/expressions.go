@@ -36,7 +36,8 @@ var variables = []admissionregistrationv1.Variable{
 	{Name: "affinities", Expression: "[object.spec.?affinity.?podAffinity, object.spec.?affinity.?podAntiAffinity]"},
 	{Name: "crossNamespace", Expression: "variables.affinities.exists(a, " +
 		"a.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " + crossesNamespaces("t") + ") || " +
-		"a.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " + crossesNamespaces("t.podAffinityTerm") + "))"},
+		"a.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " +
+			crossesNamespaces("t.podAffinityTerm") + "))"},
 
 	{Name: "attributesClass", Expression: "object.spec.?volumeAttributesClassName.orValue('')"},
 	{
@@ -46,7 +47,8 @@ var variables = []admissionregistrationv1.Variable{
 	{Name: "storageClass", Expression: "object.spec.?storageClassName.orValue('')"},
 	{Name: "wasStorageClass", Expression: "variables.creates ? '' : oldObject.spec.?storageClassName.orValue('')"},
 	{Name: "grows", Expression: "!variables.creates && " +
-		"quantity(object.spec.resources.requests['storage']).isGreaterThan(quantity(oldObject.spec.resources.requests['storage']))"},
+		"quantity(object.spec.resources.requests['storage'])" +
+			".isGreaterThan(quantity(oldObject.spec.resources.requests['storage']))"},
 }
 
 func crossesNamespaces(term string) string {
