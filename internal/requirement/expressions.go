@@ -37,7 +37,7 @@ var variables = []admissionregistrationv1.Variable{
 	{Name: "crossNamespace", Expression: "variables.affinities.exists(a, " +
 		"a.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " + crossesNamespaces("t") + ") || " +
 		"a.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " +
-			crossesNamespaces("t.podAffinityTerm") + "))"},
+		crossesNamespaces("t.podAffinityTerm") + "))"},
 
 	{Name: "attributesClass", Expression: "object.spec.?volumeAttributesClassName.orValue('')"},
 	{
@@ -48,7 +48,7 @@ var variables = []admissionregistrationv1.Variable{
 	{Name: "wasStorageClass", Expression: "variables.creates ? '' : oldObject.spec.?storageClassName.orValue('')"},
 	{Name: "grows", Expression: "!variables.creates && " +
 		"quantity(object.spec.resources.requests['storage'])" +
-			".isGreaterThan(quantity(oldObject.spec.resources.requests['storage']))"},
+		".isGreaterThan(quantity(oldObject.spec.resources.requests['storage']))"},
 }
 
 func crossesNamespaces(term string) string {
