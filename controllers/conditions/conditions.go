@@ -15,7 +15,9 @@ const limit = 4096
 
 // Replace replaces all conditions; one that is not wanted any longer goes.
 func Replace(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {
-	*into = slices.DeleteFunc(*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil })
+	*into = slices.DeleteFunc(
+		*into, func(c metav1.Condition) bool { return apimeta.FindStatusCondition(wanted, c.Type) == nil },
+	)
 	for _, c := range wanted {
 		Set(into, c, generation, now)
 	}

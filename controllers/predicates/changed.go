@@ -17,7 +17,9 @@ func Changed[T client.Object](spec func(T) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew
 		return before.GetGeneration() != after.GetGeneration() || before.GetUID() != after.GetUID() ||
-			!before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp()) || !slices.Equal(before.GetFinalizers(), after.GetFinalizers()) ||
+			!before.GetDeletionTimestamp().
+				Equal(after.GetDeletionTimestamp()) ||
+			!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) ||
 			!equality.Semantic.DeepEqual(spec(before.(T)), spec(after.(T)))
 	}}
 }

@@ -26,7 +26,9 @@ const (
 
 // ErrStoreWentBack is why a process has to end: what it has in its caches and in its memory is of a time that is no
 // more.
-var ErrStoreWentBack = errors.New("the API server shows an earlier state than it did: its etcd was restored; this process ends, to start again without what it remembers")
+var ErrStoreWentBack = errors.New(
+	"the API server shows an earlier state than it did: its etcd was restored; this process ends, to start again without what it remembers",
+)
 
 // Watchdog ends the process when the store of its own API server went back. It looks on every replica: the one that
 // takes over must not act on caches of the past either.
@@ -124,7 +126,10 @@ func (w *Watchdog) newestFirst(ctx context.Context) ([]client.Object, error) {
 }
 
 // List reads metadata consistently: without a resourceVersion the answer is no older than the request.
-func List(ctx context.Context, live client.Reader, kind schema.GroupVersionKind, timeout time.Duration, options ...client.ListOption) (*metav1.PartialObjectMetadataList, error) {
+func List(
+	ctx context.Context, live client.Reader, kind schema.GroupVersionKind, timeout time.Duration,
+	options ...client.ListOption,
+) (*metav1.PartialObjectMetadataList, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}

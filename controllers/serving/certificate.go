@@ -70,7 +70,8 @@ func (c *Certificate) Start(ctx context.Context) error {
 	for {
 		wait := checkInterval
 		if err := c.Ensure(ctx); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to ensure the certificate of the webhook, the one at hand goes on", "again", retryInterval)
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to ensure the certificate of the webhook, the one at hand goes on", "again",
+				retryInterval)
 			wait = retryInterval
 		}
 		timer := c.Clock.NewTimer(wait)
@@ -122,8 +123,9 @@ func (c *Certificate) trust(authority []byte) {
 		return
 	}
 	c.authority = authority
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Secret}}
 	select {
-	case c.changed() <- event.GenericEvent{Object: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Secret}}}:
+	case c.changed() <- event.GenericEvent{Object: secret}:
 	default:
 	}
 }
@@ -136,7 +138,9 @@ func (c *Certificate) Ensure(ctx context.Context) error {
 	case c.Provided:
 		return c.provided(secret, err)
 	case apierrors.IsNotFound(err):
-		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Secret}, Type: corev1.SecretTypeTLS}
+		secret = &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Secret}, Type: corev1.SecretTypeTLS,
+		}
 		return c.make(ctx, secret, func() error { return c.Client.Create(ctx, secret) })
 	case err != nil:
 		return fmt.Errorf("reading Secret %s: %w", c.Secret, err)

@@ -56,11 +56,15 @@ func run(ctx context.Context, root, suite, dir string, shares bool) (err error) 
 	s, err := system.Start(ctx, system.Options{Root: root, Fleet: fleet.Options{
 		Dir:      filepath.Join(dir, "fleet"),
 		Progress: func(step string) { fmt.Println(step) },
-		Members: []fleet.ControlPlaneOptions{{
-			Name:                    "member",
-			Controllers:             append(fleet.MemberControllers(), "persistentvolume-binder-controller", "persistentvolume-protection-controller"),
-			ResourceQuotaSyncPeriod: 10 * time.Second,
-		}},
+		Members: []fleet.ControlPlaneOptions{
+			{
+				Name: "member",
+				Controllers: append(
+					fleet.MemberControllers(), "persistentvolume-binder-controller", "persistentvolume-protection-controller",
+				),
+				ResourceQuotaSyncPeriod: 10 * time.Second,
+			},
+		},
 	}})
 	if err != nil {
 		return err

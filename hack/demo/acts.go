@@ -98,7 +98,10 @@ func (d *display) reweigh(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	err = d.until(ctx, "north to be raised by what west gave back", func(v view) bool { return v.hard("north", corev1.ResourceRequestsCPU) == "10" })
+	err = d.until(
+		ctx, "north to be raised by what west gave back",
+		func(v view) bool { return v.hard("north", corev1.ResourceRequestsCPU) == "10" },
+	)
 	if err != nil {
 		return err
 	}
@@ -217,7 +220,9 @@ func (d *display) showRefusal(ctx context.Context, cluster, words string) error 
 	template := deployment(quotaKey.Namespace, 1).Spec.Template
 	var answer error
 	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: quotaKey.Namespace, Name: "one-more"}, Spec: template.Spec}
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: quotaKey.Namespace, Name: "one-more"}, Spec: template.Spec,
+		}
 		answer = d.clients[cluster].Create(ctx, pod, client.DryRunAll)
 		return apierrors.IsForbidden(answer) && strings.Contains(answer.Error(), words), nil
 	})

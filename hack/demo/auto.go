@@ -37,7 +37,9 @@ func (d *display) demand(ctx context.Context, _ string) error {
 	if err := d.scale(ctx, "east", quotaKey.Namespace, 18); err != nil {
 		return err
 	}
-	err = d.until(ctx, "room for 18 cpu in east", func(v view) bool { return v.hard("east", corev1.ResourceRequestsCPU) == "18" })
+	err = d.until(
+		ctx, "room for 18 cpu in east", func(v view) bool { return v.hard("east", corev1.ResourceRequestsCPU) == "18" },
+	)
 	if err != nil {
 		return err
 	}
@@ -45,7 +47,12 @@ func (d *display) demand(ctx context.Context, _ string) error {
 	if err := d.uses(ctx, map[string]string{"east": "18"}); err != nil {
 		return err
 	}
-	d.say(fmt.Sprintf("       all 18 admitted after %.1f s: the ReplicaSet controller is allowed 20 requests a second", time.Since(began).Seconds()))
+	d.say(
+		fmt.Sprintf(
+			"       all 18 admitted after %.1f s: the ReplicaSet controller is allowed 20 requests a second",
+			time.Since(began).Seconds(),
+		),
+	)
 	return d.describeUse(ctx, map[string]string{"east": "18"})
 }
 
@@ -77,10 +84,14 @@ func (d *display) reclaim(ctx context.Context, _ string) error {
 	if err := d.scale(ctx, "west", quotaKey.Namespace, 8); err != nil {
 		return err
 	}
-	if err := d.until(ctx, "east to be told to make room", func(v view) bool { return v.state("east") == quotav1alpha1.ClusterDraining }); err != nil {
+	if err := d.until(
+		ctx, "east to be told to make room", func(v view) bool { return v.state("east") == quotav1alpha1.ClusterDraining },
+	); err != nil {
 		return err
 	}
-	if err := d.ask(ctx, fleet.HubName, "explain", quotaKey.Name, "--cluster", "west", "--resource", "requests.cpu"); err != nil {
+	if err := d.ask(
+		ctx, fleet.HubName, "explain", quotaKey.Name, "--cluster", "west", "--resource", "requests.cpu",
+	); err != nil {
 		return err
 	}
 	d.say("       4 pods of east end, and west has its 8, before north has any of them")

@@ -105,7 +105,10 @@ func (d *display) ask(ctx context.Context, cluster string, args ...string) error
 		said += "   # in " + cluster
 	}
 	d.print("\n" + said + "\n")
-	command := exec.CommandContext(ctx, filepath.Join(d.root, "bin", "kubectl-fedquota"), append(args, "--kubeconfig", kubeconfig(d.dir, cluster))...)
+	command := exec.CommandContext(
+		ctx,
+		filepath.Join(d.root, "bin", "kubectl-fedquota"),
+		append(args, "--kubeconfig", kubeconfig(d.dir, cluster))...)
 	command.Dir = d.root
 	var answer, complaint bytes.Buffer
 	command.Stdout, command.Stderr = &answer, &complaint
@@ -154,7 +157,9 @@ func (v view) state(cluster string) quotav1alpha1.ClusterState {
 // settled says whether the hub has seen the whole spec in force.
 func (v view) settled() bool {
 	ready := apimeta.FindStatusCondition(v.fq.Status.Conditions, quotav1alpha1.ConditionReady)
-	moving := slices.ContainsFunc(v.fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.State != quotav1alpha1.ClusterSettled })
+	moving := slices.ContainsFunc(
+		v.fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return c.State != quotav1alpha1.ClusterSettled },
+	)
 	return ready != nil && ready.Status == "True" && ready.ObservedGeneration == v.fq.Generation && !moving
 }
 

@@ -66,7 +66,9 @@ func (d demo) endEarlier(ctx context.Context) error {
 func (d demo) start(ctx context.Context) (*system.System, error) {
 	options := system.Options{Root: d.root, Fleet: fleet.Options{Dir: d.fleet(), Detach: true, Progress: d.say}}
 	for _, name := range members {
-		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}})
+		options.Fleet.Members = append(
+			options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}},
+		)
 	}
 	log.SetLogger(logr.Discard())
 	return system.Start(ctx, options)
@@ -133,7 +135,9 @@ func (d demo) down(ctx context.Context) error {
 	case ended == 0:
 		fmt.Println("No demo runs.")
 	default:
-		fmt.Printf("The demo is stopped: %d programs have ended. Their logs stay in %s until the next make demo.\n", ended, folder)
+		fmt.Printf(
+			"The demo is stopped: %d programs have ended. Their logs stay in %s until the next make demo.\n", ended, folder,
+		)
 	}
 	return nil
 }

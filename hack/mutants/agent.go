@@ -57,9 +57,11 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "release: what was enforced is noted",
-		in:         "releasePatch", old: "[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))",
-		new: "[quotav1alpha1.ReleasedAnnotation] = \"true\"",
-		pkg: agentTests, test: "TestLateShareAfterRelease",
+		in:         "releasePatch",
+		old:        "[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))",
+		new:        "[quotav1alpha1.ReleasedAnnotation] = \"true\"",
+		pkg:        agentTests,
+		test:       "TestLateShareAfterRelease",
 	},
 	{
 		protection: "release: what was enforced is noted as it is, not as it was read",
@@ -93,9 +95,11 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "succession: what was released goes as it was read",
-		in:         "Reconciler.succeed", old: "client.Preconditions{UID: &quota.UID, ResourceVersion: &quota.ResourceVersion}",
-		new: "client.Preconditions{UID: &quota.UID}",
-		pkg: agentTests, test: "TestSuccessionAsItWasRead",
+		in:         "Reconciler.succeed",
+		old:        "client.Preconditions{UID: &quota.UID, ResourceVersion: &quota.ResourceVersion}",
+		new:        "client.Preconditions{UID: &quota.UID}",
+		pkg:        agentTests,
+		test:       "TestSuccessionAsItWasRead",
 	},
 	{
 		protection: "succession: only what the share counts is taken the place of",
@@ -183,9 +187,11 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "report: refused if the share has changed since it was read",
-		in:         "controllers/member/share.Reconciler.store", old: "client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})",
-		new: "client.MergeFrom(stored)",
-		pkg: agentTests, test: "TestStatusConflict",
+		in:         "controllers/member/share.Reconciler.store",
+		old:        "client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})",
+		new:        "client.MergeFrom(stored)",
+		pkg:        agentTests,
+		test:       "TestStatusConflict",
 	},
 	{
 		protection: "report: nothing while the quota controller is stuck",
@@ -219,9 +225,11 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "canary: a quota controller that does not follow is stuck",
-		in:         "Canary.judge", old: "\tcase c.Clock.Since(c.waiting) >= pace.CanaryTimeout:\n\t\tverdict.Known, verdict.Stuck = true, true\n",
-		new: "",
-		pkg: agentTests, test: "TestCanaryStuckAndRecovers",
+		in:         "Canary.judge",
+		old:        "\tcase c.Clock.Since(c.waiting) >= pace.CanaryTimeout:\n\t\tverdict.Known, verdict.Stuck = true, true\n",
+		new:        "",
+		pkg:        agentTests,
+		test:       "TestCanaryStuckAndRecovers",
 	},
 	{
 		protection: "canary: an answer from before the last change is none",

@@ -13,9 +13,11 @@ const (
 var configMutants = []mutant{
 	{
 		protection: "guard: only the agent changes a managed ResourceQuota",
-		file:       guardFile, old: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass\n",
-		new: "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass || (variables.wasManaged && request.operation == 'UPDATE')\n",
-		pkg: agentTests, test: "TestPolicies/an_administrator_edits_a_limit",
+		file:       guardFile,
+		old:        "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass\n",
+		new:        "  - expression: variables.isAgent || variables.brokenGlass || variables.breaksGlass || (variables.wasManaged && request.operation == 'UPDATE')\n",
+		pkg:        agentTests,
+		test:       "TestPolicies/an_administrator_edits_a_limit",
 	},
 	{
 		protection: "guard: only the agent deletes a managed ResourceQuota",
@@ -24,8 +26,11 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "guard: nobody but the agent writes a revision or takes it away, also behind broken glass",
-		file:       guardFile, old: "(variables.isManaged && variables.newAnnotations[?", new: "(variables.isManaged || variables.newAnnotations[?",
-		pkg: agentTests, test: "TestPolicies/behind_broken_glass_a_tenant_takes_the_revision_away",
+		file:       guardFile,
+		old:        "(variables.isManaged && variables.newAnnotations[?",
+		new:        "(variables.isManaged || variables.newAnnotations[?",
+		pkg:        agentTests,
+		test:       "TestPolicies/behind_broken_glass_a_tenant_takes_the_revision_away",
 	},
 	{
 		protection: "guard: nobody but the agent takes the label off, also behind broken glass",
@@ -39,8 +44,11 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "guard: the revision never goes down, also of what was released",
-		file:       guardFile, old: "'quota.fedquota.io/revision' : 'quota.fedquota.io/released')]", new: "'quota.fedquota.io/revision' : '')]",
-		pkg: agentTests, test: "TestPolicies/the_agent_takes_over_what_was_released_later",
+		file:       guardFile,
+		old:        "'quota.fedquota.io/revision' : 'quota.fedquota.io/released')]",
+		new:        "'quota.fedquota.io/revision' : '')]",
+		pkg:        agentTests,
+		test:       "TestPolicies/the_agent_takes_over_what_was_released_later",
 	},
 	{
 		protection: "guard: the revision never goes down, also behind broken glass",
@@ -50,13 +58,19 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "guard: at the same revision no limit goes up",
-		file:       guardFile, old: "variables.oldHard.all(r, r in variables.newHard && (quantity", new: "true || variables.oldHard.all(r, r in variables.newHard && (quantity",
-		pkg: agentTests, test: "TestPolicies/the_agent_raises_a_limit_at_the_same_revision",
+		file:       guardFile,
+		old:        "variables.oldHard.all(r, r in variables.newHard && (quantity",
+		new:        "true || variables.oldHard.all(r, r in variables.newHard && (quantity",
+		pkg:        agentTests,
+		test:       "TestPolicies/the_agent_raises_a_limit_at_the_same_revision",
 	},
 	{
 		protection: "guard: no limit is lowered below what is used",
-		file:       guardFile, old: "variables.newHard.all(r, !(r in variables.used) ||", new: "true || variables.newHard.all(r, !(r in variables.used) ||",
-		pkg: agentTests, test: "TestPolicies/the_agent_lowers_a_limit_below_what_is_used",
+		file:       guardFile,
+		old:        "variables.newHard.all(r, !(r in variables.used) ||",
+		new:        "true || variables.newHard.all(r, !(r in variables.used) ||",
+		pkg:        agentTests,
+		test:       "TestPolicies/the_agent_lowers_a_limit_below_what_is_used",
 	},
 	{
 		protection: "guard: glass is broken on a managed ResourceQuota only, not before it is promoted",
@@ -75,8 +89,11 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "fence: a limit in force is not taken out of force",
-		file:       fenceFile, old: "expression: variables.statusWasHard.all(", new: "expression: true || variables.statusWasHard.all(",
-		pkg: agentTests, test: "TestPolicies/a_tenant_takes_a_limit_out_of_force",
+		file:       fenceFile,
+		old:        "expression: variables.statusWasHard.all(",
+		new:        "expression: true || variables.statusWasHard.all(",
+		pkg:        agentTests,
+		test:       "TestPolicies/a_tenant_takes_a_limit_out_of_force",
 	},
 	{
 		protection: "fence: none of our annotations changes through the status, past the guard",
@@ -95,13 +112,19 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "echo: the API server says that its cache is behind",
-		file:       "config/member/policy/echo.yaml", old: "expression: request.dryRun &&", new: "expression: false && request.dryRun &&",
-		pkg: gateTests, test: "TestEchoOfAnAPIServer",
+		file:       "config/member/policy/echo.yaml",
+		old:        "expression: request.dryRun &&",
+		new:        "expression: false && request.dryRun &&",
+		pkg:        gateTests,
+		test:       "TestEchoOfAnAPIServer",
 	},
 	{
 		protection: "bounds of the agent: what is taken over is judged by the policy for that",
-		file:       "config/member/policy/agent.yaml", old: "(variables.isManaged && 'quota.fedquota.io/takes-over' in object.metadata.labels)", new: "variables.isManaged",
-		pkg: agentTests, test: "TestTakeOverIsBounded/without_labels",
+		file:       "config/member/policy/agent.yaml",
+		old:        "(variables.isManaged && 'quota.fedquota.io/takes-over' in object.metadata.labels)",
+		new:        "variables.isManaged",
+		pkg:        agentTests,
+		test:       "TestTakeOverIsBounded/without_labels",
 	},
 	{
 		protection: "bounds of the agent: it takes nothing over without a share",
@@ -115,13 +138,19 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "bounds of the agent: it takes over no higher limit than is allowed",
-		file:       takeover, old: "variables.oldHard.all(r, r in variables.allowed &&", new: "variables.oldHard.all(r, !(r in variables.allowed) || true ||",
-		pkg: agentTests, test: "TestTakeOverIsBounded/a_larger_one",
+		file:       takeover,
+		old:        "variables.oldHard.all(r, r in variables.allowed &&",
+		new:        "variables.oldHard.all(r, !(r in variables.allowed) || true ||",
+		pkg:        agentTests,
+		test:       "TestTakeOverIsBounded/a_larger_one",
 	},
 	{
 		protection: "bounds of the agent: what it takes over stays limited",
-		file:       takeover, old: "- expression: variables.oldHard.all(r, r in variables.newHard)", new: "- expression: true || variables.oldHard.all(r, r in variables.newHard)",
-		pkg: agentTests, test: "TestTakeOverIsBounded/drops_what_it_is",
+		file:       takeover,
+		old:        "- expression: variables.oldHard.all(r, r in variables.newHard)",
+		new:        "- expression: true || variables.oldHard.all(r, r in variables.newHard)",
+		pkg:        agentTests,
+		test:       "TestTakeOverIsBounded/drops_what_it_is",
 	},
 	{
 		protection: "share: nobody edits a QuotaShare without saying that they are the hub",
@@ -130,8 +159,11 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "share: nobody orders a removal without saying that they are the hub",
-		file:       sharePolicy, old: "'quota.fedquota.io/cluster', 'quota.fedquota.io/removal'", new: "'quota.fedquota.io/cluster'",
-		pkg: agentTests, test: "TestSharePolicy/an_administrator_orders_a_removal",
+		file:       sharePolicy,
+		old:        "'quota.fedquota.io/cluster', 'quota.fedquota.io/removal'",
+		new:        "'quota.fedquota.io/cluster'",
+		pkg:        agentTests,
+		test:       "TestSharePolicy/an_administrator_orders_a_removal",
 	},
 	{
 		protection: "QuotaShare: the revision never goes down",
@@ -140,7 +172,10 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "QuotaShare: a limit changes with a higher revision only",
-		file:       shareCRD, old: "self.revision > oldSelf.revision || self.hard", new: "self.revision >= oldSelf.revision || self.hard",
-		pkg: crdTests, test: "TestQuotaShareRevision/same_revision,_more",
+		file:       shareCRD,
+		old:        "self.revision > oldSelf.revision || self.hard",
+		new:        "self.revision >= oldSelf.revision || self.hard",
+		pkg:        crdTests,
+		test:       "TestQuotaShareRevision/same_revision,_more",
 	},
 }

@@ -6,15 +6,19 @@ const hubTests = "controllers/hub/quota"
 var hubMutants = []mutant{
 	{
 		protection: "the ledger is stored before any share is written",
-		in:         "controllers/hub/quota.Reconciler.Reconcile", old: "	if err := r.store(ctx, s); err != nil {\n",
-		new: "	if _, err := r.deliver(ctx, s); err != nil {\n		return ctrl.Result{}, err\n	}\n	if err := r.store(ctx, s); err != nil {\n",
-		pkg: hubTests, test: "TestLedgerIsStoredBeforeShares",
+		in:         "controllers/hub/quota.Reconciler.Reconcile",
+		old:        "	if err := r.store(ctx, s); err != nil {\n",
+		new:        "	if _, err := r.deliver(ctx, s); err != nil {\n		return ctrl.Result{}, err\n	}\n	if err := r.store(ctx, s); err != nil {\n",
+		pkg:        hubTests,
+		test:       "TestLedgerIsStoredBeforeShares",
 	},
 	{
 		protection: "no share is written if the ledger could not be stored",
-		in:         "controllers/hub/quota.Reconciler.store", old: "	if err := r.Status().Update(ctx, s.fq); err != nil {\n		return err\n	}\n",
-		new: "	_ = r.Status().Update(ctx, s.fq)\n",
-		pkg: hubTests, test: "TestLedgerIsStoredBeforeShares",
+		in:         "controllers/hub/quota.Reconciler.store",
+		old:        "	if err := r.Status().Update(ctx, s.fq); err != nil {\n		return err\n	}\n",
+		new:        "	_ = r.Status().Update(ctx, s.fq)\n",
+		pkg:        hubTests,
+		test:       "TestLedgerIsStoredBeforeShares",
 	},
 	{
 		protection: "the ledger is stored by a compare-and-swap",
@@ -84,9 +88,11 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "the Cluster is marked before its share is written",
-		in:         "Reconciler.deliverTo", old: "	if err := r.mark(ctx, s, m); err != nil {\n		return r.judge(ctx, s, m, err)\n	}\n",
-		new: "	_ = r.mark(ctx, s, m)\n",
-		pkg: hubTests, test: "TestMarkerComesBeforeTheShare",
+		in:         "Reconciler.deliverTo",
+		old:        "	if err := r.mark(ctx, s, m); err != nil {\n		return r.judge(ctx, s, m, err)\n	}\n",
+		new:        "	_ = r.mark(ctx, s, m)\n",
+		pkg:        hubTests,
+		test:       "TestMarkerComesBeforeTheShare",
 	},
 	{
 		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",

@@ -72,9 +72,11 @@ var ledgerMutants = []mutant{
 	},
 	{
 		protection: "settle: a limit under which nothing is counted does as far as it is in force, and no more than the target",
-		in:         "Entry.barredBy", old: " && limited && hard <= e.Target[name]\n",
-		new: " && (limited || hard <= e.Target[name])\n",
-		pkg: ledgerTests, test: "TestSteps/settle:_not_a_limit_above_the_target,_nor_an_older_one,_nor_that_of_a_name_that_is_not_in_force",
+		in:         "Entry.barredBy",
+		old:        " && limited && hard <= e.Target[name]\n",
+		new:        " && (limited || hard <= e.Target[name])\n",
+		pkg:        ledgerTests,
+		test:       "TestSteps/settle:_not_a_limit_above_the_target,_nor_an_older_one,_nor_that_of_a_name_that_is_not_in_force",
 	},
 	{
 		protection: "settle: what an older report shows above the grant is charged",

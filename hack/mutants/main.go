@@ -17,7 +17,9 @@ import (
 
 func main() {
 	root := flag.String("root", ".", "folder of the project")
-	only := flag.String("run", "", "take out only the protections whose name, place or test matches this regular expression")
+	only := flag.String(
+		"run", "", "take out only the protections whose name, place or test matches this regular expression",
+	)
 	write := flag.String("write", "", "file to write the table of protections to, if all tests failed as they should")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -80,7 +82,10 @@ func attack(ctx context.Context, root string, list []mutant) (err error) {
 		if err := errors.Join(ctx.Err(), endChildren()); err != nil {
 			return err
 		}
-		fmt.Printf("%d of %d  %3.0f s  %s  %-95s  %s\n", i+1, len(list), time.Since(start).Seconds(), result, m.protection, m.testName())
+		fmt.Printf(
+			"%d of %d  %3.0f s  %s  %-95s  %s\n", i+1, len(list), time.Since(start).Seconds(), result, m.protection,
+			m.testName(),
+		)
 	}
 	if survivors > 0 {
 		return fmt.Errorf("%d of %d protections could go without the test named for them failing", survivors, len(list))

@@ -125,7 +125,9 @@ func allPass(ctx context.Context, tree string, list []mutant) error {
 // goTest runs tests of a package and returns what they print. What they leave in the folder for such things is beside
 // the tree.
 func goTest(ctx context.Context, tree, pkg, pattern string) (string, error) {
-	command := exec.CommandContext(ctx, "go", "test", "-v", "-count=1", "-vet=off", "-trimpath", "-timeout=5m", "-run", pattern, "./"+pkg)
+	command := exec.CommandContext(
+		ctx, "go", "test", "-v", "-count=1", "-vet=off", "-trimpath", "-timeout=5m", "-run", pattern, "./"+pkg,
+	)
 	command.Dir = tree
 	command.Env = append(os.Environ(), "TMPDIR="+filepath.Dir(tree))
 	// What outlives the command may hold on to its output.

@@ -122,7 +122,9 @@ func (f functions) find(name string) (function, error) {
 		return folder != "" && filepath.Dir(one.file) != folder
 	})
 	if len(found) != 1 {
-		return function{}, fmt.Errorf("there are %d functions %s, want one: name the folder of its package before it", len(found), name)
+		return function{}, fmt.Errorf(
+			"there are %d functions %s, want one: name the folder of its package before it", len(found), name,
+		)
 	}
 	return found[0], nil
 }

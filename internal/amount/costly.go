@@ -14,7 +14,9 @@ const (
 )
 
 // enormous is a number that costs much to read.
-var enormous = regexp.MustCompile(fmt.Sprintf(`^[+-]?([0-9.]+[eE][+-]?[0-9]{%d,}$|[0-9.]{%d,})`, mostExponent, mostDigits))
+var enormous = regexp.MustCompile(
+	fmt.Sprintf(`^[+-]?([0-9.]+[eE][+-]?[0-9]{%d,}$|[0-9.]{%d,})`, mostExponent, mostDigits),
+)
 
 // Costly says whether there is a number anywhere in a JSON object that takes minutes to read as a quantity, such as
 // 1e99999999. API servers let none through, but anybody who reaches the port of a webhook may send one.

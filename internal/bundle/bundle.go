@@ -41,8 +41,9 @@ type Options struct {
 // order is that in which kinds are applied: nothing comes before what it needs, nothing enforces before it is guarded,
 // and no account is there before it has its roles. Kinds that are not listed come in between, as they stand.
 var order = map[string]int{
-	"Namespace": -4, "CustomResourceDefinition": -3, "ValidatingAdmissionPolicy": -2, "ValidatingAdmissionPolicyBinding": -1, "ServiceAccount": 1,
-	"Deployment": 2,
+	"Namespace": -4, "CustomResourceDefinition": -3,
+	"ValidatingAdmissionPolicy": -2, "ValidatingAdmissionPolicyBinding": -1,
+	"ServiceAccount": 1, "Deployment": 2,
 }
 
 // Objects returns the manifests of the agent in the order in which they are applied.
@@ -60,9 +61,13 @@ func Objects(options Options) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return cmp.Compare(order[a.GetKind()], order[b.GetKind()]) })
+	slices.SortStableFunc(
+		objects, func(a, b *unstructured.Unstructured) int { return cmp.Compare(order[a.GetKind()], order[b.GetKind()]) },
+	)
 	if options.PriorityClass != "" && options.PriorityClass != PriorityClass {
-		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "PriorityClass" })
+		objects = slices.DeleteFunc(
+			objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "PriorityClass" },
+		)
 	}
 	for _, object := range objects {
 		if object.GetKind() == "Deployment" {

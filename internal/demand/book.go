@@ -114,7 +114,8 @@ func (b *Book) namespace(name string) *namespace {
 
 // tidy drops a namespace that nothing is known of any more.
 func (b *Book) tidy(name string) {
-	if ns, known := b.namespaces[name]; known && len(ns.workloads)+len(ns.pods)+len(ns.refusals)+len(ns.habits)+len(ns.limitRanges) == 0 {
+	if ns, known := b.namespaces[name]; known &&
+		len(ns.workloads)+len(ns.pods)+len(ns.refusals)+len(ns.habits)+len(ns.limitRanges) == 0 {
 		delete(b.namespaces, name)
 	}
 }
@@ -276,7 +277,10 @@ func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper 
 		}
 		unit, _ := w.asks(share, ns.refusals[share.Name])
 		if len(unit) > 0 && !w.futile(share, unit, now) {
-			sleepers = append(sleepers, Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refusedBy() == share.Name})
+			sleepers = append(
+				sleepers,
+				Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refusedBy() == share.Name},
+			)
 		}
 	}
 	sortSleepers(sleepers)

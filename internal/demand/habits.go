@@ -18,8 +18,8 @@ const (
 	mostPauses = 3
 )
 
-// habit is the rhythm of requests for the same, of all who are no known workload: many of these ask under a new name each
-// time, as a runner does for each of its pods.
+// habit is the rhythm of requests for the same, of all who are no known workload: many of these ask under a new name
+// each time, as a runner does for each of its pods.
 type habit struct {
 	unit amount.List
 	pod  *Shape // of the last one, nil if it was about another object
@@ -100,8 +100,8 @@ func (ns *namespace) habit(share string, owner Owner, asked amount.List) *habit 
 	return ns.habits[share][Need{Unit: asked}.request()]
 }
 
-// Expected returns what the next request is expected to ask for, of those that were refused again and again and go on: of
-// each resource as much as the largest of them.
+// Expected returns what the next request is expected to ask for, of those that were refused again and again and go on:
+// of each resource as much as the largest of them.
 func (b *Book) Expected(share *quotav1alpha1.QuotaShare, now time.Time) amount.List {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

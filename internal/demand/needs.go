@@ -14,7 +14,9 @@ import (
 // Demand returns what the namespace could use under a share beyond what it uses, by kind, and whether time alone
 // changes it. Elsewhere is what other books say was asked: of what one owner needs, the most that any book knows
 // counts.
-func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]Need) (demand []Need, pending bool) {
+func (b *Book) Demand(
+	share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]Need,
+) (demand []Need, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	defer b.tidy(share.Namespace)
@@ -30,7 +32,9 @@ func (b *Book) Demand(share *quotav1alpha1.QuotaShare, now time.Time, elsewhere 
 	for _, asked := range elsewhere {
 		for owner, need := range asked {
 			known := needs[owner]
-			needs[owner] = Need{Amounts: amount.Max(known.Amounts, need.Amounts), Unit: smaller(known.Unit, need.Unit, budgetOf(share))}
+			needs[owner] = Need{
+				Amounts: amount.Max(known.Amounts, need.Amounts), Unit: smaller(known.Unit, need.Unit, budgetOf(share)),
+			}
 		}
 	}
 	return kinds(share, needs), pending
@@ -84,8 +88,8 @@ func (ns *namespace) needs(share *quotav1alpha1.QuotaShare, now time.Time, pendi
 	return needs
 }
 
-// asked returns what each owner was refused a moment ago. Of a workload that counts which is held: it says itself what it
-// lacks beside that.
+// asked returns what each owner was refused a moment ago. Of a workload that counts which is held: it says itself what
+// it lacks beside that.
 func (ns *namespace) asked(share *quotav1alpha1.QuotaShare, now time.Time, pending *bool) map[Owner]need {
 	needs := map[Owner]need{}
 	for owner, r := range ns.refusals[share.Name] {

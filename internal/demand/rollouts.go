@@ -109,7 +109,8 @@ func (r *rollout) newest() *workload {
 	return newest
 }
 
-// wanted is how many pods there are to be. A workload says so that wants some; one that wants none may say what once was.
+// wanted is how many pods there are to be. A workload says so that wants some; one that wants none may say what once
+// was.
 func (r *rollout) wanted(newest *workload) int64 {
 	wanted := newest
 	for _, w := range r.parts {
@@ -146,8 +147,9 @@ func (r *rollout) age(now time.Time) {
 }
 
 // Replacing returns what a share charged pods that workloads have given up to replace them, and have not made anew; and
-// whether time alone changes it. One that makes nothing of the room it has needs none kept. One that has lacked pods for
-// too long, in this rollout or the ones before, gives them up: rolling for ever must not keep room from others for ever.
+// whether time alone changes it. One that makes nothing of the room it has needs none kept. One that has lacked pods
+// for too long, in this rollout or the ones before, gives them up: rolling for ever must not keep room from others for
+// ever.
 func (b *Book) Replacing(share *quotav1alpha1.QuotaShare, now time.Time) (replacing amount.List, pending bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

@@ -46,7 +46,9 @@ func TrimPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
 	})
 	for i := range spec.Volumes {
 		if claim := spec.Volumes[i].PersistentVolumeClaim; claim != nil {
-			trimmed.Volumes = append(trimmed.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}})
+			trimmed.Volumes = append(
+				trimmed.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: claim}},
+			)
 		}
 	}
 	return trimmed

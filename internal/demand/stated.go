@@ -22,8 +22,10 @@ func StatedUntil(job *batchv1.Job) (time.Time, *field.Error) {
 	}
 	lasts, err := time.ParseDuration(value)
 	if err != nil || lasts <= 0 || lasts > pace.LongestStatement {
-		return time.Time{}, field.Invalid(field.NewPath("metadata", "annotations").Key(quotav1alpha1.DemandForAnnotation), value,
-			fmt.Sprintf("must be a duration of more than 0 and at most %.0fm, such as 30m", pace.LongestStatement.Minutes()))
+		return time.Time{}, field.Invalid(
+			field.NewPath("metadata", "annotations").Key(quotav1alpha1.DemandForAnnotation), value,
+			fmt.Sprintf("must be a duration of more than 0 and at most %.0fm, such as 30m", pace.LongestStatement.Minutes()),
+		)
 	}
 	return job.CreationTimestamp.Add(lasts), nil
 }

@@ -11,8 +11,8 @@ import (
 // waits says whether a pod without a node has been so for so long that somebody should know.
 func (p *Pod) waits(now time.Time) bool { return now.Sub(p.Unplaced) >= pace.UnschedulableAfter }
 
-// Unscheduled returns what a share charges pods that no node has had room for, or that a gate has held, for a while; and
-// whether time alone changes it.
+// Unscheduled returns what a share charges pods that no node has had room for, or that a gate has held, for a while;
+// and whether time alone changes it.
 func (b *Book) Unscheduled(share *quotav1alpha1.QuotaShare, now time.Time) (charged amount.List, pending bool) {
 	b.mutex.RLock()
 	defer b.mutex.RUnlock()

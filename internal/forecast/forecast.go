@@ -157,7 +157,9 @@ func store(in *shares.Input, d *shares.Decision) {
 }
 
 // obeyed returns what is read of a child that has done as it was told, if it can.
-func obeyed(reading shares.Reading, d *shares.Decision, v *shares.Verdict, used amount.List, formats corev1.ResourceList) shares.Reading {
+func obeyed(
+	reading shares.Reading, d *shares.Decision, v *shares.Verdict, used amount.List, formats corev1.ResourceList,
+) shares.Reading {
 	if reading.Failure != "" || reading.HeldBack != (shares.Obstacle{}) {
 		return reading
 	}
@@ -220,7 +222,9 @@ func enforced(share *shares.Share) ledger.Report {
 }
 
 // inTheWay are the conditions under which an agent changes nothing.
-var inTheWay = []string{quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ConditionUnguarded}
+var inTheWay = []string{
+	quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ConditionUnguarded,
+}
 
 // able says whether an agent can do as it is told, as far as it says.
 func able(share *shares.Share) bool {

@@ -13,7 +13,8 @@ import (
 )
 
 // ForeignRisk says what ResourceQuotas that the agent does not manage mean to the budget.
-const ForeignRisk = "Each refuses requests by itself, whatever the budget has left. And where requests meet, the API server may let one " +
+const ForeignRisk = "Each refuses requests by itself, whatever the budget has left. " +
+	"And where requests meet, the API server may let one " +
 	"through that one of two ResourceQuotas has refused, and count it nowhere (kubernetes/kubernetes#141904). Remove them where they " +
 	"are made, or name them in spec.existingQuotas.accepted of the FederatedQuota"
 
@@ -26,7 +27,10 @@ type origin struct {
 
 // origins are those of tools that make a ResourceQuota again when it is deleted.
 var origins = []origin{
-	{quotav1alpha1.ReleasedAnnotation, "fedquota has let go of it, and this budget does not limit all that it does: delete it"},
+	{
+		quotav1alpha1.ReleasedAnnotation,
+		"fedquota has let go of it, and this budget does not limit all that it does: delete it",
+	},
 	{"generate.kyverno.io/policy-name", "Kyverno policy %s makes it: exclude the namespace in its rule"},
 	{"resourcequota.management.cattle.io/default-resource-quota", "Rancher makes it: take the quota off the project"},
 	{"hnc.x-k8s.io/inherited-from", "HNC copies it from namespace %s: exclude this namespace there"},

@@ -19,8 +19,8 @@ var counts = sets.New(
 
 // sizes are the standard names under which sizes are added up.
 var sizes = sets.New(
-	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
-	corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage, corev1.ResourceRequestsStorage,
+	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceRequestsCPU,
+	corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage, corev1.ResourceRequestsStorage,
 	corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory, corev1.ResourceLimitsEphemeralStorage,
 )
 
@@ -70,7 +70,10 @@ func bareName(s string) string {
 		return "is no resource name that ResourceQuota counts: " + someNames
 	}
 	if size, err := resource.ParseQuantity(page); err != nil || size.Sign() <= 0 {
-		return fmt.Sprintf("%s: %q is no page size; valid are names such as %s2Mi or %s%s1Gi", neverCounted, page, hugePagesPrefix, requestsPrefix, hugePagesPrefix)
+		return fmt.Sprintf(
+			"%s: %q is no page size; valid are names such as %s2Mi or %s%s1Gi", neverCounted, page, hugePagesPrefix,
+			requestsPrefix, hugePagesPrefix,
+		)
 	}
 	return ""
 }
@@ -90,7 +93,10 @@ func qualifiedName(s string) string {
 	case strings.HasPrefix(s, requestsPrefix):
 		return ""
 	case strings.HasPrefix(s, limitsPrefix):
-		return fmt.Sprintf("%s: use %s%s, which counts what containers state; %s", neverCounted, requestsPrefix, strings.TrimPrefix(s, limitsPrefix), ownCount)
+		return fmt.Sprintf(
+			"%s: use %s%s, which counts what containers state; %s", neverCounted, requestsPrefix,
+			strings.TrimPrefix(s, limitsPrefix), ownCount,
+		)
 	}
 	return fmt.Sprintf("%s: use %s%s", neverCounted, requestsPrefix, s)
 }
@@ -105,8 +111,10 @@ func countProblem(name string) string {
 	case strings.Contains(name, ".") || coreCounts.Has(name):
 		return ""
 	}
-	return fmt.Sprintf("%s: the core API group has no countable resource %q; valid are count/RESOURCE.GROUP (such as count/deployments.apps) and count/ with one of %s",
-		neverCounted, name, strings.Join(sets.List(coreCounts), ", "))
+	return fmt.Sprintf(
+		"%s: the core API group has no countable resource %q; valid are count/RESOURCE.GROUP (such as count/deployments.apps) and count/ with one of %s",
+		neverCounted, name, strings.Join(sets.List(coreCounts), ", "),
+	)
 }
 
 // storageName checks a name that speaks of a storage class; rest is what stands behind the slash.
@@ -123,5 +131,6 @@ func storageName(s, rest string) string {
 // Integer says whether a ResourceQuota takes only whole numbers under a name.
 func Integer(name corev1.ResourceName) bool {
 	s := string(name)
-	return counts.Has(name) || strings.Contains(s, "/") && !strings.Contains(s, nativeInfix) && !strings.HasPrefix(s, requestsPrefix)
+	return counts.Has(name) ||
+		strings.Contains(s, "/") && !strings.Contains(s, nativeInfix) && !strings.HasPrefix(s, requestsPrefix)
 }

@@ -121,8 +121,8 @@ func chargesClaimsFor(limited corev1.ResourceList, mapped map[string]string) boo
 }
 
 // extendedUsage returns what a ResourceClaim is charged under the names of extended resources. Of a claim that the
-// scheduler has made for the extended resources of a pod nothing is returned: it is charged what the pod is not, for the
-// most part nothing, and native quota alone knows how much that is.
+// scheduler has made for the extended resources of a pod nothing is returned: it is charged what the pod is not, for
+// the most part nothing, and native quota alone knows how much that is.
 func extendedUsage(claim *resourcev1.ResourceClaim, mapped map[string]string) corev1.ResourceList {
 	if claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" {
 		return nil

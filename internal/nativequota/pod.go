@@ -9,7 +9,9 @@ import (
 )
 
 // compute are the names that native quota takes for requests, with a prefix or without.
-var compute = map[corev1.ResourceName]bool{corev1.ResourceCPU: true, corev1.ResourceMemory: true, corev1.ResourceEphemeralStorage: true}
+var compute = map[corev1.ResourceName]bool{
+	corev1.ResourceCPU: true, corev1.ResourceMemory: true, corev1.ResourceEphemeralStorage: true,
+}
 
 // chargesPods says whether pods are charged under name.
 func chargesPods(name corev1.ResourceName) bool {
@@ -20,7 +22,8 @@ func chargesPods(name corev1.ResourceName) bool {
 		return compute[corev1.ResourceName(bare)]
 	}
 	bare, ok := strings.CutPrefix(string(name), requestsPrefix)
-	return ok && (compute[corev1.ResourceName(bare)] || strings.HasPrefix(bare, corev1.ResourceHugePagesPrefix) || extended(bare))
+	return ok &&
+		(compute[corev1.ResourceName(bare)] || strings.HasPrefix(bare, corev1.ResourceHugePagesPrefix) || extended(bare))
 }
 
 // extended says whether a name without prefix is one of an extended resource.

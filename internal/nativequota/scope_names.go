@@ -34,12 +34,14 @@ var (
 // that are out of scope, and never counts others.
 func OutOfScope(scope corev1.ResourceQuotaScope, name corev1.ResourceName) string {
 	s := string(name)
-	standard, other, valid := podNames, s == countPods || strings.Contains(s, "/") && strings.HasPrefix(s, requestsPrefix), countPods+" and requests.EXTENDED-RESOURCE"
+	standard, other, valid := podNames, s == countPods ||
+		strings.Contains(s, "/") && strings.HasPrefix(s, requestsPrefix), countPods+" and requests.EXTENDED-RESOURCE"
 	switch scope {
 	case corev1.ResourceQuotaScopeBestEffort:
 		standard = bestEffortNames
 	case corev1.ResourceQuotaScopeVolumeAttributesClass:
-		standard, other, valid = volumeNames, s == countClaims || strings.Contains(s, storageClassInfix), countClaims+" and CLASS"+storageClassInfix+"…"
+		standard, other, valid = volumeNames, s == countClaims ||
+			strings.Contains(s, storageClassInfix), countClaims+" and CLASS"+storageClassInfix+"…"
 	}
 	if standard.Has(name) || other {
 		return ""

@@ -32,7 +32,8 @@ func requirements(quota *corev1.ResourceQuotaSpec) sets.Set[string] {
 	return set
 }
 
-// GoesByDeadline says whether a quota of these scopes counts a pod by its activeDeadlineSeconds, which an update may set.
+// GoesByDeadline says whether a quota of these scopes counts a pod by its activeDeadlineSeconds, which an update may
+// set.
 func GoesByDeadline(scopes []corev1.ResourceQuotaScope, selector *corev1.ScopeSelector) bool {
 	by := func(scope corev1.ResourceQuotaScope) bool {
 		return scope == corev1.ResourceQuotaScopeTerminating || scope == corev1.ResourceQuotaScopeNotTerminating
@@ -44,7 +45,9 @@ func GoesByDeadline(scopes []corev1.ResourceQuotaScope, selector *corev1.ScopeSe
 // Matches says whether a quota of these scopes counts the object.
 func Matches(quota *corev1.ResourceQuotaSpec, gr schema.GroupResource, object any) bool {
 	for _, scope := range quota.Scopes {
-		if !matches(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, gr, object) {
+		if !matches(
+			corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, gr, object,
+		) {
 			return false
 		}
 	}
@@ -66,7 +69,8 @@ func matches(requirement corev1.ScopedResourceSelectorRequirement, gr schema.Gro
 		return ok && podMatches(requirement, pod)
 	case Claims:
 		claim, ok := object.(*corev1.PersistentVolumeClaim)
-		return ok && requirement.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass && anyMatches(requirement, attributesClasses(claim))
+		return ok && requirement.ScopeName == corev1.ResourceQuotaScopeVolumeAttributesClass &&
+			anyMatches(requirement, attributesClasses(claim))
 	default:
 		return false
 	}
@@ -105,7 +109,8 @@ func anyMatches(requirement corev1.ScopedResourceSelectorRequirement, classes []
 		return in
 	case corev1.ScopeSelectorOpNotIn:
 		// A label selector's NotIn holds for what has no class, too.
-		return len(classes) == 0 || slices.ContainsFunc(classes, func(class string) bool { return !slices.Contains(requirement.Values, class) })
+		return len(classes) == 0 ||
+			slices.ContainsFunc(classes, func(class string) bool { return !slices.Contains(requirement.Values, class) })
 	default:
 		return false
 	}

@@ -26,7 +26,9 @@ func OfTemplate(template *corev1.PodSpec) *corev1.PodSpec {
 // wholeRequests returns the requests of a pod as a whole that has limits as a whole: what is missing is taken from what
 // its containers request, but for huge pages, and else from the limits.
 func wholeRequests(spec *corev1.PodSpec) corev1.ResourceList {
-	byContainers := resourcehelper.AggregateContainerRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
+	byContainers := resourcehelper.AggregateContainerRequests(
+		&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{},
+	)
 	maps.DeleteFunc(byContainers, func(name corev1.ResourceName, _ resource.Quantity) bool {
 		huge := strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 		return huge || !resourcehelper.IsSupportedPodLevelResource(name)

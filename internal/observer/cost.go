@@ -115,7 +115,8 @@ func serviceCost(service *corev1.Service, name corev1.ResourceName) resource.Qua
 
 // chargesClaims reports whether persistent volume claims are charged for name.
 func chargesClaims(name corev1.ResourceName) bool {
-	return name == corev1.ResourceRequestsStorage || numbersClaims(name) || strings.Contains(string(name), storageClassSuffix)
+	return name == corev1.ResourceRequestsStorage || numbersClaims(name) ||
+		strings.Contains(string(name), storageClassSuffix)
 }
 
 // numbersClaims reports whether a name charges the number of persistent volume claims of all classes.
@@ -134,7 +135,9 @@ func claimCost(claim *corev1.PersistentVolumeClaim, name corev1.ResourceName) re
 	if what == string(corev1.ResourcePersistentVolumeClaims) {
 		return one
 	}
-	storage := larger(claim.Spec.Resources.Requests[corev1.ResourceStorage], claim.Status.AllocatedResources[corev1.ResourceStorage])
+	storage := larger(
+		claim.Spec.Resources.Requests[corev1.ResourceStorage], claim.Status.AllocatedResources[corev1.ResourceStorage],
+	)
 	storage = storage.DeepCopy()
 	storage.RoundUp(0)
 	return storage

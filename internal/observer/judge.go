@@ -99,8 +99,12 @@ func (j *judge) findSecond(name string, m *member, arrived time.Time) {
 		}
 		seconds[other] = true
 		if !m.told[other] {
-			j.find(Finding{Kind: SecondQuota, Member: name, ResourceVersion: m.last.resourceVersion, Revision: m.last.revision, At: arrived,
-				Message: fmt.Sprintf("ResourceQuota %s is managed as well, and counts the same objects", other)})
+			j.find(
+				Finding{
+					Kind: SecondQuota, Member: name, ResourceVersion: m.last.resourceVersion, Revision: m.last.revision, At: arrived,
+					Message: fmt.Sprintf("ResourceQuota %s is managed as well, and counts the same objects", other),
+				},
+			)
 		}
 	}
 	m.told = seconds
@@ -268,7 +272,10 @@ func (s *span) measureLag(m *member) {
 		return
 	}
 	last := s.versions[len(s.versions)-1]
-	if lag := last.arrived.Sub(s.read.at); last.resourceVersion == s.read.resourceVersion && lag > m.report.LongestLag.Duration {
+	if lag := last.arrived.Sub(
+		s.read.at,
+	); last.resourceVersion == s.read.resourceVersion &&
+		lag > m.report.LongestLag.Duration {
 		m.report.LongestLag.Duration = lag
 	}
 }

@@ -159,7 +159,9 @@ func (o *Observer) SetBudget(hard corev1.ResourceList, when time.Time) {
 
 // ChangeBudget changes the budget around the write that does so: until write has returned, the larger of both budgets
 // is allowed for each name. When write fails, nobody knows which budget holds, and the larger stays.
-func (o *Observer) ChangeBudget(ctx context.Context, hard corev1.ResourceList, write func(context.Context) error) error {
+func (o *Observer) ChangeBudget(
+	ctx context.Context, hard corev1.ResourceList, write func(context.Context) error,
+) error {
 	o.with(func(j *judge, now time.Time) bool {
 		return j.setBudget(raisedTo(j.epochs.last().budget, hard), now, now)
 	})

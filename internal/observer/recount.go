@@ -124,7 +124,9 @@ func listing[L runtime.Object](list func(context.Context, metav1.ListOptions) (L
 }
 
 // charge adds what all listed objects cost to total. The list leaves resourceVersion unset, so it is consistent.
-func charge[T any](ctx context.Context, total corev1.ResourceList, names []corev1.ResourceName, cost cost[T], list pager.ListPageFunc) error {
+func charge[T any](
+	ctx context.Context, total corev1.ResourceList, names []corev1.ResourceName, cost cost[T], list pager.ListPageFunc,
+) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -162,7 +164,9 @@ func countedBy(name corev1.ResourceName) (schema.GroupResource, bool) {
 }
 
 // countObjects adds the number of objects to total for every name that stands for one, and that the member serves.
-func countObjects(ctx context.Context, c *connection, namespace string, total corev1.ResourceList, names []corev1.ResourceName) error {
+func countObjects(
+	ctx context.Context, c *connection, namespace string, total corev1.ResourceList, names []corev1.ResourceName,
+) error {
 	client, err := metadata.NewForConfig(c.config)
 	if err != nil {
 		return err
@@ -189,7 +193,9 @@ func countObjects(ctx context.Context, c *connection, namespace string, total co
 }
 
 // serving finds the version under which a member serves a resource.
-func serving(client discovery.DiscoveryInterface, group schema.GroupResource) (schema.GroupVersionResource, bool, error) {
+func serving(
+	client discovery.DiscoveryInterface, group schema.GroupResource,
+) (schema.GroupVersionResource, bool, error) {
 	lists, err := client.ServerPreferredNamespacedResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return schema.GroupVersionResource{}, false, err

@@ -222,7 +222,10 @@ func (e Excess) line(start time.Time) string {
 func parts(holdings []Holding) string {
 	var text strings.Builder
 	for _, h := range holdings {
-		fmt.Fprintf(&text, "; %s@%s revision %d hard %s used %s", h.Member, h.ResourceVersion, h.Revision, h.Hard.String(), h.Used.String())
+		fmt.Fprintf(
+			&text, "; %s@%s revision %d hard %s used %s", h.Member, h.ResourceVersion, h.Revision, h.Hard.String(),
+			h.Used.String(),
+		)
 	}
 	return text.String()
 }

@@ -49,7 +49,10 @@ func podMatches(pod *corev1.Pod, s scope) bool {
 	case corev1.ResourceQuotaScopePriorityClass:
 		return classMatches(s, pod.Spec.PriorityClassName)
 	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
-		return slices.ContainsFunc(affinityTerms(pod), func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil })
+		return slices.ContainsFunc(
+			affinityTerms(pod),
+			func(t corev1.PodAffinityTerm) bool { return len(t.Namespaces) > 0 || t.NamespaceSelector != nil },
+		)
 	default:
 		return false
 	}
@@ -96,7 +99,8 @@ var operators = map[corev1.ScopeSelectorOperator]selection.Operator{
 	corev1.ScopeSelectorOpExists: selection.Exists, corev1.ScopeSelectorOpDoesNotExist: selection.DoesNotExist,
 }
 
-// classMatches takes the scope for a selector of labels, as native quota does, and no class for a label that is missing.
+// classMatches takes the scope for a selector of labels, as native quota does, and no class for a label that is
+// missing.
 func classMatches(s scope, class string) bool {
 	key, has := string(s.ScopeName), labels.Set{}
 	if class != "" {

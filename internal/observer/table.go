@@ -35,11 +35,17 @@ func (r Report) WriteTable(out io.Writer) error {
 }
 
 func (r Report) writeResources(w *bytes.Buffer) {
-	fmt.Fprintln(w, "RESOURCE\tBUDGET\tCEILING\tLAST\tLARGEST\tABOVE BUDGET\tBY\tNATIVE\tEXCESSES SEEN\tCONFIRMED\tLONGEST UNCONFIRMED\tGROWTHS")
+	fmt.Fprintln(
+		w,
+		"RESOURCE\tBUDGET\tCEILING\tLAST\tLARGEST\tABOVE BUDGET\tBY\tNATIVE\tEXCESSES SEEN\tCONFIRMED\tLONGEST UNCONFIRMED\tGROWTHS",
+	)
 	for _, res := range r.Resources {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\n", res.Name, res.Budget.String(), res.Ceiling.String(),
+		fmt.Fprintf(
+			w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\n", res.Name, res.Budget.String(), res.Ceiling.String(),
 			res.Last.String(), res.Largest.String(), res.AboveBudget.Round(time.Microsecond), res.LargestAboveBudget.String(),
-			res.LargestNative.String(), res.Seen, res.Confirmed, res.LongestUnconfirmed(r.End).Round(time.Microsecond), res.Growths)
+			res.LargestNative.String(), res.Seen, res.Confirmed, res.LongestUnconfirmed(r.End).Round(time.Microsecond),
+			res.Growths,
+		)
 	}
 }
 
@@ -56,8 +62,10 @@ func (r Report) writeRecounts(w *bytes.Buffer) {
 	for _, c := range r.Recounts[max(0, len(r.Recounts)-shownRecounts):] {
 		fmt.Fprintf(w, "\nRECOUNT at +%s\tEXISTS\tRECORDED\tOVERCHARGED\tBUDGET\tCEILING\tOVER\n", since(r.Start, c.At))
 		for _, res := range c.Resources {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", res.Name, res.Exists.String(), res.Recorded.String(), res.Overcharged.String(),
-				res.Budget.String(), res.Ceiling.String(), res.Over.String())
+			fmt.Fprintf(
+				w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", res.Name, res.Exists.String(), res.Recorded.String(), res.Overcharged.String(),
+				res.Budget.String(), res.Ceiling.String(), res.Over.String(),
+			)
 		}
 		for _, name := range c.Uncounted {
 			fmt.Fprintf(w, "%s\tnot counted\n", name)

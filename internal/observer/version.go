@@ -255,5 +255,7 @@ func text(q resource.Quantity, set bool) string {
 
 // holding is what a version holds of a resource name.
 func holding(member string, v version, name corev1.ResourceName) Holding {
-	return Holding{Member: member, ResourceVersion: v.resourceVersion, Revision: v.revision, Hard: v.hard[name], Used: v.used[name]}
+	return Holding{
+		Member: member, ResourceVersion: v.resourceVersion, Revision: v.revision, Hard: v.hard[name], Used: v.used[name],
+	}
 }

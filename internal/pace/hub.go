@@ -116,8 +116,8 @@ func RenewInterval(clusters int) time.Duration {
 	return (5*time.Second + beyond(clusters, 0)/3).Truncate(time.Second)
 }
 
-// LeaseDuration returns how long a member takes the hub to be there without a renewal: one may be lost, and the next one
-// late.
+// LeaseDuration returns how long a member takes the hub to be there without a renewal: one may be lost, and the next
+// one late.
 func LeaseDuration(clusters int) time.Duration { return 3 * RenewInterval(clusters) }
 
 func beyond(clusters, budgets int) time.Duration {

@@ -13,8 +13,8 @@ const (
 	// UrgentReportInterval is the least time between two reports of demand that there is no room for.
 	UrgentReportInterval = 20 * time.Millisecond
 	// CanaryInterval is how often the agent looks whether the quota controller works, and CanaryTimeout how long that may
-	// take to follow a change before it counts as stuck. Whenever a kind comes or goes the quota controller stands still for
-	// up to 30 seconds if it cannot list one of them, and works afterwards.
+	// take to follow a change before it counts as stuck. Whenever a kind comes or goes the quota controller stands still
+	// for up to 30 seconds if it cannot list one of them, and works afterwards.
 	CanaryInterval = 15 * time.Second
 	CanaryTimeout  = 40 * time.Second
 	// EbbPatience is how long usage above a limit is given to fall before a release makes it the limit.
@@ -24,8 +24,8 @@ const (
 	// ProgressPatience is how long a workload has to lack the same number of pods before they count as demand, unless one
 	// of them was refused: one that is just being scaled lacks nothing.
 	ProgressPatience = 2 * time.Second
-	// RolloutPatience is how long a workload that replaces its own pods keeps the room of those that it lacks meanwhile. It
-	// is as long as a Deployment may make no progress before that counts as a failure.
+	// RolloutPatience is how long a workload that replaces its own pods keeps the room of those that it lacks meanwhile.
+	// It is as long as a Deployment may make no progress before that counts as a failure.
 	RolloutPatience = 10 * time.Minute
 	// UnschedulableAfter is how long a pod may wait for a node before the cluster counts as full for pods like it.
 	UnschedulableAfter = 30 * time.Second
@@ -56,8 +56,8 @@ const (
 	// but seldom so often.
 	RepeatsMost  = 3
 	RepeatWindow = time.Minute
-	// RepeatMemory is how long the API server is asked whether an object is there before one of a name that was let through
-	// goes on: native quota has counted again by then.
+	// RepeatMemory is how long the API server is asked whether an object is there before one of a name that was let
+	// through goes on: native quota has counted again by then.
 	RepeatMemory = 10 * time.Minute
 	// Settling is how long a request waits on at least after there came to be room, for API servers that see it later than
 	// the one that is asked, and SettlingMost how long it waits for the one that is asked.

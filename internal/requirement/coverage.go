@@ -60,7 +60,13 @@ func scopeWord(e corev1.ScopedResourceSelectorRequirement) string {
 	case corev1.ScopeSelectorOpDoesNotExist:
 		return string(e.ScopeName) + betweenParts + string(e.Operator)
 	default:
-		return string(e.ScopeName) + betweenParts + string(e.Operator) + betweenParts + strings.Join(slices.Sorted(slices.Values(e.Values)), betweenValues)
+		return string(
+			e.ScopeName,
+		) + betweenParts + string(
+			e.Operator,
+		) + betweenParts + strings.Join(
+			slices.Sorted(slices.Values(e.Values)), betweenValues,
+		)
 	}
 }
 

@@ -17,9 +17,15 @@ var variables = []admissionregistrationv1.Variable{
 	{Name: "claim", Expression: "request.resource.resource == 'persistentvolumeclaims'"},
 	{Name: "creates", Expression: "request.operation == 'CREATE'"},
 	{Name: "labels", Expression: "namespaceObject.metadata.?labels.orValue({})"},
-	{Name: "covered", Expression: "namespaceObject.metadata.?annotations.orValue({})[?'" + quotav1alpha1.CoveredAnnotation + "'].orValue('')"},
+	{
+		Name:       "covered",
+		Expression: "namespaceObject.metadata.?annotations.orValue({})[?'" + quotav1alpha1.CoveredAnnotation + "'].orValue('')",
+	},
 	// Each quota of the namespace as a list of words, of which the first letter of a scope is a capital.
-	{Name: "quotas", Expression: "variables.covered.split('" + betweenQuotas + "').map(q, q.split('" + betweenWords + "'))"},
+	{
+		Name:       "quotas",
+		Expression: "variables.covered.split('" + betweenQuotas + "').map(q, q.split('" + betweenWords + "'))",
+	},
 
 	{Name: "containers", Expression: "object.spec.containers + object.spec.?initContainers.orValue([])"},
 	{Name: "priorityClass", Expression: "object.spec.?priorityClassName.orValue('')"},
@@ -30,14 +36,19 @@ var variables = []admissionregistrationv1.Variable{
 	{Name: "affinities", Expression: "[object.spec.?affinity.?podAffinity, object.spec.?affinity.?podAntiAffinity]"},
 	{Name: "crossNamespace", Expression: "variables.affinities.exists(a, " +
 		"a.?requiredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " + crossesNamespaces("t") + ") || " +
-		"a.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " + crossesNamespaces("t.podAffinityTerm") + "))"},
+		"a.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]).exists(t, " +
+		crossesNamespaces("t.podAffinityTerm") + "))"},
 
 	{Name: "attributesClass", Expression: "object.spec.?volumeAttributesClassName.orValue('')"},
-	{Name: "wasAttributesClass", Expression: "variables.creates ? '' : oldObject.spec.?volumeAttributesClassName.orValue('')"},
+	{
+		Name:       "wasAttributesClass",
+		Expression: "variables.creates ? '' : oldObject.spec.?volumeAttributesClassName.orValue('')",
+	},
 	{Name: "storageClass", Expression: "object.spec.?storageClassName.orValue('')"},
 	{Name: "wasStorageClass", Expression: "variables.creates ? '' : oldObject.spec.?storageClassName.orValue('')"},
 	{Name: "grows", Expression: "!variables.creates && " +
-		"quantity(object.spec.resources.requests['storage']).isGreaterThan(quantity(oldObject.spec.resources.requests['storage']))"},
+		"quantity(object.spec.resources.requests['storage'])" +
+		".isGreaterThan(quantity(oldObject.spec.resources.requests['storage']))"},
 }
 
 func crossesNamespaces(term string) string {
@@ -65,7 +76,9 @@ func entersScope(scope corev1.ScopedResourceSelectorRequirement) string {
 	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
 		return "variables.pod && variables.creates && variables.crossNamespace"
 	default:
-		return "variables.pod && variables.creates && variables.bestEffort == " + fmt.Sprint(scope.ScopeName == corev1.ResourceQuotaScopeBestEffort)
+		return "variables.pod && variables.creates && variables.bestEffort == " + fmt.Sprint(
+			scope.ScopeName == corev1.ResourceQuotaScopeBestEffort,
+		)
 	}
 }
 
@@ -122,7 +135,9 @@ func coveredResource(name quotav1alpha1.RequiredResource) string {
 			"w == 'CrossNamespacePodAffinity' ? variables.crossNamespace : " +
 			wordMatchesClass(corev1.ResourceQuotaScopePriorityClass, "variables.priorityClass") + ")"
 	}
-	return "variables.quotas.exists(q, " + literal(string(name)) + " in q && q.all(w, !w.matches('^[A-Z]') || " + counts + "))"
+	return "variables.quotas.exists(q, " + literal(
+		string(name),
+	) + " in q && q.all(w, !w.matches('^[A-Z]') || " + counts + "))"
 }
 
 // consumes returns whether a request has an object consume more of a resource.

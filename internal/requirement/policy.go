@@ -17,9 +17,13 @@ import (
 const Name = "fedquota-requirement"
 
 // Policy returns the policy by which a member enforces QuotaRequirements, in the order in which they are given.
-func Policy(requirements []quotav1alpha1.QuotaRequirement, agentNamespace string) *admissionregistrationv1.ValidatingAdmissionPolicy {
+func Policy(
+	requirements []quotav1alpha1.QuotaRequirement, agentNamespace string,
+) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy",
+		},
 		ObjectMeta: metav1.ObjectMeta{Name: Name},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			FailurePolicy: new(admissionregistrationv1.Fail),
@@ -39,7 +43,9 @@ func Policy(requirements []quotav1alpha1.QuotaRequirement, agentNamespace string
 // Binding returns the binding of the policy.
 func Binding() *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicyBinding"},
+		TypeMeta: metav1.TypeMeta{
+			APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicyBinding",
+		},
 		ObjectMeta: metav1.ObjectMeta{Name: Name},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
 			PolicyName:        Name,
@@ -83,10 +89,15 @@ func resourceRules(c concerned) []admissionregistrationv1.NamedRuleWithOperation
 		if updates {
 			operations = append(operations, admissionregistrationv1.Update)
 		}
-		rules = append(rules, admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-			Operations: operations,
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}},
-		}})
+		rules = append(
+			rules,
+			admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: operations,
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource},
+				},
+			}},
+		)
 	}
 	if c.pods {
 		add("pods", c.updates)
@@ -134,7 +145,13 @@ func exempt(set quotav1alpha1.NamespaceSet) string {
 func selects(selector *metav1.LabelSelector) []string {
 	var all []string
 	for _, key := range sortedKeys(selector.MatchLabels) {
-		all = append(all, fmt.Sprintf("variables.labels[?%s].orValue('') == %s && %[1]s in variables.labels", literal(key), literal(selector.MatchLabels[key])))
+		all = append(
+			all,
+			fmt.Sprintf(
+				"variables.labels[?%s].orValue('') == %s && %[1]s in variables.labels", literal(key),
+				literal(selector.MatchLabels[key]),
+			),
+		)
 	}
 	for _, e := range selector.MatchExpressions {
 		there := literal(e.Key) + " in variables.labels"

@@ -33,7 +33,13 @@ func scopes(path *field.Path, spec *quotav1alpha1.FederatedQuotaSpec) field.Erro
 		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
 	} {
 		if set.HasAll(pair[0], pair[1]) {
-			problems = append(problems, field.Invalid(contradicting(path, spec), fmt.Sprint(sets.List(set)), fmt.Sprintf("nothing matches both %s and %s: use one of them", pair[0], pair[1])))
+			problems = append(
+				problems,
+				field.Invalid(
+					contradicting(path, spec), fmt.Sprint(sets.List(set)),
+					fmt.Sprintf("nothing matches both %s and %s: use one of them", pair[0], pair[1]),
+				),
+			)
 		}
 	}
 	return problems
@@ -47,14 +53,19 @@ func contradicting(path *field.Path, spec *quotav1alpha1.FederatedQuotaSpec) *fi
 	return path.Child("scopeSelector")
 }
 
-func scopeName(path *field.Path, scope corev1.ResourceQuotaScope, spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
+func scopeName(
+	path *field.Path, scope corev1.ResourceQuotaScope, spec *quotav1alpha1.FederatedQuotaSpec,
+) field.ErrorList {
 	if !nativequota.Scopes.Has(scope) {
 		return field.ErrorList{field.NotSupported(path, scope, sets.List(nativequota.Scopes))}
 	}
 	var problems field.ErrorList
 	for _, name := range names(spec.Hard) {
 		if valid := nativequota.OutOfScope(scope, name); valid != "" && nativequota.Name(name) == "" {
-			problems = append(problems, field.Invalid(path, string(scope), fmt.Sprintf("does not apply to spec.hard[%s]: it applies to %s", name, valid)))
+			problems = append(
+				problems,
+				field.Invalid(path, string(scope), fmt.Sprintf("does not apply to spec.hard[%s]: it applies to %s", name, valid)),
+			)
 		}
 	}
 	return problems
@@ -65,13 +76,25 @@ func scopeOperator(path *field.Path, r corev1.ScopedResourceSelectorRequirement)
 	exists := r.Operator == corev1.ScopeSelectorOpExists || r.Operator == corev1.ScopeSelectorOpDoesNotExist
 	switch {
 	case !valued && !exists:
-		return field.ErrorList{field.NotSupported(path.Child("operator"), r.Operator, []corev1.ScopeSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"})}
+		return field.ErrorList{
+			field.NotSupported(
+				path.Child("operator"), r.Operator, []corev1.ScopeSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist"},
+			),
+		}
 	case !nativequota.ValuedScopes.Has(r.ScopeName) && r.Operator != corev1.ScopeSelectorOpExists:
-		return field.ErrorList{field.Invalid(path.Child("operator"), r.Operator, fmt.Sprintf("must be Exists for scope %s", r.ScopeName))}
+		return field.ErrorList{
+			field.Invalid(path.Child("operator"), r.Operator, fmt.Sprintf("must be Exists for scope %s", r.ScopeName)),
+		}
 	case valued && len(r.Values) == 0:
-		return field.ErrorList{field.Required(path.Child("values"), fmt.Sprintf("operator %s needs at least one value", r.Operator))}
+		return field.ErrorList{
+			field.Required(path.Child("values"), fmt.Sprintf("operator %s needs at least one value", r.Operator)),
+		}
 	case exists && len(r.Values) > 0:
-		return field.ErrorList{field.Invalid(path.Child("values"), strings.Join(r.Values, ","), fmt.Sprintf("must be empty for operator %s", r.Operator))}
+		return field.ErrorList{
+			field.Invalid(
+				path.Child("values"), strings.Join(r.Values, ","), fmt.Sprintf("must be empty for operator %s", r.Operator),
+			),
+		}
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
 	problems = append(problems, scopes(path, spec)...)
 	problems = append(problems, selector(path.Child("placement", "clusterSelector"), spec.Placement.ClusterSelector)...)
-	problems = append(problems, metadata(path.Child("placement", "namespaceTemplate"), &spec.Placement.NamespaceTemplate)...)
+	problems = append(
+		problems,
+		metadata(path.Child("placement", "namespaceTemplate"), &spec.Placement.NamespaceTemplate)...)
 	grains := spec.Distribution.Granularity
 	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, spec.Hard)...)
 	for i := range spec.Distribution.Rules {
@@ -66,7 +68,9 @@ func granularity(path *field.Path, grains, hard corev1.ResourceList) field.Error
 			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), "must be more than 0"))
 		case nativequota.Name(name) == "" && uncountable(name, q) == "" && !whole(name, q):
 			unit := resource.NewScaledQuantity(1, amount.Scale(name))
-			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), "must be a multiple of "+unit.String()))
+			problems = append(
+				problems, field.Invalid(path.Key(string(name)), q.String(), "must be a multiple of "+unit.String()),
+			)
 		}
 	}
 	problems = append(problems, known(path, grains, hard)...)
@@ -112,7 +116,10 @@ func selector(path *field.Path, s *metav1.LabelSelector) field.ErrorList {
 	var problems field.ErrorList
 	for i, e := range s.MatchExpressions {
 		if !operators.Has(e.Operator) {
-			problems = append(problems, field.NotSupported(path.Child("matchExpressions").Index(i).Child("operator"), e.Operator, sets.List(operators)))
+			problems = append(
+				problems,
+				field.NotSupported(path.Child("matchExpressions").Index(i).Child("operator"), e.Operator, sets.List(operators)),
+			)
 		}
 	}
 	if len(problems) > 0 {
@@ -121,7 +128,10 @@ func selector(path *field.Path, s *metav1.LabelSelector) field.ErrorList {
 	return metav1validation.ValidateLabelSelector(s, metav1validation.LabelSelectorValidationOptions{}, path)
 }
 
-var operators = sets.New(metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)
+var operators = sets.New(
+	metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn, metav1.LabelSelectorOpExists,
+	metav1.LabelSelectorOpDoesNotExist,
+)
 
 // resources checks names and quantities as a ResourceQuota does, and refuses the names that it would take and never
 // count.
@@ -134,7 +144,9 @@ func resources(path *field.Path, list corev1.ResourceList) field.ErrorList {
 			continue
 		}
 		if _, err := amount.FromQuantity(name, q, amount.Down); err != nil {
-			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), strings.TrimPrefix(err.Error(), q.String()+" ")))
+			problems = append(
+				problems, field.Invalid(path.Key(string(name)), q.String(), strings.TrimPrefix(err.Error(), q.String()+" ")),
+			)
 			continue
 		}
 		if problem := uncountable(name, q); problem != "" {
@@ -185,7 +197,13 @@ func within(path *field.Path, list corev1.ResourceList, boundName string, bound 
 	for _, name := range names(list) {
 		q := list[name]
 		if limit, ok := bound[name]; ok && q.Cmp(limit) > 0 {
-			problems = append(problems, field.Invalid(path.Key(string(name)), q.String(), fmt.Sprintf("must be at most %s[%s], which is %s", boundName, name, limit.String())))
+			problems = append(
+				problems,
+				field.Invalid(
+					path.Key(string(name)), q.String(),
+					fmt.Sprintf("must be at most %s[%s], which is %s", boundName, name, limit.String()),
+				),
+			)
 		}
 	}
 	return problems

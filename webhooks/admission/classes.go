@@ -12,8 +12,8 @@ import (
 // +kubebuilder:rbac:groups=resource.k8s.io,resources=deviceclasses,verbs=list
 
 // mapped returns the extended resources that device classes stand for, if that matters for what a request is charged in
-// any of the lanes. It is asked of the API server each time: claims are rare, classes few, and a cluster that has neither
-// need not be watched for them. Without an answer native quota alone judges what depends on it.
+// any of the lanes. It is asked of the API server each time: claims are rare, classes few, and a cluster that has
+// neither need not be watched for them. Without an answer native quota alone judges what depends on it.
 func (g *Gate) mapped(ctx context.Context, request *Request, lanes []*lane) map[string]string {
 	if request.Charge.Resource != nativequota.ResourceClaims || !anyExtended(lanes) {
 		return nil

@@ -29,7 +29,10 @@ type Echo func(ctx context.Context, share types.NamespacedName) (stored *corev1.
 // server's own cache is behind; any other answer is a yes.
 func NewEcho(c client.Client) Echo {
 	dry := client.NewDryRunClient(c)
-	ask := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+quotav1alpha1.EchoAnnotation+`":"true"}}}`))
+	ask := client.RawPatch(
+		types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"`+quotav1alpha1.EchoAnnotation+`":"true"}}}`),
+	)
 	return func(ctx context.Context, share types.NamespacedName) (*corev1.ResourceQuota, bool) {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: share.Namespace, Name: share.Name}}
 		if err := dry.Patch(ctx, quota, ask); err != nil {
@@ -39,8 +42,8 @@ func NewEcho(c client.Client) Echo {
 	}
 }
 
-// settle has a request that was given a place go on once native quota judges by what the lane has seen, and says whether
-// it does: room that another replica has given away meanwhile is not there any more.
+// settle has a request that was given a place go on once native quota judges by what the lane has seen, and says
+// whether it does: room that another replica has given away meanwhile is not there any more.
 func (g *Gate) settle(ctx context.Context, l *lane, p *lanes.Place) bool {
 	g.awaitEcho(ctx, l)
 	return l.Confirm(p, g.Clock.Now())

@@ -264,7 +264,8 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 // the canary has found since.
 func (g *Gate) stuck(l *lane) bool {
 	share := l.Share()
-	return g.Stuck() || share != nil && apimeta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)
+	return g.Stuck() ||
+		share != nil && apimeta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)
 }
 
 // Pings says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub

@@ -60,7 +60,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := admissionv1.AdmissionReview{TypeMeta: review.TypeMeta}
 	if err != nil {
-		answer.Response = &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()}}
+		answer.Response = &admissionv1.AdmissionResponse{
+			Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()},
+		}
 	} else {
 		answer.Response = h.answer(r.Context(), review.Request, request)
 	}
@@ -76,16 +78,22 @@ type refusal struct {
 }
 
 // receive reads a review, and what the gate has to know of it, while there is memory for that.
-func (h *Handler) receive(w http.ResponseWriter, r *http.Request) (review admissionv1.AdmissionReview, request Request, err error) {
+func (h *Handler) receive(
+	w http.ResponseWriter, r *http.Request,
+) (review admissionv1.AdmissionReview, request Request, err error) {
 	size := r.ContentLength
 	switch {
 	case size > maxReview:
-		return review, request, &refusal{http.StatusRequestEntityTooLarge, fmt.Errorf("an AdmissionReview has at most %d bytes", maxReview)}
+		return review, request, &refusal{
+			http.StatusRequestEntityTooLarge, fmt.Errorf("an AdmissionReview has at most %d bytes", maxReview),
+		}
 	case size < 0:
 		size = maxReview
 	}
 	if err := h.reading.Acquire(r.Context(), size); err != nil {
-		return review, request, &refusal{http.StatusServiceUnavailable, fmt.Errorf("waiting to read the AdmissionReview: %w", err)}
+		return review, request, &refusal{
+			http.StatusServiceUnavailable, fmt.Errorf("waiting to read the AdmissionReview: %w", err),
+		}
 	}
 	defer h.reading.Release(size)
 	if err := h.decode(w, r, &review); err != nil {
@@ -111,7 +119,9 @@ func (h *Handler) decode(w http.ResponseWriter, r *http.Request, review *admissi
 
 // answer answers one admission request. When the context ends, the API server has gone, or this server is ending:
 // native quota decides.
-func (h *Handler) answer(ctx context.Context, review *admissionv1.AdmissionRequest, request Request) *admissionv1.AdmissionResponse {
+func (h *Handler) answer(
+	ctx context.Context, review *admissionv1.AdmissionRequest, request Request,
+) *admissionv1.AdmissionResponse {
 	if h.gate.Exists(ctx, request) {
 		exists := apierrors.NewAlreadyExists(request.Charge.Resource, request.Name).Status()
 		return &admissionv1.AdmissionResponse{Result: &exists}

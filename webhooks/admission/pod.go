@@ -50,7 +50,9 @@ func readNewPod(raw []byte) (*corev1.Pod, error) {
 		return nil, err
 	}
 	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: read.Metadata.GenerateName, OwnerReferences: read.Metadata.OwnerReferences},
+		ObjectMeta: metav1.ObjectMeta{
+			GenerateName: read.Metadata.GenerateName, OwnerReferences: read.Metadata.OwnerReferences,
+		},
 		Spec: corev1.PodSpec{
 			InitContainers:            containers(read.Spec.InitContainers),
 			Containers:                containers(read.Spec.Containers),
@@ -65,7 +67,9 @@ func readNewPod(raw []byte) (*corev1.Pod, error) {
 		},
 	}
 	for _, volume := range read.Spec.Volumes {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: volume.Claim}})
+		pod.Spec.Volumes = append(
+			pod.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: volume.Claim}},
+		)
 	}
 	return pod, nil
 }

@@ -96,13 +96,19 @@ func (r *Request) object() string {
 
 // looked are the kinds of which the agent may see whether there is an object.
 var looked = sets.New(
-	nativequota.Pods, nativequota.Claims, schema.GroupResource{Group: "batch", Resource: "jobs"},
-	schema.GroupResource{Group: "apps", Resource: "replicasets"}, schema.GroupResource{Group: "apps", Resource: "statefulsets"},
-	schema.GroupResource{Group: "apps", Resource: "daemonsets"}, schema.GroupResource{Resource: "replicationcontrollers"},
+	nativequota.Pods,
+	nativequota.Claims,
+	schema.GroupResource{Group: "batch", Resource: "jobs"},
+	schema.GroupResource{
+		Group: "apps", Resource: "replicasets",
+	},
+	schema.GroupResource{Group: "apps", Resource: "statefulsets"},
+	schema.GroupResource{Group: "apps", Resource: "daemonsets"},
+	schema.GroupResource{Resource: "replicationcontrollers"},
 )
 
-// Exists says whether the API server has the object of a request already, of a name that was let through before, so that
-// it would refuse the request after native quota has charged it. Where that is not known it says no.
+// Exists says whether the API server has the object of a request already, of a name that was let through before, so
+// that it would refuse the request after native quota has charged it. Where that is not known it says no.
 func (g *Gate) Exists(ctx context.Context, request Request) bool {
 	if request.DryRun || !looked.Has(request.Charge.Resource) || !g.repeats.lately(&request, g.Clock.Now()) {
 		return false
@@ -111,7 +117,9 @@ func (g *Gate) Exists(ctx context.Context, request Request) bool {
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(request.Kind.GroupVersion().WithKind(request.Kind.Kind + "List"))
-	if g.Live.List(ctx, list, client.InNamespace(request.Namespace), client.MatchingFields{metav1.ObjectNameField: request.Name}) != nil {
+	if g.Live.List(
+		ctx, list, client.InNamespace(request.Namespace), client.MatchingFields{metav1.ObjectNameField: request.Name},
+	) != nil {
 		return false
 	}
 	there := slices.ContainsFunc(list.Items, func(o metav1.PartialObjectMetadata) bool { return o.Name == request.Name })

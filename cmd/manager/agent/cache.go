@@ -26,8 +26,10 @@ func keepWriters(object any) (any, error) {
 // cached restricts what the agent caches.
 func cached(namespace string) cache.Options {
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
-		&corev1.ResourceQuota{}:                                   {Transform: keepWriters},
-		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)},
+		&corev1.ResourceQuota{}: {Transform: keepWriters},
+		&admissionregistrationv1.ValidatingWebhookConfiguration{}: {
+			Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName),
+		},
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{namespace: {
 			FieldSelector: fields.OneTermEqualSelector("metadata.name", quotav1alpha1.HubLease),
 		}}},

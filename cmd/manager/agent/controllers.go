@@ -25,7 +25,9 @@ import (
 
 // setUp adds all that the agent runs to the manager.
 func setUp(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *setup.Webhook) error {
-	c, live, now, recorder := mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}, mgr.GetEventRecorder("fedquota-agent")
+	c, live, now, recorder := mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{}, mgr.GetEventRecorder(
+		"fedquota-agent",
+	)
 	quotaCanary := canary.NewCanary(c, now, namespace)
 	needs := &memberdemand.Demand{Client: c, Clock: now, Book: demand.NewBook(), Replica: string(uuid.NewUUID())}
 	shares := &share.Reconciler{
@@ -61,7 +63,9 @@ func watch(mgr ctrl.Manager, needs *memberdemand.Demand) error {
 }
 
 // serve adds the webhook to the manager, if there is one, and has it asked before a share has a limit.
-func serve(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *setup.Webhook, shares *share.Reconciler) error {
+func serve(
+	ctx context.Context, mgr ctrl.Manager, namespace string, webhook *setup.Webhook, shares *share.Reconciler,
+) error {
 	if webhook.Port == 0 {
 		return nil
 	}

@@ -25,7 +25,9 @@ func cached(clusters members.Namespaces) cache.Options {
 	utilruntime.Must(err)
 	objects, secrets := map[string]cache.Config{}, map[string]cache.Config{}
 	for _, namespace := range clusters.All() {
-		objects[namespace], secrets[namespace] = cache.Config{}, cache.Config{LabelSelector: labels.NewSelector().Add(*ofCluster)}
+		objects[namespace], secrets[namespace] = cache.Config{}, cache.Config{
+			LabelSelector: labels.NewSelector().Add(*ofCluster),
+		}
 	}
 	ours := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)}
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{

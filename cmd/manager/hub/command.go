@@ -42,12 +42,14 @@ func (o *options) bind(flags *pflag.FlagSet, image string) {
 	flags.StringVar(&o.agentPriorityClass, "agent-priority-class", bundle.PriorityClass,
 		"PriorityClass of the agents that the hub manager installs. Any other than that has to be in each member.")
 	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
-	flags.IntVar(&o.connections, "clustercache-concurrency", 100,
-		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.")
+	flags.IntVar(
+		&o.connections, "clustercache-concurrency", 100,
+		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.",
+	)
 }
 
-// NewCommand returns the command that runs the hub manager. The image is that of the agents, unless a flag names another
-// one.
+// NewCommand returns the command that runs the hub manager. The image is that of the agents, unless a flag names
+// another one.
 func NewCommand(image string) *cobra.Command {
 	var common setup.Options
 	var own options

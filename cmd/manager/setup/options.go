@@ -44,9 +44,17 @@ type Options struct {
 // Bind registers the flags.
 func (o *Options) Bind(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVar(&o.Namespace, "namespace", SystemNamespace, "Namespace that the manager runs in: of its lease, and of the agent's canary.")
-	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "0", "Address that metrics are served on, by HTTPS with authentication and authorization; 0 for none.")
-	flags.StringVar(&o.probeAddress, "health-probe-bind-address", "0", "Address that health probes are served on; 0 for none.")
+	flags.StringVar(
+		&o.Namespace, "namespace", SystemNamespace,
+		"Namespace that the manager runs in: of its lease, and of the agent's canary.",
+	)
+	flags.StringVar(
+		&o.metricsAddress, "metrics-bind-address", "0",
+		"Address that metrics are served on, by HTTPS with authentication and authorization; 0 for none.",
+	)
+	flags.StringVar(
+		&o.probeAddress, "health-probe-bind-address", "0", "Address that health probes are served on; 0 for none.",
+	)
 	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0",
 		"Address that profiles are served on, to anybody who reaches it: bind it to localhost; 0 for none.")
 	flags.BoolVar(&o.leaderElection, "leader-elect", true, "Let one of several replicas act. Safety does not rest on it.")
@@ -69,7 +77,8 @@ func (o *Options) NewManager(name string, objects cache.Options, webhooks webhoo
 		Scheme: NewScheme(),
 		Cache:  objects,
 		Metrics: metricsserver.Options{
-			BindAddress: o.metricsAddress, SecureServing: true, TLSOpts: []func(*tls.Config){http1}, FilterProvider: filters.WithAuthenticationAndAuthorization,
+			BindAddress: o.metricsAddress, SecureServing: true, TLSOpts: []func(*tls.Config){http1},
+			FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
 		HealthProbeBindAddress:        o.probeAddress,
 		PprofBindAddress:              o.pprofAddress,

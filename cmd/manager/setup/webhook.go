@@ -32,10 +32,16 @@ type Webhook struct {
 func (w *Webhook) Bind(flags *pflag.FlagSet) {
 	flags.IntVar(&w.Port, "webhook-port", 0, "Port that the admission webhook is served on; 0 for none.")
 	flags.StringVar(&w.host, "webhook-host", "", "Address that the admission webhook is served on; all if empty.")
-	flags.StringVar(&w.URL, "webhook-url", "",
-		"Where API servers reach the webhook of this process, such as https://127.0.0.1:9443; by the manager's Service if empty. For managers that run outside their cluster.")
-	flags.BoolVar(&w.Certificate.Provided, "webhook-certificate-provided", false,
-		"Serve the admission webhook with the certificate in its Secret as somebody else keeps it, such as cert-manager, and never write that Secret.")
+	flags.StringVar(
+		&w.URL,
+		"webhook-url",
+		"",
+		"Where API servers reach the webhook of this process, such as https://127.0.0.1:9443; by the manager's Service if empty. For managers that run outside their cluster.",
+	)
+	flags.BoolVar(
+		&w.Certificate.Provided, "webhook-certificate-provided", false,
+		"Serve the admission webhook with the certificate in its Secret as somebody else keeps it, such as cert-manager, and never write that Secret.",
+	)
 }
 
 // Server returns the server of the webhook, or nil if there is none.

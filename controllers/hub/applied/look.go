@@ -213,7 +213,9 @@ func (v *visit) apply(ctx context.Context, object *unstructured.Unstructured) (v
 
 // replaceSpec takes out of the spec of an object in the member what others have added. An apply would keep it, or fail
 // on it: a binding that somebody has had warn cannot deny as well.
-func replaceSpec(ctx context.Context, c client.Client, object *unstructured.Unstructured, owner client.FieldOwner) error {
+func replaceSpec(
+	ctx context.Context, c client.Client, object *unstructured.Unstructured, owner client.FieldOwner,
+) error {
 	spec := patches.Operation{Op: "replace", Path: patches.Pointer("spec"), Value: object.Object["spec"]}
 	patch, err := patches.JSON(spec)
 	if err != nil {

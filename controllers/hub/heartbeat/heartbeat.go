@@ -96,7 +96,11 @@ func (h *Heartbeat) renew(ctx context.Context, cluster members.Cluster, duration
 		"renewTime":            metav1.NewMicroTime(h.Clock.Now()),
 	}})
 	if err == nil {
-		err = c.Patch(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.AgentNamespace, Name: quotav1alpha1.HubLease}}, patch)
+		err = c.Patch(
+			ctx,
+			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.AgentNamespace, Name: quotav1alpha1.HubLease}},
+			patch,
+		)
 	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("Renewing the Lease in a member failed", "Cluster", cluster.Name, "err", err.Error())

@@ -66,18 +66,22 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	r.source = secrets{r.Client}
 	asking := builder.WithPredicates(predicate.NewPredicateFuncs(asks))
-	if err := ctrl.NewControllerManagedBy(mgr).Named("leave").For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(ends))).
-		WithOptions(options).Complete(reconcile.Func(r.release)); err != nil {
+	if err := ctrl.NewControllerManagedBy(mgr).
+		Named("leave").
+		For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(ends))).
+		WithOptions(options).
+		Complete(reconcile.Func(r.release)); err != nil {
 		return err
+	}
+	ofCluster := func(_ context.Context, cluster client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{
+			Namespace: cluster.GetNamespace(), Name: secret.Name(cluster.GetName(), secret.Kubeconfig),
+		}}}
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("join").
 		For(&corev1.Secret{}, asking).
-		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, cluster client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: client.ObjectKey{
-				Namespace: cluster.GetNamespace(), Name: secret.Name(cluster.GetName(), secret.Kubeconfig),
-			}}}
-		}), asking).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(ofCluster), asking).
 		WithOptions(options).
 		Complete(r)
 }
@@ -121,7 +125,9 @@ func (r *Reconciler) release(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if !ends(cluster) || !controllerutil.RemoveFinalizer(cluster, clusterv1.ClusterFinalizer) {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, client.IgnoreNotFound(r.Patch(ctx, cluster, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+	return ctrl.Result{}, client.IgnoreNotFound(
+		r.Patch(ctx, cluster, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})),
+	)
 }
 
 // ends says whether a Cluster that was made of a Secret is being deleted.

@@ -54,7 +54,9 @@ type inventory struct {
 }
 
 // Get implements client.Reader.
-func (p *Profiles) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+func (p *Profiles) Get(
+	ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption,
+) error {
 	err := p.Reader.Get(ctx, key, object, options...)
 	if s, ok := object.(*corev1.Secret); ok && apierrors.IsNotFound(err) {
 		return p.instead(ctx, key, s, err)
@@ -101,7 +103,8 @@ func (p *Profiles) wish(ctx context.Context, key client.ObjectKey) (*wish, error
 		return nil, client.IgnoreNotFound(err)
 	}
 	return &wish{
-		of: profile, name: profile.Name, labels: profile.Labels, secret: s.Name, problem: problemOf(s, members.ProfileDataName),
+		of: profile, name: profile.Name, labels: profile.Labels, secret: s.Name,
+		problem: problemOf(s, members.ProfileDataName),
 	}, nil
 }
 
@@ -118,7 +121,9 @@ func (p *Profiles) SetupWithManager(mgr ctrl.Manager, r *Reconciler, options con
 		return err
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		err := wait.PollUntilContextCancel(ctx, pace.ProfilesInterval, false, func(context.Context) (bool, error) { return p.begin(mgr, r, options) })
+		err := wait.PollUntilContextCancel(
+			ctx, pace.ProfilesInterval, false, func(context.Context) (bool, error) { return p.begin(mgr, r, options) },
+		)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the manager ends
 		}
@@ -147,9 +152,10 @@ func (p *Profiles) begin(mgr ctrl.Manager, r *Reconciler, options controller.Opt
 		WatchesRawSource(source.Kind[client.Object](cached, &corev1.Secret{}, profileOf(func(s client.Object) string {
 			return s.GetLabels()[members.ProfileLabel]
 		}))).
-		Watches(&clusterv1.Cluster{}, profileOf(client.Object.GetName), builder.WithPredicates(predicate.NewPredicateFuncs(func(c client.Object) bool {
-			return joined(c.(*clusterv1.Cluster))
-		}))).
+		Watches(&clusterv1.Cluster{}, profileOf(client.Object.GetName),
+			builder.WithPredicates(predicate.NewPredicateFuncs(func(c client.Object) bool {
+				return joined(c.(*clusterv1.Cluster))
+			}))).
 		WithOptions(options).
 		Complete(&Reconciler{Client: r.Client, Recorder: r.Recorder, source: p})
 }

@@ -23,7 +23,9 @@ func (r secrets) wish(ctx context.Context, key client.ObjectKey) (*wish, error) 
 		return nil, client.IgnoreNotFound(err)
 	}
 	name := s.Labels[clusterv1.ClusterNameLabel]
-	w := &wish{of: s, name: name, labels: maps.Clone(s.Labels), secret: s.Name, problem: problemOf(s, secret.KubeconfigDataName)}
+	w := &wish{
+		of: s, name: name, labels: maps.Clone(s.Labels), secret: s.Name, problem: problemOf(s, secret.KubeconfigDataName),
+	}
 	delete(w.labels, clusterv1.ClusterNameLabel)
 	if want := secret.Name(name, secret.Kubeconfig); s.Name != want {
 		w.problem = fmt.Sprintf("metadata.name: must be %s, since the label %s is %q", want, clusterv1.ClusterNameLabel, name)

@@ -21,5 +21,6 @@ func IsAbsentKind(err error) bool {
 // IsMissingNamespace says whether an API server refused to create an object since the namespace does not exist.
 func IsMissingNamespace(err error) bool {
 	var status apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil &&
+		status.Status().Details.Kind == "namespaces"
 }

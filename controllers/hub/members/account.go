@@ -99,7 +99,9 @@ func (a *account) request(ctx context.Context) (*authenticationv1.TokenRequest, 
 	if err != nil {
 		return nil, err
 	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(pace.TokenLife.Seconds()))}}
+	request := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(pace.TokenLife.Seconds()))},
+	}
 	return c.ServiceAccounts(a.Namespace).CreateToken(ctx, AccountName, request, metav1.CreateOptions{})
 }
 
@@ -115,7 +117,9 @@ func (a *account) explained(err error) error {
 	case errors.Is(err, errAbsent):
 		return &AccountError{"the hub's ServiceAccount " + name + " is not there; install the agent's manifests", err.Error()}
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
-		return &AccountError{fmt.Sprintf("Secret %s may not create tokens of ServiceAccount %s", a.secret.Name, name), err.Error()}
+		return &AccountError{
+			fmt.Sprintf("Secret %s may not create tokens of ServiceAccount %s", a.secret.Name, name), err.Error(),
+		}
 	default:
 		return &AccountError{"there is no token of ServiceAccount " + name, err.Error()}
 	}

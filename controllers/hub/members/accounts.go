@@ -52,7 +52,9 @@ func (e *AccountError) Error() string { return e.Why + ": " + e.detail }
 
 // Bootstrap returns a client of a member with the credentials of its kubeconfig Secret.
 func (a *Accounts) Bootstrap(ctx context.Context, member client.ObjectKey) (client.Client, error) {
-	config, err := a.bootstrap(ctx, client.ObjectKey{Namespace: member.Namespace, Name: secret.Name(member.Name, secret.Kubeconfig)}, "")
+	config, err := a.bootstrap(
+		ctx, client.ObjectKey{Namespace: member.Namespace, Name: secret.Name(member.Name, secret.Kubeconfig)}, "",
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,9 @@ func (a *Accounts) bootstrap(ctx context.Context, key client.ObjectKey, way stri
 func asAccount(config *clientcmdapi.Config, key client.ObjectKey) {
 	plugin := map[string]string{"namespace": key.Namespace, "secret": key.Name, "way": wayOf(config)}
 	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &clientcmdapi.AuthInfo{AuthProvider: &clientcmdapi.AuthProviderConfig{Name: ownAccount, Config: plugin}}
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{
+			AuthProvider: &clientcmdapi.AuthProviderConfig{Name: ownAccount, Config: plugin},
+		}
 	}
 }
 
@@ -107,6 +111,10 @@ func wayOf(config *clientcmdapi.Config) string {
 }
 
 // factory makes the plug-in of a connection.
-func (a *Accounts) factory(_ string, config map[string]string, _ rest.AuthProviderConfigPersister) (rest.AuthProvider, error) {
-	return &account{Accounts: a, secret: client.ObjectKey{Namespace: config["namespace"], Name: config["secret"]}, way: config["way"]}, nil
+func (a *Accounts) factory(
+	_ string, config map[string]string, _ rest.AuthProviderConfigPersister,
+) (rest.AuthProvider, error) {
+	return &account{
+		Accounts: a, secret: client.ObjectKey{Namespace: config["namespace"], Name: config["secret"]}, way: config["way"],
+	}, nil
 }

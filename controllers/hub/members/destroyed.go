@@ -15,7 +15,8 @@ import (
 
 // StatedDestroyed lets through a Cluster that is said to be destroyed, or is not any more.
 var StatedDestroyed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetAnnotations()[quotav1alpha1.DestroyedAnnotation] != e.ObjectNew.GetAnnotations()[quotav1alpha1.DestroyedAnnotation]
+	before, now := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+	return before[quotav1alpha1.DestroyedAnnotation] != now[quotav1alpha1.DestroyedAnnotation]
 }}
 
 // Destroyed says whether a cluster is said to be destroyed, by an annotation of its Cluster. That does not count while

@@ -19,8 +19,8 @@ import (
 )
 
 // Kubeconfigs reads the kubeconfig Secrets of members for the cluster cache. Connections by them are the hub's account,
-// and learn few kinds of a member: all kinds of an API server take a third of a megabyte in each connection. The plug-in
-// of a kubeconfig is the only place at which the cluster cache lets others in.
+// and learn few kinds of a member: all kinds of an API server take a third of a megabyte in each connection. The
+// plug-in of a kubeconfig is the only place at which the cluster cache lets others in.
 type Kubeconfigs struct {
 	client.Reader
 
@@ -34,7 +34,9 @@ func (k Kubeconfigs) Register() error {
 }
 
 // Get implements client.Reader.
-func (k Kubeconfigs) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+func (k Kubeconfigs) Get(
+	ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption,
+) error {
 	if err := k.Reader.Get(ctx, key, object, options...); err != nil {
 		return err
 	}
@@ -56,9 +58,9 @@ func withPlugin(kubeconfig []byte, key client.ObjectKey) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// lazily has a client learn the kinds of an API server group by group, as they are needed: where it asks for all kinds at
-// once it gets the names of groups, as if the API server knew no other way. Of the core group, which is large, it learns
-// the kinds alone that the hub uses.
+// lazily has a client learn the kinds of an API server group by group, as they are needed: where it asks for all kinds
+// at once it gets the names of groups, as if the API server knew no other way. Of the core group, which is large, it
+// learns the kinds alone that the hub uses.
 type lazily struct{ http.RoundTripper }
 
 // coreGroup is where an API server tells the kinds of the core group.
@@ -92,7 +94,9 @@ func few(response *http.Response) error {
 	if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
 		return fmt.Errorf("reading the kinds of the core group: %w", err)
 	}
-	list.APIResources = slices.DeleteFunc(list.APIResources, func(r metav1.APIResource) bool { return !coreKinds.Has(r.Name) })
+	list.APIResources = slices.DeleteFunc(
+		list.APIResources, func(r metav1.APIResource) bool { return !coreKinds.Has(r.Name) },
+	)
 	body, err := json.Marshal(list)
 	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	response.Header.Del("Content-Length")

@@ -27,7 +27,10 @@ var ErrSeveralSecrets = errors.New("of the Secrets for " + Consumer + " one alon
 // ProfileSecret returns the Secret for fedquota with the way to the cluster of a ClusterProfile.
 func ProfileSecret(ctx context.Context, reader client.Reader, profile client.ObjectKey) (*corev1.Secret, error) {
 	var list corev1.SecretList
-	err := reader.List(ctx, &list, client.InNamespace(profile.Namespace), client.MatchingLabels{ProfileLabel: profile.Name, ConsumerLabel: Consumer})
+	err := reader.List(
+		ctx, &list, client.InNamespace(profile.Namespace),
+		client.MatchingLabels{ProfileLabel: profile.Name, ConsumerLabel: Consumer},
+	)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("listing the Secrets of ClusterProfile %s: %w", profile, err)

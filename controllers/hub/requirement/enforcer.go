@@ -76,12 +76,16 @@ func (e *Enforcer) Wanted(ctx context.Context, cluster members.Cluster) (*applie
 }
 
 // selecting returns the QuotaRequirements that select a Cluster, by name.
-func (e *Enforcer) selecting(ctx context.Context, cluster *clusterv1.Cluster) ([]quotav1alpha1.QuotaRequirement, error) {
+func (e *Enforcer) selecting(
+	ctx context.Context, cluster *clusterv1.Cluster,
+) ([]quotav1alpha1.QuotaRequirement, error) {
 	var list quotav1alpha1.QuotaRequirementList
 	if err := e.List(ctx, &list); err != nil {
 		return nil, err
 	}
-	list.Items = slices.DeleteFunc(list.Items, func(r quotav1alpha1.QuotaRequirement) bool { return !selects(&r, cluster) })
+	list.Items = slices.DeleteFunc(
+		list.Items, func(r quotav1alpha1.QuotaRequirement) bool { return !selects(&r, cluster) },
+	)
 	slices.SortFunc(list.Items, func(a, b quotav1alpha1.QuotaRequirement) int { return cmp.Compare(a.Name, b.Name) })
 	return list.Items, nil
 }
@@ -89,7 +93,8 @@ func (e *Enforcer) selecting(ctx context.Context, cluster *clusterv1.Cluster) ([
 // selects says whether a Cluster is to enforce a QuotaRequirement.
 func selects(r *quotav1alpha1.QuotaRequirement, cluster *clusterv1.Cluster) bool {
 	selector, err := metav1.LabelSelectorAsSelector(r.Spec.ClusterSelector)
-	return err == nil && invalid(r) == nil && r.DeletionTimestamp.IsZero() && cluster.DeletionTimestamp.IsZero() && selector.Matches(labels.Set(cluster.Labels))
+	return err == nil && invalid(r) == nil && r.DeletionTimestamp.IsZero() && cluster.DeletionTimestamp.IsZero() &&
+		selector.Matches(labels.Set(cluster.Labels))
 }
 
 // invalid says why a spec cannot be acted on. The schema and a webhook refuse most of what is wrong.

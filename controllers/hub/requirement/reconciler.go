@@ -36,7 +36,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Get(ctx, req.NamespacedName, required); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	removing, held := !required.DeletionTimestamp.IsZero(), controllerutil.ContainsFinalizer(required, quotav1alpha1.Finalizer)
+	removing, held := !required.DeletionTimestamp.IsZero(), controllerutil.ContainsFinalizer(
+		required, quotav1alpha1.Finalizer,
+	)
 	switch {
 	case removing && !held:
 		return ctrl.Result{}, nil
@@ -55,15 +57,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // finalize adds or takes off the finalizer.
-func (r *Reconciler) finalize(ctx context.Context, required *quotav1alpha1.QuotaRequirement, change func(client.Object, string) bool) error {
+func (r *Reconciler) finalize(
+	ctx context.Context, required *quotav1alpha1.QuotaRequirement, change func(client.Object, string) bool,
+) error {
 	stored := required.DeepCopy()
 	change(required, quotav1alpha1.Finalizer)
-	return client.IgnoreNotFound(r.Patch(ctx, required, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+	return client.IgnoreNotFound(
+		r.Patch(ctx, required, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})),
+	)
 }
 
 // entries returns what the status is to say of clusters. A Cluster that does not exist, or is said to be destroyed,
 // enforces nothing.
-func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaRequirement) ([]quotav1alpha1.RequirementCluster, error) {
+func (r *Reconciler) entries(
+	ctx context.Context, required *quotav1alpha1.QuotaRequirement,
+) ([]quotav1alpha1.RequirementCluster, error) {
 	clusters, err := r.Enforcer.Clusters.List(ctx, r, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, err
@@ -82,7 +90,9 @@ func (r *Reconciler) entries(ctx context.Context, required *quotav1alpha1.QuotaR
 
 // store writes the status if it is another one, and not more often than each second: many members may be heard of at
 // once.
-func (r *Reconciler) store(ctx context.Context, required *quotav1alpha1.QuotaRequirement, entries []quotav1alpha1.RequirementCluster) (ctrl.Result, error) {
+func (r *Reconciler) store(
+	ctx context.Context, required *quotav1alpha1.QuotaRequirement, entries []quotav1alpha1.RequirementCluster,
+) (ctrl.Result, error) {
 	before, now := required.Status.DeepCopy(), r.Clock.Now()
 	conditions.Replace(&required.Status.Conditions, report(required, entries), required.Generation, now)
 	if equality.Semantic.DeepEqual(before, &required.Status) {

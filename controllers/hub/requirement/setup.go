@@ -26,17 +26,23 @@ import (
 // changed lets through a QuotaRequirement that demands something else, or goes.
 var changed = predicates.Changed(func(r *quotav1alpha1.QuotaRequirement) any { return r.Spec })
 
-// otherCluster lets through a Cluster that may be selected otherwise, or that is said to be destroyed. Other annotations
-// are none of its business: budgets mark each Cluster again and again.
-var otherCluster = predicate.Or(predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, members.StatedDestroyed,
+// otherCluster lets through a Cluster that may be selected otherwise, or that is said to be destroyed. Other
+// annotations are none of its business: budgets mark each Cluster again and again.
+var otherCluster = predicate.Or(
+	predicate.LabelChangedPredicate{},
+	predicate.GenerationChangedPredicate{},
+	members.StatedDestroyed,
 	predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() || !e.ObjectOld.GetDeletionTimestamp().Equal(e.ObjectNew.GetDeletionTimestamp())
-	}})
+		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			!e.ObjectOld.GetDeletionTimestamp().Equal(e.ObjectNew.GetDeletionTimestamp())
+	}},
+)
 
 // SetupWithManager registers the enforcer.
 func (e *Enforcer) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	return e.Build(mgr, "requirement-members", options, otherCluster).
-		Watches(&quotav1alpha1.QuotaRequirement{}, handler.EnqueueRequestsFromMapFunc(e.clusters), builder.WithPredicates(changed)).
+		Watches(&quotav1alpha1.QuotaRequirement{}, handler.EnqueueRequestsFromMapFunc(e.clusters),
+			builder.WithPredicates(changed)).
 		Complete(e)
 }
 
@@ -59,7 +65,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	all := handler.EnqueueRequestsFromMapFunc(r.all)
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("requirement").
-		For(&quotav1alpha1.QuotaRequirement{}, builder.WithPredicates(predicate.Or(changed, predicate.LabelChangedPredicate{}))).
+		For(&quotav1alpha1.QuotaRequirement{},
+			builder.WithPredicates(predicate.Or(changed, predicate.LabelChangedPredicate{}))).
 		Watches(&clusterv1.Cluster{}, all, builder.WithPredicates(otherCluster)).
 		WatchesRawSource(source.Channel(r.Enforcer.Wake, all)).
 		WithOptions(options).

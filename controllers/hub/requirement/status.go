@@ -27,7 +27,9 @@ const (
 const unlooked = "not looked at yet"
 
 // entry returns what the status says of a Cluster, or nothing if the QuotaRequirement has nothing to do with it.
-func entry(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, known applied.State) *quotav1alpha1.RequirementCluster {
+func entry(
+	r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, known applied.State,
+) *quotav1alpha1.RequirementCluster {
 	e := &quotav1alpha1.RequirementCluster{Name: quotav1alpha1.ClusterName(cluster.Name)}
 	if e.State = stateOf(r, cluster, known); e.State == "" {
 		return nil
@@ -41,7 +43,9 @@ func entry(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, known app
 }
 
 // stateOf returns the state of a Cluster. What another hub manager has seen holds until this one has looked.
-func stateOf(r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, known applied.State) quotav1alpha1.RequirementState {
+func stateOf(
+	r *quotav1alpha1.QuotaRequirement, cluster members.Cluster, known applied.State,
+) quotav1alpha1.RequirementState {
 	generation, has := known.From[r.UID]
 	before := stateBefore(r, cluster)
 	if known.From == nil {
@@ -111,9 +115,20 @@ func report(r *quotav1alpha1.QuotaRequirement, clusters []quotav1alpha1.Requirem
 	switch ready.Reason {
 	case quotav1alpha1.ReasonEnforced:
 	case quotav1alpha1.ReasonInvalidSpec:
-		list = append(list, metav1.Condition{Type: quotav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: ready.Reason, Message: ready.Message})
+		list = append(
+			list,
+			metav1.Condition{
+				Type: quotav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: ready.Reason, Message: ready.Message,
+			},
+		)
 	default:
-		list = append(list, metav1.Condition{Type: quotav1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: ready.Reason, Message: ready.Message})
+		list = append(
+			list,
+			metav1.Condition{
+				Type: quotav1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: ready.Reason,
+				Message: ready.Message,
+			},
+		)
 	}
 	return list
 }
@@ -121,7 +136,9 @@ func report(r *quotav1alpha1.QuotaRequirement, clusters []quotav1alpha1.Requirem
 // readiness returns the condition that sums up.
 func readiness(r *quotav1alpha1.QuotaRequirement, c counted) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
-		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+		return metav1.Condition{
+			Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+		}
 	}
 	err := invalid(r)
 	switch {
@@ -131,7 +148,10 @@ func readiness(r *quotav1alpha1.QuotaRequirement, c counted) metav1.Condition {
 	case err != nil:
 		return no(quotav1alpha1.ReasonInvalidSpec, "No cluster enforces it: "+err.Error())
 	case c.selected == 0:
-		return no(quotav1alpha1.ReasonNoClusters, "spec.clusterSelector selects no Cluster yet; one that comes and matches is to enforce it")
+		return no(
+			quotav1alpha1.ReasonNoClusters,
+			"spec.clusterSelector selects no Cluster yet; one that comes and matches is to enforce it",
+		)
 	}
 	sum := fmt.Sprintf("%d of %d clusters enforce it", c.enforced, c.selected)
 	if len(c.leaving) > 0 {
@@ -143,7 +163,10 @@ func readiness(r *quotav1alpha1.QuotaRequirement, c counted) metav1.Condition {
 	case len(c.missing) > 0:
 		return no(quotav1alpha1.ReasonSettling, sum+"; missing: "+named(c.missing))
 	}
-	return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: quotav1alpha1.ReasonEnforced, Message: sum}
+	return metav1.Condition{
+		Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: quotav1alpha1.ReasonEnforced,
+		Message: sum,
+	}
 }
 
 // named names the first few of a list.

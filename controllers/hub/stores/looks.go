@@ -119,7 +119,8 @@ func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (s
 	if err != nil {
 		return members.IsAbsentKind(err) && held > 0
 	}
-	return len(list.Items)+int(ptr.Deref(list.RemainingItemCount, 0)) != held || list.Continue != "" && list.RemainingItemCount == nil ||
+	return len(list.Items)+int(ptr.Deref(list.RemainingItemCount, 0)) != held ||
+		list.Continue != "" && list.RemainingItemCount == nil ||
 		w.known.Of(member).shows(list, w.known.seenBy(highest, member, list), highest)
 }
 
@@ -141,7 +142,8 @@ func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *membe
 	}
 	stranger := w.unknown(ctx, cluster.Name, w.known.found(cluster.Name, shares))
 	if stranger != "" {
-		ctrl.LoggerFrom(ctx).Info("A member holds a share that no ledger knows", "Cluster", cluster.Name, "QuotaShare", stranger)
+		ctrl.LoggerFrom(ctx).Info("A member holds a share that no ledger knows", "Cluster", cluster.Name, "QuotaShare",
+			stranger)
 	}
 	wentBack := w.known.Of(cluster.Name).behind(list, seen)
 	if wentBack {

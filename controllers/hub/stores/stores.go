@@ -132,7 +132,9 @@ func (s *stores) highestOf(member string) (highest string) {
 
 // seenBy returns what rounds have read of those shares of a member that are in a list, if the store had come that far
 // when the highest resourceVersion was the given one. What has happened since the list may not show.
-func (s *stores) seenBy(highest, member string, list *metav1.PartialObjectMetadataList) map[types.NamespacedName]string {
+func (s *stores) seenBy(
+	highest, member string, list *metav1.PartialObjectMetadataList,
+) map[types.NamespacedName]string {
 	seen := map[types.NamespacedName]string{}
 	s.With(member, func(known *store) {
 		for i := range list.Items {
@@ -235,7 +237,9 @@ func (s *stores) nextEpoch(member string) {
 
 // shows says whether a glance shows the store to be behind what rounds have seen of it, or what it showed itself,
 // before. The look at all that follows could no longer tell.
-func (s *store) shows(part *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string, highest string) bool {
+func (s *store) shows(
+	part *metav1.PartialObjectMetadataList, seen map[types.NamespacedName]string, highest string,
+) bool {
 	s.memory.Reached(highest)
 	for share, version := range seen {
 		s.memory.Expect(share, version)

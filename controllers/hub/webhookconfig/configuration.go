@@ -59,7 +59,10 @@ func NewTemplates(manifests []byte, namespace string) (Templates, error) {
 		}
 	}
 	if len(validating.Webhooks) == 0 || len(mutating.Webhooks) != 1 {
-		return Templates{}, fmt.Errorf("%d and %d webhooks of the hub, want some that validate and one that changes", len(validating.Webhooks), len(mutating.Webhooks))
+		return Templates{}, fmt.Errorf(
+			"%d and %d webhooks of the hub, want some that validate and one that changes", len(validating.Webhooks),
+			len(mutating.Webhooks),
+		)
 	}
 	templates := Templates{Validating: validating.Webhooks, Mutating: mutating.Webhooks[0]}
 	configs := []*admissionregistrationv1.WebhookClientConfig{&templates.Mutating.ClientConfig}

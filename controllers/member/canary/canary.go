@@ -215,7 +215,8 @@ func (c *Canary) publish(ctx context.Context, verdict Verdict) {
 	if !turned {
 		return
 	}
-	ctrl.LoggerFrom(ctx).Info("The canary changed its verdict", "known", verdict.Known, "stuck", verdict.Stuck, "unguarded", verdict.Unguarded, "uncharged", verdict.Uncharged)
+	ctrl.LoggerFrom(ctx).Info("The canary changed its verdict", "known", verdict.Known, "stuck", verdict.Stuck,
+		"unguarded", verdict.Unguarded, "uncharged", verdict.Uncharged)
 	select {
 	case c.changes <- event.GenericEvent{Object: c.quota(0)}:
 	default:

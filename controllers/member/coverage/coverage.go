@@ -55,7 +55,8 @@ func annotated(namespace client.Object) bool {
 var noted = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return annotated(e.Object) },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetAnnotations()[quotav1alpha1.CoveredAnnotation] != e.ObjectNew.GetAnnotations()[quotav1alpha1.CoveredAnnotation]
+		before, now := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+		return before[quotav1alpha1.CoveredAnnotation] != now[quotav1alpha1.CoveredAnnotation]
 	},
 	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }

@@ -111,7 +111,10 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	seen := Seen{ByReplica: d.others(share), NodesFull: d.Book.Full(share, now), Ping: d.ping(share)}
 	needs, pending := d.Book.Demand(share, now, elsewhere(seen.ByReplica)...)
 	for _, need := range needs {
-		seen.Shapes = append(seen.Shapes, quotav1alpha1.DemandShape{Amounts: need.Amounts.ToList(share.Spec.Hard), Unit: need.Unit.ToList(share.Spec.Hard)})
+		seen.Shapes = append(
+			seen.Shapes,
+			quotav1alpha1.DemandShape{Amounts: need.Amounts.ToList(share.Spec.Hard), Unit: need.Unit.ToList(share.Spec.Hard)},
+		)
 	}
 	if len(needs) > 0 {
 		seen.Total = demand.Total(needs).ToList(share.Spec.Hard)

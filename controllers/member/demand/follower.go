@@ -73,7 +73,9 @@ func elsewhere(requested map[string]quotav1alpha1.ReplicaDemand) []map[string]de
 	for _, r := range requested {
 		asked := make(map[string]demand.Need, len(r.Owners))
 		for _, o := range r.Owners {
-			asked[o.Owner] = demand.Need{Amounts: amount.Saturate(o.Amounts, amount.Up), Unit: amount.Saturate(o.Unit, amount.Up)}
+			asked[o.Owner] = demand.Need{
+				Amounts: amount.Saturate(o.Amounts, amount.Up), Unit: amount.Saturate(o.Unit, amount.Up),
+			}
 		}
 		stated = append(stated, asked)
 	}
@@ -147,7 +149,9 @@ func (f *Follower) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 }
 
 // state writes the statement of this replica. It touches no other, and carries no resourceVersion.
-func (f *Follower) state(ctx context.Context, share *quotav1alpha1.QuotaShare, owners []quotav1alpha1.OwnerDemand, asked int64, now time.Time) error {
+func (f *Follower) state(
+	ctx context.Context, share *quotav1alpha1.QuotaShare, owners []quotav1alpha1.OwnerDemand, asked int64, now time.Time,
+) error {
 	wanted := share.DeepCopy()
 	wanted.Status.Ping = asked
 	delete(wanted.Status.DemandByReplica, f.Demand.Replica)
@@ -155,7 +159,9 @@ func (f *Follower) state(ctx context.Context, share *quotav1alpha1.QuotaShare, o
 		if wanted.Status.DemandByReplica == nil {
 			wanted.Status.DemandByReplica = map[string]quotav1alpha1.ReplicaDemand{}
 		}
-		wanted.Status.DemandByReplica[f.Demand.Replica] = quotav1alpha1.ReplicaDemand{RenewTime: metav1.NewMicroTime(now), Owners: owners}
+		wanted.Status.DemandByReplica[f.Demand.Replica] = quotav1alpha1.ReplicaDemand{
+			RenewTime: metav1.NewMicroTime(now), Owners: owners,
+		}
 	}
 	return f.Demand.Status().Patch(ctx, wanted, client.MergeFrom(share))
 }

@@ -60,20 +60,25 @@ func (d *Demand) Wake(ctx context.Context, share *quotav1alpha1.QuotaShare, quot
 	waking, done := context.WithTimeout(ctx, pokeTimeout)
 	defer done()
 	sleepers := d.Book.Asleep(share, now)
-	slices.SortStableFunc(sleepers, func(a, b demand.Sleeper) int { return before[a.UID].failedAt().Compare(before[b.UID].failedAt()) })
+	slices.SortStableFunc(
+		sleepers, func(a, b demand.Sleeper) int { return before[a.UID].failedAt().Compare(before[b.UID].failedAt()) },
+	)
 	for _, sleeper := range sleepers {
 		poked[sleeper.UID] = before[sleeper.UID]
-		if waking.Err() != nil || !poked[sleeper.UID].due(revision, sleeper.Refused, now) || !room.Covers(sleeper.Unit.Only(room)) {
+		if waking.Err() != nil || !poked[sleeper.UID].due(revision, sleeper.Refused, now) ||
+			!room.Covers(sleeper.Unit.Only(room)) {
 			continue
 		}
 		poked[sleeper.UID] = poke{revision: revision, at: now}
 		if err := d.wake(waking, object(sleeper.Owner, share.Namespace), now); err != nil {
 			poked[sleeper.UID] = poke{revision: revision, at: now, failed: true}
-			ctrl.LoggerFrom(ctx).Info("Waking a workload failed", "kind", sleeper.Kind, "namespace", share.Namespace, "workload", sleeper.Name, "err", err.Error())
+			ctrl.LoggerFrom(ctx).Info("Waking a workload failed", "kind", sleeper.Kind, "namespace", share.Namespace,
+				"workload", sleeper.Name, "err", err.Error())
 			continue
 		}
 		room = amount.Sub(room, sleeper.Need())
-		ctrl.LoggerFrom(ctx).Info("Woke a workload that was refused", "kind", sleeper.Kind, "namespace", share.Namespace, "workload", sleeper.Name, "missing", sleeper.Missing)
+		ctrl.LoggerFrom(ctx).Info("Woke a workload that was refused", "kind", sleeper.Kind, "namespace", share.Namespace,
+			"workload", sleeper.Name, "missing", sleeper.Missing)
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

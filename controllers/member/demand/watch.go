@@ -41,12 +41,16 @@ func (*Watch) NeedLeaderElection() bool { return false }
 func (w *Watch) Start(ctx context.Context) error {
 	objects := informers.NewSharedInformerFactoryWithOptions(w.API, 0, informers.WithTransform(noteOf))
 	defer objects.Shutdown()
-	if err := w.take(ctx, objects, objects.Core().V1().Pods().Informer(), objects.Core().V1().LimitRanges().Informer()); err != nil {
+	if err := w.take(
+		ctx, objects, objects.Core().V1().Pods().Informer(), objects.Core().V1().LimitRanges().Informer(),
+	); err != nil {
 		return err
 	}
 	apps := objects.Apps().V1()
-	if err := w.take(ctx, objects, apps.ReplicaSets().Informer(), apps.StatefulSets().Informer(), apps.DaemonSets().Informer(),
-		objects.Core().V1().ReplicationControllers().Informer(), objects.Batch().V1().Jobs().Informer()); err != nil {
+	if err := w.take(
+		ctx, objects, apps.ReplicaSets().Informer(), apps.StatefulSets().Informer(), apps.DaemonSets().Informer(),
+		objects.Core().V1().ReplicationControllers().Informer(), objects.Batch().V1().Jobs().Informer(),
+	); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -54,7 +58,9 @@ func (w *Watch) Start(ctx context.Context) error {
 }
 
 // take has the book follow what informers tell, and waits until it has all that is there.
-func (w *Watch) take(ctx context.Context, objects informers.SharedInformerFactory, kinds ...toolscache.SharedIndexInformer) error {
+func (w *Watch) take(
+	ctx context.Context, objects informers.SharedInformerFactory, kinds ...toolscache.SharedIndexInformer,
+) error {
 	var taken []toolscache.DoneChecker
 	for _, informer := range kinds {
 		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
@@ -85,7 +91,9 @@ func (w *Watch) complain(n *note) {
 	select {
 	case <-w.Elected:
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name, UID: n.UID}}
-		w.Recorder.Eventf(job, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonInvalidDemand, "StateDemand", "%s", n.problem)
+		w.Recorder.Eventf(
+			job, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonInvalidDemand, "StateDemand", "%s", n.problem,
+		)
 	default:
 	}
 }
@@ -118,7 +126,8 @@ func noteOf(object any) (any, error) {
 		}
 	}
 	meta := object.(client.Object)
-	n.Namespace, n.Name, n.UID, n.ResourceVersion = meta.GetNamespace(), meta.GetName(), meta.GetUID(), meta.GetResourceVersion()
+	n.Namespace, n.Name = meta.GetNamespace(), meta.GetName()
+	n.UID, n.ResourceVersion = meta.GetUID(), meta.GetResourceVersion()
 	return n, nil
 }
 

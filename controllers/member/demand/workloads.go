@@ -116,11 +116,12 @@ func rolloutOf(object client.Object, pods int64, within bool) demand.Rollout {
 	return demand.Rollout{Of: object.GetUID(), Pods: new(pods), Within: within}
 }
 
-// replacesDaemons says whether a DaemonSet is replacing pods of an earlier template. One whose spec was not looked at yet
-// may be about to: its status follows the first pods that end.
+// replacesDaemons says whether a DaemonSet is replacing pods of an earlier template. One whose spec was not looked at
+// yet may be about to: its status follows the first pods that end.
 func replacesDaemons(set *appsv1.DaemonSet) bool {
 	outdated := set.Status.UpdatedNumberScheduled < set.Status.DesiredNumberScheduled
-	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType && (set.Generation != set.Status.ObservedGeneration || outdated)
+	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateDaemonSetStrategyType &&
+		(set.Generation != set.Status.ObservedGeneration || outdated)
 }
 
 // replacesStateful says the same of a StatefulSet. A partition keeps some as they are.
@@ -130,7 +131,8 @@ func replacesStateful(set *appsv1.StatefulSet) bool {
 		updated -= int64(ptr.Deref(rolling.Partition, 0))
 	}
 	outdated := set.Status.UpdateRevision != set.Status.CurrentRevision && int64(set.Status.UpdatedReplicas) < updated
-	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && (set.Generation != set.Status.ObservedGeneration || outdated)
+	return set.Spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType &&
+		(set.Generation != set.Status.ObservedGeneration || outdated)
 }
 
 // noteFailure takes a condition of a ReplicaSet, or of a ReplicationController: until their controller says that it
@@ -168,12 +170,15 @@ func replicas(wanted *int32) int64 { return int64(ptr.Deref(wanted, 1)) }
 
 // ends are the conditions of a Job that starts no more pods.
 var ends = map[batchv1.JobConditionType]bool{
-	batchv1.JobComplete: true, batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailed: true, batchv1.JobFailureTarget: true,
+	batchv1.JobComplete: true, batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailed: true,
+	batchv1.JobFailureTarget: true,
 }
 
 // jobPods returns how many pods a Job wants to run now. A suspended one wants none, unless it states that it does.
 func jobPods(job *batchv1.Job, states bool) int64 {
-	elsewhere := ptr.Deref(job.Spec.ManagedBy, batchv1.JobControllerName) != batchv1.JobControllerName // its pods are not made here
+	elsewhere := ptr.Deref(
+		job.Spec.ManagedBy, batchv1.JobControllerName,
+	) != batchv1.JobControllerName // its pods are not made here
 	if ptr.Deref(job.Spec.Suspend, false) && !states || elsewhere {
 		return 0
 	}

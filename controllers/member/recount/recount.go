@@ -121,7 +121,9 @@ func (r *Reconciler) count(ctx context.Context, quota *corev1.ResourceQuota) (co
 	sum, now := corev1.ResourceList{}, r.Clock.Now()
 	pods := &corev1.PodList{}
 	for {
-		if err := r.Live.List(ctx, pods, client.InNamespace(quota.Namespace), client.Limit(page), client.Continue(pods.Continue)); err != nil {
+		if err := r.Live.List(
+			ctx, pods, client.InNamespace(quota.Namespace), client.Limit(page), client.Continue(pods.Continue),
+		); err != nil {
 			return nil, fmt.Errorf("listing the pods that ResourceQuota %s counts: %w", client.ObjectKeyFromObject(quota), err)
 		}
 		for i := range pods.Items {

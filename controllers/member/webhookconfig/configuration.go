@@ -120,8 +120,8 @@ func (a asked) with(share *quotav1alpha1.QuotaShare) asked {
 	return a
 }
 
-// webhooks returns one webhook per resource that some share counts, for the namespaces of those shares, and one for pods
-// that come into a scope.
+// webhooks returns one webhook per resource that some share counts, for the namespaces of those shares, and one for
+// pods that come into a scope.
 func (r *Reconciler) webhooks(shares []quotav1alpha1.QuotaShare) []admissionregistrationv1.ValidatingWebhook {
 	byResource, deadlines := map[schema.GroupResource]asked{}, asked{}
 	for i := range shares {
@@ -139,7 +139,9 @@ func (r *Reconciler) webhooks(shares []quotav1alpha1.QuotaShare) []admissionregi
 	if deadlines.namespaces.Len() > 0 {
 		webhooks = append(webhooks, r.deadlines(deadlines))
 	}
-	slices.SortFunc(webhooks, func(a, b admissionregistrationv1.ValidatingWebhook) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(
+		webhooks, func(a, b admissionregistrationv1.ValidatingWebhook) int { return cmp.Compare(a.Name, b.Name) },
+	)
 	return webhooks
 }
 
@@ -199,7 +201,9 @@ func (r *Reconciler) webhook(resource schema.GroupResource, in asked) admissionr
 }
 
 // rulesFor returns the rules for a resource: those of the template, or its creation.
-func rulesFor(template []admissionregistrationv1.RuleWithOperations, resource schema.GroupResource) []admissionregistrationv1.RuleWithOperations {
+func rulesFor(
+	template []admissionregistrationv1.RuleWithOperations, resource schema.GroupResource,
+) []admissionregistrationv1.RuleWithOperations {
 	var rules []admissionregistrationv1.RuleWithOperations
 	for _, rule := range template {
 		bare, _, _ := strings.Cut(rule.Resources[0], "/")

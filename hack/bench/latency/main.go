@@ -86,7 +86,9 @@ func (r *report) print(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", r.Machine)
 	for _, raise := range r.Raises {
-		fmt.Fprintf(&b, "\n%s: since the request, ms (%d requests, %d refused)\tp50\tp99\n", raise.Name, raise.Requests, raise.Refused)
+		fmt.Fprintf(
+			&b, "\n%s: since the request, ms (%d requests, %d refused)\tp50\tp99\n", raise.Name, raise.Requests, raise.Refused,
+		)
 		for _, s := range raise.Stages {
 			fmt.Fprintf(&b, "%s\t%.1f\t%.1f\n", s.What, s.P50, s.P99)
 		}

@@ -40,7 +40,9 @@ const (
 )
 
 // kinds are the namespaces by kind, in the order of the table.
-var kinds = []struct{ kind, namespace string }{{native, "native"}, {control, "control"}, {idle, "idle"}, {off, "off"}, {hold, "hold"}}
+var kinds = []struct{ kind, namespace string }{
+	{native, "native"}, {control, "control"}, {idle, "idle"}, {off, "off"}, {hold, "hold"},
+}
 
 // overhead measures requests that fit, made by turns in namespaces of all kinds.
 func overhead(ctx context.Context, r *rig.Rig, rounds int) ([]latency, []added, error) {
@@ -55,7 +57,9 @@ func overhead(ctx context.Context, r *rig.Rig, rounds int) ([]latency, []added, 
 		return nil, nil, err
 	}
 	defer server.Close()
-	if err := r.Share(ctx, "off", manyCPUs, members, quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff}); err != nil {
+	if err := r.Share(
+		ctx, "off", manyCPUs, members, quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff},
+	); err != nil {
 		return nil, nil, err
 	}
 	if err := r.Share(ctx, "hold", manyCPUs, members, quotav1alpha1.Admission{}); err != nil {

@@ -61,7 +61,9 @@ const (
 // measureRaises measures raises out of free budget, and such as need a donor.
 func measureRaises(ctx context.Context, r *rig.Rig, requests int) ([]raises, error) {
 	members := []string{east, west}
-	if err := r.Share(ctx, team, cpus(budget).String(), members, quotav1alpha1.Admission{WaitMilliseconds: new(int32(2000))}); err != nil {
+	if err := r.Share(
+		ctx, team, cpus(budget).String(), members, quotav1alpha1.Admission{WaitMilliseconds: new(int32(2000))},
+	); err != nil {
 		return nil, err
 	}
 	watches, err := watchAll(ctx, r, members)
@@ -89,7 +91,9 @@ func measureRaises(ctx context.Context, r *rig.Rig, requests int) ([]raises, err
 		}
 		for _, what := range []string{stageDemand, stageTaken, stageLowered, stageReturned, stageLedger, stageShare, stageInForce, stageAnswer} {
 			if times := took[what]; len(times) > 0 {
-				kind.Stages = append(kind.Stages, stage{what, rig.Millis(rig.Percentile(times, 50)), rig.Millis(rig.Percentile(times, 99))})
+				kind.Stages = append(
+					kind.Stages, stage{what, rig.Millis(rig.Percentile(times, 50)), rig.Millis(rig.Percentile(times, 99))},
+				)
 			}
 		}
 	}

@@ -40,7 +40,8 @@ func (s *state) free() int64 {
 // until then the hub takes nothing from whoever has just become idle.
 func (s *state) atRest() bool {
 	for name, m := range s.members {
-		if m.used != 0 || m.stated != 0 || m.demand != 0 || m.told != m.hard || m.reported != m.hard || s.granted[name] != m.hard {
+		if m.used != 0 || m.stated != 0 || m.demand != 0 || m.told != m.hard || m.reported != m.hard ||
+			s.granted[name] != m.hard {
 			return false
 		}
 	}
@@ -102,7 +103,9 @@ func milli(list corev1.ResourceList) int64 {
 }
 
 // follow notes every version of the objects of a kind.
-func (w *watches) follow(ctx context.Context, c client.WithWatch, list client.ObjectList, take func(object any, s *state)) error {
+func (w *watches) follow(
+	ctx context.Context, c client.WithWatch, list client.ObjectList, take func(object any, s *state),
+) error {
 	events, err := c.Watch(ctx, list, client.InNamespace(team))
 	if err != nil {
 		return err
@@ -148,7 +151,9 @@ func (w *watches) now() state {
 }
 
 // since returns when each stage of a request was seen first, once all have been.
-func (w *watches) since(ctx context.Context, began time.Time, asks, gives string, size int64, donor bool) (map[string]time.Time, error) {
+func (w *watches) since(
+	ctx context.Context, began time.Time, asks, gives string, size int64, donor bool,
+) (map[string]time.Time, error) {
 	before := w.before(began).members[gives].hard
 	stages := map[string]func(s *state) bool{
 		stageDemand:  func(s *state) bool { return s.members[asks].demand > 0 },

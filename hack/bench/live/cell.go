@@ -71,8 +71,19 @@ func draw(pods float64, length time.Duration, seed int64) workload.Synthetic {
 
 // describe says in words what draw returns.
 func describe(drawn workload.Synthetic) string {
-	return fmt.Sprintf("%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, %g times the mean rate in bursts of %s; "+
-		"%s of arrivals, the first %s not counted; seed %d", drawn.Pods, drawn.Members, drawn.Life, drawn.Batch, drawn.Burst, drawn.BusyFor, drawn.For, warmup, drawn.Seed)
+	return fmt.Sprintf(
+		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, %g times the mean rate in bursts of %s; "+
+			"%s of arrivals, the first %s not counted; seed %d",
+		drawn.Pods,
+		drawn.Members,
+		drawn.Life,
+		drawn.Batch,
+		drawn.Burst,
+		drawn.BusyFor,
+		drawn.For,
+		warmup,
+		drawn.Seed,
+	)
 }
 
 // play plays the load, with a budget of which its requests would use the given part on average.
@@ -111,7 +122,9 @@ func play(ctx context.Context, r *rig.Rig, drawn workload.Synthetic, load float6
 }
 
 // playBoth plays the load on fleet and pool at the same time.
-func playBoth(ctx context.Context, r *rig.Rig, namespace string, requests []simulate.Request) (fleet, pool *player, err error) {
+func playBoth(
+	ctx context.Context, r *rig.Rig, namespace string, requests []simulate.Request,
+) (fleet, pool *player, err error) {
 	start := time.Now().Add(time.Second)
 	fleet, pool = newPlayer(namespace, requests, start), newPlayer(namespace, requests, start)
 	for _, m := range members {
@@ -129,8 +142,12 @@ func playBoth(ctx context.Context, r *rig.Rig, namespace string, requests []simu
 // watch starts an observer over the members.
 func watch(ctx context.Context, r *rig.Rig, namespace, budget string) (*observer.Observer, error) {
 	options := observer.Options{
-		Namespace: namespace, Name: rig.QuotaName, Members: map[string]*rest.Config{},
-		Budget: corev1.ResourceList{rig.CPU: rig.Pod("", "", budget).Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]},
+		Namespace: namespace,
+		Name:      rig.QuotaName,
+		Members:   map[string]*rest.Config{},
+		Budget: corev1.ResourceList{
+			rig.CPU: rig.Pod("", "", budget).Spec.Containers[0].Resources.Requests[corev1.ResourceCPU],
+		},
 	}
 	for _, m := range members {
 		options.Members[m] = r.Member(m).Config

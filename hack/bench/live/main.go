@@ -81,9 +81,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 func (r *report) compare() {
 	for _, c := range r.Cells {
 		if c.Load == .85 {
-			r.Targets = append(r.Targets, rig.AtLeast("admitted within 5 s ÷ pooled, at .85", .98, c.ofPooled(c.within(5*time.Second))))
+			r.Targets = append(
+				r.Targets, rig.AtLeast("admitted within 5 s ÷ pooled, at .85", .98, c.ofPooled(c.within(5*time.Second))),
+			)
 		}
-		r.Targets = append(r.Targets, rig.AtMost(fmt.Sprintf("violations that the observer proves, at %g", c.Load), 0, float64(len(c.Violations))))
+		r.Targets = append(
+			r.Targets,
+			rig.AtMost(fmt.Sprintf("violations that the observer proves, at %g", c.Load), 0, float64(len(c.Violations))),
+		)
 	}
 }
 
@@ -94,13 +99,21 @@ func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(&b, "\nload\tadmitted within\tfleet\tpooled\tfleet ÷ pooled\twork ÷ pooled\n")
 	for _, c := range r.Cells {
 		for _, a := range c.Admitted {
-			fmt.Fprintf(&b, "%g\t%s\t%d of %d\t%d of %d\t%.3f\t%.3f\n", c.Load, a.Within, a.Fleet, c.Pods, a.Pooled, c.Pods, c.ofPooled(a), a.WorkFleet/a.WorkPooled)
+			fmt.Fprintf(
+				&b, "%g\t%s\t%d of %d\t%d of %d\t%.3f\t%.3f\n", c.Load, a.Within, a.Fleet, c.Pods, a.Pooled, c.Pods,
+				c.ofPooled(a), a.WorkFleet/a.WorkPooled,
+			)
 		}
 	}
-	fmt.Fprintf(&b, "\nload\tbudget, cpu\trequests, fleet\trequests, pooled\tanswer p50/p99, ms, fleet\tpooled\tlimit writes per cluster and minute\tviolations\n")
+	fmt.Fprintf(
+		&b,
+		"\nload\tbudget, cpu\trequests, fleet\trequests, pooled\tanswer p50/p99, ms, fleet\tpooled\tlimit writes per cluster and minute\tviolations\n",
+	)
 	for _, c := range r.Cells {
-		fmt.Fprintf(&b, "%g\t%.3f\t%d\t%d\t%.1f/%.1f\t%.1f/%.1f\t%.1f\t%d\n", c.Load, float64(c.Budget)/1000, c.Fleet.Requests, c.Pooled.Requests,
-			c.Fleet.P50, c.Fleet.P99, c.Pooled.P50, c.Pooled.P99, c.Writes, len(c.Violations))
+		fmt.Fprintf(
+			&b, "%g\t%.3f\t%d\t%d\t%.1f/%.1f\t%.1f/%.1f\t%.1f\t%d\n", c.Load, float64(c.Budget)/1000, c.Fleet.Requests,
+			c.Pooled.Requests, c.Fleet.P50, c.Fleet.P99, c.Pooled.P50, c.Pooled.P99, c.Writes, len(c.Violations),
+		)
 	}
 	for _, c := range r.Cells {
 		for _, violation := range c.Violations {

@@ -90,7 +90,8 @@ func (p *player) live(ctx context.Context, i int, request *simulate.Request) err
 // refused says whether an owner would try again: after a refusal, and where writers of the same quota got into each
 // other's way.
 func refused(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServerTimeout(err)
+	return apierrors.IsForbidden(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServerTimeout(err)
 }
 
 func (p *player) create(ctx context.Context, c client.Client, object client.Object) error {

@@ -38,7 +38,9 @@ type benchmark struct {
 func run(ctx context.Context, out io.Writer) error {
 	r := report{Machine: rig.ThisMachine()}
 	var printed bytes.Buffer
-	command := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench=.", "-benchmem", "./internal/allocate", "./webhooks/admission")
+	command := exec.CommandContext(
+		ctx, "go", "test", "-run=^$", "-bench=.", "-benchmem", "./internal/allocate", "./webhooks/admission",
+	)
 	command.Stdout, command.Stderr = &printed, os.Stderr
 	if err := command.Run(); err != nil {
 		return fmt.Errorf("%w\n%s", err, printed.String())

@@ -79,11 +79,16 @@ func parse(args []string) (c config, err error) {
 	flags.StringVar(&c.out, "out", filepath.Join("bin", "bench", "replay.json"), "file for the numbers")
 	flags.DurationVar(&c.knobs.Hold, "hold", pace.Hold, "how long a request may wait for a raise")
 	flags.DurationVar(&c.knobs.Respite, "respite", pace.RespiteTime, "how long a cluster that gave room keeps its respite")
-	flags.DurationVar(&c.knobs.Asking, "asking-respite", pace.AskingRespiteTime, "how long it does while it asks for room itself")
+	flags.DurationVar(
+		&c.knobs.Asking, "asking-respite", pace.AskingRespiteTime, "how long it does while it asks for room itself",
+	)
 	flags.DurationVar(&c.knobs.Damp, "damp", pace.HoldDamping,
 		"how long a cluster is damped after its limit moved, where requests may wait")
 	flags.Int64Var(&c.knobs.Headroom, "headroom", pace.HeadroomPercent, "headroom in percent of usage and demand")
-	flags.Int64Var(&c.knobs.Reserve, "reserve", pace.ReservePercent, "what the hub keeps of the slack, in percent, where requests may wait")
+	flags.Int64Var(
+		&c.knobs.Reserve, "reserve", pace.ReservePercent,
+		"what the hub keeps of the slack, in percent, where requests may wait",
+	)
 	if err := flags.Parse(args); err != nil {
 		return c, err
 	}

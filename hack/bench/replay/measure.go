@@ -80,7 +80,9 @@ func (r *report) measurePart(c *config, part string) (err error) {
 		return nil
 	}
 	if !isFolder(c.traces) {
-		r.Skipped = append(r.Skipped, fmt.Sprintf("%s: no folder with the traces; name it by --traces or FEDQUOTA_TRACES", part))
+		r.Skipped = append(
+			r.Skipped, fmt.Sprintf("%s: no folder with the traces; name it by --traces or FEDQUOTA_TRACES", part),
+		)
 		return nil
 	}
 	if part == "helios" {
@@ -156,7 +158,9 @@ func (c *config) cell(load float64, clusters int) []row {
 }
 
 // rows describes the results of one load, of which the first is that of the pooled policy.
-func rows(policies []simulate.Policy, results []simulate.Result, load float64, clusters int, measured time.Duration) []row {
+func rows(
+	policies []simulate.Policy, results []simulate.Result, load float64, clusters int, measured time.Duration,
+) []row {
 	rows := make([]row, len(results))
 	perClusterMinute := func(writes int) float64 { return float64(writes) / float64(clusters) / measured.Minutes() }
 	for i, r := range results {

@@ -70,14 +70,25 @@ func (r *report) print(out io.Writer) error {
 	}
 	pivot(w, "synthetic: admitted ÷ pooled", r.Synthetic, func(r row) string { return fmt.Sprintf("%.3f", r.OfPooled) })
 	pivot(w, "synthetic: work ÷ pooled", r.Synthetic, func(r row) string { return fmt.Sprintf("%.3f", r.WorkOfPooled) })
-	pivot(w, "synthetic: refused although the budget had room", r.Synthetic, func(r row) string { return percentOf(r.FalseDenials) })
-	pivot(w, "synthetic: limit writes per cluster and minute (lowered, lifted for headroom)", r.Synthetic, func(r row) string {
-		return fmt.Sprintf("%.2f (%.2f %.2f)", r.Writes, r.Lowered, r.Lifted)
-	})
+	pivot(
+		w, "synthetic: refused although the budget had room", r.Synthetic,
+		func(r row) string { return percentOf(r.FalseDenials) },
+	)
+	pivot(
+		w,
+		"synthetic: limit writes per cluster and minute (lowered, lifted for headroom)",
+		r.Synthetic,
+		func(r row) string {
+			return fmt.Sprintf("%.2f (%.2f %.2f)", r.Writes, r.Lowered, r.Lifted)
+		},
+	)
 	pivot(w, "synthetic: wait of those held and admitted, p50/p99, ms", r.Synthetic, func(r row) string {
 		return fmt.Sprintf("%d/%d", r.WaitP50/time.Millisecond, r.WaitP99/time.Millisecond)
 	})
-	pivot(w, "steady demand: limit writes per cluster and minute", r.Steady, func(r row) string { return fmt.Sprintf("%.2f", r.Writes) })
+	pivot(
+		w, "steady demand: limit writes per cluster and minute", r.Steady,
+		func(r row) string { return fmt.Sprintf("%.2f", r.Writes) },
+	)
 	list(w, "Helios", r.Helios, "pending\twrites", func(r row) string {
 		return fmt.Sprintf("%s\t%.2f", percentOf(r.Pending), r.Writes)
 	})

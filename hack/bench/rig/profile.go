@@ -14,7 +14,12 @@ import (
 // SaveProfile writes a profile of a manager that serves them at a port of this machine, such as "heap" or
 // "profile?seconds=20", to a folder. The file is named after the phase and the kind.
 func SaveProfile(ctx context.Context, port int, what, folder, phase string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/debug/pprof/%s", port, what), nil)
+	request, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		fmt.Sprintf("http://127.0.0.1:%d/debug/pprof/%s", port, what),
+		nil,
+	)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,9 @@ func Start(ctx context.Context, name string, members, pooled []string) (*Rig, er
 		},
 	}}
 	for _, m := range members {
-		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{tierLabel: sharesTier}})
+		options.Fleet.Members = append(
+			options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{tierLabel: sharesTier}},
+		)
 	}
 	for _, m := range pooled {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: m})
@@ -103,7 +105,11 @@ func newClient(c *fleet.ControlPlane) (client.WithWatch, error) {
 // Namespace makes a namespace that pods can be created in.
 func (r *Rig) Namespace(ctx context.Context, member, name string) error {
 	c := r.Clients[member]
-	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); client.IgnoreAlreadyExists(err) != nil {
+	if err := c.Create(
+		ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}},
+	); client.IgnoreAlreadyExists(
+		err,
+	) != nil {
 		return err
 	}
 	return Until(ctx, "the service account in "+member, func(ctx context.Context) (bool, error) {
@@ -114,7 +120,9 @@ func (r *Rig) Namespace(ctx context.Context, member, name string) error {
 
 // Share makes a FederatedQuota over all members with a budget of CPUs, and waits until it is in force there and, unless
 // admission is off, requests that do not fit come to the webhooks.
-func (r *Rig) Share(ctx context.Context, namespace, cpu string, members []string, admission quotav1alpha1.Admission) error {
+func (r *Rig) Share(
+	ctx context.Context, namespace, cpu string, members []string, admission quotav1alpha1.Admission,
+) error {
 	for _, m := range members {
 		if err := r.Namespace(ctx, m, namespace); err != nil {
 			return err
@@ -127,8 +135,10 @@ func (r *Rig) Share(ctx context.Context, namespace, cpu string, members []string
 	fq := &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: QuotaName},
 		Spec: quotav1alpha1.FederatedQuotaSpec{
-			Hard:      corev1.ResourceList{CPU: resource.MustParse(cpu)},
-			Placement: quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: sharesTier}}},
+			Hard: corev1.ResourceList{CPU: resource.MustParse(cpu)},
+			Placement: quotav1alpha1.Placement{
+				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: sharesTier}},
+			},
 			Admission: admission,
 		},
 	}

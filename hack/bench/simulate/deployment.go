@@ -13,8 +13,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Deployment is a workload of pods of size one. It replaces all of them in each rollout, as a Deployment does by default:
-// up to a quarter is missing meanwhile, and up to a quarter is there beside the others.
+// Deployment is a workload of pods of size one. It replaces all of them in each rollout, as a Deployment does by
+// default: up to a quarter is missing meanwhile, and up to a quarter is there beside the others.
 type Deployment struct {
 	At     time.Duration
 	Member int

@@ -114,7 +114,9 @@ func (h *hub) input() shares.Input {
 	}
 	for i := range h.members {
 		k := &h.members[i]
-		in.Children[i] = shares.Child{Name: k.name, UID: k.name, Selected: true, Terms: round.Terms{Weight: k.weight}, Entry: k.entry}
+		in.Children[i] = shares.Child{
+			Name: k.name, UID: k.name, Selected: true, Terms: round.Terms{Weight: k.weight}, Entry: k.entry,
+		}
 	}
 	return in
 }
@@ -125,8 +127,12 @@ func (h *hub) read(i int, c *shares.Child) {
 	if k.entry != nil {
 		c.Reading.Share = &shares.Share{
 			Owner: k.name, Revision: k.entry.Revision, Hard: k.entry.Target,
-			Report: ledger.Report{Revision: max(k.report.revision, 0), Hard: amount.List{resource: k.report.limit}, Used: amount.List{resource: k.report.used}},
-			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes, Expected: amount.List{resource: k.report.expected},
+			Report: ledger.Report{
+				Revision: max(k.report.revision, 0),
+				Hard:     amount.List{resource: k.report.limit}, Used: amount.List{resource: k.report.used},
+			},
+			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes,
+			Expected:  amount.List{resource: k.report.expected},
 			Replacing: amount.List{resource: k.report.replacing},
 		}
 	}

@@ -73,8 +73,8 @@ type Level struct {
 	Wants  int64
 }
 
-// Ending says that so much of a level ends, as pods that somebody deletes. It is used again at once, as far as the limit
-// allows.
+// Ending says that so much of a level ends, as pods that somebody deletes. It is used again at once, as far as the
+// limit allows.
 type Ending struct {
 	At     time.Duration
 	Member int

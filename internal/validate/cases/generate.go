@@ -12,12 +12,16 @@ import (
 
 // quantities are amounts of all kinds that the schema lets through.
 var quantities = []string{
-	"0", "1", "10", "500", "0.5", "1.5", "2.0", "1500m", "2000m", "500u", "100n", "1.5k", "1k", "1Ki", "1.5Gi", "8Pi", "1e3", "1E2", "1e-3", "12e6",
-	"9223372036854775", "9223372036854776", "9223372036854775807", "9223372036854775807m", "10Pi", "9000Pi", "10E", "-1", "-500m", "+5", ".5", "5.",
+	"0", "1", "10", "500", "0.5", "1.5", "2.0", "1500m", "2000m", "500u", "100n", "1.5k", "1k", "1Ki", "1.5Gi", "8Pi",
+	"1e3", "1E2", "1e-3", "12e6", "9223372036854775", "9223372036854776", "9223372036854775807", "9223372036854775807m",
+	"10Pi", "9000Pi", "10E", "-1", "-500m", "+5", ".5", "5.",
 }
 
 var (
-	scopes    = []corev1.ResourceQuotaScope{"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass", "Terminated", ""}
+	scopes = []corev1.ResourceQuotaScope{
+		"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity",
+		"VolumeAttributesClass", "Terminated", "",
+	}
 	operators = []corev1.ScopeSelectorOperator{"In", "NotIn", "Exists", "DoesNotExist", "Is", ""}
 )
 
@@ -57,7 +61,10 @@ func (g generator) spec(names []corev1.ResourceName) NativeSpec {
 	spec := NativeSpec{Hard: map[string]string{}}
 	// Names that go together with scopes are rare among all.
 	if g.coin() {
-		names = []corev1.ResourceName{"pods", "count/pods", "requests.cpu", "cpu", "limits.memory", "requests.nvidia.com/gpu", "persistentvolumeclaims", "requests.storage"}
+		names = []corev1.ResourceName{
+			"pods", "count/pods", "requests.cpu", "cpu", "limits.memory", "requests.nvidia.com/gpu", "persistentvolumeclaims",
+			"requests.storage",
+		}
 	}
 	for range 1 + g.IntN(3) {
 		spec.Hard[string(pick(g, names))] = pick(g, []string{"1", "20", "1Ki", pick(g, quantities)})

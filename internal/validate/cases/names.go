@@ -60,24 +60,54 @@ var Names = map[corev1.ResourceName]Name{
 	"gold.storageclass.storage.k8s.io/persistentvolumeclaims":      {},
 	"very.gold.storageclass.storage.k8s.io/persistentvolumeclaims": {},
 
-	"nvidia.com/gpu":                               {Want: never + ": use requests.nvidia.com/gpu"},
-	"limits.nvidia.com/gpu":                        {Want: never + ": use requests.nvidia.com/gpu, which counts what containers state; " + ownCount},
-	"limits.nvidia.com/gpumem":                     {Want: never + ": use requests.nvidia.com/gpumem, which counts what containers state; " + ownCount},
-	"kubernetes.io/gpu":                            {Want: never + ", since Kubernetes keeps kubernetes.io to itself: " + someNames},
-	"requests.kubernetes.io/gpu":                   {Want: never + ", since Kubernetes keeps kubernetes.io to itself: " + someNames},
-	"hugepages-big":                                {Want: never + `: "big" is no page size; valid are names such as hugepages-2Mi or requests.hugepages-1Gi`},
-	"requests.hugepages-0":                         {Want: never + `: "0" is no page size; valid are names such as hugepages-2Mi or requests.hugepages-1Gi`},
-	"count/deployment":                             {Want: never + `: the core API group has no countable resource "deployment"; ` + ofCore},
-	"count/pod":                                    {Want: never + `: the core API group has no countable resource "pod"; ` + ofCore},
-	"count/events":                                 {Want: never + `: the core API group has no countable resource "events"; ` + ofCore},
-	"count/nodes":                                  {Want: never + `: the core API group has no countable resource "nodes"; ` + ofCore},
-	"count/events.events.k8s.io":                   {Want: never + ": no quota counts events"},
-	"count/Deployments.apps":                       {Want: never + ": write the resource in lower case, as in count/deployments.apps"},
-	"count/deployments_x.apps":                     {Want: never + ": write the resource in lower case, as in count/deployments.apps"},
-	"storageclass.storage.k8s.io/requests.storage": {Want: never + ": name the storage class, as in gold.storageclass.storage.k8s.io/requests.storage"},
-	"gold.storageclass.storage.k8s.io/storage":     {Want: never + ": behind a storage class, valid are requests.storage and persistentvolumeclaims"},
-	"gold.storageclass.storage.k8s.io/pods":        {Want: never + ": behind a storage class, valid are requests.storage and persistentvolumeclaims"},
-	"deviceclass.resource.k8s.io/devices":          {Want: never + ": use requests.deviceclass.resource.k8s.io/devices"},
+	"nvidia.com/gpu": {Want: never + ": use requests.nvidia.com/gpu"},
+	"limits.nvidia.com/gpu": {
+		Want: never + ": use requests.nvidia.com/gpu, which counts what containers state; " + ownCount,
+	},
+	"limits.nvidia.com/gpumem": {
+		Want: never + ": use requests.nvidia.com/gpumem, which counts what containers state; " + ownCount,
+	},
+	"kubernetes.io/gpu": {
+		Want: never + ", since Kubernetes keeps kubernetes.io to itself: " + someNames,
+	},
+	"requests.kubernetes.io/gpu": {
+		Want: never + ", since Kubernetes keeps kubernetes.io to itself: " + someNames,
+	},
+	"hugepages-big": {
+		Want: never + `: "big" is no page size; valid are names such as hugepages-2Mi or requests.hugepages-1Gi`,
+	},
+	"requests.hugepages-0": {
+		Want: never + `: "0" is no page size; valid are names such as hugepages-2Mi or requests.hugepages-1Gi`,
+	},
+	"count/deployment": {
+		Want: never + `: the core API group has no countable resource "deployment"; ` + ofCore,
+	},
+	"count/pod": {
+		Want: never + `: the core API group has no countable resource "pod"; ` + ofCore,
+	},
+	"count/events": {
+		Want: never + `: the core API group has no countable resource "events"; ` + ofCore,
+	},
+	"count/nodes": {
+		Want: never + `: the core API group has no countable resource "nodes"; ` + ofCore,
+	},
+	"count/events.events.k8s.io": {Want: never + ": no quota counts events"},
+	"count/Deployments.apps": {
+		Want: never + ": write the resource in lower case, as in count/deployments.apps",
+	},
+	"count/deployments_x.apps": {
+		Want: never + ": write the resource in lower case, as in count/deployments.apps",
+	},
+	"storageclass.storage.k8s.io/requests.storage": {
+		Want: never + ": name the storage class, as in gold.storageclass.storage.k8s.io/requests.storage",
+	},
+	"gold.storageclass.storage.k8s.io/storage": {
+		Want: never + ": behind a storage class, valid are requests.storage and persistentvolumeclaims",
+	},
+	"gold.storageclass.storage.k8s.io/pods": {
+		Want: never + ": behind a storage class, valid are requests.storage and persistentvolumeclaims",
+	},
+	"deviceclass.resource.k8s.io/devices": {Want: never + ": use requests.deviceclass.resource.k8s.io/devices"},
 
 	"gpu":                  {Refused: true, Want: "is no resource name that ResourceQuota counts: " + someNames},
 	"storage":              {Refused: true, Want: "is no resource name that ResourceQuota counts: " + someNames},

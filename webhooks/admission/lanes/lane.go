@@ -75,7 +75,8 @@ func (l *Lane) Charge(charge nativequota.Charge) (amount.List, corev1.ResourceLi
 	l.mutex.Lock()
 	share, quota := l.share, l.quota
 	l.mutex.Unlock()
-	if share == nil || !share.DeletionTimestamp.IsZero() || share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff || !Dependable(quota) {
+	if share == nil || !share.DeletionTimestamp.IsZero() || share.Spec.Admission.Mode == quotav1alpha1.AdmissionOff ||
+		!Dependable(quota) {
 		return nil, nil
 	}
 	limited := quota.Status.Hard
@@ -98,15 +99,16 @@ func (l *Lane) Limits() amount.List {
 
 // Dependable says whether the ResourceQuota is what the agent makes it.
 func Dependable(quota *corev1.ResourceQuota) bool {
-	if quota == nil || strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) != "" { // as the agent reads it
+	if quota == nil ||
+		strings.TrimSpace(quota.Annotations[quotav1alpha1.BreakGlassAnnotation]) != "" { // as the agent reads it
 		return false
 	}
 	managed := nativequota.IsManaged(quota)
 	return managed
 }
 
-// fresh says whether the ResourceQuota is not in force yet. The API server may know better: it enforces the first limit,
-// which is zero, once usage is counted. So a request waits for what comes.
+// fresh says whether the ResourceQuota is not in force yet. The API server may know better: it enforces the first
+// limit, which is zero, once usage is counted. So a request waits for what comes.
 func fresh(quota *corev1.ResourceQuota) bool { return len(quota.Status.Hard) == 0 }
 
 // Counted says whether usage is known under all names that a request asks for. The quota controller puts a limit in
@@ -338,8 +340,8 @@ func (l *Lane) seeCharges(used amount.List) {
 	}
 }
 
-// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard. While there is no status.hard
-// there is no room.
+// inForce returns what is limited: admission enforces status.hard, and the fence spec.hard. While there is no
+// status.hard there is no room.
 func inForce(quota *corev1.ResourceQuota) amount.List {
 	if fresh(quota) {
 		return amount.Saturate(quota.Spec.Hard, amount.Down).Times(0)

@@ -24,7 +24,9 @@ type Waiter struct {
 func (l *Lane) Queue(asked amount.List, now time.Time) *Waiter {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	w := &Waiter{asked: asked, since: now, Until: now.Add(l.hold()), raises: l.raises, signs: l.signs, Fits: make(chan struct{})}
+	w := &Waiter{
+		asked: asked, since: now, Until: now.Add(l.hold()), raises: l.raises, signs: l.signs, Fits: make(chan struct{}),
+	}
 	switch {
 	case l.room(asked, now):
 		l.goOn(w, now)
