@@ -80,7 +80,7 @@ func Steer(l *ledger.Ledger, in *Input) Decision {
 	r.ration(input, result)
 	targets := make([]ledger.Target, len(r.children))
 	for i, c := range r.children {
-		targets[i] = ledger.Target{Cluster: c.Name, Amounts: amount.List{}}
+		targets[i] = ledger.Target{Child: c.Name, Amounts: amount.List{}}
 		for j, name := range r.names {
 			switch {
 			case c.Leaving:
