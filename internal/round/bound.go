@@ -66,7 +66,7 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 	c, name := u.children[i], u.names[j]
 	free := u.result.Verdicts[i][j]
 	switch {
-	case c.Leaving || u.input.Members[i].Pinned:
+	case c.Leaving || u.input.Children[i].Pinned:
 		return
 	case !u.in.Split.Static && !c.counts(name):
 		claim.Bound = BoundUncounted
@@ -126,7 +126,7 @@ func (u *unbound) mayBind(bound Bound, c *Standing, reason allocate.Reason) bool
 // without returns what the limit of the child i would become under the name j if a bound did not bind it.
 func (u *unbound) without(bound Bound, i, j int) int64 {
 	input := u.input
-	input.Members = slices.Clone(input.Members)
-	input.Members[i] = u.claimant(u.children[i], BoundUnread, bound)
+	input.Children = slices.Clone(input.Children)
+	input.Children[i] = u.claimant(u.children[i], BoundUnread, bound)
 	return u.allocate(input).Verdicts[i][j].Target
 }

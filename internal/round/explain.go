@@ -64,7 +64,7 @@ func Explain(l *ledger.Ledger, in *Input) *Account {
 	unbound := r.unboundBy(BoundUnread)
 	for i, c := range r.children {
 		child := ChildAccount{
-			Name: c.Name, Leaving: c.Leaving, Weight: input.Members[i].Weight, Pinned: input.Members[i].Pinned,
+			Name: c.Name, Leaving: c.Leaving, Weight: input.Children[i].Weight, Pinned: input.Children[i].Pinned,
 			Claims: make(map[corev1.ResourceName]ClaimAccount, len(r.names)),
 		}
 		for j, name := range r.names {

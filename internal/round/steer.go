@@ -85,7 +85,7 @@ func Steer(l *ledger.Ledger, in *Input) Decision {
 			switch {
 			case c.Leaving:
 				targets[i].Amounts[name] = 0
-			case in.Split.Static || !input.Members[i].Pinned && c.counts(name):
+			case in.Split.Static || !input.Children[i].Pinned && c.counts(name):
 				targets[i].Amounts[name] = result.Verdicts[i][j].Target
 			}
 		}
