@@ -72,6 +72,9 @@ func Explain(l *ledger.Ledger, in *Input) *Account {
 				Claim: r.stated(c, name), Part: parts.Verdicts[i][j].Target, Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
 				Replacing: c.Replacing[name],
 			}
+			if len(in.Expected) > 0 {
+				claim.Next = claim.Target
+			}
 			unbound.explain(i, j, &claim)
 			child.Claims[name] = claim
 		}
