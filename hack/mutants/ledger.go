@@ -94,7 +94,7 @@ var ledgerMutants = []mutant{
 		protection: "join: who may hold a share counts with anything until it was read",
 		in:         "Ledger.Join", old: "	if mayHoldShare && e.Revision == 0 {\n",
 		new: "	if false {\n",
-		pkg: ledgerTests, test: "TestSteps/join:_a_cluster_that_may_hold_a_share_may_hold_anything",
+		pkg: ledgerTests, test: "TestSteps/join:_a_child_that_may_hold_a_share_may_hold_anything",
 	},
 	{
 		protection: "adopt: a share that was found may be enforcing anything until it confirms",

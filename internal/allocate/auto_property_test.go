@@ -20,8 +20,8 @@ func anyAuto(t *rapid.T, resources int) (Input, Options) {
 			in.Grains = append(in.Grains, rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "grain"))
 		}
 	}
-	for i := range in.Members {
-		m := &in.Members[i]
+	for i := range in.Children {
+		m := &in.Children[i]
 		m.Damped = rapid.IntRange(0, 3).Draw(t, "damped") == 3
 		for r := range m.Claims {
 			c := &m.Claims[r]
@@ -41,37 +41,37 @@ func anyAuto(t *rapid.T, resources int) (Input, Options) {
 	}
 }
 
-// splitDemand draws kinds that have all of the demand, or none.
-func (m *Member) splitDemand(t *rapid.T) {
-	if !rapid.Bool().Draw(t, "kinds") {
+// splitDemand draws shapes that have all of the demand, or none.
+func (m *Child) splitDemand(t *rapid.T) {
+	if !rapid.Bool().Draw(t, "shapes") {
 		return
 	}
 	unit := rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, math.MaxInt64))
-	var first, second Kind
+	var first, second Shape
 	for _, c := range m.Claims {
-		part := rapid.OneOf(rapid.Just[int64](0), rapid.Just(c.Demand), rapid.Int64Range(0, c.Demand)).Draw(t, "of the first kind")
+		part := rapid.OneOf(rapid.Just[int64](0), rapid.Just(c.Demand), rapid.Int64Range(0, c.Demand)).Draw(t, "of the first shape")
 		first.Amounts, second.Amounts = append(first.Amounts, part), append(second.Amounts, c.Demand-part)
 		first.Unit, second.Unit = append(first.Unit, unit.Draw(t, "unit")), append(second.Unit, unit.Draw(t, "unit"))
 	}
-	m.Kinds = []Kind{first, second}
+	m.Shapes = []Shape{first, second}
 }
 
-// asked is what the max of the member i holds of what it asks for, in whole units.
+// asked is what the max of the child i holds of what it asks for, in whole units.
 func (in Input) asked(i int) int64 {
-	c := in.Members[i].Claims[0].normalized()
+	c := in.Children[i].Claims[0].normalized()
 	if c.room() >= c.Demand {
 		return c.Demand
 	}
 	return c.room() - c.room()%in.unit(i)
 }
 
-// upTo is what the member i is entitled to up to and with the layer of that reason, if the budget holds it.
+// upTo is what the child i is entitled to up to and with the layer of that reason, if the budget holds it.
 func (in Input) upTo(i int, reason Reason) int64 {
 	var floor int64
-	if in.Members[i].Pinned {
+	if in.Children[i].Pinned {
 		return 0
 	}
-	c := in.Members[i].Claims[0].normalized()
+	c := in.Children[i].Claims[0].normalized()
 	if amount.Add(c.Used, c.Expected) > in.fairPart(i) {
 		c.Expected = 0
 	}
@@ -84,10 +84,10 @@ func (in Input) upTo(i int, reason Reason) int64 {
 	return floor
 }
 
-// fairPart is the weighted max-min of the member i of what all use, ask for and are expected to ask for next.
+// fairPart is the weighted max-min of the child i of what all use, ask for and are expected to ask for next.
 func (in Input) fairPart(i int) int64 {
-	ranks, bounds := in.ranks(), make([]apportion.Stake, len(in.Members))
-	for j, m := range in.Members {
+	ranks, bounds := in.ranks(), make([]apportion.Stake, len(in.Children))
+	for j, m := range in.Children {
 		if c := m.Claims[0].normalized(); !m.Pinned {
 			bounds[j] = apportion.Stake{Weight: m.Weight, Hi: min(c.Max, amount.Add(c.Used, max(c.Demand, c.Expected))), Rank: ranks[j]}
 		}
@@ -95,29 +95,29 @@ func (in Input) fairPart(i int) int64 {
 	return apportion.Fill(in.open(0), bounds)[i]
 }
 
-// ceiling is the highest target that the member i may have.
+// ceiling is the highest target that the child i may have.
 func (in Input) ceiling(i, resource int) int64 {
-	c := in.Members[i].Claims[resource].normalized()
+	c := in.Children[i].Claims[resource].normalized()
 	return max(c.Max, c.Used)
 }
 
-// usedSum is what the members that are not pinned use of a resource.
+// usedSum is what the children that are not pinned use of a resource.
 func (in Input) usedSum(resource int) *big.Int {
 	return in.sum(func(i int) int64 {
-		if in.Members[i].Pinned {
+		if in.Children[i].Pinned {
 			return 0
 		}
-		return in.Members[i].Claims[resource].Used
+		return in.Children[i].Claims[resource].Used
 	})
 }
 
-// told is the input after the members were told the targets of a result.
+// told is the input after the children were told the targets of a result.
 func (in Input) told(result Result) Input {
 	out := in.clone()
-	for i := range out.Members {
-		for r := range out.Members[i].Claims {
-			if !out.Members[i].Pinned {
-				out.Members[i].Claims[r].Target = result.Verdicts[i][r].Target
+	for i := range out.Children {
+		for r := range out.Children[i].Claims {
+			if !out.Children[i].Pinned {
+				out.Children[i].Claims[r].Target = result.Verdicts[i][r].Target
 			}
 		}
 	}
@@ -141,10 +141,10 @@ func autoConservesWithinBounds(t *rapid.T) {
 		if bound := larger(big.NewInt(budget), usage); fair.Cmp(bound) > 0 {
 			t.Fatalf("resource %d: the fair sum is %d, more than %d", r, fair, bound)
 		}
-		for i, m := range in.Members {
+		for i, m := range in.Children {
 			x, c := v[i][r].Target, m.Claims[r]
 			if x < c.Used || !m.Pinned && x > in.ceiling(i, r) || m.Pinned && x != c.held() {
-				t.Fatalf("member %d, resource %d is at %d", i, r, x)
+				t.Fatalf("child %d, resource %d is at %d", i, r, x)
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func TestAutoDoesNotDependOnOrder(t *testing.T) {
 		after := Auto(moved, options).Verdicts
 		for i, place := range places {
 			if diff := cmp.Diff(before[i], after[place]); diff != "" {
-				t.Fatalf("member %d in another order:\n%s", i, diff)
+				t.Fatalf("child %d in another order:\n%s", i, diff)
 			}
 		}
 	})
@@ -171,7 +171,7 @@ func TestAutoIsAtRestAfterOneStep(t *testing.T) {
 		for i, row := range Auto(in.told(first), options).Verdicts {
 			for r, v := range row {
 				if v.Target != first.Verdicts[i][r].Target || v.Fair != first.Verdicts[i][r].Fair {
-					t.Fatalf("member %d, resource %d: %v, then %v", i, r, first.Verdicts[i][r], v)
+					t.Fatalf("child %d, resource %d: %v, then %v", i, r, first.Verdicts[i][r], v)
 				}
 			}
 		}
@@ -185,12 +185,12 @@ func TestAutoMovesTowardsFair(t *testing.T) {
 		in, options := anyAuto(t, 3)
 		for i, row := range Auto(in, options).Verdicts {
 			for r, v := range row {
-				present := apportion.Whole(min(in.Members[i].Claims[r].Target, in.ceiling(i, r)), in.grain(r))
-				if in.Members[i].Pinned {
+				present := apportion.Whole(min(in.Children[i].Claims[r].Target, in.ceiling(i, r)), in.grain(r))
+				if in.Children[i].Pinned {
 					continue
 				}
 				if v.Target < min(present, v.Fair) || v.Target > max(present, v.Fair) {
-					t.Fatalf("member %d, resource %d: from %d to %v", i, r, present, v)
+					t.Fatalf("child %d, resource %d: from %d to %v", i, r, present, v)
 				}
 			}
 		}
@@ -201,8 +201,8 @@ func TestAutoNeverPunishesDemand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 1)
 		before := Auto(in, options).Verdicts
-		i := rapid.IntRange(0, len(in.Members)-1).Draw(t, "member")
-		c := &in.Members[i].Claims[0]
+		i := rapid.IntRange(0, len(in.Children)-1).Draw(t, "child")
+		c := &in.Children[i].Claims[0]
 		c.Demand += rapid.OneOf(
 			rapid.Int64Range(0, min(20, math.MaxInt64-c.Demand)),
 			rapid.Int64Range(0, math.MaxInt64-c.Demand),
@@ -217,9 +217,9 @@ func TestAutoNeverPunishesDemand(t *testing.T) {
 func TestAutoFairIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 1)
-		in.Grains = nil // which of several members comes to a whole grain out of little is as with parcels in a box
-		for i := range in.Members {
-			in.Members[i].Claims[0].Expected = 0 // a whole one, too
+		in.Grains = nil // which of several children comes to a whole grain out of little is as with parcels in a box
+		for i := range in.Children {
+			in.Children[i].Claims[0].Expected = 0 // a whole one, too
 		}
 		before := Auto(in, options).Verdicts
 
@@ -234,9 +234,9 @@ func TestAutoFairIsMonotone(t *testing.T) {
 			}
 		}
 
-		heavy := rapid.IntRange(0, len(in.Members)-1).Draw(t, "heavy")
+		heavy := rapid.IntRange(0, len(in.Children)-1).Draw(t, "heavy")
 		heavier := in.clone()
-		heavier.Members[heavy].Weight += rapid.Int64Range(1, 1e6).Draw(t, "heavier")
+		heavier.Children[heavy].Weight += rapid.Int64Range(1, 1e6).Draw(t, "heavier")
 		for i, row := range Auto(heavier, options).Verdicts {
 			if up := row[0].Fair - before[i][0].Fair; i == heavy && up < 0 || i != heavy && up > 0 {
 				t.Fatalf("more weight for %d moves %d from %v to %v", heavy, i, before[i], row)
@@ -261,8 +261,8 @@ func TestAutoIsWorkConserving(t *testing.T) {
 		v := Auto(in, options).Verdicts
 		for r, budget := range in.Budgets {
 			sum := in.sum(func(i int) int64 { return v[i][r].Target })
-			for i := range in.Members {
-				if v[i][r].Reason == Short && in.Members[i].Kinds == nil && sum.Cmp(big.NewInt(budget)) < 0 {
+			for i := range in.Children {
+				if v[i][r].Reason == Short && in.Children[i].Shapes == nil && sum.Cmp(big.NewInt(budget)) < 0 {
 					t.Fatalf("%d is short of resource %d while only %d of %d is given", i, r, sum, budget)
 				}
 			}
@@ -270,7 +270,7 @@ func TestAutoIsWorkConserving(t *testing.T) {
 	})
 }
 
-// levelOf is (2x+1)/weight; without a weight it is beyond every level that a weighted member reaches.
+// levelOf is (2x+1)/weight; without a weight it is beyond every level that a weighted child reaches.
 func levelOf(weight, x int64) *big.Rat {
 	seat := new(big.Int).Add(new(big.Int).Lsh(big.NewInt(x), 1), big.NewInt(1))
 	if weight <= 0 {
@@ -285,20 +285,20 @@ func TestAutoIsMaxMinFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 1)
 		v := Auto(in, options).Verdicts
-		for i := range in.Members {
+		for i := range in.Children {
 			x := v[i][0].Target
-			if in.Members[i].Pinned || x >= in.upTo(i, Demand) {
+			if in.Children[i].Pinned || x >= in.upTo(i, Demand) {
 				continue
 			}
 			if v[i][0].Reason != Short {
 				t.Fatalf("%d is below its demand, but %v", i, v[i][0])
 			}
-			for j := range in.Members {
+			for j := range in.Children {
 				y := v[j][0].Target
-				if i == j || in.Members[j].Pinned || y <= in.upTo(j, Expected) {
+				if i == j || in.Children[j].Pinned || y <= in.upTo(j, Expected) {
 					continue
 				}
-				if levelOf(in.Members[j].Weight, y-1).Cmp(levelOf(in.Members[i].Weight, x)) > 0 {
+				if levelOf(in.Children[j].Weight, y-1).Cmp(levelOf(in.Children[i].Weight, x)) > 0 {
 					t.Fatalf("%d lacks demand at %d, while %d has %d", i, x, j, y)
 				}
 			}
@@ -312,15 +312,15 @@ func TestAutoKeepsStill(t *testing.T) {
 	kept := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 1)
-		for i := range in.Members {
-			c := &in.Members[i].Claims[0]
+		for i := range in.Children {
+			c := &in.Children[i].Claims[0]
 			c.Used, c.Demand, c.Min, c.Respite, c.Expected = c.Used%20, c.Demand%20, c.Min%20, c.Respite%20, c.Expected%20
-			in.Members[i].Pinned = in.Members[i].Pinned && c.Granted < 20
+			in.Children[i].Pinned = in.Children[i].Pinned && c.Granted < 20
 		}
 		in.Budgets[0] = max(in.Budgets[0], 100)
 		in = in.told(Auto(in, options))
-		for i := range in.Members {
-			c := &in.Members[i].Claims[0]
+		for i := range in.Children {
+			c := &in.Children[i].Claims[0]
 			c.Used = max(0, c.Used-rapid.Int64Range(0, 5).Draw(t, "less used"))
 			c.Demand = max(0, c.Demand-rapid.Int64Range(0, 5).Draw(t, "less demand"))
 		}
@@ -329,7 +329,7 @@ func TestAutoKeepsStill(t *testing.T) {
 			return
 		}
 		kept++
-		for i, m := range in.Members {
+		for i, m := range in.Children {
 			if !m.Pinned && after[i][0].Target != m.Claims[0].Target {
 				t.Fatalf("nobody lacks anything, and %d moves from %d to %v", i, m.Claims[0].Target, after[i][0])
 			}
@@ -340,13 +340,13 @@ func TestAutoKeepsStill(t *testing.T) {
 	}
 }
 
-// lacksSomething says whether there is a reason to move: a member below its need or, if it is not damped, nearer to it
+// lacksSomething says whether there is a reason to move: a child below its need or, if it is not damped, nearer to it
 // than to its fair share or without the headroom that its claim asks for; one above its max, or with a part of a grain;
 // the budget overspent; or less than half of its reserve at the hub.
 func (in Input) lacksSomething(verdicts [][]Verdict, options Options) bool {
 	free := new(big.Int).Sub(big.NewInt(in.Budgets[0]), in.pinnedSum(0))
 	slack := new(big.Int).Set(free)
-	for i, m := range in.Members {
+	for i, m := range in.Children {
 		c, need, fair := m.Claims[0], in.upTo(i, Demand), verdicts[i][0].Fair
 		if m.Pinned {
 			continue

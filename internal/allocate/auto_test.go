@@ -10,14 +10,14 @@ import (
 
 func TestAuto(t *testing.T) {
 	cases := map[string]struct {
-		budget  int64
-		options Options
-		members []Member
-		want    []Verdict
+		budget   int64
+		options  Options
+		children []Child
+		want     []Verdict
 	}{
 		"the first round shares by weight": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 3, Claims: []Claim{{Max: Unlimited}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 			},
@@ -25,7 +25,7 @@ func TestAuto(t *testing.T) {
 		},
 		"nobody is short, so nothing moves": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Target: 40}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 60}}},
 			},
@@ -33,7 +33,7 @@ func TestAuto(t *testing.T) {
 		},
 		"demand is served from what is free": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 10, Target: 40}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 50}}},
 			},
@@ -41,7 +41,7 @@ func TestAuto(t *testing.T) {
 		},
 		"and then from the surplus of as few others as can be, and no more than is missing": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 9, Target: 10}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: 15, Used: 15, Target: 15}}},
 				{ID: "c", Weight: 0, Claims: []Claim{{Max: Unlimited, Target: 50}}},
@@ -51,7 +51,7 @@ func TestAuto(t *testing.T) {
 		},
 		"who lacks headroom is raised to the fair share": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 39}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 61}}},
 			},
@@ -59,7 +59,7 @@ func TestAuto(t *testing.T) {
 		},
 		"but not at half of the headroom": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 40}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 60}}},
 			},
@@ -67,7 +67,7 @@ func TestAuto(t *testing.T) {
 		},
 		"and not while damped": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 35}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 65}}},
 			},
@@ -75,7 +75,7 @@ func TestAuto(t *testing.T) {
 		},
 		"nor from those who are damped": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Target: 30}}},
 				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Target: 60}}},
 				{ID: "c", Weight: 1, Claims: []Claim{{Max: 6, Target: 10}}},
@@ -84,7 +84,7 @@ func TestAuto(t *testing.T) {
 		},
 		"need is not damped": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 5, Target: 40}}},
 				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Target: 60}}},
 			},
@@ -92,7 +92,7 @@ func TestAuto(t *testing.T) {
 		},
 		"scarcity is max-min by weight, and floors are usage": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 2, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 90, Target: 10}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 90, Target: 40}}},
 				{ID: "c", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 5, Demand: 5, Target: 50}}},
@@ -101,7 +101,7 @@ func TestAuto(t *testing.T) {
 		},
 		"the part of min that is not lent stays": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Min: 50, Lendable: 20, Max: Unlimited}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 60, Demand: 50, Target: 80}}},
 			},
@@ -109,7 +109,7 @@ func TestAuto(t *testing.T) {
 		},
 		"a lender reclaims before others get more": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Min: 50, Lendable: 50, Max: Unlimited, Used: 10, Demand: 60, Target: 20}}},
 				{ID: "b", Weight: 9, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 50, Target: 80}}},
 			},
@@ -117,7 +117,7 @@ func TestAuto(t *testing.T) {
 		},
 		"min is reclaimed no further than it is asked for": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{
 					{Min: 50, Lendable: 50, Max: Unlimited, Used: 10, Demand: 20, Target: 20},
 				}},
@@ -127,7 +127,7 @@ func TestAuto(t *testing.T) {
 		},
 		"the respite comes before the demand of others": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Respite: 40, Target: 20}}},
 				{ID: "b", Weight: 9, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 70, Target: 80}}},
 			},
@@ -136,7 +136,7 @@ func TestAuto(t *testing.T) {
 		"a max bounds the headroom": {
 			budget:  100,
 			options: Options{HeadroomPercent: 20},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 50, Target: 50}}},
 				{ID: "b", Weight: 9, Claims: []Claim{{Max: 44, Used: 40, Target: 50}}},
 			},
@@ -145,7 +145,7 @@ func TestAuto(t *testing.T) {
 		"headroom comes before the rest by weight": {
 			budget:  100,
 			options: Options{HeadroomPercent: 50},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 40}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 50, Target: 60}}},
 			},
@@ -154,7 +154,7 @@ func TestAuto(t *testing.T) {
 		"the hub keeps its reserve": {
 			budget:  100,
 			options: Options{ReservePercent: 25},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Target: 20}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 			},
@@ -163,7 +163,7 @@ func TestAuto(t *testing.T) {
 		"the hub gives its reserve for need": {
 			budget:  100,
 			options: Options{ReservePercent: 25},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 50, Demand: 5, Target: 50}}},
 				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Target: 30}}},
 			},
@@ -172,7 +172,7 @@ func TestAuto(t *testing.T) {
 		"the hub refills its reserve when it is below half": {
 			budget:  100,
 			options: Options{ReservePercent: 20},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 46}}},
 			},
@@ -181,7 +181,7 @@ func TestAuto(t *testing.T) {
 		"the hub leaves it at half": {
 			budget:  100,
 			options: Options{ReservePercent: 20},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
 			},
@@ -190,7 +190,7 @@ func TestAuto(t *testing.T) {
 		"the hub keeps its reserve from headroom": {
 			budget:  100,
 			options: Options{ReservePercent: 50},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Target: 28}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 32}}},
 			},
@@ -199,7 +199,7 @@ func TestAuto(t *testing.T) {
 		"the hub refills its reserve, but not from those who are damped": {
 			budget:  100,
 			options: Options{ReservePercent: 20},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
 				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Target: 55}}},
 			},
@@ -208,21 +208,21 @@ func TestAuto(t *testing.T) {
 		"a reserve beyond 100 percent is all of the slack": {
 			budget:  100,
 			options: Options{ReservePercent: 300},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 10, Target: 50}}},
 			},
 			want: []Verdict{{50, 20, Kept}},
 		},
 		"percentages below zero count as zero": {
-			budget:  100,
-			options: Options{ReservePercent: -5, HeadroomPercent: -5},
-			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 10}}}},
-			want:    []Verdict{{100, 100, Weight}},
+			budget:   100,
+			options:  Options{ReservePercent: -5, HeadroomPercent: -5},
+			children: []Child{{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 10}}}},
+			want:     []Verdict{{100, 100, Weight}},
 		},
 		"headroom beyond int64": {
 			budget:  math.MaxInt64,
 			options: Options{HeadroomPercent: 300},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: math.MaxInt64 - 10, Target: math.MaxInt64 - 10}}},
 			},
 			want: []Verdict{{math.MaxInt64, math.MaxInt64, Headroom}},
@@ -230,7 +230,7 @@ func TestAuto(t *testing.T) {
 		"assured headroom comes before the reserve of the hub and the parts by weight": {
 			budget:  120,
 			options: Options{ReservePercent: 25, HeadroomPercent: 10},
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Headroom: 90, Target: 45}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Target: 45}}},
 			},
@@ -238,7 +238,7 @@ func TestAuto(t *testing.T) {
 		},
 		"assured headroom takes nothing that is needed": {
 			budget: 120,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 90, Target: 10}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Demand: 50, Target: 90}}},
 			},
@@ -246,7 +246,7 @@ func TestAuto(t *testing.T) {
 		},
 		"who needs it takes assured headroom": {
 			budget: 120,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 90, Target: 100}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Demand: 50, Target: 20}}},
 			},
@@ -254,20 +254,20 @@ func TestAuto(t *testing.T) {
 		},
 		"assured headroom of two is shared by weight": {
 			budget: 90,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 2, Claims: []Claim{{Max: Unlimited, Headroom: 90}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Headroom: 90}}},
 			},
 			want: []Verdict{{60, 60, Headroom}, {30, 30, Headroom}},
 		},
 		"assured headroom ends at max": {
-			budget:  90,
-			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Max: 40, Used: 10, Headroom: 90}}}},
-			want:    []Verdict{{40, 40, Headroom}},
+			budget:   90,
+			children: []Child{{ID: "a", Weight: 1, Claims: []Claim{{Max: 40, Used: 10, Headroom: 90}}}},
+			want:     []Verdict{{40, 40, Headroom}},
 		},
 		"who lacks a part of assured headroom is raised unless it is damped": {
 			budget: 120,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 40, Target: 49}}},
 				{ID: "b", Weight: 1, Damped: true, Claims: []Claim{{Max: Unlimited, Used: 10, Headroom: 40, Target: 49}}},
 			},
@@ -275,22 +275,22 @@ func TestAuto(t *testing.T) {
 		},
 		"a budget below zero leaves usage": {
 			budget: -5,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Demand: 5, Respite: 12, Target: 30}}},
 			},
 			want: []Verdict{{10, 10, Short}},
 		},
 		"a budget cut takes the surplus and stops at usage": {
 			budget: 50,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 40, Target: 60}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Demand: 5, Target: 40}}},
 			},
 			want: []Verdict{{40, 40, Surplus}, {20, 20, Short}},
 		},
-		"pinned members are taken off first": {
+		"pinned children are taken off first": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Pinned: true, Claims: []Claim{{Max: 10, Granted: 60, Used: 30, Demand: 9, Target: 30}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 30, Demand: 30, Target: 50}}},
 			},
@@ -298,7 +298,7 @@ func TestAuto(t *testing.T) {
 		},
 		"max lowers what nobody else needs, but not below usage": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Max: 20, Used: 30, Demand: 5, Target: 50}}},
 			},
 			want: []Verdict{{30, 30, Capped}},
@@ -306,7 +306,7 @@ func TestAuto(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Auto(Input{Quota: "q", Budgets: []int64{tc.budget}, Members: tc.members}, tc.options)
+			got := Auto(Input{Quota: "q", Budgets: []int64{tc.budget}, Children: tc.children}, tc.options)
 			var want [][]Verdict
 			for _, v := range tc.want {
 				want = append(want, []Verdict{v})
@@ -341,7 +341,7 @@ func TestAutoServesWholeUnits(t *testing.T) {
 				if c.Max == 0 {
 					c.Max = Unlimited
 				}
-				in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: 1, Claims: []Claim{c}, Kinds: inUnits(c, tc.units[i])})
+				in.Children = append(in.Children, Child{ID: string(rune('a' + i)), Weight: 1, Claims: []Claim{c}, Shapes: inUnits(c, tc.units[i])})
 			}
 			var got []int64
 			for _, verdicts := range Auto(in, Options{ReservePercent: 100}).Verdicts {
@@ -354,12 +354,12 @@ func TestAutoServesWholeUnits(t *testing.T) {
 	}
 }
 
-// inUnits are the kinds of a claim whose requests are all of one size, none if any part of it is of use.
-func inUnits(c Claim, unit int64) []Kind {
+// inUnits are the shapes of a claim whose requests are all of one size, none if any part of it is of use.
+func inUnits(c Claim, unit int64) []Shape {
 	if unit == 0 {
 		return nil
 	}
-	return []Kind{{Amounts: []int64{c.Demand}, Unit: []int64{unit}}}
+	return []Shape{{Amounts: []int64{c.Demand}, Unit: []int64{unit}}}
 }
 
 // TestAutoServesAsManyUnitsAsAPool draws clusters whose objects are all of one size, and checks that what fits one
@@ -368,15 +368,15 @@ func TestAutoServesAsManyUnitsAsAPool(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		unit, budget := rapid.Int64Range(1, 20).Draw(t, "unit"), rapid.Int64Range(0, 500).Draw(t, "budget")
 		in, asked, free := Input{Quota: "q", Budgets: []int64{budget}}, int64(0), budget
-		for i := range rapid.IntRange(1, 8).Draw(t, "members") {
+		for i := range rapid.IntRange(1, 8).Draw(t, "children") {
 			c := Claim{Max: Unlimited, Used: min(free, rapid.Int64Range(0, 50).Draw(t, "used"))}
 			c.Demand = unit * rapid.Int64Range(0, 30).Draw(t, "units")
 			free, asked = free-c.Used, asked+c.Demand/unit
-			in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: rapid.Int64Range(0, 5).Draw(t, "weight"), Claims: []Claim{c}, Kinds: inUnits(c, unit)})
+			in.Children = append(in.Children, Child{ID: string(rune('a' + i)), Weight: rapid.Int64Range(0, 5).Draw(t, "weight"), Claims: []Claim{c}, Shapes: inUnits(c, unit)})
 		}
 		served := int64(0)
 		for i, verdicts := range Auto(in, Options{ReservePercent: 100}).Verdicts {
-			c := in.Members[i].Claims[0]
+			c := in.Children[i].Claims[0]
 			served += min(c.Demand, verdicts[0].Target-c.Used) / unit
 		}
 		if want := min(asked, free/unit); served < want {

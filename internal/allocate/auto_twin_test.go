@@ -13,7 +13,7 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Input{Quota: "q", Budgets: []int64{rapid.Int64Range(0, 120).Draw(t, "budget")}}
 		small := rapid.Int64Range(0, 30)
-		for i := range rapid.IntRange(1, 5).Draw(t, "members") {
+		for i := range rapid.IntRange(1, 5).Draw(t, "children") {
 			c := Claim{
 				Min:      small.Draw(t, "min"),
 				Lendable: small.Draw(t, "lendable"),
@@ -24,11 +24,11 @@ func TestAutoFairAgreesWithSlowTwin(t *testing.T) {
 				Demand:   small.Draw(t, "demand"),
 				Expected: rapid.OneOf(rapid.Just[int64](0), small).Draw(t, "expected"),
 			}
-			in.Members = append(in.Members, Member{
+			in.Children = append(in.Children, Child{
 				ID:     string(rune('a' + i)),
 				Weight: rapid.Int64Range(0, 5).Draw(t, "weight"),
 				Claims: []Claim{c},
-				Kinds:  inUnits(c, rapid.Int64Range(0, 12).Draw(t, "unit")),
+				Shapes: inUnits(c, rapid.Int64Range(0, 12).Draw(t, "unit")),
 			})
 		}
 		options := Options{
@@ -49,8 +49,8 @@ func slowFair(in Input, options Options) []int64 {
 	ranks := in.ranks()
 	var need []int64
 	for _, reason := range []Reason{Usage, Guaranteed, Reclaim, Respite, Expected, Demand} {
-		bounds := make([]apportion.Stake, len(in.Members))
-		for i, m := range in.Members {
+		bounds := make([]apportion.Stake, len(in.Children))
+		for i, m := range in.Children {
 			bounds[i] = apportion.Stake{Weight: m.Weight, Hi: in.upTo(i, reason), Rank: ranks[i]}
 			bounds[i].Lo = in.upTo(i, Usage)
 			if need != nil {
@@ -67,35 +67,35 @@ func slowFair(in Input, options Options) []int64 {
 		slack = max(slack-x, 0)
 	}
 	extra := make([]int64, len(need))
-	more := func(budget int64, upTo func(i int, m *Member) int64) {
-		bounds := make([]apportion.Stake, len(in.Members))
-		for i := range in.Members {
-			m := &in.Members[i]
+	more := func(budget int64, upTo func(i int, m *Child) int64) {
+		bounds := make([]apportion.Stake, len(in.Children))
+		for i := range in.Children {
+			m := &in.Children[i]
 			hi := min(upTo(i, m), max(m.Claims[0].Max, m.Claims[0].Min))
 			bounds[i] = apportion.Stake{Weight: m.Weight, Lo: extra[i], Hi: hi - need[i], Rank: ranks[i]}
 		}
 		extra = apportion.Fill(budget, bounds)
 	}
-	more(slack, func(i int, m *Member) int64 { return need[i] + m.Claims[0].Headroom })
+	more(slack, func(i int, m *Child) int64 { return need[i] + m.Claims[0].Headroom })
 	open := slack
 	for _, assured := range extra {
 		open -= assured
 	}
 	slack -= open * options.ReservePercent / 100
-	more(slack, func(i int, m *Member) int64 {
+	more(slack, func(i int, m *Child) int64 {
 		return ((m.Claims[0].Used+in.asked(i))*(100+options.HeadroomPercent) + 99) / 100
 	})
-	more(slack, func(int, *Member) int64 { return Unlimited })
+	more(slack, func(int, *Child) int64 { return Unlimited })
 	for i := range extra {
 		extra[i] += need[i]
 	}
 	return extra
 }
 
-// unit is what one request of the member i asks for.
+// unit is what one request of the child i asks for.
 func (in Input) unit(i int) int64 {
-	if kinds := in.Members[i].Kinds; len(kinds) > 0 {
-		return kinds[0].Unit[0]
+	if shapes := in.Children[i].Shapes; len(shapes) > 0 {
+		return shapes[0].Unit[0]
 	}
 	return 1
 }
@@ -107,7 +107,7 @@ func (in Input) slowUnits(need []int64, bounds []apportion.Stake) {
 	for i := range need {
 		order[in.ranks()[i]] = i
 		unit := in.unit(i)
-		for need[i] < bounds[i].Hi && need[i] > bounds[i].Lo && (need[i]-in.Members[i].Claims[0].Used)%unit != 0 {
+		for need[i] < bounds[i].Hi && need[i] > bounds[i].Lo && (need[i]-in.Children[i].Claims[0].Used)%unit != 0 {
 			need[i], left = need[i]-1, left+1
 		}
 	}
@@ -116,7 +116,7 @@ func (in Input) slowUnits(need []int64, bounds []apportion.Stake) {
 			unit := in.unit(i)
 			for weighted == (bounds[i].Weight > 0) && need[i] < bounds[i].Hi {
 				next := need[i] + 1
-				for next < bounds[i].Hi && (next-in.Members[i].Claims[0].Used)%unit != 0 {
+				for next < bounds[i].Hi && (next-in.Children[i].Claims[0].Used)%unit != 0 {
 					next++
 				}
 				if next-need[i] > left {

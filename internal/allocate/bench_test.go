@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// fleet is a busy fleet of n members and r resources: a third asks for more than it has, and load is what is used and
+// fleet is a busy fleet of n children and r resources: a third asks for more than it has, and load is what is used and
 // asked for, in percent of the budget. One resource is in bytes, the others in small units.
 func fleet(n, r int, load int64) Input {
 	random := rand.New(rand.NewSource(1))
 	in := Input{Quota: "quota", Budgets: make([]int64, r)}
 	for i := range n {
-		m := Member{ID: fmt.Sprint("cluster-", i), Weight: 1 + random.Int63n(1e6)}
+		m := Child{ID: fmt.Sprint("cluster-", i), Weight: 1 + random.Int63n(1e6)}
 		shape := 1 + random.Int63n(50)
 		for k := range r {
 			unit := int64(1000)
@@ -39,7 +39,7 @@ func fleet(n, r int, load int64) Input {
 			in.Budgets[k] += (c.Used + c.Demand) * 100 / load
 			m.Claims = append(m.Claims, c)
 		}
-		in.Members = append(in.Members, m)
+		in.Children = append(in.Children, m)
 	}
 	return in
 }
@@ -70,8 +70,8 @@ func TestAllocationsDoNotGrowWithTheBudget(t *testing.T) {
 		scaled := in.clone()
 		for r := range scaled.Budgets {
 			scaled.Budgets[r] *= by
-			for i := range scaled.Members {
-				c := &scaled.Members[i].Claims[r]
+			for i := range scaled.Children {
+				c := &scaled.Children[i].Claims[r]
 				c.Used, c.Demand, c.Target, c.Respite = c.Used*by, c.Demand*by, c.Target*by, c.Respite*by
 			}
 		}

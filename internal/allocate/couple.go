@@ -8,12 +8,12 @@ import (
 // couplingRounds bounds the rounds of couple.
 const couplingRounds = 4
 
-// couple sets the need of every resource, so that no member is given what its pods cannot use because they lack another
-// resource: where a member gets only a part of its demand, no more than that part is served in the other resources, and
+// couple sets the need of every resource, so that no child is given what its pods cannot use because they lack another
+// resource: where a child gets only a part of its demand, no more than that part is served in the other resources, and
 // others can have the difference.
 //
 // One resource after the other is laid, each with what the others left of the demands. What that frees may serve a
-// member better in one resource and make it ask for more in the next: this is followed for a few rounds. Two mostly do;
+// child better in one resource and make it ask for more in the next: this is followed for a few rounds. Two mostly do;
 // a fleet in which every resource is short at once may go on for many, each for less.
 func (a *auto) couple() {
 	for r := range a.plans {
@@ -42,7 +42,7 @@ func (p *plan) expectAll() {
 }
 
 // trim sets what everybody asks for: the part of its demand that the other resources serve, as far as its max holds it.
-// The budget of the resource itself does not limit the ask, so that a member gets more of it as soon as others leave it
+// The budget of the resource itself does not limit the ask, so that a child gets more of it as soon as others leave it
 // more.
 func (p *plan) trim() (changed bool) {
 	for i := range p.claims {
@@ -51,7 +51,7 @@ func (p *plan) trim() (changed bool) {
 			continue
 		}
 		var ask int64
-		if len(p.in.Members[i].Kinds) > 0 {
+		if len(p.in.Children[i].Shapes) > 0 {
 			ask = p.askedInWhole(i)
 		} else {
 			ask = min(apportion.TimesUp(c.Demand, p.servedElsewhere(i)), c.room())
@@ -63,7 +63,7 @@ func (p *plan) trim() (changed bool) {
 	return changed
 }
 
-// servedElsewhere is the part of its demand that the member i gets of the tightest of the other resources.
+// servedElsewhere is the part of its demand that the child i gets of the tightest of the other resources.
 func (p *plan) servedElsewhere(i int) apportion.Fraction {
 	part := apportion.Fraction{Num: 1, Den: 1}
 	for r := range p.plans {

@@ -12,7 +12,7 @@ func TestAutoCouples(t *testing.T) {
 	in := Input{
 		Quota:   "q",
 		Budgets: []int64{15, 20},
-		Members: []Member{
+		Children: []Child{
 			{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 10}, {Max: 10, Demand: 20}}},
 			{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 10}, {Max: Unlimited, Demand: 10}}},
 		},
@@ -28,9 +28,9 @@ func TestAutoCouples(t *testing.T) {
 
 func TestAutoRoundsWhatItTrimsUp(t *testing.T) {
 	in := Input{
-		Quota:   "q",
-		Budgets: []int64{100, 1},
-		Members: []Member{{ID: "a", Claims: []Claim{{Max: Unlimited, Demand: 3}, {Max: Unlimited, Demand: 2}}}},
+		Quota:    "q",
+		Budgets:  []int64{100, 1},
+		Children: []Child{{ID: "a", Claims: []Claim{{Max: Unlimited, Demand: 3}, {Max: Unlimited, Demand: 2}}}},
 	}
 	want := [][]Verdict{{{2, 2, Coupled}, {1, 1, Short}}}
 	if diff := cmp.Diff(want, Auto(in, Options{ReservePercent: 100}).Verdicts); diff != "" {
@@ -38,14 +38,14 @@ func TestAutoRoundsWhatItTrimsUp(t *testing.T) {
 	}
 }
 
-// TestAutoCouplesKinds has a pod wait for a gpu that nobody has, and others of the same member, which want none, get
+// TestAutoCouplesKinds has a pod wait for a gpu that nobody has, and others of the same child, which want none, get
 // their cpu.
 func TestAutoCouplesKinds(t *testing.T) {
 	in := Input{
 		Quota:   "q",
 		Budgets: []int64{4, 100},
-		Members: []Member{
-			{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 1}, {Max: Unlimited, Used: 10, Demand: 34}}, Kinds: []Kind{{Amounts: []int64{1, 4}, Unit: []int64{1, 4}}, {Amounts: []int64{0, 30}, Unit: []int64{0, 1}}}},
+		Children: []Child{
+			{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 1}, {Max: Unlimited, Used: 10, Demand: 34}}, Shapes: []Shape{{Amounts: []int64{1, 4}, Unit: []int64{1, 4}}, {Amounts: []int64{0, 30}, Unit: []int64{0, 1}}}},
 			{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 4, Target: 4}, {Max: Unlimited}}},
 		},
 	}
@@ -62,13 +62,13 @@ func TestAutoCouplesKinds(t *testing.T) {
 func TestAutoCouplesTies(t *testing.T) {
 	in := Input{Quota: "q", Budgets: []int64{10, 20}}
 	for _, id := range []string{"a", "b"} {
-		in.Members = append(in.Members, Member{ID: id, Weight: 1, Claims: []Claim{
+		in.Children = append(in.Children, Child{ID: id, Weight: 1, Claims: []Claim{
 			{Max: Unlimited, Demand: 10}, {Max: Unlimited, Demand: 20},
 		}})
 	}
 	for i, row := range Auto(in, Options{ReservePercent: 100}).Verdicts {
 		if row[0].Target != 5 || row[1].Target != 10 {
-			t.Errorf("member %d: %v, want 5 and 10", i, row)
+			t.Errorf("child %d: %v, want 5 and 10", i, row)
 		}
 	}
 }

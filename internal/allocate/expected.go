@@ -7,13 +7,13 @@ import (
 	"github.com/fedquota/fedquota/internal/apportion"
 )
 
-// expects says whether a request of some member is expected.
+// expects says whether a request of some child is expected.
 func (in *Input) expects(resource int) bool {
-	return slices.ContainsFunc(in.Members, func(m Member) bool { return m.Claims[resource].Expected > 0 })
+	return slices.ContainsFunc(in.Children, func(m Child) bool { return m.Claims[resource].Expected > 0 })
 }
 
-// expectFair leaves those requests to be expected with which a member uses no more than its fair part: the weighted
-// max-min of what members use, ask for and are expected to ask for next. What somebody uses gives no right to more. The
+// expectFair leaves those requests to be expected with which a child uses no more than its fair part: the weighted
+// max-min of what children use, ask for and are expected to ask for next. What somebody uses gives no right to more. The
 // bounds have weights and ranks, and parts is working memory.
 func expectFair(f *apportion.Filler, budget int64, claims []Claim, bounds []apportion.Stake, parts []int64) {
 	if !slices.ContainsFunc(claims, func(c Claim) bool { return c.Expected > 0 }) {
@@ -31,12 +31,12 @@ func expectFair(f *apportion.Filler, budget int64, claims []Claim, bounds []appo
 	}
 }
 
-// makeRoomForExpected sets entitled to what members may use where one lacks room for its next request: that one what it
+// makeRoomForExpected sets entitled to what children may use where one lacks room for its next request: that one what it
 // uses with that request, and the others together what is left, who uses the most by weight giving it.
 func makeRoomForExpected(f *apportion.Filler, in *Input, resource int, result Result, bounds []apportion.Stake, entitled []int64) {
-	claims, budget := make([]Claim, len(in.Members)), in.open(resource)
-	for i := range in.Members {
-		if m := &in.Members[i]; !m.Pinned {
+	claims, budget := make([]Claim, len(in.Children)), in.open(resource)
+	for i := range in.Children {
+		if m := &in.Children[i]; !m.Pinned {
 			claims[i] = m.Claims[resource].normalized()
 		}
 	}

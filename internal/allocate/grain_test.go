@@ -18,7 +18,7 @@ func TestGrains(t *testing.T) {
 		options Options
 		want    []int64
 	}{
-		"idle members share whole grains":                {budget: 40, claims: []Claim{idle, idle, idle}, want: []int64{16, 12, 12}},
+		"idle children share whole grains":               {budget: 40, claims: []Claim{idle, idle, idle}, want: []int64{16, 12, 12}},
 		"of which the hub keeps a part":                  {budget: 16, claims: []Claim{idle, idle, idle}, options: Options{ReservePercent: 25}, want: []int64{4, 4, 4}},
 		"need is met in whole grains":                    {budget: 16, claims: []Claim{{Max: Unlimited, Used: 5}, {Max: Unlimited, Demand: 6}}, want: []int64{8, 8}},
 		"and to the unit where they do not fit":          {budget: 13, claims: []Claim{{Max: Unlimited, Used: 5}, {Max: Unlimited, Demand: 6}}, want: []int64{5, 8}},
@@ -33,7 +33,7 @@ func TestGrains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := Input{Quota: "q", Budgets: []int64{tc.budget}, Grains: []int64{4}}
 			for i, claim := range tc.claims {
-				in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: 1, Claims: []Claim{claim}})
+				in.Children = append(in.Children, Child{ID: string(rune('a' + i)), Weight: 1, Claims: []Claim{claim}})
 			}
 			var result Result
 			if tc.static {
@@ -60,20 +60,20 @@ func TestAutoComesInGrains(t *testing.T) {
 		v := Auto(in, options).Verdicts
 		for r, budget := range in.Budgets {
 			var given apportion.Total
-			for i := range in.Members {
+			for i := range in.Children {
 				given.Add(v[i][r].Target)
 			}
-			for i, m := range in.Members {
+			for i, m := range in.Children {
 				x, grain := v[i][r].Target, in.grain(r)
 				if m.Pinned || x%grain == 0 {
 					continue
 				}
 				c := m.Claims[r].normalized()
 				if more := apportion.ToWhole(x, grain); given.MinusFrom(budget) >= more && c.Max-x >= more {
-					t.Fatalf("member %d, resource %d: %d with grains of %d and %d free", i, r, x, grain, given.MinusFrom(budget))
+					t.Fatalf("child %d, resource %d: %d with grains of %d and %d free", i, r, x, grain, given.MinusFrom(budget))
 				}
 				if x > max(fullNeed(&c, c.Demand), c.Used) {
-					t.Fatalf("member %d, resource %d: %d with grains of %d and no need of that", i, r, x, grain)
+					t.Fatalf("child %d, resource %d: %d with grains of %d and no need of that", i, r, x, grain)
 				}
 			}
 		}
@@ -86,14 +86,14 @@ func TestStaticComesInGrains(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, _ := anyAuto(t, 1)
 		grain := in.grain(0)
-		for i := range in.Members {
-			c := &in.Members[i].Claims[0]
-			c.Min, c.Max, in.Members[i].Pinned = apportion.Whole(max(c.Min, 0), grain), apportion.Whole(max(c.Max, 0), grain), false
+		for i := range in.Children {
+			c := &in.Children[i].Claims[0]
+			c.Min, c.Max, in.Children[i].Pinned = apportion.Whole(max(c.Min, 0), grain), apportion.Whole(max(c.Max, 0), grain), false
 		}
 		var given, guaranteed, most apportion.Total
 		odd := 0
 		for i, row := range Static(in).Verdicts {
-			c := in.Members[i].Claims[0].normalized()
+			c := in.Children[i].Claims[0].normalized()
 			given.Add(row[0].Target)
 			guaranteed.Add(c.Min)
 			most.Add(c.Max)

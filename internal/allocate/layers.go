@@ -11,7 +11,7 @@ type layer struct {
 	level  func(c *Claim, ask int64) int64
 }
 
-// needLayers are what a member needs, the most urgent first. A lack in any of them is remedied at once.
+// needLayers are what a child needs, the most urgent first. A lack in any of them is remedied at once.
 var needLayers = [...]layer{
 	{Usage, func(c *Claim, _ int64) int64 { return c.Used }},
 	{Guaranteed, func(c *Claim, _ int64) int64 { return c.Min - c.Lendable }},
@@ -21,7 +21,7 @@ var needLayers = [...]layer{
 	{Demand, func(c *Claim, ask int64) int64 { return amount.Add(c.Used, ask) }},
 }
 
-// fullNeed is the need of a member if the budget holds it.
+// fullNeed is the need of a child if the budget holds it.
 func fullNeed(c *Claim, ask int64) int64 {
 	var need int64
 	for _, l := range needLayers {
@@ -83,7 +83,7 @@ func (p *plan) layAssured(slack int64) int64 {
 
 // layRest sets assured, reserve, headroom and fair: what the need leaves goes to the headroom that claims ask for. The
 // rest, without what the hub keeps of it, is shared for headroom in percent first and then among all up to their max.
-// It is shared as an addition to the need, so that a busy member gets as much room for its next request as an idle one
+// It is shared as an addition to the need, so that a busy child gets as much room for its next request as an idle one
 // of the same weight.
 func (p *plan) layRest() {
 	slack := p.slack()
@@ -109,7 +109,7 @@ func (p *plan) layRest() {
 // A grain is the step in which the targets of a resource come. Nobody goes without what it needs for that: where the
 // budget or a max holds no whole grain, a target is what is needed, to the unit.
 
-// layGrains brings each need to whole grains, of one member after the other, out of the budget that nobody needs.
+// layGrains brings each need to whole grains, of one child after the other, out of the budget that nobody needs.
 func (p *plan) layGrains() {
 	if p.grain == 1 {
 		return

@@ -40,8 +40,8 @@ func (p *plan) moveForNeed() (free int64) {
 // moveForHeadroom brings those who lack headroom up to their fair share, as far as there is something to take, and then
 // refills the reserve of the hub. What is free beyond the reserve goes first.
 func (p *plan) moveForHeadroom(free int64) {
-	undamped := func(i int) bool { return !p.in.Members[i].Damped }
-	var lack, surplus int64 // of members that are not damped; neither exceeds the budget
+	undamped := func(i int) bool { return !p.in.Children[i].Damped }
+	var lack, surplus int64 // of children that are not damped; neither exceeds the budget
 	for i := range p.claims {
 		p.bounds[i].Lo, p.bounds[i].Hi = 0, 0
 		if !undamped(i) {

@@ -12,20 +12,20 @@ import (
 func TestAutoAsksADonorOnce(t *testing.T) {
 	in := Input{Quota: "q", Budgets: []int64{100}}
 	for i, target := range []int64{10, 30, 30, 30} {
-		in.Members = append(in.Members, Member{ID: string(rune('a' + i)), Weight: 1, Damped: true, Claims: []Claim{
+		in.Children = append(in.Children, Child{ID: string(rune('a' + i)), Weight: 1, Damped: true, Claims: []Claim{
 			{Max: Unlimited, Used: 5, Target: target, Granted: target},
 		}})
 	}
-	in.Members[0].Claims[0].Demand = 40
+	in.Children[0].Claims[0].Demand = 40
 
-	lowered := make([]int, len(in.Members))
-	for round := range len(in.Members) + 1 {
+	lowered := make([]int, len(in.Children))
+	for round := range len(in.Children) + 1 {
 		free := in.Budgets[0]
-		for _, m := range in.Members {
+		for _, m := range in.Children {
 			free -= m.Claims[0].Granted
 		}
 		for i, row := range Auto(in, Options{}).Verdicts {
-			c := &in.Members[i].Claims[0]
+			c := &in.Children[i].Claims[0]
 			if row[0].Target < c.Target {
 				lowered[i]++
 				c.Target = row[0].Target
@@ -36,14 +36,14 @@ func TestAutoAsksADonorOnce(t *testing.T) {
 				c.Target = c.Granted
 			}
 		}
-		if round < len(in.Members) {
-			in.Members[round].Claims[0].Granted = in.Members[round].Claims[0].Target
+		if round < len(in.Children) {
+			in.Children[round].Claims[0].Granted = in.Children[round].Claims[0].Target
 		}
 	}
 	if diff := cmp.Diff([]int{0, 1, 1, 1}, lowered); diff != "" {
 		t.Errorf("times lowered (-want +got):\n%s", diff)
 	}
-	if got := in.Members[0].Claims[0].Granted; got != 45 {
+	if got := in.Children[0].Claims[0].Granted; got != 45 {
 		t.Errorf("granted %d in the end, want 45", got)
 	}
 }
@@ -54,8 +54,8 @@ func TestAutoTakesFromFew(t *testing.T) {
 	several := 0
 	rapid.Check(t, func(t *rapid.T) {
 		in, options := anyAuto(t, 1)
-		for i := range in.Members {
-			in.Members[i].Claims[0].Max = Unlimited
+		for i := range in.Children {
+			in.Children[i].Claims[0].Max = Unlimited
 		}
 		donors, partly := in.donors(Auto(in, options).Verdicts)
 		if partly > 2 {
@@ -73,7 +73,7 @@ func TestAutoTakesFromFew(t *testing.T) {
 // donors counts who was lowered, and who of them keeps more than the fair share.
 func (in Input) donors(verdicts [][]Verdict) (all, partly int) {
 	for i, row := range verdicts {
-		if in.Members[i].Pinned || row[0].Target >= in.Members[i].Claims[0].Target {
+		if in.Children[i].Pinned || row[0].Target >= in.Children[i].Claims[0].Target {
 			continue
 		}
 		all++

@@ -11,21 +11,21 @@ type auto struct {
 	options Options
 	plans   []plan // one per resource
 	filler  apportion.Filler
-	bounds  []apportion.Stake // the weights and ranks of the members; lo and hi are set for each fill
+	bounds  []apportion.Stake // the weights and ranks of the children; lo and hi are set for each fill
 	surplus []int64           // what each holds above its fair share, as far as it is kept
 	donors  []int             // working memory
 	parts   []int64           // the result of a fill of the moves
-	kinds   [][]kind          // of each member, nil if none has any
+	shapes  [][]shape         // of each child, nil if none has any
 	rooms   []int64           // working memory, one per resource
 }
 
-// plan is the distribution of one resource. Its slices are parallel to Input.Members; pinned members have no part in
+// plan is the distribution of one resource. Its slices are parallel to Input.Children; pinned children have no part in
 // it, and their entries are zero.
 type plan struct {
 	*auto
 	resource int
 	grain    int64   // the step in which its targets come
-	budget   int64   // what is left when pinned members are taken off
+	budget   int64   // what is left when pinned children are taken off
 	unused   int64   // the part of it that is not in use
 	claims   []Claim // as they count
 	asks     []int64 // demand, as far as the other resources of the same pods have room for it
@@ -41,37 +41,37 @@ type plan struct {
 // newAuto prepares a plan per resource.
 func newAuto(in *Input, options Options) *auto {
 	options.ReservePercent = min(options.ReservePercent, 100)
-	members, ranks := len(in.Members), in.ranks()
+	children, ranks := len(in.Children), in.ranks()
 	a := &auto{
 		in:      in,
 		options: options,
 		plans:   make([]plan, len(in.Budgets)),
-		bounds:  make([]apportion.Stake, members),
-		surplus: make([]int64, members),
-		donors:  make([]int, 0, members),
-		parts:   make([]int64, members),
-		kinds:   in.kinds(),
+		bounds:  make([]apportion.Stake, children),
+		surplus: make([]int64, children),
+		donors:  make([]int, 0, children),
+		parts:   make([]int64, children),
+		shapes:  in.shapes(),
 		rooms:   make([]int64, len(in.Budgets)),
 	}
-	for i := range in.Members {
-		a.bounds[i] = apportion.Stake{Weight: in.Members[i].Weight, Rank: ranks[i]}
+	for i := range in.Children {
+		a.bounds[i] = apportion.Stake{Weight: in.Children[i].Weight, Rank: ranks[i]}
 	}
 	for r := range a.plans {
-		a.plans[r] = a.newPlan(r, make([]int64, 7*members))
+		a.plans[r] = a.newPlan(r, make([]int64, 7*children))
 	}
 	return a
 }
 
-// newPlan prepares the plan of one resource; memory is for seven numbers per member.
+// newPlan prepares the plan of one resource; memory is for seven numbers per child.
 func (a *auto) newPlan(resource int, memory []int64) plan {
-	members := len(a.in.Members)
-	slice := func(n int) []int64 { return memory[n*members : (n+1)*members] }
+	children := len(a.in.Children)
+	slice := func(n int) []int64 { return memory[n*children : (n+1)*children] }
 	p := plan{
 		auto:     a,
 		resource: resource,
 		grain:    a.in.grain(resource),
 		budget:   a.in.open(resource),
-		claims:   make([]Claim, members),
+		claims:   make([]Claim, children),
 		asks:     slice(0),
 		need:     slice(1),
 		floor:    slice(2),
@@ -81,8 +81,8 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 		targets:  slice(6),
 	}
 	var used apportion.Total
-	for i := range a.in.Members {
-		if m := &a.in.Members[i]; !m.Pinned {
+	for i := range a.in.Children {
+		if m := &a.in.Children[i]; !m.Pinned {
 			p.claims[i] = m.Claims[resource].normalized()
 			p.asks[i] = p.claims[i].Demand
 			used.Add(p.claims[i].Used)
@@ -93,12 +93,12 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 	return p
 }
 
-// lacks says whether the member i gets less than it asks for.
+// lacks says whether the child i gets less than it asks for.
 func (p *plan) lacks(i int) bool {
 	return p.need[i] < amount.Add(p.claims[i].Used, p.asks[i])
 }
 
-// serves is how much of its demand the member i gets. It is bounded by its max alone if the member gets all that it
+// serves is how much of its demand the child i gets. It is bounded by its max alone if the child gets all that it
 // asks for, even if it asks for less than its demand: then another resource is tighter than this one.
 func (p *plan) serves(i int) int64 {
 	if p.lacks(i) {

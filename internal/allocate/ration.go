@@ -8,29 +8,29 @@ import (
 	"github.com/fedquota/fedquota/internal/apportion"
 )
 
-// Ration cuts raises down to what is free, parallel to Input.Budgets: a member that may not be raised has no part in
+// Ration cuts raises down to what is free, parallel to Input.Budgets: a child that may not be raised has no part in
 // it. What is needed comes first, and among equals each gets its part by weight. The rest follows when donors have
 // settled.
 //
-// Who gets less than it needs gets no more than serves whole requests of its kinds. With the rest its next request
+// Who gets less than it needs gets no more than serves whole requests of its shapes. With the rest its next request
 // would still not fit, and the raise that makes it fit would have to wait until this one is enforced.
-func Ration(in Input, result Result, free []int64, mayRaise func(member, resource int) bool) {
+func Ration(in Input, result Result, free []int64, mayRaise func(child, resource int) bool) {
 	ranks := in.ranks()
-	needed, missing := make([]apportion.Stake, len(in.Members)), make([]apportion.Stake, len(in.Members))
-	r := rationing{in: &in, raises: make([][]raise, len(in.Members)), left: slices.Clone(free)}
+	needed, missing := make([]apportion.Stake, len(in.Children)), make([]apportion.Stake, len(in.Children))
+	r := rationing{in: &in, raises: make([][]raise, len(in.Children)), left: slices.Clone(free)}
 	for i := range r.raises {
 		r.raises[i] = make([]raise, len(in.Budgets))
 	}
 	for resource := range in.Budgets {
-		for i := range in.Members {
-			c := in.Members[i].Claims[resource].normalized()
+		for i := range in.Children {
+			c := in.Children[i].Claims[resource].normalized()
 			most := max(result.Verdicts[i][resource].Target-c.Granted, 0)
 			if !mayRaise(i, resource) {
 				most = 0
 			}
 			need := max(amount.Add(c.Used, c.Demand), c.Min) - c.Granted
-			needed[i] = apportion.Stake{Weight: in.Members[i].Weight, Hi: min(max(need, 0), most), Rank: ranks[i]}
-			missing[i] = apportion.Stake{Weight: in.Members[i].Weight, Hi: most, Rank: ranks[i]}
+			needed[i] = apportion.Stake{Weight: in.Children[i].Weight, Hi: min(max(need, 0), most), Rank: ranks[i]}
+			missing[i] = apportion.Stake{Weight: in.Children[i].Weight, Hi: most, Rank: ranks[i]}
 		}
 		for i, part := range apportion.Fill(free[resource], needed) {
 			missing[i].Lo = part
@@ -41,23 +41,23 @@ func Ration(in Input, result Result, free []int64, mayRaise func(member, resourc
 		}
 	}
 	r.serveWhole(ranks)
-	for i := range in.Members {
+	for i := range in.Children {
 		for resource, raise := range r.raises[i] {
 			if raise.most > 0 {
-				result.Verdicts[i][resource].Target = raise.target(in.Members[i].Claims[resource].normalized(), in.grain(resource))
+				result.Verdicts[i][resource].Target = raise.target(in.Children[i].Claims[resource].normalized(), in.grain(resource))
 			}
 		}
 	}
 }
 
-// rationing is what is handed out, by member and resource, and what is left of each resource.
+// rationing is what is handed out, by child and resource, and what is left of each resource.
 type rationing struct {
 	in     *Input
 	raises [][]raise
 	left   []int64
 }
 
-// raise is what a member is raised by, and at most. It is short if that is less than the member needs.
+// raise is what a child is raised by, and at most. It is short if that is less than the child needs.
 type raise struct {
 	by, most int64
 	short    bool
@@ -73,7 +73,7 @@ func (r raise) target(c Claim, grain int64) int64 {
 	return max(apportion.Whole(target, grain), min(target, max(amount.Add(c.Used, c.Demand), c.Min)), c.Granted)
 }
 
-// serveWhole takes from each member that is short what serves no whole request, for the next one.
+// serveWhole takes from each child that is short what serves no whole request, for the next one.
 func (r *rationing) serveWhole(ranks []uint64) {
 	var short []int
 	for i := range r.raises {
@@ -84,34 +84,34 @@ func (r *rationing) serveWhole(ranks []uint64) {
 	if len(short) == 0 {
 		return
 	}
-	members := r.in.Members
+	children := r.in.Children
 	slices.SortFunc(short, func(i, j int) int {
-		return cmp.Or(cmp.Compare(min(members[j].Weight, 1), min(members[i].Weight, 1)), cmp.Compare(ranks[i], ranks[j]))
+		return cmp.Or(cmp.Compare(min(children[j].Weight, 1), min(children[i].Weight, 1)), cmp.Compare(ranks[i], ranks[j]))
 	})
-	kinds := r.in.kinds()
+	shapes := r.in.shapes()
 	for _, i := range short {
-		if kinds != nil && kinds[i] != nil {
-			r.serve(i, kinds[i])
+		if shapes != nil && shapes[i] != nil {
+			r.serve(i, shapes[i])
 		}
 	}
 }
 
-// serve raises the member i by what serves whole requests, out of its raise and of what is left.
-func (r *rationing) serve(i int, kinds []kind) {
-	rooms, claims := make([]int64, len(r.left)), r.in.Members[i].Claims
+// serve raises the child i by what serves whole requests, out of its raise and of what is left.
+func (r *rationing) serve(i int, shapes []shape) {
+	rooms, claims := make([]int64, len(r.left)), r.in.Children[i].Claims
 	for resource, raise := range r.raises[i] {
 		c := claims[resource].normalized()
 		r.left[resource] += raise.by
 		rooms[resource] = max(c.Granted+min(raise.most, r.left[resource])-c.Used, 0)
 	}
-	for k := range kinds {
-		kinds[k].serve(rooms)
+	for k := range shapes {
+		shapes[k].serve(rooms)
 	}
 	for resource := range r.raises[i] {
 		c, raise := claims[resource].normalized(), &r.raises[i][resource]
 		use := c.Used
-		for k := range kinds {
-			use = amount.Add(use, kinds[k].of(kinds[k].served, resource))
+		for k := range shapes {
+			use = amount.Add(use, shapes[k].of(shapes[k].served, resource))
 		}
 		raise.by = min(max(use, c.Min, c.Granted)-c.Granted, raise.most, r.left[resource])
 		r.left[resource] -= raise.by

@@ -9,27 +9,27 @@ import (
 	"github.com/fedquota/fedquota/internal/apportion"
 )
 
-// TestRation raises members that need more than is free yet, as long as donors have not settled.
+// TestRation raises children that need more than is free yet, as long as donors have not settled.
 func TestRation(t *testing.T) {
-	idle := Member{ID: "d", Weight: 1, Claims: []Claim{{Max: Unlimited}}}
+	idle := Child{ID: "d", Weight: 1, Claims: []Claim{{Max: Unlimited}}}
 	tests := map[string]struct {
-		members []Member
-		targets [][]int64
-		free    []int64
-		want    [][]int64
+		children []Child
+		targets  [][]int64
+		free     []int64
+		want     [][]int64
 	}{
-		"all is free":                            {members: []Member{asking("a", []int64{6})}, targets: [][]int64{{6}}, free: []int64{6}, want: [][]int64{{6}}},
-		"a part of a request serves nobody":      {members: []Member{asking("a", []int64{6})}, targets: [][]int64{{6}}, free: []int64{5}, want: [][]int64{{0}}},
-		"nor do parts of two":                    {members: []Member{asking("a", []int64{6}), asking("b", []int64{6})}, targets: [][]int64{{6}, {6}}, free: []int64{6}, want: [][]int64{{6}, {0}}},
-		"one of two":                             {members: []Member{asking("a", []int64{2}, []int64{6})}, targets: [][]int64{{8}}, free: []int64{7}, want: [][]int64{{2}}},
-		"in every resource":                      {members: []Member{asking("a", []int64{6, 1})}, targets: [][]int64{{6, 1}}, free: []int64{5, 1}, want: [][]int64{{0, 0}}},
-		"headroom waits for what is needed":      {members: []Member{asking("a", []int64{6}), idle}, targets: [][]int64{{6}, {3}}, free: []int64{7}, want: [][]int64{{6}, {1}}},
-		"headroom gets what serves no request":   {members: []Member{asking("a", []int64{6}), idle}, targets: [][]int64{{6}, {3}}, free: []int64{5}, want: [][]int64{{0}, {0}}},
-		"without kinds any part of it is of use": {members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 6}}}}, targets: [][]int64{{6}}, free: []int64{5}, want: [][]int64{{5}}},
+		"all is free":                             {children: []Child{asking("a", []int64{6})}, targets: [][]int64{{6}}, free: []int64{6}, want: [][]int64{{6}}},
+		"a part of a request serves nobody":       {children: []Child{asking("a", []int64{6})}, targets: [][]int64{{6}}, free: []int64{5}, want: [][]int64{{0}}},
+		"nor do parts of two":                     {children: []Child{asking("a", []int64{6}), asking("b", []int64{6})}, targets: [][]int64{{6}, {6}}, free: []int64{6}, want: [][]int64{{6}, {0}}},
+		"one of two":                              {children: []Child{asking("a", []int64{2}, []int64{6})}, targets: [][]int64{{8}}, free: []int64{7}, want: [][]int64{{2}}},
+		"in every resource":                       {children: []Child{asking("a", []int64{6, 1})}, targets: [][]int64{{6, 1}}, free: []int64{5, 1}, want: [][]int64{{0, 0}}},
+		"headroom waits for what is needed":       {children: []Child{asking("a", []int64{6}), idle}, targets: [][]int64{{6}, {3}}, free: []int64{7}, want: [][]int64{{6}, {1}}},
+		"headroom gets what serves no request":    {children: []Child{asking("a", []int64{6}), idle}, targets: [][]int64{{6}, {3}}, free: []int64{5}, want: [][]int64{{0}, {0}}},
+		"without shapes any part of it is of use": {children: []Child{{ID: "a", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 6}}}}, targets: [][]int64{{6}}, free: []int64{5}, want: [][]int64{{5}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			in := Input{Budgets: make([]int64, len(tc.free)), Members: tc.members}
+			in := Input{Budgets: make([]int64, len(tc.free)), Children: tc.children}
 			result := newResult(&in)
 			for i, row := range tc.targets {
 				for r, target := range row {
@@ -62,21 +62,21 @@ func TestRationStaysWithinTheFree(t *testing.T) {
 		for r := range free {
 			free[r] = amounts().Draw(t, "free")
 		}
-		never := rapid.IntRange(0, len(in.Members)).Draw(t, "never")
-		Ration(in, rationed, free, func(member, _ int) bool { return member != never })
+		never := rapid.IntRange(0, len(in.Children)).Draw(t, "never")
+		Ration(in, rationed, free, func(child, _ int) bool { return child != never })
 		for r := range free {
 			var taken apportion.Total
-			for i, m := range in.Members {
+			for i, m := range in.Children {
 				granted := max(m.Claims[r].Granted, 0)
 				before, after := decided.Verdicts[i][r].Target, rationed.Verdicts[i][r].Target
 				if before <= granted || i == never {
 					if after != before {
-						t.Fatalf("member %d, resource %d: target %d became %d, and it was not to be raised above %d", i, r, before, after, granted)
+						t.Fatalf("child %d, resource %d: target %d became %d, and it was not to be raised above %d", i, r, before, after, granted)
 					}
 					continue
 				}
 				if after < granted || after > before {
-					t.Fatalf("member %d, resource %d: %d became %d, above %d", i, r, before, after, granted)
+					t.Fatalf("child %d, resource %d: %d became %d, above %d", i, r, before, after, granted)
 				}
 				taken.Add(after - granted)
 			}

@@ -12,13 +12,13 @@ import (
 
 func TestMakeRoom(t *testing.T) {
 	tests := map[string]struct {
-		budget  int64
-		members []Member
-		want    []int64
+		budget   int64
+		children []Child
+		want     []int64
 	}{
 		"a lender that lacks its min gets it out of what another uses": {
 			budget: 30,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 25, Demand: 10, Granted: 25, Target: 25}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Min: 10, Lendable: 10, Max: Unlimited, Used: 0, Demand: 8, Granted: 5, Target: 5}}},
 			},
@@ -26,7 +26,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"without a min nobody's usage is taken": {
 			budget: 30,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 25, Demand: 10, Granted: 25, Target: 25}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 0, Demand: 8, Granted: 5, Target: 5}}},
 			},
@@ -34,7 +34,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"a min that is served takes nothing": {
 			budget: 30,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 20, Demand: 10, Granted: 20, Target: 20}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Min: 10, Max: Unlimited, Used: 4, Demand: 20, Granted: 10, Target: 10}}},
 			},
@@ -42,7 +42,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"what is used above a cut budget is taken from who uses more than its part": {
 			budget: 20,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 25, Demand: 10, Granted: 25, Target: 25}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 5, Granted: 5, Target: 5}}},
 			},
@@ -50,7 +50,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"a cut budget leaves the min": {
 			budget: 20,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 15, Granted: 15, Target: 15}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Min: 12, Lendable: 12, Max: Unlimited, Used: 15, Granted: 15, Target: 15}}},
 			},
@@ -58,7 +58,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"a budget that holds just what is used takes nothing": {
 			budget: 30,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 25, Demand: 10, Granted: 25, Target: 25}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 5, Demand: 10, Granted: 5, Target: 5}}},
 			},
@@ -66,7 +66,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"the next request within the fair part takes from who uses more": {
 			budget: 12,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 12, Demand: 18, Granted: 12, Target: 12}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Expected: 2}}},
 				{ID: "north", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
@@ -75,7 +75,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"the next request beyond the fair part takes nothing": {
 			budget: 12,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 8, Demand: 18, Granted: 8, Target: 8}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 4, Expected: 3, Granted: 4, Target: 4}}},
 			},
@@ -83,7 +83,7 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"the next request takes neither a min nor a respite": {
 			budget: 12,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Min: 11, Max: Unlimited, Used: 12, Granted: 12, Target: 12}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Expected: 2}}},
 			},
@@ -91,15 +91,15 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"the next request takes nothing where there is room for it": {
 			budget: 12,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 9, Demand: 18, Granted: 12, Target: 12}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Expected: 2}}},
 			},
 			want: []int64{10, 2},
 		},
-		"what is used beside a pinned member": {
+		"what is used beside a pinned child": {
 			budget: 30,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Pinned: true, Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 10, Granted: 18, Target: 10}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 15, Granted: 15, Target: 15}}},
 			},
@@ -107,15 +107,15 @@ func TestMakeRoom(t *testing.T) {
 		},
 		"what is used above a max is taken, and from nobody else": {
 			budget: 30,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: 8, Used: 12, Demand: 4, Granted: 12, Target: 12}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 16, Demand: 40, Granted: 18, Target: 18}}},
 			},
 			want: []int64{8, 18},
 		},
-		"a pinned member keeps what it holds": {
+		"a pinned child keeps what it holds": {
 			budget: 30,
-			members: []Member{
+			children: []Child{
 				{ID: "east", Pinned: true, Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 25, Granted: 25, Target: 25}}},
 				{ID: "west", Weight: 1, Claims: []Claim{{Min: 10, Max: Unlimited, Demand: 8, Granted: 5, Target: 5}}},
 			},
@@ -124,7 +124,7 @@ func TestMakeRoom(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			in := Input{Quota: "q", Budgets: []int64{tc.budget}, Members: tc.members}
+			in := Input{Quota: "q", Budgets: []int64{tc.budget}, Children: tc.children}
 			result := Auto(in, Options{})
 			MakeRoom(in, result)
 			var got []int64
@@ -142,21 +142,21 @@ func TestMakeRoom(t *testing.T) {
 // for these, and for no more than the part that it holds.
 func TestMakeRoomForNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
-		kinds []Kind
-		gpus  int64
-		want  int64
+		shapes []Shape
+		gpus   int64
+		want   int64
 	}{
-		"none":             {kinds: []Kind{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, want: 29},
-		"one of two":       {kinds: []Kind{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, gpus: 1, want: 26},
-		"both":             {kinds: []Kind{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, gpus: 2, want: 22},
-		"those without":    {kinds: []Kind{{Amounts: []int64{3, 0}, Unit: []int64{3, 0}}, {Amounts: []int64{5, 2}, Unit: []int64{4, 1}}}, want: 27},
+		"none":             {shapes: []Shape{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, want: 29},
+		"one of two":       {shapes: []Shape{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, gpus: 1, want: 26},
+		"both":             {shapes: []Shape{{Amounts: []int64{8, 2}, Unit: []int64{4, 1}}}, gpus: 2, want: 22},
+		"those without":    {shapes: []Shape{{Amounts: []int64{3, 0}, Unit: []int64{3, 0}}, {Amounts: []int64{5, 2}, Unit: []int64{4, 1}}}, want: 27},
 		"any part":         {gpus: 1, want: 26},
 		"none of any part": {want: 29},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := Input{Budgets: []int64{30, 4}, Members: []Member{
+			in := Input{Budgets: []int64{30, 4}, Children: []Child{
 				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 29, Demand: 1, Granted: 29, Target: 29}, {Max: Unlimited}}},
-				{ID: "west", Weight: 1, Kinds: tc.kinds, Claims: []Claim{
+				{ID: "west", Weight: 1, Shapes: tc.shapes, Claims: []Claim{
 					{Min: 8, Lendable: 8, Max: Unlimited, Demand: 8}, {Max: tc.gpus, Demand: 2},
 				}},
 			}}
@@ -175,9 +175,9 @@ func TestMakeRoomOfEachResource(t *testing.T) {
 	in := Input{
 		Quota:   "q",
 		Budgets: []int64{60, 30},
-		Members: []Member{
+		Children: []Child{
 			{ID: "east", Weight: 3, Claims: []Claim{{Max: Unlimited, Used: 60, Target: 60}, {Max: Unlimited, Used: 30, Target: 30}}},
-			{ID: "west", Weight: 2, Kinds: []Kind{{Amounts: []int64{20, 10}, Unit: []int64{2, 1}}}, Claims: []Claim{
+			{ID: "west", Weight: 2, Shapes: []Shape{{Amounts: []int64{20, 10}, Unit: []int64{2, 1}}}, Claims: []Claim{
 				{Min: 20, Lendable: 20, Max: Unlimited, Demand: 20}, {Min: 10, Lendable: 10, Max: Unlimited, Demand: 10},
 			}},
 		},
@@ -201,7 +201,7 @@ func TestMakeRoomBringsUsageIntoBounds(t *testing.T) {
 		MakeRoom(in, after)
 		for r := range in.Budgets {
 			guaranteed := new(big.Int)
-			for i, m := range in.Members {
+			for i, m := range in.Children {
 				was, is, c := before.Verdicts[i][r].Target, after.Verdicts[i][r].Target, m.Claims[r].normalized()
 				least := min(c.Min, amount.Add(c.Used, c.Demand))
 				if m.Pinned {
@@ -209,14 +209,14 @@ func TestMakeRoomBringsUsageIntoBounds(t *testing.T) {
 				}
 				guaranteed.Add(guaranteed, big.NewInt(least))
 				if is > c.Max || is != was && (is > was || is >= c.Used || is < least) {
-					t.Fatalf("member %d, resource %d: from %d to %d with %v", i, r, was, is, c)
+					t.Fatalf("child %d, resource %d: from %d to %d with %v", i, r, was, is, c)
 				}
 				if is != was {
 					lowered++
 				}
 			}
 			sum := in.sum(func(i int) int64 {
-				if in.Members[i].Pinned {
+				if in.Children[i].Pinned {
 					return 0
 				}
 				return after.Verdicts[i][r].Target

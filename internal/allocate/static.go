@@ -2,18 +2,18 @@ package allocate
 
 import "github.com/fedquota/fedquota/internal/apportion"
 
-// Static splits every budget by weight, whatever is in use: pinned members keep what they were granted, and the others
+// Static splits every budget by weight, whatever is in use: pinned children keep what they were granted, and the others
 // share what is left, each between its min and its max.
 //
-// Usage is no floor: a target may lie below it, and the member then gives back what its usage releases. Taking usage
-// as a floor would let a member keep for ever what it should give back.
+// Usage is no floor: a target may lie below it, and the child then gives back what its usage releases. Taking usage
+// as a floor would let a child keep for ever what it should give back.
 //
-// Never more than the budget is handed out, apart from what pinned members hold. When the min of the others do not fit
+// Never more than the budget is handed out, apart from what pinned children hold. When the min of the others do not fit
 // into what is left, they share it by weight, none getting more than its min.
 func Static(in Input) Result {
 	result := newResult(&in)
-	bounds := make([]apportion.Stake, len(in.Members))
-	targets := make([]int64, len(in.Members))
+	bounds := make([]apportion.Stake, len(in.Children))
+	targets := make([]int64, len(in.Children))
 	ranks := in.ranks()
 	var f apportion.Filler
 	for r := range in.Budgets {
@@ -24,19 +24,19 @@ func Static(in Input) Result {
 		} else {
 			f.Fill(budget, bounds, targets)
 		}
-		for i := range in.Members {
-			result.Verdicts[i][r] = staticVerdict(&in.Members[i], r, targets[i])
+		for i := range in.Children {
+			result.Verdicts[i][r] = staticVerdict(&in.Children[i], r, targets[i])
 		}
 	}
 	return result
 }
 
-// staticBounds fills in the bounds of the members for one resource: from min to max, or from zero to min if the min do
-// not fit, and says whether they do. Pinned members get nothing here.
+// staticBounds fills in the bounds of the children for one resource: from min to max, or from zero to min if the min do
+// not fit, and says whether they do. Pinned children get nothing here.
 func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds []apportion.Stake) (fit bool) {
 	var guaranteed apportion.Total
-	for i := range in.Members {
-		m := &in.Members[i]
+	for i := range in.Children {
+		m := &in.Children[i]
 		bounds[i] = apportion.Stake{Weight: m.Weight, Rank: ranks[i]}
 		if m.Pinned {
 			continue
@@ -54,8 +54,8 @@ func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds
 	return false
 }
 
-// staticVerdict explains the target of one member for one resource.
-func staticVerdict(m *Member, resource int, target int64) Verdict {
+// staticVerdict explains the target of one child for one resource.
+func staticVerdict(m *Child, resource int, target int64) Verdict {
 	c := &m.Claims[resource]
 	if m.Pinned {
 		return Verdict{Target: c.held(), Fair: c.held(), Reason: Pinned}
@@ -72,7 +72,7 @@ func staticVerdict(m *Member, resource int, target int64) Verdict {
 	return v
 }
 
-// spread gives what is left of the budget, less than a grain for the most part, to one member after the other.
+// spread gives what is left of the budget, less than a grain for the most part, to one child after the other.
 func (in *Input) spread(resource int, budget int64, bounds []apportion.Stake, targets []int64) {
 	var given apportion.Total
 	for _, target := range targets {
@@ -83,7 +83,7 @@ func (in *Input) spread(resource int, budget int64, bounds []apportion.Stake, ta
 		return
 	}
 	for _, i := range apportion.Ordered(bounds) {
-		if m := &in.Members[i]; !m.Pinned {
+		if m := &in.Children[i]; !m.Pinned {
 			more := min(rest, max(m.Claims[resource].normalized().Max-targets[i], 0))
 			targets[i] += more
 			rest -= more

@@ -28,14 +28,14 @@ func anyClaim() *rapid.Generator[Claim] {
 	})
 }
 
-// anyInput draws members with distinct IDs, some of them pinned.
+// anyInput draws children with distinct IDs, some of them pinned.
 func anyInput(t *rapid.T, resources int) Input {
 	in := Input{Quota: rapid.StringMatching(`[a-z]{3}`).Draw(t, "quota")}
 	for range resources {
 		in.Budgets = append(in.Budgets, rapid.OneOf(rapid.Int64Range(0, 150), amounts()).Draw(t, "budget"))
 	}
-	for i := range rapid.IntRange(1, 8).Draw(t, "members") {
-		in.Members = append(in.Members, Member{
+	for i := range rapid.IntRange(1, 8).Draw(t, "children") {
+		in.Children = append(in.Children, Child{
 			ID:     fmt.Sprint(i),
 			Weight: weights().Draw(t, "weight"),
 			Pinned: rapid.IntRange(0, 5).Draw(t, "pinned") == 5,
@@ -48,45 +48,45 @@ func anyInput(t *rapid.T, resources int) Input {
 // clone copies the input, so that a test can change it.
 func (in Input) clone() Input {
 	out := Input{Quota: in.Quota, Budgets: append([]int64(nil), in.Budgets...), Grains: in.Grains}
-	for _, m := range in.Members {
+	for _, m := range in.Children {
 		m.Claims = append([]Claim(nil), m.Claims...)
-		out.Members = append(out.Members, m)
+		out.Children = append(out.Children, m)
 	}
 	return out
 }
 
-// without is the input without the member i.
+// without is the input without the child i.
 func (in Input) without(i int) Input {
 	out := in.clone()
-	out.Members = append(out.Members[:i], out.Members[i+1:]...)
+	out.Children = append(out.Children[:i], out.Children[i+1:]...)
 	return out
 }
 
-// shuffled returns the input with its members in another order, and where each member went.
+// shuffled returns the input with its children in another order, and where each child went.
 func (in Input) shuffled(seed int64) (Input, []int) {
-	out, places := in.clone(), rand.New(rand.NewSource(seed)).Perm(len(in.Members))
+	out, places := in.clone(), rand.New(rand.NewSource(seed)).Perm(len(in.Children))
 	for i, place := range places {
-		out.Members[place] = in.Members[i]
+		out.Children[place] = in.Children[i]
 	}
 	return out, places
 }
 
-// sum adds up what keep says of every member, without limit.
+// sum adds up what keep says of every child, without limit.
 func (in Input) sum(amount func(i int) int64) *big.Int {
 	sum := new(big.Int)
-	for i := range in.Members {
+	for i := range in.Children {
 		sum.Add(sum, big.NewInt(amount(i)))
 	}
 	return sum
 }
 
-// pinnedSum is what the pinned members hold of a resource.
+// pinnedSum is what the pinned children hold of a resource.
 func (in Input) pinnedSum(resource int) *big.Int {
 	return in.sum(func(i int) int64 {
-		if !in.Members[i].Pinned {
+		if !in.Children[i].Pinned {
 			return 0
 		}
-		return in.Members[i].Claims[resource].held()
+		return in.Children[i].Claims[resource].held()
 	})
 }
 
@@ -107,10 +107,10 @@ func TestStaticConservesWithinBounds(t *testing.T) {
 			t.Fatalf("sum is %d, more than %d", sum, bound)
 		}
 		full, short, fed := true, false, false
-		for i, m := range in.Members {
+		for i, m := range in.Children {
 			x, c := v[i][0].Target, m.Claims[0]
 			if x < 0 || !m.Pinned && x > max(c.Min, c.Max) || m.Pinned && x != c.held() {
-				t.Fatalf("member %d is at %d", i, x)
+				t.Fatalf("child %d is at %d", i, x)
 			}
 			full = full && (m.Pinned || x == max(c.Min, c.Max))
 			short = short || !m.Pinned && x < c.Min
@@ -130,11 +130,11 @@ func TestStaticDependsOnNothingElse(t *testing.T) {
 		in := anyInput(t, 2)
 		before := Static(in).Verdicts
 		moved, places := in.shuffled(rapid.Int64().Draw(t, "order"))
-		for i := range moved.Members {
-			for r := range moved.Members[i].Claims {
-				c := &moved.Members[i].Claims[r]
+		for i := range moved.Children {
+			for r := range moved.Children[i].Claims {
+				c := &moved.Children[i].Claims[r]
 				c.Respite, c.Demand = c.Respite/2, c.Demand/2
-				if !moved.Members[i].Pinned {
+				if !moved.Children[i].Pinned {
 					c.Used, c.Granted = c.Used/2, c.Granted/2
 				}
 			}
@@ -142,7 +142,7 @@ func TestStaticDependsOnNothingElse(t *testing.T) {
 		after := Static(moved).Verdicts
 		for i, place := range places {
 			if diff := cmp.Diff(before[i], after[place]); diff != "" {
-				t.Fatalf("member %d in another order and with another usage:\n%s", i, diff)
+				t.Fatalf("child %d in another order and with another usage:\n%s", i, diff)
 			}
 		}
 	})
@@ -161,9 +161,9 @@ func TestStaticIsMonotone(t *testing.T) {
 			}
 		}
 
-		heavy := rapid.IntRange(0, len(in.Members)-1).Draw(t, "heavy")
+		heavy := rapid.IntRange(0, len(in.Children)-1).Draw(t, "heavy")
 		heavier := in.clone()
-		heavier.Members[heavy].Weight += rapid.Int64Range(1, 1e6).Draw(t, "heavier")
+		heavier.Children[heavy].Weight += rapid.Int64Range(1, 1e6).Draw(t, "heavier")
 		for i, row := range Static(heavier).Verdicts {
 			if up := row[0].Target - before[i][0].Target; i == heavy && up < 0 || i != heavy && up > 0 {
 				t.Fatalf("more weight for %d moves %d from %v to %v", heavy, i, before[i], row)

@@ -9,13 +9,13 @@ import (
 
 func TestStatic(t *testing.T) {
 	cases := map[string]struct {
-		budget  int64
-		members []Member
-		want    []Verdict
+		budget   int64
+		children []Child
+		want     []Verdict
 	}{
 		"by weight, whatever is in use": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 3, Claims: []Claim{{Max: Unlimited, Used: 90, Demand: 50, Granted: 90}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 			},
@@ -23,33 +23,33 @@ func TestStatic(t *testing.T) {
 		},
 		"between min and max": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Min: 60, Max: Unlimited}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: 5}}},
 				{ID: "c", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 			},
 			want: []Verdict{{60, 60, Guaranteed}, {5, 5, Capped}, {35, 35, Weight}},
 		},
-		"pinned members are taken off first": {
+		"pinned children are taken off first": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Pinned: true, Claims: []Claim{{Max: 10, Granted: 40}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 				{ID: "c", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 			},
 			want: []Verdict{{40, 40, Pinned}, {30, 30, Weight}, {30, 30, Weight}},
 		},
-		"a pinned member that was seen using more counts with that": {
+		"a pinned child that was seen using more counts with that": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Pinned: true, Claims: []Claim{{Max: 10, Granted: 40, Used: 44}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 			},
 			want: []Verdict{{44, 44, Pinned}, {56, 56, Weight}},
 		},
-		"pinned members hold more than the budget": {
+		"pinned children hold more than the budget": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Pinned: true, Claims: []Claim{{Max: Unlimited, Granted: 140}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Min: 10, Max: Unlimited, Used: 7}}},
 				{ID: "c", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 7}}},
@@ -58,7 +58,7 @@ func TestStatic(t *testing.T) {
 		},
 		"the min that do not fit are shared by weight": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Pinned: true, Claims: []Claim{{Max: Unlimited, Granted: 40}}},
 				{ID: "b", Weight: 2, Claims: []Claim{{Min: 50, Max: Unlimited}}},
 				{ID: "c", Weight: 1, Claims: []Claim{{Min: 50, Max: Unlimited}}},
@@ -69,7 +69,7 @@ func TestStatic(t *testing.T) {
 		},
 		"weight zero gets its min while another can take the rest": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 0, Claims: []Claim{{Min: 5, Max: Unlimited}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: Unlimited}}},
 			},
@@ -77,7 +77,7 @@ func TestStatic(t *testing.T) {
 		},
 		"weight zero gets what the others may not have": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 0, Claims: []Claim{{Min: 5, Max: Unlimited}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Max: 30}}},
 			},
@@ -85,38 +85,38 @@ func TestStatic(t *testing.T) {
 		},
 		"all weights zero are equals": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Claims: []Claim{{Max: Unlimited}}},
 				{ID: "b", Claims: []Claim{{Max: Unlimited}}},
 			},
 			want: []Verdict{{50, 50, Weight}, {50, 50, Weight}},
 		},
 		"a max below min counts as min": {
-			budget:  100,
-			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Min: 20, Max: 10}}}},
-			want:    []Verdict{{20, 20, Guaranteed}},
+			budget:   100,
+			children: []Child{{ID: "a", Weight: 1, Claims: []Claim{{Min: 20, Max: 10}}}},
+			want:     []Verdict{{20, 20, Guaranteed}},
 		},
 		"a min below zero counts as zero": {
 			budget: 100,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1, Claims: []Claim{{Min: -5, Max: Unlimited}}},
 				{ID: "b", Weight: 1, Claims: []Claim{{Min: 60, Max: Unlimited}}},
 			},
 			want: []Verdict{{40, 40, Weight}, {60, 60, Guaranteed}},
 		},
 		"a budget below zero counts as zero": {
-			budget:  -5,
-			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Min: 3, Max: Unlimited}}}},
-			want:    []Verdict{{0, 0, Short}},
+			budget:   -5,
+			children: []Child{{ID: "a", Weight: 1, Claims: []Claim{{Min: 3, Max: Unlimited}}}},
+			want:     []Verdict{{0, 0, Short}},
 		},
 		"nobody may have what is left": {
-			budget:  100,
-			members: []Member{{ID: "a", Weight: 1, Claims: []Claim{{Max: 10}}}},
-			want:    []Verdict{{10, 10, Capped}},
+			budget:   100,
+			children: []Child{{ID: "a", Weight: 1, Claims: []Claim{{Max: 10}}}},
+			want:     []Verdict{{10, 10, Capped}},
 		},
 		"bytes": {
 			budget: math.MaxInt64,
-			members: []Member{
+			children: []Child{
 				{ID: "a", Weight: 1e6, Claims: []Claim{{Min: 1 << 50, Max: Unlimited}}},
 				{ID: "b", Weight: 3e6, Claims: []Claim{{Min: 1 << 40, Max: 1 << 61}}},
 			},
@@ -125,7 +125,7 @@ func TestStatic(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Static(Input{Quota: "q", Budgets: []int64{tc.budget}, Members: tc.members})
+			got := Static(Input{Quota: "q", Budgets: []int64{tc.budget}, Children: tc.children})
 			var want [][]Verdict
 			for _, v := range tc.want {
 				want = append(want, []Verdict{v})
@@ -143,7 +143,7 @@ func TestTiesDependOnQuota(t *testing.T) {
 	for quota := range 100 {
 		in := Input{Quota: string(rune('a' + quota)), Budgets: []int64{1}}
 		for _, id := range []string{"x", "y", "z"} {
-			in.Members = append(in.Members, Member{ID: id, Weight: 1, Claims: []Claim{{Max: Unlimited}}})
+			in.Children = append(in.Children, Child{ID: id, Weight: 1, Claims: []Claim{{Max: Unlimited}}})
 		}
 		for i, row := range Static(in).Verdicts {
 			wins[i] += int(row[0].Target)
@@ -151,7 +151,7 @@ func TestTiesDependOnQuota(t *testing.T) {
 	}
 	for i := range 3 {
 		if wins[i] < 15 || wins[i] > 60 {
-			t.Errorf("member %d wins %d of 100 ties, want about a third", i, wins[i])
+			t.Errorf("child %d wins %d of 100 ties, want about a third", i, wins[i])
 		}
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"github.com/fedquota/fedquota/internal/apportion"
 )
 
-// verdict explains the target of the member i. What the member lacks comes first, because that is what is asked about;
+// verdict explains the target of the child i. What the child lacks comes first, because that is what is asked about;
 // then what was changed; and Kept if there is nothing to say.
 func (p *plan) verdict(i int) Verdict {
-	if m := &p.in.Members[i]; m.Pinned {
+	if m := &p.in.Children[i]; m.Pinned {
 		held := m.Claims[p.resource].held()
 		return Verdict{Target: held, Fair: held, Reason: Pinned}
 	}
@@ -29,7 +29,7 @@ func (p *plan) verdict(i int) Verdict {
 	return v
 }
 
-// raisedFor is the layer in which the target of the member i lies.
+// raisedFor is the layer in which the target of the child i lies.
 func (p *plan) raisedFor(i int) Reason {
 	target := p.targets[i]
 	switch {

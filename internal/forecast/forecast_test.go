@@ -53,7 +53,7 @@ func inputOf(budget int64, children ...shares.Child) shares.Input {
 // targets returns what limits come to: "a 4/4, b 6/9" of target and granted.
 func targets(d *shares.Decision) string {
 	text := ""
-	for _, name := range d.Ledger.Clusters() {
+	for _, name := range d.Ledger.Children() {
 		e, _ := d.Ledger.Entry(name)
 		text += fmt.Sprintf("%s %d/%d ", name, e.Target["pods"], e.Granted["pods"])
 	}

@@ -16,25 +16,25 @@ func EntryOf(revision int64, granted, target corev1.ResourceList) Entry {
 	return e
 }
 
-// Stored returns what is to be stored of the entry of a cluster, as quantities in the formats of like. There is no target
+// Stored returns what is to be stored of the entry of a child, as quantities in the formats of like. There is no target
 // if that is what is granted.
-func (l *Ledger) Stored(cluster string, like corev1.ResourceList) (revision int64, granted, target corev1.ResourceList) {
-	e := l.entries[cluster]
+func (l *Ledger) Stored(child string, like corev1.ResourceList) (revision int64, granted, target corev1.ResourceList) {
+	e := l.entries[child]
 	if !e.Granted.Equal(e.Target) {
 		target = e.Target.ToList(like)
 	}
 	return e.Revision, e.Granted.ToList(like), target
 }
 
-// Share returns what the share of a cluster says: the entry's revision, and its target as the limit.
-func (l *Ledger) Share(cluster string, like corev1.ResourceList) (revision int64, hard corev1.ResourceList) {
-	e := l.entries[cluster]
+// Share returns what the share of a child says: the entry's revision, and its target as the limit.
+func (l *Ledger) Share(child string, like corev1.ResourceList) (revision int64, hard corev1.ResourceList) {
+	e := l.entries[child]
 	return e.Revision, e.Target.ToList(like)
 }
 
-// FirstShare returns what the share of a cluster says when it is created: see Entry.First.
-func (l *Ledger) FirstShare(cluster string, like corev1.ResourceList) (revision int64, hard corev1.ResourceList) {
-	first := l.entries[cluster].First()
+// FirstShare returns what the share of a child says when it is created: see Entry.First.
+func (l *Ledger) FirstShare(child string, like corev1.ResourceList) (revision int64, hard corev1.ResourceList) {
+	first := l.entries[child].First()
 	return first.Revision, first.Target.ToList(like)
 }
 

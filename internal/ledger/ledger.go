@@ -1,6 +1,6 @@
 // Package ledger holds the steps of the protocol as functions on a value.
 //
-// A Ledger says for each cluster what it was granted (the most that it may be enforcing or using, as far as the hub can
+// A Ledger says for each child what it was granted (the most that it may be enforcing or using, as far as the hub can
 // know), what its limit shall become, and under which revision it was told so. Every way to change a Ledger is a step
 // of the protocol, and the only one that can raise anyone takes no more than what is free: whatever a caller asks for,
 // Raise and Steer leave the sum of what is granted of a name that they raise within the budget. Steps that charge
@@ -21,21 +21,21 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// Unknown is what counts as granted to a cluster that may hold any amount: more than any budget, also than one that was
-// in force before or will be. While it stands for one cluster nobody is raised.
+// Unknown is what counts as granted to a child that may hold any amount: more than any budget, also than one that was
+// in force before or will be. While it stands for one child nobody is raised.
 const Unknown int64 = math.MaxInt64
 
-// Entry is what the ledger knows of one cluster.
+// Entry is what the ledger knows of one child.
 type Entry struct {
-	// Revision is the fencing token of the share that was last decided for the cluster. 0: the cluster was never read.
+	// Revision is the fencing token of the share that was last decided for the child. 0: the child was never read.
 	Revision int64
-	// Granted is the upper bound of what the cluster enforces or uses.
+	// Granted is the upper bound of what the child enforces or uses.
 	Granted amount.List
-	// Target is what the cluster's limit shall become; the share carries it.
+	// Target is what the child's limit shall become; the share carries it.
 	Target amount.List
 }
 
-// First returns what the share of a cluster is created with: limits of zero. A create names no share that was read.
+// First returns what the share of a child is created with: limits of zero. A create names no share that was read.
 // Where share and ResourceQuota are gone, nothing is left that would refuse one that comes late. An update brings the
 // target, and names its share.
 func (e Entry) First() Entry {
@@ -45,7 +45,7 @@ func (e Entry) First() Entry {
 	return e
 }
 
-// Ledger is the budget and the entries of all clusters. Its zero value is not usable; call New.
+// Ledger is the budget and the entries of all children. Its zero value is not usable; call New.
 type Ledger struct {
 	budget   amount.List
 	revision int64
@@ -56,7 +56,7 @@ type Ledger struct {
 	sums amount.List
 }
 
-// Report is what a cluster says of itself: the revision in force, and limit and usage under it, out of one version of
+// Report is what a child says of itself: the revision in force, and limit and usage under it, out of one version of
 // the ResourceQuota. A name that has a limit and no usage is not counted there: its API server admits nothing that it
 // would have to charge under it. A name that is not in force yet is in neither list.
 type Report struct {
@@ -65,7 +65,7 @@ type Report struct {
 	Used     amount.List
 }
 
-// inUse returns the most that the cluster may enforce or use of name, and whether the report says so.
+// inUse returns the most that the child may enforce or use of name, and whether the report says so.
 func (r Report) inUse(name corev1.ResourceName) (int64, bool) {
 	hard, limited := r.Hard[name]
 	used, counted := r.Used[name]
@@ -73,12 +73,12 @@ func (r Report) inUse(name corev1.ResourceName) (int64, bool) {
 }
 
 // New returns a ledger over the given budget. It copies the entries. Where the resource names of the budget have
-// changed, a cluster must confirm the change: a new name starts at zero, and one that left stays granted until the
-// cluster has dropped it, so that it is still counted if it comes back meanwhile. A cluster that may hold anything may
+// changed, a child must confirm the change: a new name starts at zero, and one that left stays granted until the
+// child has dropped it, so that it is still counted if it comes back meanwhile. A child that may hold anything may
 // hold the new names too.
 func New(budget amount.List, revision int64, entries map[string]Entry) *Ledger {
 	l := &Ledger{budget: budget.Clone(), revision: revision, entries: make(map[string]Entry, len(entries))}
-	for cluster, e := range entries {
+	for child, e := range entries {
 		fresh := Entry{Revision: e.Revision, Granted: amount.Max(zero(budget), e.Granted), Target: zero(budget)}
 		for name := range budget {
 			fresh.Target[name] = e.Target[name]
@@ -86,11 +86,11 @@ func New(budget amount.List, revision int64, entries map[string]Entry) *Ledger {
 				fresh.Granted[name] = Unknown
 			}
 		}
-		l.entries[cluster] = fresh
+		l.entries[child] = fresh
 	}
-	for _, cluster := range l.Clusters() {
-		if e := entries[cluster]; e.Revision > 0 && !sameNames(e.Target, budget) {
-			l.Confirm(cluster)
+	for _, child := range l.Children() {
+		if e := entries[child]; e.Revision > 0 && !sameNames(e.Target, budget) {
+			l.Confirm(child)
 		}
 	}
 	return l
@@ -116,28 +116,28 @@ func (l *Ledger) Budget() amount.List { return l.budget.Clone() }
 // Revision returns the counter: the highest revision that any entry ever took.
 func (l *Ledger) Revision() int64 { return l.revision }
 
-// Clusters returns the names of the clusters that have an entry, sorted.
-func (l *Ledger) Clusters() []string { return slices.Sorted(maps.Keys(l.entries)) }
+// Children returns the names of the children that have an entry, sorted.
+func (l *Ledger) Children() []string { return slices.Sorted(maps.Keys(l.entries)) }
 
-// Len returns how many clusters have an entry.
+// Len returns how many children have an entry.
 func (l *Ledger) Len() int { return len(l.entries) }
 
-// Entry returns a copy of the entry of a cluster.
-func (l *Ledger) Entry(cluster string) (Entry, bool) {
-	e, ok := l.entries[cluster]
+// Entry returns a copy of the entry of a child.
+func (l *Ledger) Entry(child string) (Entry, bool) {
+	e, ok := l.entries[child]
 	return Entry{Revision: e.Revision, Granted: e.Granted.Clone(), Target: e.Target.Clone()}, ok
 }
 
-// Has says whether a cluster has an entry.
-func (l *Ledger) Has(cluster string) bool {
-	_, ok := l.entries[cluster]
+// Has says whether a child has an entry.
+func (l *Ledger) Has(child string) bool {
+	_, ok := l.entries[child]
 	return ok
 }
 
-// RevisionOf returns the revision of the entry of a cluster, 0 if it has none or was never read.
-func (l *Ledger) RevisionOf(cluster string) int64 { return l.entries[cluster].Revision }
+// RevisionOf returns the revision of the entry of a child, 0 if it has none or was never read.
+func (l *Ledger) RevisionOf(child string) int64 { return l.entries[child].Revision }
 
-// Granted returns the sum of what all clusters were granted of name.
+// Granted returns the sum of what all children were granted of name.
 func (l *Ledger) Granted(name corev1.ResourceName) int64 {
 	if l.sums == nil {
 		l.sums = zero(l.budget)
@@ -153,7 +153,7 @@ func (l *Ledger) Granted(name corev1.ResourceName) int64 {
 // Free returns what can be granted of name at once, without taking from anyone.
 func (l *Ledger) Free(name corev1.ResourceName) int64 { return max(0, l.budget[name]-l.Granted(name)) }
 
-// Debt returns by how much the sum of what is granted of name is above the budget; Unknown while a cluster may hold any
+// Debt returns by how much the sum of what is granted of name is above the budget; Unknown while a child may hold any
 // amount.
 func (l *Ledger) Debt(name corev1.ResourceName) int64 {
 	granted := l.Granted(name)
@@ -163,11 +163,11 @@ func (l *Ledger) Debt(name corev1.ResourceName) int64 {
 	return max(0, granted-l.budget[name])
 }
 
-// Settled says whether the report shows the cluster's entry in force, limit and usage being no more than the target. A
+// Settled says whether the report shows the child's entry in force, limit and usage being no more than the target. A
 // name that is not counted there is settled by its limit.
-func (l *Ledger) Settled(cluster string, report Report) bool {
-	e, ok := l.entries[cluster]
-	if !ok || !e.confirmedBy(report) || l.Disagrees(cluster, report) {
+func (l *Ledger) Settled(child string, report Report) bool {
+	e, ok := l.entries[child]
+	if !ok || !e.confirmedBy(report) || l.Disagrees(child, report) {
 		return false
 	}
 	for name, target := range e.Target {
@@ -179,12 +179,12 @@ func (l *Ledger) Settled(cluster string, report Report) bool {
 	return true
 }
 
-// Drained says whether the report shows that the cluster has given back all: nothing is granted to it, and the entry is
+// Drained says whether the report shows that the child has given back all: nothing is granted to it, and the entry is
 // in force with a limit under every name of the budget. What it uses under a name that is not limited yet, nobody
 // knows.
-func (l *Ledger) Drained(cluster string, report Report) bool {
-	e, ok := l.entries[cluster]
-	if !ok || !e.confirmedBy(report) || l.Holds(cluster) {
+func (l *Ledger) Drained(child string, report Report) bool {
+	e, ok := l.entries[child]
+	if !ok || !e.confirmedBy(report) || l.Holds(child) {
 		return false
 	}
 	for name := range l.budget {
@@ -200,7 +200,7 @@ func (e Entry) confirmedBy(report Report) bool {
 	return e.Revision > 0 && report.Revision == e.Revision
 }
 
-// Unknown says whether there is a name of which nobody knows what the cluster holds.
+// Unknown says whether there is a name of which nobody knows what the child holds.
 func (e Entry) Unknown() bool {
 	for _, granted := range e.Granted {
 		if granted == Unknown {
@@ -210,9 +210,9 @@ func (e Entry) Unknown() bool {
 	return false
 }
 
-// next gives the entry of cluster the next revision, the fencing token of the write to come.
-func (l *Ledger) next(cluster string, e Entry) {
+// next gives the entry of child the next revision, the fencing token of the write to come.
+func (l *Ledger) next(child string, e Entry) {
 	l.revision++
 	e.Revision = l.revision
-	l.entries[cluster] = e
+	l.entries[child] = e
 }

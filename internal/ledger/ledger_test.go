@@ -14,7 +14,7 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// TestNewWithOtherNames changes the names of the budget, one budget after the other, while the cluster says nothing.
+// TestNewWithOtherNames changes the names of the budget, one budget after the other, while the child says nothing.
 func TestNewWithOtherNames(t *testing.T) {
 	tests := map[string]struct {
 		before  ledger.Entry
@@ -41,7 +41,7 @@ func TestNewWithOtherNames(t *testing.T) {
 			budgets: []amount.List{{cpu: 50}, {cpu: 50}, {cpu: 50, pods: 100}},
 			want:    ledger.Entry{Revision: 12, Granted: amount.List{pods: 60, cpu: 0}, Target: amount.List{pods: 0, cpu: 0}},
 		},
-		"of a cluster that may hold anything a new name may be held as well": {
+		"of a child that may hold anything a new name may be held as well": {
 			before:  entry(0, unknown, 0),
 			budgets: []amount.List{{pods: 100, cpu: 50}},
 			want:    ledger.Entry{Granted: amount.List{pods: unknown, cpu: unknown}, Target: amount.List{pods: 0, cpu: 0}},
@@ -51,7 +51,7 @@ func TestNewWithOtherNames(t *testing.T) {
 			budgets: []amount.List{{cpu: 50}},
 			want:    ledger.Entry{Revision: 11, Granted: amount.List{pods: unknown, cpu: unknown}, Target: amount.List{cpu: 0}},
 		},
-		"a cluster that was never read has nothing to confirm": {
+		"a child that was never read has nothing to confirm": {
 			before:  entry(0, 0, 0),
 			budgets: []amount.List{{pods: 100, cpu: 50}},
 			want:    ledger.Entry{Granted: amount.List{pods: 0, cpu: 0}, Target: amount.List{pods: 0, cpu: 0}},
@@ -86,7 +86,7 @@ func TestANameThatLeftIsDroppedOnceConfirmed(t *testing.T) {
 }
 
 // TestABudgetThatRisesWhileAClusterIsUnread restores a ledger from the time of a smaller budget, and raises the budget
-// again before the cluster is read: what it holds is more than the budget that it was counted with.
+// again before the child is read: what it holds is more than the budget that it was counted with.
 func TestABudgetThatRisesWhileAClusterIsUnread(t *testing.T) {
 	restored := ledger.New(amount.List{pods: 100}, 10, entries{"a": entry(7, 50, 50), "b": entry(8, 0, 0)})
 	restored.Rebuild(20)
@@ -150,10 +150,10 @@ func TestTheLedgerKeepsItsNumbers(t *testing.T) {
 func TestStoreLeavesOutATargetThatIsGranted(t *testing.T) {
 	l := ledger.New(amount.List{pods: 100}, 10, entries{"a": entry(7, 60, 20), "b": entry(8, 30, 30)})
 	like := corev1.ResourceList{pods: resource.MustParse("100")}
-	for cluster, want := range map[string]bool{"a": true, "b": false} {
-		_, _, target := l.Stored(cluster, like)
+	for child, want := range map[string]bool{"a": true, "b": false} {
+		_, _, target := l.Stored(child, like)
 		if got := target != nil; got != want {
-			t.Errorf("%s: target stored: %v, want %v", cluster, got, want)
+			t.Errorf("%s: target stored: %v, want %v", child, got, want)
 		}
 	}
 	revision, hard := l.Share("a", like)
@@ -179,9 +179,9 @@ func TestStoredLedgerIsTheSame(t *testing.T) {
 		budget := amount.List(rapid.MapOfN(rapid.SampledFrom(names), value, 1, len(names)).Draw(t, "budget"))
 		l := ledger.New(budget, 99, all.Draw(t, "entries"))
 		status := quotav1alpha1.FederatedQuotaStatus{Revision: l.Revision()}
-		for _, cluster := range l.Clusters() {
-			stored := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(cluster)}
-			stored.Revision, stored.Granted, stored.Target = l.Stored(cluster, corev1.ResourceList{memory: resource.MustParse("1Gi")})
+		for _, child := range l.Children() {
+			stored := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(child)}
+			stored.Revision, stored.Granted, stored.Target = l.Stored(child, corev1.ResourceList{memory: resource.MustParse("1Gi")})
 			status.Clusters = append(status.Clusters, *onTheWire(&stored))
 		}
 		if diff := cmp.Diff(stateOf(l), stateOf(ledger.New(budget, status.Revision, entriesOf(status)))); diff != "" {

@@ -12,8 +12,8 @@ import (
 )
 
 func TestSteer(t *testing.T) {
-	target := func(cluster string, value int64) ledger.Target {
-		return ledger.Target{Cluster: cluster, Amounts: amount.List{pods: value}}
+	target := func(child string, value int64) ledger.Target {
+		return ledger.Target{Child: child, Amounts: amount.List{pods: value}}
 	}
 	tests := map[string]struct {
 		before  entries
@@ -31,7 +31,7 @@ func TestSteer(t *testing.T) {
 			targets: []ledger.Target{target("b", 58), target("a", 45)},
 			want:    state{12, entries{"a": entry(12, 42, 42), "b": entry(11, 58, 58)}},
 		},
-		"a cluster is restored first, and then raised": {
+		"a child is restored first, and then raised": {
 			before:  entries{"a": entry(7, 40, 10)},
 			targets: []ledger.Target{target("a", 45)},
 			want:    state{12, entries{"a": entry(12, 45, 45)}},
@@ -42,12 +42,12 @@ func TestSteer(t *testing.T) {
 			refused: "a",
 			want:    state{12, entries{"a": entry(11, 40, 40), "b": entry(12, 20, 5)}},
 		},
-		"a cluster that may hold anything is lowered only": {
+		"a child that may hold anything is lowered only": {
 			before:  entries{"a": entry(7, unknown, 10), "b": entry(8, unknown, 10)},
 			targets: []ledger.Target{target("a", 45), target("b", 5)},
 			want:    state{11, entries{"a": entry(7, unknown, 10), "b": entry(11, unknown, 5)}},
 		},
-		"a cluster without an entry, and one that was never read, are left alone": {
+		"a child without an entry, and one that was never read, are left alone": {
 			before:  entries{"a": entry(0, 0, 0)},
 			targets: []ledger.Target{target("nobody", 45), target("a", 45)},
 			want:    state{10, entries{"a": entry(0, 0, 0)}},
@@ -61,7 +61,7 @@ func TestSteer(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			l := ledger.New(amount.List{pods: 100}, 10, tc.before)
-			l.Steer(tc.targets, func(cluster string, _ corev1.ResourceName) bool { return cluster != tc.refused })
+			l.Steer(tc.targets, func(child string, _ corev1.ResourceName) bool { return child != tc.refused })
 			if diff := cmp.Diff(tc.want, stateOf(l)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -83,25 +83,25 @@ func TestSteerRaisesWithinTheBudget(t *testing.T) {
 		return amount.List{pods: value.Draw(t, "pods"), cpu: value.Draw(t, "cpu")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		before, clusters := entries{}, []string{"a", "b", "c"}
-		for _, cluster := range clusters {
-			before[cluster] = ledger.Entry{
+		before, children := entries{}, []string{"a", "b", "c"}
+		for _, child := range children {
+			before[child] = ledger.Entry{
 				Revision: rapid.Int64Range(0, 3).Draw(t, "revision"), Granted: list.Draw(t, "granted"), Target: list.Draw(t, "target"),
 			}
 		}
 		budget := amount.List{pods: rapid.Int64Range(0, 120).Draw(t, "budget"), cpu: rapid.Int64Range(0, 120).Draw(t, "budget")}
 		l := ledger.New(budget, 3, before)
 		var targets []ledger.Target
-		for _, cluster := range clusters {
-			l.Settle(cluster, ledger.Report{Revision: rapid.Int64Range(0, 3).Draw(t, "reported"), Hard: list.Draw(t, "hard"), Used: list.Draw(t, "used")})
-			targets = append(targets, ledger.Target{Cluster: cluster, Amounts: list.Draw(t, "wanted")})
+		for _, child := range children {
+			l.Settle(child, ledger.Report{Revision: rapid.Int64Range(0, 3).Draw(t, "reported"), Hard: list.Draw(t, "hard"), Used: list.Draw(t, "used")})
+			targets = append(targets, ledger.Target{Child: child, Amounts: list.Draw(t, "wanted")})
 		}
 		charged := stateOf(l).Entries
 		l.Steer(targets, func(string, corev1.ResourceName) bool { return true })
-		for cluster, e := range stateOf(l).Entries {
+		for child, e := range stateOf(l).Entries {
 			for _, name := range names {
-				if e.Target[name] > charged[cluster].Target[name] && l.Granted(name) > l.Budget()[name] {
-					t.Fatalf("%s is raised to %d of %s, and the sum is %d of %d", cluster, e.Target[name], name, l.Granted(name), l.Budget()[name])
+				if e.Target[name] > charged[child].Target[name] && l.Granted(name) > l.Budget()[name] {
+					t.Fatalf("%s is raised to %d of %s, and the sum is %d of %d", child, e.Target[name], name, l.Granted(name), l.Budget()[name])
 				}
 			}
 		}
@@ -149,13 +149,13 @@ func TestRolledBack(t *testing.T) {
 		seen  ledger.Share
 		want  bool
 	}{
-		"the share of the entry":                    {entry: entry(7, 60, 20), seen: share(7, 20, 7)},
-		"an older share":                            {entry: entry(7, 60, 20), seen: share(6, 60, 6)},
-		"a newer share":                             {entry: entry(7, 60, 20), seen: share(8, 20, 6), want: true},
-		"an older share, and a newer one in force":  {entry: entry(7, 60, 20), seen: share(6, 60, 8), want: true},
-		"the same revision of another ledger":       {entry: entry(7, 60, 20), seen: share(7, 21, 7), want: true},
-		"an older share, and the entry's in force":  {entry: entry(7, 60, 20), seen: share(6, 60, 7)},
-		"a cluster that was never read has no past": {entry: entry(0, 0, 0), seen: share(8, 20, 8)},
+		"the share of the entry":                   {entry: entry(7, 60, 20), seen: share(7, 20, 7)},
+		"an older share":                           {entry: entry(7, 60, 20), seen: share(6, 60, 6)},
+		"a newer share":                            {entry: entry(7, 60, 20), seen: share(8, 20, 6), want: true},
+		"an older share, and a newer one in force": {entry: entry(7, 60, 20), seen: share(6, 60, 8), want: true},
+		"the same revision of another ledger":      {entry: entry(7, 60, 20), seen: share(7, 21, 7), want: true},
+		"an older share, and the entry's in force": {entry: entry(7, 60, 20), seen: share(6, 60, 7)},
+		"a child that was never read has no past":  {entry: entry(0, 0, 0), seen: share(8, 20, 8)},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestRolledBack(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 			if l.RolledBack("nobody", tc.seen) {
-				t.Error("a cluster without an entry has no past")
+				t.Error("a child without an entry has no past")
 			}
 		})
 	}
@@ -194,7 +194,7 @@ func TestDrained(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 			if l.Drained("nobody", tc.report) {
-				t.Error("a cluster without an entry cannot leave")
+				t.Error("a child without an entry cannot leave")
 			}
 		})
 	}

@@ -18,7 +18,7 @@ const (
 	unknown                     = ledger.Unknown
 )
 
-// entries are the entries of a ledger by cluster.
+// entries are the entries of a ledger by child.
 type entries map[string]ledger.Entry
 
 // entry returns an entry for pods alone.
@@ -39,8 +39,8 @@ type state struct {
 
 func stateOf(l *ledger.Ledger) state {
 	s := state{Revision: l.Revision(), Entries: entries{}}
-	for _, cluster := range l.Clusters() {
-		s.Entries[cluster], _ = l.Entry(cluster)
+	for _, child := range l.Children() {
+		s.Entries[child], _ = l.Entry(child)
 	}
 	return s
 }
@@ -52,11 +52,11 @@ func TestSteps(t *testing.T) {
 		step   func(l *ledger.Ledger)
 		want   state
 	}{
-		"join: a cluster that cannot hold a share counts zero": {
+		"join: a child that cannot hold a share counts zero": {
 			step: func(l *ledger.Ledger) { l.Join("a", false) },
 			want: state{10, entries{"a": entry(0, 0, 0)}},
 		},
-		"join: a cluster that may hold a share may hold anything": {
+		"join: a child that may hold a share may hold anything": {
 			step: func(l *ledger.Ledger) { l.Join("a", true) },
 			want: state{10, entries{"a": entry(0, unknown, 0)}},
 		},
@@ -65,12 +65,12 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Join("a", true) },
 			want:   state{10, entries{"a": entry(7, 5, 4)}},
 		},
-		"adopt: a new cluster without a share is told zero": {
+		"adopt: a new child without a share is told zero": {
 			before: entries{"a": entry(0, 0, 0)},
 			step:   func(l *ledger.Ledger) { l.Adopt("a", nil) },
 			want:   state{11, entries{"a": entry(11, 0, 0)}},
 		},
-		"adopt: a cluster that was suspected of a share and has none holds nothing": {
+		"adopt: a child that was suspected of a share and has none holds nothing": {
 			before: entries{"a": entry(0, unknown, 0)},
 			step:   func(l *ledger.Ledger) { l.Adopt("a", nil) },
 			want:   state{11, entries{"a": entry(11, 0, 0)}},
@@ -147,7 +147,7 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Raise("a", pods, 4) },
 			want:   state{10, entries{"a": entry(7, 0, 0), "b": entry(0, unknown, 0)}},
 		},
-		"raise: not a cluster that was never read, nor one that is not there, nor by less than one, nor a name without budget": {
+		"raise: not a child that was never read, nor one that is not there, nor by less than one, nor a name without budget": {
 			before: entries{"a": entry(0, 0, 0), "b": entry(8, 0, 0)},
 			step: func(l *ledger.Ledger) {
 				l.Raise("a", pods, 4)
@@ -183,7 +183,7 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Lower("a", pods, 20) },
 			want:   state{11, entries{"a": entry(11, 60, 20)}},
 		},
-		"lower: not up, nor below zero, nor a name without budget, nor a cluster that was never read": {
+		"lower: not up, nor below zero, nor a name without budget, nor a child that was never read": {
 			before: entries{"a": entry(7, 60, 20), "b": entry(0, 60, 20)},
 			step: func(l *ledger.Ledger) {
 				l.Lower("a", pods, 20)
@@ -213,7 +213,7 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 5, 5)) },
 			want:   state{10, entries{"a": entry(7, 20, 20)}},
 		},
-		"settle: a cluster that might have held anything is known by its confirmation": {
+		"settle: a child that might have held anything is known by its confirmation": {
 			before: entries{"a": entry(7, unknown, 20)},
 			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 20, 1)) },
 			want:   state{10, entries{"a": entry(7, 20, 20)}},
@@ -228,7 +228,7 @@ func TestSteps(t *testing.T) {
 			step:   func(l *ledger.Ledger) { l.Settle("a", report(6, 61, 11)) },
 			want:   state{10, entries{"a": entry(7, 61, 20)}},
 		},
-		"settle: not by a report from the future, nor for a cluster that was never read or is not there": {
+		"settle: not by a report from the future, nor for a child that was never read or is not there": {
 			before: entries{"a": entry(7, 60, 20), "b": entry(0, 60, 0)},
 			step: func(l *ledger.Ledger) {
 				l.Settle("a", report(8, 20, 11))

@@ -30,6 +30,12 @@ const (
 	// BoundReplacing means that other children keep room for objects that they replace.
 	BoundReplacing Bound = "Replacing"
 
+	// BoundUnlisted means that the limit shall go up, and a child may hold something of which the ledger does not know.
+	BoundUnlisted Bound = "Unlisted"
+	// BoundStuck means that it shall go up, and the child does not follow a raise now.
+	BoundStuck Bound = "Stuck"
+	// BoundReserved means that it shall go up, and somebody else may come to use the room without being granted it.
+	BoundReserved Bound = "Reserved"
 	// BoundExpected means that the limit shall go up, and children are about to say what they hold.
 	BoundExpected Bound = "Expected"
 	// BoundReports means that it shall go up, and children are about to say what they use of it.
@@ -66,7 +72,7 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 	c, name := u.children[i], u.names[j]
 	free := u.result.Verdicts[i][j]
 	switch {
-	case c.Leaving || u.input.Members[i].Pinned:
+	case c.Leaving || u.input.Children[i].Pinned:
 		return
 	case !u.in.Split.Static && !c.counts(name):
 		claim.Bound = BoundUncounted
@@ -77,7 +83,7 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 	}
 	claim.Verdict.Reason = free.Reason
 	if claim.Verdict.Target > claim.Target && claim.Next < claim.Verdict.Target {
-		claim.Bound = u.waitsFor(name)
+		claim.Bound = u.waitsFor(c, name)
 		return
 	}
 	claim.Bound = u.ownBound(i, j)
@@ -97,11 +103,19 @@ func (u *unbound) ownBound(i, j int) Bound {
 	return BoundNone
 }
 
-// waitsFor returns what a raise waits for.
-func (r *round) waitsFor(name corev1.ResourceName) Bound {
+// waitsFor returns what a raise of a child waits for.
+func (r *round) waitsFor(c *Standing, name corev1.ResourceName) Bound {
 	switch {
 	case len(r.in.Expected) > 0:
 		return BoundExpected
+	case r.in.Uncounted:
+		return BoundUnlisted
+	case !c.counts(name):
+		return BoundUncounted
+	case !c.CanRaise:
+		return BoundStuck
+	case c.Barred.Has(name):
+		return BoundReserved
 	case r.waits[name] > 0:
 		return BoundReports
 	case r.ledger.Debt(name) > 0:
@@ -126,7 +140,7 @@ func (u *unbound) mayBind(bound Bound, c *Standing, reason allocate.Reason) bool
 // without returns what the limit of the child i would become under the name j if a bound did not bind it.
 func (u *unbound) without(bound Bound, i, j int) int64 {
 	input := u.input
-	input.Members = slices.Clone(input.Members)
-	input.Members[i] = u.claimant(u.children[i], BoundUnread, bound)
+	input.Children = slices.Clone(input.Children)
+	input.Children[i] = u.claimant(u.children[i], BoundUnread, bound)
 	return u.allocate(input).Verdicts[i][j].Target
 }

@@ -17,10 +17,10 @@ import (
 func (r *round) allocation(lifted ...Bound) allocate.Input {
 	input := allocate.Input{
 		Quota: r.in.ID, Budgets: inOrder(r.budget, r.names), Grains: inOrder(r.in.Split.Grains, r.names),
-		Members: make([]allocate.Member, len(r.children)),
+		Children: make([]allocate.Child, len(r.children)),
 	}
 	for i, c := range r.children {
-		input.Members[i] = r.claimant(c, lifted...)
+		input.Children[i] = r.claimant(c, lifted...)
 	}
 	return input
 }
@@ -37,15 +37,15 @@ func (r *round) allocate(input allocate.Input) allocate.Result {
 
 // claimant returns how a child takes part. In a static split every child that stays has its part, whether its limit can
 // move or not. Where limits follow demand, a child that cannot be changed now keeps what it was granted.
-func (r *round) claimant(c *Standing, lifted ...Bound) allocate.Member {
+func (r *round) claimant(c *Standing, lifted ...Bound) allocate.Child {
 	e, _ := r.ledger.Entry(c.Name)
-	claimant := allocate.Member{ID: c.Name, Claims: make([]allocate.Claim, len(r.names))}
+	claimant := allocate.Child{ID: c.Name, Claims: make([]allocate.Claim, len(r.names))}
 	if !c.Leaving {
 		claimant.ID, claimant.Weight = c.UID, c.Terms.Weight
 	}
 	claimant.Damped = c.DampedFor > 0 && !slices.Contains(lifted, BoundDamping)
 	for _, shape := range c.Shapes {
-		claimant.Kinds = append(claimant.Kinds, allocate.Kind{Amounts: inOrder(shape.Amounts, r.names), Unit: inOrder(shape.Unit, r.names)})
+		claimant.Shapes = append(claimant.Shapes, allocate.Shape{Amounts: inOrder(shape.Amounts, r.names), Unit: inOrder(shape.Unit, r.names)})
 	}
 	claimant.Pinned = !r.in.Split.Static && c.Pinned
 	for i, name := range r.names {

@@ -64,13 +64,16 @@ func Explain(l *ledger.Ledger, in *Input) *Account {
 	unbound := r.unboundBy(BoundUnread)
 	for i, c := range r.children {
 		child := ChildAccount{
-			Name: c.Name, Leaving: c.Leaving, Weight: input.Members[i].Weight, Pinned: input.Members[i].Pinned,
+			Name: c.Name, Leaving: c.Leaving, Weight: input.Children[i].Weight, Pinned: input.Children[i].Pinned,
 			Claims: make(map[corev1.ResourceName]ClaimAccount, len(r.names)),
 		}
 		for j, name := range r.names {
 			claim := ClaimAccount{
 				Claim: r.stated(c, name), Part: parts.Verdicts[i][j].Target, Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
 				Replacing: c.Replacing[name],
+			}
+			if len(in.Expected) > 0 {
+				claim.Next = claim.Target
 			}
 			unbound.explain(i, j, &claim)
 			child.Claims[name] = claim

@@ -80,12 +80,12 @@ func Steer(l *ledger.Ledger, in *Input) Decision {
 	r.ration(input, result)
 	targets := make([]ledger.Target, len(r.children))
 	for i, c := range r.children {
-		targets[i] = ledger.Target{Cluster: c.Name, Amounts: amount.List{}}
+		targets[i] = ledger.Target{Child: c.Name, Amounts: amount.List{}}
 		for j, name := range r.names {
 			switch {
 			case c.Leaving:
 				targets[i].Amounts[name] = 0
-			case in.Split.Static || !input.Members[i].Pinned && c.counts(name):
+			case in.Split.Static || !input.Children[i].Pinned && c.counts(name):
 				targets[i].Amounts[name] = result.Verdicts[i][j].Target
 			}
 		}
@@ -117,7 +117,7 @@ func (r *round) conclude(limits map[string]Limits, result allocate.Result) {
 			limit := limits[c.Name][name]
 			limit.To, limit.Reason = e.Target[name], result.Verdicts[i][j].Reason
 			if limit.Wanted > max(limit.From, limit.To) {
-				limit.Bound = r.waitsFor(name)
+				limit.Bound = r.waitsFor(c, name)
 			}
 			limits[c.Name][name] = limit
 		}
@@ -154,7 +154,7 @@ func (r *round) mayRaise(c *Standing, name corev1.ResourceName) bool {
 	return !r.in.Uncounted && r.waits[name] <= 0 && c.counts(name) && c.CanRaise && !c.Barred.Has(name)
 }
 
-// ration cuts raises down to what is free.
+// ration cuts raises down to what is free, and those of children that may not be raised to what these were granted.
 func (r *round) ration(input allocate.Input, result allocate.Result) {
 	free := make([]int64, len(r.names))
 	for i, name := range r.names {
@@ -163,6 +163,14 @@ func (r *round) ration(input allocate.Input, result allocate.Result) {
 	allocate.Ration(input, result, free, func(child, resource int) bool {
 		return r.mayRaise(r.children[child], r.names[resource])
 	})
+	for i, c := range r.children {
+		for j, name := range r.names {
+			verdict := &result.Verdicts[i][j]
+			if granted := input.Children[i].Claims[j].Granted; !input.Children[i].Pinned && verdict.Target > granted && !r.mayRaise(c, name) {
+				verdict.Target = granted
+			}
+		}
+	}
 }
 
 // replaces says whether a child keeps room for objects that it replaces.

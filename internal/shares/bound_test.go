@@ -120,7 +120,7 @@ func lift(drawn []drawnChild, i int, bound round.Bound, account *Account) []draw
 // once.
 func TestBounds(t *testing.T) {
 	said := map[round.Bound]int{}
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		var drawn []drawnChild
 		for range rapid.IntRange(1, 4).Draw(t, "children") {
 			d := drawChild(t)
@@ -152,7 +152,10 @@ func TestBounds(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
+	for range 10 { // some bounds are rare
+		rapid.Check(t, check)
+	}
 	for _, bound := range []round.Bound{round.BoundNone, round.BoundUnread, round.BoundNodes, round.BoundMax, round.BoundDamping, round.BoundReplacing, round.BoundDebt, round.BoundOthers} {
 		if said[bound] == 0 {
 			t.Errorf("nothing was ever bound by %q: %v", bound, said)

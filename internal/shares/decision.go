@@ -110,15 +110,15 @@ func (r *Round) decision() *Decision {
 		d.Fleet = Fleet{Budget: r.ledger.Budget(), Used: d.Totals.Used, Waiting: r.waiting()}
 	}
 	for i, c := range r.children {
-		c.misinformed = c.share != nil && c.wants() && !c.share.Fleet.sameUsage(&d.Fleet)
+		c.misinformed = c.share != nil && c.wants() && !sameUsage(&c.share.Fleet, &d.Fleet)
 		d.Verdicts[i].Order = r.order(c, &d.Fleet)
 	}
 	return d
 }
 
 // sameUsage says whether two tell of the same usage, and of the same children that wait.
-func (f *Fleet) sameUsage(other *Fleet) bool {
-	return f.Used.Equal(other.Used) && slices.Equal(f.Waiting, other.Waiting)
+func sameUsage(a, b *Fleet) bool {
+	return a.Used.Equal(b.Used) && slices.Equal(a.Waiting, b.Waiting)
 }
 
 func (r *Round) verdict(c *child) Verdict {

@@ -89,7 +89,7 @@ func New(in *Input) *Round {
 	r.ledger = ledger.New(in.Budget, in.Revision, entries)
 	r.ledger.In(in.Epoch)
 	r.learned = in.learned()
-	for _, name := range r.ledger.Clusters() {
+	for _, name := range r.ledger.Children() {
 		r.known[name], _ = r.ledger.Entry(name)
 	}
 	r.enlist()

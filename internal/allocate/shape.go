@@ -2,46 +2,46 @@ package allocate
 
 import "github.com/fedquota/fedquota/internal/amount"
 
-// kind is a Kind as it counts: nothing below zero, and no more than the demand.
-type kind struct {
+// shape is a Shape as it counts: nothing below zero, and no more than the demand.
+type shape struct {
 	amounts, unit []int64
 	count         int64 // of its requests
 	served        int64 // how many of them
 }
 
-// kinds are the kinds of each member that is not pinned, nil if nobody has any.
-func (in *Input) kinds() [][]kind {
+// shapes are the shapes of each child that is not pinned, nil if nobody has any.
+func (in *Input) shapes() [][]shape {
 	var count int
-	for i := range in.Members {
-		count += len(in.Members[i].Kinds)
+	for i := range in.Children {
+		count += len(in.Children[i].Shapes)
 	}
 	if count == 0 {
 		return nil
 	}
 	resources := len(in.Budgets)
-	kinds, memory := make([][]kind, len(in.Members)), make([]int64, (2*count+1)*resources)
+	shapes, memory := make([][]shape, len(in.Children)), make([]int64, (2*count+1)*resources)
 	left, memory := memory[:resources], memory[resources:]
-	for i := range in.Members {
-		m := &in.Members[i]
-		if m.Pinned || len(m.Kinds) == 0 {
+	for i := range in.Children {
+		m := &in.Children[i]
+		if m.Pinned || len(m.Shapes) == 0 {
 			continue
 		}
 		for r := range left {
 			left[r] = max(m.Claims[r].Demand, 0)
 		}
-		kinds[i] = make([]kind, len(m.Kinds))
-		for k := range m.Kinds {
-			kinds[i][k], memory = m.Kinds[k].counted(left, memory)
+		shapes[i] = make([]shape, len(m.Shapes))
+		for k := range m.Shapes {
+			shapes[i][k], memory = m.Shapes[k].counted(left, memory)
 		}
 	}
-	return kinds
+	return shapes
 }
 
-// counted is a kind as it counts, which takes what it asks for off what is left of the demand, and the memory that it
+// counted is a shape as it counts, which takes what it asks for off what is left of the demand, and the memory that it
 // does not need.
-func (of *Kind) counted(left, memory []int64) (kind, []int64) {
+func (of *Shape) counted(left, memory []int64) (shape, []int64) {
 	resources := len(left)
-	k := kind{amounts: memory[:resources], unit: memory[resources : 2*resources], count: 1}
+	k := shape{amounts: memory[:resources], unit: memory[resources : 2*resources], count: 1}
 	for r := range left {
 		k.amounts[r] = min(max(of.Amounts[r], 0), left[r])
 		left[r] -= k.amounts[r]
@@ -54,7 +54,7 @@ func (of *Kind) counted(left, memory []int64) (kind, []int64) {
 }
 
 // of is what so many requests ask for of a resource. The last one asks for all that is left of the amounts.
-func (k *kind) of(requests int64, r int) int64 {
+func (k *shape) of(requests int64, r int) int64 {
 	switch {
 	case requests >= k.count:
 		return k.amounts[r]
@@ -67,7 +67,7 @@ func (k *kind) of(requests int64, r int) int64 {
 }
 
 // within is how many requests a room of a resource holds.
-func (k *kind) within(room int64, r int) int64 {
+func (k *shape) within(room int64, r int) int64 {
 	switch {
 	case room >= k.amounts[r]:
 		return k.count
@@ -78,7 +78,7 @@ func (k *kind) within(room int64, r int) int64 {
 }
 
 // serve serves as many further requests as the rooms hold, which it lessens, and says whether all are served.
-func (k *kind) serve(rooms []int64) (done bool) {
+func (k *shape) serve(rooms []int64) (done bool) {
 	requests := k.count
 	for r := range rooms {
 		requests = min(requests, k.within(amount.Add(rooms[r], k.of(k.served, r)), r))
