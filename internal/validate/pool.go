@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,14 +114,12 @@ func (p Parents) Problems(pool quotav1alpha1.PoolName) field.ErrorList {
 	path, parent := field.NewPath("spec", "parent"), p[pool]
 	above, circle := p.Above(pool)
 	if circle {
-		line := string(pool)
-		for at := pool; ; at = p[at] {
-			line += " below " + string(p[at])
-			if len(above) == 0 || at == above[len(above)-1] {
-				break
-			}
+		line := []string{string(pool)}
+		for at := pool; len(line) <= len(above); at = p[at] {
+			line = append(line, string(p[at]))
 		}
-		return field.ErrorList{field.Invalid(path, parent, fmt.Sprintf("leads in a circle (%s): name a pool that is not below %s", line, pool))}
+		line = append(line, string(p[quotav1alpha1.PoolName(line[len(line)-1])]))
+		return field.ErrorList{field.Invalid(path, parent, fmt.Sprintf("leads in a circle (%s): name a pool that is not below %s", strings.Join(line, " below "), pool))}
 	}
 	if levels := len(above) + p.height(pool); parent != "" && levels > MostLevels {
 		return field.ErrorList{field.Invalid(path, parent, fmt.Sprintf("would have %d pools one above the other: must be at most %d", levels, MostLevels))}

@@ -63,7 +63,7 @@ func (v *PoolValidator) ValidateDelete(_ context.Context, pool *quotav1alpha1.Qu
 func (v *PoolValidator) judge(ctx context.Context, before, pool *quotav1alpha1.QuotaPool) (admission.Warnings, error) {
 	around, err := readForest(ctx, v.Reader)
 	if err != nil {
-		return admission.Warnings{"not checked, see the condition Ready of the object: " + err.Error()}, nil
+		return (*surroundings)(nil).blind(err), nil
 	}
 	var old field.ErrorList
 	told := sets.New[string]()
