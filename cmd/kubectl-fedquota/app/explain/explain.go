@@ -95,6 +95,7 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	}
 	s := &sentences{fq: fq, account: r.Explain(), static: in.Split.Static, only: o.only}
 	e := s.explanation(fleet.Hints)
+	e.Pool = cli.PoolOf(ctx, hub, fq, o.only)
 	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
 }
 
