@@ -147,7 +147,7 @@ SCHEDULES ?= 1000000
 .PHONY: schedules
 schedules: ## Play 10^6 random schedules of the protocol on all cores, and 10^5 with forged shares: about 20 minutes on two.
 	mkdir -p $(BIN)
-	$(GO) test -v -count=1 -timeout 0 -run '^TestSimulation' ./internal/round -drawn -schedules $(SCHEDULES) | tee $(BIN)/schedules.txt
+	$(GO) test -v -count=1 -timeout 0 -run '^TestSimulation' ./internal/shares -drawn -schedules $(SCHEDULES) | tee $(BIN)/schedules.txt
 	grep -q ' $(SCHEDULES) schedules of seed ' $(BIN)/schedules.txt
 	grep -q " $$(($(SCHEDULES) / 10)) schedules of seed " $(BIN)/schedules.txt
 

@@ -50,7 +50,7 @@ var hubMutants = []mutant{
 		protection: "a share that another hub has written since is left to that one",
 		in:         "Round.believe", old: "if c.takenOver(share) {",
 		new: "if false {",
-		pkg: "internal/round", test: "TestTakenOver",
+		pkg: "internal/shares", test: "TestTakenOver",
 	},
 	{
 		protection: "no two Clusters of several namespaces have one name in a ledger",
@@ -122,13 +122,13 @@ var hubMutants = []mutant{
 		protection: "a share that no ledger knows makes each marked cluster that is silent, and was never told anything, count with anything",
 		in:         "Round.knowsWhom", old: "!r.strange && ",
 		new: "",
-		pkg: "internal/round", test: "TestSilentChildOfANewBudget/another_one_has_a_share",
+		pkg: "internal/shares", test: "TestSilentChildOfANewBudget/another_one_has_a_share",
 	},
 	{
 		protection: "what a silent cluster counted with does not stay when it turns out that it may hold a share",
 		in:         "Round.suspect", old: "r.ledger.RevisionOf(c.Name) == 0 && !r.ledger.Holds(c.Name)",
 		new: "!r.ledger.Has(c.Name)",
-		pkg: "internal/round", test: "TestSilentChildOfANewBudget/it_counted_with_nothing_before",
+		pkg: "internal/shares", test: "TestSilentChildOfANewBudget/it_counted_with_nothing_before",
 	},
 	{
 		protection: "a ledger that has told nobody is new only to the hub manager that watched its birth",
@@ -158,7 +158,7 @@ var hubMutants = []mutant{
 		protection: "a cluster that lacks its share has left only if the share was told so",
 		in:         "child.released", old: "m.Entry.Removal != \"\"",
 		new: "true",
-		pkg: "internal/round", test: "TestGoneAsItWasTold",
+		pkg: "internal/shares", test: "TestGoneAsItWasTold",
 	},
 	{
 		protection: "a budget that comes after one whose finalizer was torn off is no new one",
@@ -248,7 +248,7 @@ var hubMutants = []mutant{
 		protection: "nobody is raised while a cluster that may hold a share has no entry",
 		in:         "Round.mayRaise", old: "!s.uncounted && ",
 		new: "",
-		pkg: "internal/round", test: "TestFullLedger/of_a_child_that_may_hold_a_share",
+		pkg: "internal/shares", test: "TestFullLedger/of_a_child_that_may_hold_a_share",
 	},
 	{
 		protection: "a ledger that was rolled back is noticed by what members were told",
@@ -368,7 +368,7 @@ var hubMutants = []mutant{
 		protection: "room of pods that a workload replaces stays with its cluster",
 		in:         "Round.claimant", old: "			claim.Respite = max(claim.Respite, c.keepsFor(&claim, name))\n",
 		new: "",
-		pkg: "internal/round", test: "TestReplacing/all_of_it",
+		pkg: "internal/shares", test: "TestReplacing/all_of_it",
 	},
 	{
 		protection: "a workload that lacks pods for too long gives their room up, though it replaces them",
@@ -500,24 +500,24 @@ var hubMutants = []mutant{
 		protection: "taking over: nobody else is raised into what the limit that is there lets be used",
 		in:         "Round.mayRaise", old: " && (c.takesOver || !r.reserved.Has(resource))",
 		new: "",
-		pkg: "internal/round", test: "TestTakeOverReserves",
+		pkg: "internal/shares", test: "TestTakeOverReserves",
 	},
 	{
 		protection: "taking over: what is used is charged before",
 		in:         "Round.charge", old: "	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})\n",
 		new: "",
-		pkg: "internal/round", test: "TestTakeOver/more_is_used_than_the_budget_has",
+		pkg: "internal/shares", test: "TestTakeOver/more_is_used_than_the_budget_has",
 	},
 	{
 		protection: "taking over: what others give back is waited for, so that no limit falls",
 		in:         "Round.isGranted", old: "r.awaited[name] > 0 || r.isGivenBack(name)",
 		new: "r.awaited[name] > 0",
-		pkg: "internal/round", test: "TestTakeOver/others_use_the_budget",
+		pkg: "internal/shares", test: "TestTakeOver/others_use_the_budget",
 	},
 	{
 		protection: "taking over: not while another cluster may hold anything",
 		in:         "Round.isGranted", old: "r.ledger.Granted(name) == ledger.Unknown || ",
 		new: "",
-		pkg: "internal/round", test: "TestTakeOver/others_are_unknown",
+		pkg: "internal/shares", test: "TestTakeOver/others_are_unknown",
 	},
 }

@@ -111,7 +111,7 @@ func localsOf(d *ast.FuncDecl) map[string]bool {
 	return locals
 }
 
-// find returns the function of a name, which may stand behind the folder of its package: "internal/round.New".
+// find returns the function of a name, which may stand behind the folder of its package: "internal/shares.New".
 func (f functions) find(name string) (function, error) {
 	folder, short := "", name
 	if slash := strings.LastIndex(name, "/"); slash >= 0 {

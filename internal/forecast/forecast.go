@@ -1,5 +1,5 @@
 // Package forecast says what becomes of a budget: it plays rounds until nothing moves any more. What decides is
-// internal/round, as the hub manager runs it. What is supposed is the rest: that members which can act do so at once,
+// internal/shares, as the hub manager runs it. What is supposed is the rest: that members which can act do so at once,
 // and that usage and demand stay as they are.
 package forecast
 
@@ -16,7 +16,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // mostRounds is more than any budget needs to come to rest: a raise takes three, and all that moves does so together.
@@ -28,22 +28,22 @@ var ErrRestless = errors.New("limits do not come to rest")
 // Outcome is what becomes of a budget.
 type Outcome struct {
 	// Rest is the last decision, of which nothing moves any more while usage stays as it is.
-	Rest *round.Decision
+	Rest *shares.Decision
 	// Drained is the last decision once usage above a target has ended; it is Rest if there is none.
-	Drained *round.Decision
+	Drained *shares.Decision
 }
 
 // player plays the rounds of one budget.
 type player struct {
-	in       round.Input
-	readings map[string]round.Reading
+	in       shares.Input
+	readings map[string]shares.Reading
 	// used is what children use that have no share yet.
 	used map[string]amount.List
 }
 
 // Play plays rounds over a budget of which every child was read. A child without a share uses what used says of it.
-func Play(in round.Input, used map[string]amount.List) (Outcome, error) {
-	p := &player{in: in, readings: make(map[string]round.Reading, len(in.Children)), used: used}
+func Play(in shares.Input, used map[string]amount.List) (Outcome, error) {
+	p := &player{in: in, readings: make(map[string]shares.Reading, len(in.Children)), used: used}
 	p.in.Children = slices.Clone(in.Children)
 	for _, c := range in.Children {
 		p.readings[c.Name] = c.Reading
@@ -60,10 +60,10 @@ func Play(in round.Input, used map[string]amount.List) (Outcome, error) {
 }
 
 // rest plays until nothing moves.
-func (p *player) rest() (*round.Decision, error) {
+func (p *player) rest() (*shares.Decision, error) {
 	patient := true
 	for range mostRounds {
-		r := round.New(&p.in)
+		r := shares.New(&p.in)
 		for _, c := range r.Children() {
 			c.Reading = p.readings[c.Name]
 		}
@@ -85,7 +85,7 @@ func (p *player) rest() (*round.Decision, error) {
 }
 
 // drain ends what is used above targets in children that follow, and says whether there was any.
-func (p *player) drain(d *round.Decision) bool {
+func (p *player) drain(d *shares.Decision) bool {
 	drained := false
 	for _, v := range d.Verdicts {
 		entry, _ := d.Ledger.Entry(v.Name)
@@ -108,10 +108,10 @@ func (p *player) drain(d *round.Decision) bool {
 }
 
 // atRest says whether a round has nothing to write.
-func atRest(d *round.Decision) bool {
+func atRest(d *shares.Decision) bool {
 	for _, v := range d.Verdicts {
 		switch v.Order {
-		case round.OrderNone, round.OrderWait, round.OrderKeep:
+		case shares.OrderNone, shares.OrderWait, shares.OrderKeep:
 		default:
 			return false
 		}
@@ -123,7 +123,7 @@ func atRest(d *round.Decision) bool {
 }
 
 // giveUp ends that raises wait for what members use which do not say it: the hub manager does so after some seconds.
-func giveUp(in *round.Input) {
+func giveUp(in *shares.Input) {
 	for i := range in.Children {
 		past := &in.Children[i].Past
 		past.UnheardFor = map[corev1.ResourceName]time.Duration{}
@@ -134,10 +134,10 @@ func giveUp(in *round.Input) {
 }
 
 // store makes the decision of a round what the next one finds.
-func store(in *round.Input, d *round.Decision) {
+func store(in *shares.Input, d *shares.Decision) {
 	in.Revision, in.SpecRevision = d.Ledger.Revision(), d.SpecRevision
 	in.Ready = apimeta.IsStatusConditionTrue(d.Conditions(), quotav1alpha1.ConditionReady)
-	verdicts := make(map[string]*round.Verdict, len(d.Verdicts))
+	verdicts := make(map[string]*shares.Verdict, len(d.Verdicts))
 	for i := range d.Verdicts {
 		verdicts[d.Verdicts[i].Name] = &d.Verdicts[i]
 	}
@@ -149,7 +149,7 @@ func store(in *round.Input, d *round.Decision) {
 			c.Entry = nil
 			continue
 		}
-		c.Entry = &round.Entry{Entry: entry, UID: v.UID, State: v.State, Reason: v.Why.Reason, Removal: v.Removal}
+		c.Entry = &shares.Entry{Entry: entry, UID: v.UID, State: v.State, Reason: v.Why.Reason, Removal: v.Removal}
 		if v.Confirms {
 			c.Past.ConfirmedFor = time.Hour // it has been asked: nothing there changes by being asked again
 		}
@@ -157,23 +157,23 @@ func store(in *round.Input, d *round.Decision) {
 }
 
 // obeyed returns what is read of a child that has done as it was told, if it can.
-func obeyed(reading round.Reading, d *round.Decision, v *round.Verdict, used amount.List, formats corev1.ResourceList) round.Reading {
-	if reading.Failure != "" || reading.HeldBack != (round.Obstacle{}) {
+func obeyed(reading shares.Reading, d *shares.Decision, v *shares.Verdict, used amount.List, formats corev1.ResourceList) shares.Reading {
+	if reading.Failure != "" || reading.HeldBack != (shares.Obstacle{}) {
 		return reading
 	}
 	switch v.Order {
-	case round.OrderCreate:
-		reading.Share = &round.Share{Report: ledger.Report{Used: used}}
+	case shares.OrderCreate:
+		reading.Share = &shares.Share{Report: ledger.Report{Used: used}}
 		tell(reading.Share, d, v, formats)
-	case round.OrderUpdate:
+	case shares.OrderUpdate:
 		share := *reading.Share
 		tell(&share, d, v, formats)
 		reading.Share = &share
-	case round.OrderTellRemoval:
+	case shares.OrderTellRemoval:
 		share := *reading.Share
 		share.Removal, share.ToldRemoval = quotav1alpha1.RemovalRetain, true
 		reading.Share = &share
-	case round.OrderRemove:
+	case shares.OrderRemove:
 		if able(reading.Share) {
 			reading.Share, reading.Orphan = nil, nil
 		}
@@ -182,7 +182,7 @@ func obeyed(reading round.Reading, d *round.Decision, v *round.Verdict, used amo
 }
 
 // tell writes a share, which the agent enforces if it can.
-func tell(share *round.Share, d *round.Decision, v *round.Verdict, formats corev1.ResourceList) {
+func tell(share *shares.Share, d *shares.Decision, v *shares.Verdict, formats corev1.ResourceList) {
 	revision, hard := d.Ledger.Share(v.Name, formats)
 	share.Owner, share.Revision, share.Hard = v.UID, revision, amount.Saturate(hard, amount.Up)
 	share.Existing, share.TakeOver = v.Existing, v.TakeOver
@@ -194,7 +194,7 @@ func tell(share *round.Share, d *round.Decision, v *round.Verdict, formats corev
 }
 
 // takeOver makes a limit that is there the share's own, where the hub allows that.
-func takeOver(share *round.Share) {
+func takeOver(share *shares.Share) {
 	if share.TakeOver == nil || share.Found == nil || share.TakeOver.UID != share.Found.UID {
 		return
 	}
@@ -207,7 +207,7 @@ func takeOver(share *round.Share) {
 
 // enforced returns the report of an agent that enforces a share: a limit follows usage down, and usage above the limit
 // raises none.
-func enforced(share *round.Share) ledger.Report {
+func enforced(share *shares.Share) ledger.Report {
 	report := ledger.Report{Revision: share.Revision, Hard: amount.List{}, Used: maps.Clone(share.Report.Used)}
 	if report.Used == nil {
 		report.Used = amount.List{}
@@ -234,7 +234,7 @@ func enforced(share *round.Share) ledger.Report {
 var inTheWay = []string{quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ConditionUnguarded}
 
 // able says whether an agent can do as it is told, as far as it says.
-func able(share *round.Share) bool {
+func able(share *shares.Share) bool {
 	for _, condition := range inTheWay {
 		if apimeta.IsStatusConditionTrue(share.Conditions, condition) {
 			return false

@@ -16,7 +16,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // TestMain has properties tried on 200 random changes, unless the command line says otherwise.
@@ -28,31 +28,31 @@ func TestMain(m *testing.M) {
 }
 
 // child is a settled one.
-func child(name string, limit, used, demand int64) round.Child {
+func child(name string, limit, used, demand int64) shares.Child {
 	hard := amount.List{"pods": limit}
-	c := round.Child{
-		Name: name, UID: "uid-" + name, Selected: true, Terms: round.Terms{Weight: 1},
-		Entry: &round.Entry{Entry: ledger.Entry{Revision: 5, Granted: hard.Clone(), Target: hard.Clone()}, UID: "uid-" + name},
+	c := shares.Child{
+		Name: name, UID: "uid-" + name, Selected: true, Terms: shares.Terms{Weight: 1},
+		Entry: &shares.Entry{Entry: ledger.Entry{Revision: 5, Granted: hard.Clone(), Target: hard.Clone()}, UID: "uid-" + name},
 	}
-	c.Reading.Share = &round.Share{
+	c.Reading.Share = &shares.Share{
 		Owner: c.UID, Revision: 5, Hard: hard.Clone(), Demand: amount.List{"pods": demand},
 		Report: ledger.Report{Revision: 5, Hard: hard.Clone(), Used: amount.List{"pods": used}},
 	}
 	if demand > 0 {
-		c.Reading.Share.Shapes = []round.Shape{{Amounts: amount.List{"pods": demand}, Unit: amount.List{"pods": 1}}}
+		c.Reading.Share.Shapes = []shares.Shape{{Amounts: amount.List{"pods": demand}, Unit: amount.List{"pods": 1}}}
 	}
 	return c
 }
 
-func inputOf(budget int64, children ...round.Child) round.Input {
-	return round.Input{
+func inputOf(budget int64, children ...shares.Child) shares.Input {
+	return shares.Input{
 		ID: "uid", Key: "team-a/compute", Budget: amount.List{"pods": budget}, Formats: corev1.ResourceList{}, Revision: 5, SpecRevision: 1,
-		Split: round.Split{Options: pace.Options(true), Respites: pace.Respites()}, Children: children,
+		Split: shares.Split{Options: pace.Options(true), Respites: pace.Respites()}, Children: children,
 	}
 }
 
 // targets returns what limits come to: "a 4/4, b 6/9" of target and granted.
-func targets(d *round.Decision) string {
+func targets(d *shares.Decision) string {
 	text := ""
 	for _, name := range d.Ledger.Clusters() {
 		e, _ := d.Ledger.Entry(name)
@@ -64,7 +64,7 @@ func targets(d *round.Decision) string {
 // TestPlay says where limits come to rest in the cases that people plan for.
 func TestPlay(t *testing.T) {
 	away := child("b", 4, 1, 0)
-	away.Reading = round.Reading{Failure: "there is no connection"}
+	away.Reading = shares.Reading{Failure: "there is no connection"}
 	broken := child("b", 4, 6, 0)
 	broken.Reading.Share.Conditions = []metav1.Condition{{Type: quotav1alpha1.ConditionBreakGlass, Status: metav1.ConditionTrue}}
 	leaving := child("b", 4, 3, 0)
@@ -76,15 +76,15 @@ func TestPlay(t *testing.T) {
 	absent.Entry.State, absent.Entry.Reason = quotav1alpha1.ClusterNotReady, quotav1alpha1.ReasonAgentAbsent
 	taken := child("b", 0, 0, 0)
 	taken.Reading.Share.Report = ledger.Report{}
-	taken.Reading.Share.Found = &round.Found{UID: "found", Hard: amount.List{"pods": 3}, Used: amount.List{"pods": 2}}
+	taken.Reading.Share.Found = &shares.Found{UID: "found", Hard: amount.List{"pods": 3}, Used: amount.List{"pods": 2}}
 	taken.Reading.Share.Conditions = []metav1.Condition{{
 		Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: quotav1alpha1.ReasonNameTaken,
 	}}
 	takesOver := inputOf(8, child("a", 4, 2, 0), taken)
 	takesOver.Existing.WhenToTakeOver = quotav1alpha1.TakeOverAlways
-	joining := round.Child{Name: "b", UID: "uid-b", Selected: true, Terms: round.Terms{Weight: 1}}
+	joining := shares.Child{Name: "b", UID: "uid-b", Selected: true, Terms: shares.Terms{Weight: 1}}
 	for name, tc := range map[string]struct {
-		in            round.Input
+		in            shares.Input
 		static, stuck bool
 		used          map[string]amount.List
 		rest, drained string
@@ -138,7 +138,7 @@ func TestPlayEqualsWhatHappens(t *testing.T) {
 		}
 		show := targets
 		if !in.Split.Static {
-			show = func(d *round.Decision) string { return served(in, d) }
+			show = func(d *shares.Decision) string { return served(in, d) }
 		}
 		if got, want := show(happens(t, in)), show(outcome.Drained); got != want {
 			t.Fatalf("limits came to rest at %q, foretold was %q", got, want)
@@ -147,7 +147,7 @@ func TestPlayEqualsWhatHappens(t *testing.T) {
 }
 
 // served returns what each child gets of what it uses and asks for.
-func served(in round.Input, d *round.Decision) string {
+func served(in shares.Input, d *shares.Decision) string {
 	text := ""
 	for _, c := range in.Children {
 		share := c.Reading.Share
@@ -158,8 +158,8 @@ func served(in round.Input, d *round.Decision) string {
 }
 
 // drawn returns a settled fleet, and another budget, other weights, or another placement than it has settled under.
-func drawn(t *rapid.T, auto bool) round.Input {
-	var children []round.Child
+func drawn(t *rapid.T, auto bool) shares.Input {
+	var children []shares.Child
 	var sum int64
 	for i := range rapid.IntRange(1, 5).Draw(t, "children") {
 		limit := rapid.Int64Range(0, 20).Draw(t, "limit")
@@ -180,15 +180,15 @@ func drawn(t *rapid.T, auto bool) round.Input {
 }
 
 // happens has members obey one at a time, between rounds, and usage above targets end at last, until nothing moves.
-func happens(t *rapid.T, in round.Input) *round.Decision {
-	p := &player{in: in, readings: map[string]round.Reading{}}
+func happens(t *rapid.T, in shares.Input) *shares.Decision {
+	p := &player{in: in, readings: map[string]shares.Reading{}}
 	p.in.Children = slices.Clone(in.Children)
 	for _, c := range in.Children {
 		p.readings[c.Name] = c.Reading
 	}
 	quiet := 0
 	for range 2000 {
-		r := round.New(&p.in)
+		r := shares.New(&p.in)
 		for _, c := range r.Children() {
 			c.Reading = p.readings[c.Name]
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/nativequota"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 const (
@@ -58,7 +58,7 @@ func (v *Validator) unserved(ctx context.Context, before, fq *quotav1alpha1.Fede
 		}
 		if resource, ok := nativequota.Resource(name); ok && v.servedByNone(ctx, resource, view.Selected) {
 			warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: none of the clusters %s serves %s: nothing is counted there until one does",
-				name, round.Abbreviated(view.Selected), resource))
+				name, shares.Abbreviated(view.Selected), resource))
 		}
 	}
 	slices.Sort(warnings)

@@ -15,7 +15,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // stated are the names of which native quota demands that each pod states an amount.
@@ -119,7 +119,7 @@ func usedWhere(fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) strin
 			parts = append(parts, string(fq.Status.Clusters[i].Name)+" "+q.String())
 		}
 	}
-	return round.Abbreviated(parts)
+	return shares.Abbreviated(parts)
 }
 
 // guaranteed warns of guarantees that leave little to move.
@@ -173,7 +173,7 @@ func leftovers(fq *quotav1alpha1.FederatedQuota) admission.Warnings {
 	if len(clusters) == 0 {
 		return nil
 	}
-	where := fmt.Sprintf("namespace %s of clusters %s", fq.Namespace, round.Abbreviated(clusters))
+	where := fmt.Sprintf("namespace %s of clusters %s", fq.Namespace, shares.Abbreviated(clusters))
 	if fq.Spec.Removal.Policy == quotav1alpha1.RemovalDelete {
 		return admission.Warnings{fmt.Sprintf("spec.removal.policy is Delete: %s has no limit of this budget any more", where)}
 	}

@@ -17,7 +17,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // births handles events of FederatedQuotas, and notes which of them were created while it watched. One that was there
@@ -88,7 +88,7 @@ func (b *births) leave(fq *quotav1alpha1.FederatedQuota, steady time.Time) {
 }
 
 // learn notes what a round has shown of the ledgers of this hub.
-func (b *births) learn(d *round.Decision) {
+func (b *births) learn(d *shares.Decision) {
 	if d.Rebuilt {
 		b.doubted.Store(true)
 	}

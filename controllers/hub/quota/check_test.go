@@ -11,7 +11,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // lint returns what is wrong with how a FederatedQuota says of itself what it does.
@@ -33,7 +33,7 @@ func lint(fq *quotav1alpha1.FederatedQuota) []string {
 		if c.Status != metav1.ConditionTrue {
 			fault("%s is there and not true", c.Type)
 		}
-		if ready != nil && ready.Status == metav1.ConditionTrue && !round.Harmless(c.Type) {
+		if ready != nil && ready.Status == metav1.ConditionTrue && !shares.Harmless(c.Type) {
 			fault("%s is true while Ready is", c.Type)
 		}
 	}

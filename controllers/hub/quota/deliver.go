@@ -17,7 +17,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // jitter spreads periodic retries.
@@ -31,7 +31,7 @@ var errNotMarked = errors.New("marking its Cluster failed")
 // each time.
 func (r *Reconciler) deliver(ctx context.Context, s *scope) (ctrl.Result, error) {
 	err := members.ForEach(s.members, func(m *member) error {
-		if m.verdict == nil || m.verdict.Order == round.OrderNone {
+		if m.verdict == nil || m.verdict.Order == shares.OrderNone {
 			return nil
 		}
 		if err := r.deliverTo(ctx, s, m); err != nil {
@@ -64,12 +64,12 @@ func (r *Reconciler) deliverTo(ctx context.Context, s *scope, m *member) error {
 		}
 	}
 	switch m.verdict.Order {
-	case round.OrderKeep:
-		r.remember(s, m, round.Obstacle{})
+	case shares.OrderKeep:
+		r.remember(s, m, shares.Obstacle{})
 		return nil
-	case round.OrderTellRemoval, round.OrderRemove:
+	case shares.OrderTellRemoval, shares.OrderRemove:
 		return r.judge(ctx, s, m, r.remove(ctx, s, m))
-	case round.OrderCreate, round.OrderUpdate:
+	case shares.OrderCreate, shares.OrderUpdate:
 		return r.judge(ctx, s, m, r.write(ctx, s, m))
 	default:
 		return nil
@@ -99,7 +99,7 @@ func (s *scope) retries(quotas int) []time.Duration {
 			retries = append(retries, time.Millisecond)
 		case m.failed:
 			retries = append(retries, pace.StallInterval)
-		case m.outcome != (round.Obstacle{}):
+		case m.outcome != (shares.Obstacle{}):
 			retries = append(retries, wait.Jitter(pace.RoundRetryInterval(len(s.members), quotas), jitter))
 		}
 	}
@@ -126,7 +126,7 @@ func (r *Reconciler) write(ctx context.Context, s *scope, m *member) error {
 func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) error {
 	switch {
 	case err == nil:
-		r.remember(s, m, round.Obstacle{})
+		r.remember(s, m, shares.Obstacle{})
 		return nil
 	case stale(err):
 		fencedWrites.Inc()
@@ -155,7 +155,7 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) 
 var figures = regexp.MustCompile("[0-9a-f-]*[0-9][0-9a-f-]*")
 
 // sameButNumbers says whether two obstacles differ in nothing that somebody would act on.
-func sameButNumbers(a, b round.Obstacle) bool {
+func sameButNumbers(a, b shares.Obstacle) bool {
 	return a.Reason == b.Reason && figures.ReplaceAllString(a.Message, "0") == figures.ReplaceAllString(b.Message, "0")
 }
 
@@ -176,7 +176,7 @@ func quoted(err error) string {
 
 // outcomeOf returns why a share could not be delivered, and whether the member has refused it, so that somebody has to
 // act there.
-func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome round.Obstacle, refused bool) {
+func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome shares.Obstacle, refused bool) {
 	what := "the share"
 	if m.verdict.Order.Leaves() {
 		what = "the removal of the share"
@@ -184,21 +184,21 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome ro
 	var nobody *members.AccountError
 	switch {
 	case errors.As(err, &nobody):
-		return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: nobody.Why}, false
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: nobody.Why}, false
 	case members.IsMissingNamespace(err):
-		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceMissing, Message: "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonNamespaceMissing, Message: "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceTerminating, Message: "the namespace is being deleted there"}, true
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonNamespaceTerminating, Message: "the namespace is being deleted there"}, true
 	case ctx.Err() != nil:
-		return round.Obstacle{Reason: quotav1alpha1.ReasonNotAnswered, Message: "its API server did not answer in time"}, false
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonNotAnswered, Message: "its API server did not answer in time"}, false
 	case errors.Is(err, errNotMarked):
-		return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: errNotMarked.Error() + quoted(err)}, false
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: errNotMarked.Error() + quoted(err)}, false
 	case errors.Is(err, errNoNamespace) && quoted(err) != "":
-		return round.Obstacle{Reason: quotav1alpha1.ReasonNamespaceRefused, Message: "its API server refused to create the namespace" + quoted(err)}, true
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonNamespaceRefused, Message: "its API server refused to create the namespace" + quoted(err)}, true
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return round.Obstacle{Reason: quotav1alpha1.ReasonRefused, Message: "its API server refused " + what + quoted(err)}, true
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonRefused, Message: "its API server refused " + what + quoted(err)}, true
 	}
-	return round.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + quoted(err)}, false
+	return shares.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + quoted(err)}, false
 }
 
 // stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on
@@ -208,6 +208,6 @@ func stale(err error) bool {
 }
 
 // remember notes what came of writing or removing a share.
-func (r *Reconciler) remember(s *scope, m *member, outcome round.Obstacle) {
+func (r *Reconciler) remember(s *scope, m *member, outcome shares.Obstacle) {
 	m.outcome, r.historyOf(s, m).outcome = outcome, outcome
 }

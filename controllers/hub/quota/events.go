@@ -19,7 +19,7 @@ import (
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // mostReasons is of how many clusters the reasons are remembered: an event names a few.
@@ -122,7 +122,7 @@ func movesOf(s *scope, t *told) string {
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		parts = append(parts, fmt.Sprintf("%s: %s", name, round.Abbreviated(byName[name])))
+		parts = append(parts, fmt.Sprintf("%s: %s", name, shares.Abbreviated(byName[name])))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -181,7 +181,7 @@ func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.Federa
 			continue
 		}
 		kind := corev1.EventTypeWarning
-		if round.Harmless(c.Type) {
+		if shares.Harmless(c.Type) {
 			kind = corev1.EventTypeNormal
 		}
 		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "reason", c.Reason, "message", c.Message)
@@ -199,7 +199,7 @@ func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) se
 		return indebted(status)
 	}
 	for i := range status.Clusters {
-		if round.ConditionOf(status.Clusters[i].State) == c.Type {
+		if shares.ConditionOf(status.Clusters[i].State) == c.Type {
 			names.Insert(string(status.Clusters[i].Name))
 		}
 	}

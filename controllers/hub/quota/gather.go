@@ -12,7 +12,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // gather reads all that a round is decided on.
@@ -22,7 +22,7 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 		return nil, err
 	}
 	s := &scope{fq: fq, now: r.Clock.Now(), in: input.Of(fq, around)}
-	s.round = round.New(s.in)
+	s.round = shares.New(s.in)
 	s.members = membersOf(s.round, around.Clusters)
 	_ = members.ForEach(s.members, func(m *member) error {
 		r.read(ctx, s, m)
@@ -67,7 +67,7 @@ func (r *Reconciler) sift(ctx context.Context, clusters []members.Cluster) (stan
 }
 
 // membersOf returns the children that a round concerns, with their Clusters.
-func membersOf(r *round.Round, clusters []members.Cluster) []*member {
+func membersOf(r *shares.Round, clusters []members.Cluster) []*member {
 	byName := make(map[string]*members.Cluster, len(clusters))
 	for i := range clusters {
 		byName[clusters[i].Name] = &clusters[i]
@@ -83,7 +83,7 @@ func membersOf(r *round.Round, clusters []members.Cluster) []*member {
 // decide takes the decisions of the round.
 func (s *scope) decide() {
 	s.decision = s.round.Decide()
-	byName := make(map[string]*round.Verdict, len(s.decision.Verdicts))
+	byName := make(map[string]*shares.Verdict, len(s.decision.Verdicts))
 	for i := range s.decision.Verdicts {
 		byName[s.decision.Verdicts[i].Name] = &s.decision.Verdicts[i]
 	}

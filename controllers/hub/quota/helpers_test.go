@@ -15,7 +15,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // weighted2 gives 20 pods to all clusters, in equal parts.
@@ -76,6 +76,6 @@ func (w *world) scope() *scope {
 	w.t.Helper()
 	fq := w.quota()
 	s := &scope{fq: fq, now: w.clock.Now(), in: input.Of(fq, &input.Surroundings{})}
-	s.round = round.New(s.in)
+	s.round = shares.New(s.in)
 	return s
 }

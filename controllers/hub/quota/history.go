@@ -16,7 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // memories are what the hub manager remembers of each FederatedQuota that it acts on. Its zero value is ready to use.
@@ -45,7 +45,7 @@ type memory struct {
 // one after the other, and one goroutine of each.
 type history struct {
 	// outcome says why the share could not be written last, or is empty.
-	outcome round.Obstacle
+	outcome shares.Obstacle
 	// unheard is since when the member is expected to say what it uses and does not, by resource name.
 	unheard map[corev1.ResourceName]time.Time
 	// moved is when the target changed last.
@@ -262,7 +262,7 @@ func (r *Reconciler) dropSeries(clusters ...string) {
 // recall fills in what the round needs to know of the past of a member.
 func (r *Reconciler) recall(s *scope, m *member) {
 	h := r.historyOf(s, m)
-	m.Past = round.Past{
+	m.Past = shares.Past{
 		Gave:         h.gaveOf(s.now),
 		DampedFor:    remaining(input.Damping(&s.fq.Spec), h.moved, s.now),
 		ToldFor:      remaining(pace.RetellInterval(len(s.members), r.memories.number()), h.told, s.now),

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // TestRespite has a donor keep a part of what it has for a while: what another asks for is taken from it once.
@@ -17,7 +17,7 @@ func TestRespite(t *testing.T) {
 	east.wants, west.wants = 500, 500
 	w.settle()
 	gave := func(name string) bool {
-		_, ok := w.hub.historyOf(&scope{fq: w.quota()}, &member{Child: &round.Child{Name: name}}).gaveOf(w.clock.Now())["pods"]
+		_, ok := w.hub.historyOf(&scope{fq: w.quota()}, &member{Child: &shares.Child{Name: name}}).gaveOf(w.clock.Now())["pods"]
 		return ok
 	}
 	if gave("east") || gave("west") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // TestNobody says why the hub is nobody in a member, where it reads and where it writes.
@@ -16,7 +16,7 @@ func TestNobody(t *testing.T) {
 		t.Errorf("reading: %q", got)
 	}
 	s := &scope{}
-	outcome, refused := s.outcomeOf(t.Context(), &member{verdict: &round.Verdict{}}, err)
+	outcome, refused := s.outcomeOf(t.Context(), &member{verdict: &shares.Verdict{}}, err)
 	if outcome.Message != why || refused {
 		t.Errorf("writing: %+v, refused: %t", outcome, refused)
 	}

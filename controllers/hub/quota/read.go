@@ -18,7 +18,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // read fills in what a member says, or why it cannot be read.
@@ -35,7 +35,7 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	}
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
-		m.Reading = round.Reading{
+		m.Reading = shares.Reading{
 			Failure: r.unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack, Vacant: r.vacant(ctx, s, m, key, err),
 		}
 		if s.storedMessage(m) != conditions.Truncated(m.Reading.Failure, messageLimit) {
@@ -144,7 +144,7 @@ func (r *Reconciler) confirmMissing(ctx context.Context, s *scope, m *member) er
 	}
 	probe := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: s.fq.Namespace, Name: s.fq.Name}}
 	if err := c.Create(ctx, probe, client.DryRunAll); !members.IsMissingNamespace(err) {
-		m.Reading.HeldBack = round.Obstacle{}
+		m.Reading.HeldBack = shares.Obstacle{}
 	}
 	return nil
 }

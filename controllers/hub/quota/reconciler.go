@@ -1,5 +1,5 @@
 // Package quota holds the controller that splits the budget of a FederatedQuota over member clusters. It gathers what a
-// round is decided on, stores the ledger and delivers shares; internal/round decides.
+// round is decided on, stores the ledger and delivers shares; internal/shares decides.
 package quota
 
 import (
@@ -14,7 +14,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // Reconciler is the only writer of the ledger: it reads what members report, decides their targets, stores the ledger
@@ -54,12 +54,12 @@ type Reconciler struct {
 type scope struct {
 	fq  *quotav1alpha1.FederatedQuota
 	now time.Time
-	in  *round.Input
+	in  *shares.Input
 	// round says whom it concerns, and members are those, by name. gather fills them in.
-	round   *round.Round
+	round   *shares.Round
 	members []*member
 	// decision is what was decided, and fleet what shares tell of the whole budget.
-	decision *round.Decision
+	decision *shares.Decision
 	fleet    quotav1alpha1.Fleet
 	// snapshotDue is when usage is to be stored, if only usage has changed; store sets it.
 	snapshotDue time.Duration
@@ -67,16 +67,16 @@ type scope struct {
 
 // member is a child of the round, with the objects that it stands for.
 type member struct {
-	*round.Child
+	*shares.Child
 
 	// cluster is nil if there is no such Cluster.
 	cluster *members.Cluster
 	// share is what was read of it, nil if there is none.
 	share *quotav1alpha1.QuotaShare
 	// verdict is what was decided, nil if the round does not concern it any more.
-	verdict *round.Verdict
+	verdict *shares.Verdict
 	// outcome says why it could not take its share, or is empty; deliver sets it anew.
-	outcome round.Obstacle
+	outcome shares.Obstacle
 	// failed says that the last write failed for a reason that may pass by itself; deliver sets it.
 	failed bool
 }

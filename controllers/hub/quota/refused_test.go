@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // creates are the creates of a resource, for a policy or a webhook to judge.
@@ -230,11 +230,11 @@ func TestAnswersThatDifferInNumbers(t *testing.T) {
 		"its API server refused the share: request 77aa-0f at 12:02:14: 10 of 10": true,
 		"its API server refused the share: request 77aa-0f at 12:02:14: no more":  false,
 	} {
-		if got := sameButNumbers(round.Obstacle{Reason: "Refused", Message: now}, round.Obstacle{Reason: "Refused", Message: was}); got != same {
+		if got := sameButNumbers(shares.Obstacle{Reason: "Refused", Message: now}, shares.Obstacle{Reason: "Refused", Message: was}); got != same {
 			t.Errorf("%s: the same is %t", now, got)
 		}
 	}
-	if sameButNumbers(round.Obstacle{Reason: "Refused", Message: was}, round.Obstacle{Reason: "NotAnswered", Message: was}) {
+	if sameButNumbers(shares.Obstacle{Reason: "Refused", Message: was}, shares.Obstacle{Reason: "NotAnswered", Message: was}) {
 		t.Error("two reasons are the same")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/patches"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // free takes the finalizer off a deleted share whose agent does not, where the namespace is being deleted, and says
@@ -48,7 +48,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, m *member) error {
 	if err != nil {
 		return err
 	}
-	if m.verdict.Order == round.OrderRemove {
+	if m.verdict.Order == shares.OrderRemove {
 		return client.IgnoreNotFound(c.Delete(ctx, m.share.DeepCopy(), client.Preconditions{UID: &m.share.UID, ResourceVersion: &m.share.ResourceVersion}))
 	}
 	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{

@@ -18,7 +18,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // mark leaves a marker on the Cluster before a share comes into being, or is that far ahead of the marker that a ledger
@@ -148,7 +148,7 @@ func existingPatch(existing quotav1alpha1.ExistingQuotas) any {
 }
 
 // takeOverPatch returns the merge patch that turns old into what may be taken over.
-func takeOverPatch(old *quotav1alpha1.TakeOver, allowed *round.TakeOver, like corev1.ResourceList) any {
+func takeOverPatch(old *quotav1alpha1.TakeOver, allowed *shares.TakeOver, like corev1.ResourceList) any {
 	if allowed == nil {
 		return nil
 	}

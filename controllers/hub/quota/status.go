@@ -16,7 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the
@@ -109,7 +109,7 @@ func (s *scope) totals() {
 }
 
 // fleetOf returns what shares say of the whole budget.
-func (s *scope) fleetOf(fleet *round.Fleet) quotav1alpha1.Fleet {
+func (s *scope) fleetOf(fleet *shares.Fleet) quotav1alpha1.Fleet {
 	if len(fleet.Budget) == 0 {
 		return quotav1alpha1.Fleet{}
 	}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // resource is the one that the members share. Its name does not matter here.
 const resource = corev1.ResourceRequestsCPU
 
-// hub gathers what was reported to it, and stores and delivers what internal/round decides.
+// hub gathers what was reported to it, and stores and delivers what internal/shares decides.
 type hub struct {
 	*fleet
 	revision int64 // the ledger's counter
@@ -28,7 +28,7 @@ type hub struct {
 type known struct {
 	name    string
 	weight  int64
-	entry   *round.Entry // nil before the first round
+	entry   *shares.Entry // nil before the first round
 	report  report
 	touched time.Duration // when its limit was last moved; below zero: never
 	gave    time.Duration // when its limit was last lowered; below zero: never
@@ -91,7 +91,7 @@ func (h *hub) soon(wait time.Duration) {
 func (h *hub) decide() {
 	h.result.Rounds++
 	in := h.input()
-	r := round.New(&in)
+	r := shares.New(&in)
 	for i, c := range r.Children() {
 		h.read(i, c)
 	}
@@ -103,25 +103,25 @@ func (h *hub) decide() {
 }
 
 // input is what a round knows before it reads the members.
-func (h *hub) input() round.Input {
+func (h *hub) input() shares.Input {
 	policy := &h.setup.Policy
-	in := round.Input{
+	in := shares.Input{
 		ID: "quota", Budget: amount.List{resource: h.setup.Budget}, Revision: h.revision,
-		Split:    round.Split{Static: policy.Static || policy.Pooled, Options: policy.Options, Respites: policy.Respites},
-		Children: make([]round.Child, len(h.members)),
+		Split:    shares.Split{Static: policy.Static || policy.Pooled, Options: policy.Options, Respites: policy.Respites},
+		Children: make([]shares.Child, len(h.members)),
 	}
 	for i := range h.members {
 		k := &h.members[i]
-		in.Children[i] = round.Child{Name: k.name, UID: k.name, Selected: true, Terms: round.Terms{Weight: k.weight}, Entry: k.entry}
+		in.Children[i] = shares.Child{Name: k.name, UID: k.name, Selected: true, Terms: shares.Terms{Weight: k.weight}, Entry: k.entry}
 	}
 	return in
 }
 
 // read is what reading a member gives, and what is remembered of it.
-func (h *hub) read(i int, c *round.Child) {
+func (h *hub) read(i int, c *shares.Child) {
 	k := &h.members[i]
 	if k.entry != nil {
-		c.Reading.Share = &round.Share{
+		c.Reading.Share = &shares.Share{
 			Owner: k.name, Revision: k.entry.Revision, Hard: k.entry.Target,
 			Report: ledger.Report{Revision: max(k.report.revision, 0), Hard: amount.List{resource: k.report.limit}, Used: amount.List{resource: k.report.used}},
 			Demand: amount.List{resource: k.report.demand}, Shapes: k.report.shapes, Expected: amount.List{resource: k.report.expected},
@@ -134,10 +134,10 @@ func (h *hub) read(i int, c *round.Child) {
 }
 
 // take stores what was decided of a member, and writes its share when the ledger is written.
-func (h *hub) take(i int, l *ledger.Ledger, v *round.Verdict) {
+func (h *hub) take(i int, l *ledger.Ledger, v *shares.Verdict) {
 	k := &h.members[i]
 	entry, _ := l.Entry(v.Name)
-	k.entry = &round.Entry{Entry: entry, UID: v.UID}
+	k.entry = &shares.Entry{Entry: entry, UID: v.UID}
 	if v.To != nil {
 		k.touched = h.now
 		switch from, to := v.From[resource], v.To[resource]; {

@@ -13,7 +13,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 const (
@@ -85,8 +85,8 @@ func (o *Options) run(ctx context.Context, arg string) error {
 		return err
 	}
 	in := fleet.Input(fq)
-	r := round.New(in)
-	readings := map[string]round.Reading{}
+	r := shares.New(in)
+	readings := map[string]shares.Reading{}
 	for _, c := range in.Children {
 		readings[c.Name] = c.Reading
 	}

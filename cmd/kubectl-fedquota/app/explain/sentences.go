@@ -14,13 +14,13 @@ import (
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // sentences say why limits are what they are.
 type sentences struct {
 	fq      *quotav1alpha1.FederatedQuota
-	account *round.Account
+	account *shares.Account
 	static  bool
 	only    view.Only
 }
@@ -82,7 +82,7 @@ func (s *sentences) resource(name corev1.ResourceName) view.ExplainedResource {
 }
 
 // limit explains the limit of one cluster.
-func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.ExplainedLimit {
+func (s *sentences) limit(c *shares.ChildAccount, name corev1.ResourceName) view.ExplainedLimit {
 	claim := c.Claims[name]
 	said := []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)}
 	return view.ExplainedLimit{
@@ -93,7 +93,7 @@ func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.
 }
 
 // reason says why the limit is what it is, as the round found.
-func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) reason(c *shares.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch {
 	case !c.Selected:
@@ -105,15 +105,15 @@ func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) stri
 	case s.static && claim.Verdict.Reason == allocate.Weight:
 		return s.filled("{target} is its part by weight.", c, name)
 	}
-	return s.filled(round.WordsOf(claim.Verdict.Reason).Sentence, c, name)
+	return s.filled(shares.WordsOf(claim.Verdict.Reason).Sentence, c, name)
 }
 
 // alone are the bounds that say all: without them the reason would be another one. The others say what a raise waits
 // for, or why headroom does not move.
-var alone = []round.Bound{round.BoundUnread, round.BoundUncounted, round.BoundNodes, round.BoundMax}
+var alone = []shares.Bound{shares.BoundUnread, shares.BoundUncounted, shares.BoundNodes, shares.BoundMax}
 
 // bound says what the next change waits for.
-func (s *sentences) bound(c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) bound(c *shares.ChildAccount, name corev1.ResourceName) string {
 	if bound := c.Claims[name].Bound; !slices.Contains(alone, bound) {
 		return s.filled(bound.Sentence(), c, name)
 	}
@@ -121,21 +121,21 @@ func (s *sentences) bound(c *round.ChildAccount, name corev1.ResourceName) strin
 }
 
 // filled returns a sentence with what it leaves open.
-func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) filled(sentence string, c *shares.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	holders := s.others(c, name, heldAbove)
 	return strings.NewReplacer(
 		"{target}", s.quantity(name, claim.Verdict.Target), "{fair}", s.quantity(name, claim.Verdict.Fair),
 		"{min}", s.quantity(name, claim.Min), "{max}", s.quantity(name, claim.Max), "{lacking}", s.lacking(c, name),
-		"{unread}", s.unread(name), "{expected}", round.Abbreviated(s.account.Expected), "{reporting}", round.Abbreviated(s.account.Reporting[name]),
-		"{replacing}", s.others(c, name, func(o round.ClaimAccount) int64 { return o.Replacing }),
+		"{unread}", s.unread(name), "{expected}", shares.Abbreviated(s.account.Expected), "{reporting}", shares.Abbreviated(s.account.Reporting[name]),
+		"{replacing}", s.others(c, name, func(o shares.ClaimAccount) int64 { return o.Replacing }),
 		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
 		"{holders}", cmp.Or(holders, "others"),
 	).Replace(sentence)
 }
 
 // heldAbove is what a cluster holds above what its limit becomes, as far as that is known.
-func heldAbove(claim round.ClaimAccount) int64 {
+func heldAbove(claim shares.ClaimAccount) int64 {
 	if claim.Granted == ledger.Unknown {
 		return 0
 	}
@@ -150,11 +150,11 @@ func (s *sentences) unread(name corev1.ResourceName) string {
 			names = append(names, s.account.Children[i].Name)
 		}
 	}
-	return round.Abbreviated(names)
+	return shares.Abbreviated(names)
 }
 
 // replacing says what a cluster keeps for pods that it replaces.
-func (s *sentences) replacing(c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) replacing(c *shares.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	if claim.Replacing == 0 || c.Pinned || s.static {
 		return ""
@@ -164,7 +164,7 @@ func (s *sentences) replacing(c *round.ChildAccount, name corev1.ResourceName) s
 }
 
 // headroom says what room the rules keep for a cluster, and why it is not there.
-func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) headroom(c *shares.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch missing := amount.Add(amount.Add(claim.Used, claim.Demand), claim.Headroom) - claim.Target; {
 	case s.static || c.Pinned || claim.Headroom == 0:
@@ -178,7 +178,7 @@ func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) st
 }
 
 // pinned says why a limit does not move.
-func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) pinned(c *shares.ChildAccount, name corev1.ResourceName) string {
 	why := fmt.Sprintf("the cluster is %s", c.State)
 	if c.Why.Message != "" {
 		why += " (" + c.Why.Message + ")"
@@ -190,7 +190,7 @@ func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) stri
 }
 
 // lacking names the resources of which a cluster asks for more than its limit.
-func (s *sentences) lacking(c *round.ChildAccount, but corev1.ResourceName) string {
+func (s *sentences) lacking(c *shares.ChildAccount, but corev1.ResourceName) string {
 	var names []string
 	for _, name := range s.account.Budget.Names() {
 		claim := c.Claims[name]
@@ -205,7 +205,7 @@ func (s *sentences) lacking(c *round.ChildAccount, but corev1.ResourceName) stri
 }
 
 // holding says what a cluster holds above its target.
-func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) holding(c *shares.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch {
 	case c.Pinned || claim.Granted <= claim.Target:
@@ -218,20 +218,20 @@ func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) str
 }
 
 // relation says whom a cluster lends to, or borrows from, compared with a split by weight.
-func (s *sentences) relation(c *round.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) relation(c *shares.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	if s.static || !c.Selected {
 		return ""
 	}
 	switch {
 	case claim.Target > claim.Part:
-		lenders := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Part - o.Target })
+		lenders := s.others(c, name, func(o shares.ClaimAccount) int64 { return o.Part - o.Target })
 		if lenders != "" {
 			return fmt.Sprintf("It has %s more than its part by weight, which is %s: lent by %s.",
 				s.quantity(name, claim.Target-claim.Part), s.quantity(name, claim.Part), lenders)
 		}
 	case claim.Target < claim.Part:
-		borrowers := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Target - o.Part })
+		borrowers := s.others(c, name, func(o shares.ClaimAccount) int64 { return o.Target - o.Part })
 		if borrowers != "" {
 			if amount.Add(claim.Used, claim.Demand) > claim.Target {
 				return fmt.Sprintf("Others have %s of its part by weight, which is %s, until their usage ends: %s.%s",
@@ -245,7 +245,7 @@ func (s *sentences) relation(c *round.ChildAccount, name corev1.ResourceName) st
 }
 
 // guarantee says what comes back of a min that is lent.
-func (s *sentences) guarantee(name corev1.ResourceName, claim *round.ClaimAccount) string {
+func (s *sentences) guarantee(name corev1.ResourceName, claim *shares.ClaimAccount) string {
 	if claim.Min <= claim.Target {
 		return ""
 	}
@@ -253,7 +253,7 @@ func (s *sentences) guarantee(name corev1.ResourceName, claim *round.ClaimAccoun
 }
 
 // others names the other clusters of which more gives something above zero, with that.
-func (s *sentences) others(c *round.ChildAccount, name corev1.ResourceName, more func(round.ClaimAccount) int64) string {
+func (s *sentences) others(c *shares.ChildAccount, name corev1.ResourceName, more func(shares.ClaimAccount) int64) string {
 	var names []string
 	for i := range s.account.Children {
 		o := &s.account.Children[i]
@@ -261,5 +261,5 @@ func (s *sentences) others(c *round.ChildAccount, name corev1.ResourceName, more
 			names = append(names, fmt.Sprintf("%s (%s)", o.Name, s.quantity(name, value)))
 		}
 	}
-	return round.Abbreviated(names)
+	return shares.Abbreviated(names)
 }

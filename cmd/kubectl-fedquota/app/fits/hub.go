@@ -17,7 +17,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // onHub returns where pods fit, of all clusters that a budget which counts them selects.
@@ -72,7 +72,7 @@ func (o *Options) ofBudget(fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, 
 }
 
 // ofChild returns how many pods fit into a cluster: as limits are, and as far as they go up if it asks for them.
-func ofChild(in round.Input, c *round.Child, cost amount.List, replicas int64) (view.ClusterFit, error) {
+func ofChild(in shares.Input, c *shares.Child, cost amount.List, replicas int64) (view.ClusterFit, error) {
 	p := view.ClusterFit{Cluster: c.Name}
 	share := c.Reading.Share
 	if c.Reading.Failure != "" || share == nil {
@@ -95,7 +95,7 @@ func ofChild(in round.Input, c *round.Child, cost amount.List, replicas int64) (
 }
 
 // asking returns the input in which a child asks for pods beyond what it asks for anyway.
-func asking(in round.Input, child string, amounts, unit amount.List) round.Input {
+func asking(in shares.Input, child string, amounts, unit amount.List) shares.Input {
 	in.Children = slices.Clone(in.Children)
 	for i := range in.Children {
 		c := &in.Children[i]
@@ -104,7 +104,7 @@ func asking(in round.Input, child string, amounts, unit amount.List) round.Input
 		}
 		share := *c.Reading.Share
 		share.Demand = amount.Sum(share.Demand, amounts)
-		share.Shapes = append(slices.Clone(share.Shapes), round.Shape{Amounts: amounts, Unit: unit})
+		share.Shapes = append(slices.Clone(share.Shapes), shares.Shape{Amounts: amounts, Unit: unit})
 		c.Reading.Share = &share
 	}
 	return in

@@ -18,7 +18,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // Options say where things are.
@@ -107,7 +107,7 @@ func (f *Fleet) readMembers(ctx context.Context, env *cli.Env, hub client.Client
 	}
 	if len(silent) > 0 {
 		f.Hints = append(f.Hints, fmt.Sprintf("The hub reaches clusters that you do not: %s. This goes by what the hub has stored of them last.",
-			round.Abbreviated(silent)))
+			shares.Abbreviated(silent)))
 	}
 }
 
@@ -142,7 +142,7 @@ func (m *Member) read(ctx context.Context, key client.ObjectKey) error {
 
 // Input returns what a round over a budget knows, its members read. The budget is the stored one, or one that is to
 // take its place.
-func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *round.Input {
+func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *shares.Input {
 	standing, destroyed := f.sift()
 	in := input.Of(fq, &input.Surroundings{
 		Clusters: standing, Destroyed: destroyed, Siblings: f.siblings, Holders: f.holders(), Expected: sets.New[string](),

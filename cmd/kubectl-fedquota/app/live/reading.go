@@ -7,21 +7,21 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // reading returns what reading a child gives.
-func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *round.Child) round.Reading {
+func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *shares.Child) shares.Reading {
 	m := f.Members[c.Name]
 	switch {
 	case m == nil:
-		return round.Reading{Failure: "there is no such Cluster"}
+		return shares.Reading{Failure: "there is no such Cluster"}
 	case apierrors.IsForbidden(m.Err), m.Err != nil && c.Entry != nil:
 		return stored(c, ledgerOf(fq, c.Name))
 	case m.Err != nil:
-		return round.Reading{Failure: m.Err.Error()}
+		return shares.Reading{Failure: m.Err.Error()}
 	}
-	reading := round.Reading{HeldBack: heldBack(ledgerOf(fq, c.Name))}
+	reading := shares.Reading{HeldBack: heldBack(ledgerOf(fq, c.Name))}
 	switch {
 	case m.Share != nil:
 		reading.Share = input.Share(m.Share, fq)
@@ -48,11 +48,11 @@ var outcomes = map[string]bool{
 }
 
 // heldBack returns why a cluster could not take its share when the hub manager tried last.
-func heldBack(c *quotav1alpha1.ClusterStatus) round.Obstacle {
+func heldBack(c *quotav1alpha1.ClusterStatus) shares.Obstacle {
 	if c == nil || !outcomes[c.Reason] {
-		return round.Obstacle{}
+		return shares.Obstacle{}
 	}
-	return round.Obstacle{Reason: c.Reason, Message: c.Message}
+	return shares.Obstacle{Reason: c.Reason, Message: c.Message}
 }
 
 // ofStates are the conditions that put a cluster into a state.
@@ -68,14 +68,14 @@ var ofReasons = map[string]string{
 }
 
 // stored returns what reading a child would have given when the ledger was stored, as far as that tells.
-func stored(c *round.Child, status *quotav1alpha1.ClusterStatus) round.Reading {
+func stored(c *shares.Child, status *quotav1alpha1.ClusterStatus) shares.Reading {
 	switch {
 	case c.Entry == nil:
-		return round.Reading{}
+		return shares.Reading{}
 	case c.Entry.Revision == 0, c.Entry.State == quotav1alpha1.ClusterUnreachable:
-		return round.Reading{Failure: status.Message}
+		return shares.Reading{Failure: status.Message}
 	}
-	share := &round.Share{
+	share := &shares.Share{
 		Owner: c.Entry.UID, Revision: c.Entry.Revision, Hard: c.Entry.Target, Removal: c.Entry.Removal,
 		Report: ledger.Report{Revision: c.Entry.Revision, Hard: c.Entry.Granted, Used: c.Entry.Used},
 		Demand: c.Entry.Demand,
@@ -94,5 +94,5 @@ func stored(c *round.Child, status *quotav1alpha1.ClusterStatus) round.Reading {
 			Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: status.Reason, Message: status.Message,
 		}}
 	}
-	return round.Reading{Share: share, HeldBack: heldBack(status)}
+	return shares.Reading{Share: share, HeldBack: heldBack(status)}
 }

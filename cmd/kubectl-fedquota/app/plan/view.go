@@ -10,16 +10,16 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // plan is what applying a FederatedQuota leads to.
 type plan struct {
 	stored, wanted *quotav1alpha1.FederatedQuota
 	// decision is the one at rest, and drained the one once usage above targets has ended.
-	decision, drained *round.Decision
+	decision, drained *shares.Decision
 	// halted says why the hub manager would not act on the spec, or is empty.
-	halted round.Obstacle
+	halted shares.Obstacle
 	// used is what clusters use that join; uncounted are those of which nobody has counted it.
 	used      map[string]amount.List
 	uncounted []string
@@ -111,7 +111,7 @@ func gone(name string, c *quotav1alpha1.ClusterStatus) []line {
 }
 
 // linesOf returns the limits of a cluster that stays or joins.
-func (p *plan) linesOf(v *round.Verdict, status *quotav1alpha1.ClusterStatus) []line {
+func (p *plan) linesOf(v *shares.Verdict, status *quotav1alpha1.ClusterStatus) []line {
 	after, known := p.decision.Ledger.Entry(v.Name)
 	if !known {
 		return nil
@@ -136,7 +136,7 @@ func (p *plan) linesOf(v *round.Verdict, status *quotav1alpha1.ClusterStatus) []
 }
 
 // note says what there is to say of a limit.
-func (p *plan) note(v *round.Verdict, l *line) string {
+func (p *plan) note(v *shares.Verdict, l *line) string {
 	var parts []string
 	switch {
 	case l.joins:

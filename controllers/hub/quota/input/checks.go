@@ -12,19 +12,19 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
 // haltedBy returns why the spec of a FederatedQuota cannot be acted on; it is empty if it can.
-func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) round.Obstacle {
+func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) shares.Obstacle {
 	if problems := problemsOf(fq, selected, around.Agents); len(problems) > 0 {
-		return round.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: problems.ToAggregate().Error()}
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: problems.ToAggregate().Error()}
 	}
 	if conflict := conflictOf(fq, selected, around.Clusters, around.Siblings); conflict != "" {
-		return round.Obstacle{Reason: quotav1alpha1.ReasonConflict, Message: conflict}
+		return shares.Obstacle{Reason: quotav1alpha1.ReasonConflict, Message: conflict}
 	}
-	return round.Obstacle{}
+	return shares.Obstacle{}
 }
 
 // problemsOf returns what makes a spec one that cannot be acted on. The later checks suppose that the earlier ones have
@@ -86,7 +86,7 @@ func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*mem
 	for _, name := range sum.Names() {
 		if sum[name] > budget[name] {
 			problems = append(problems, excessive(spec, name, sum[name], budget[name],
-				"the min of clusters %s add up to more than the budget: must be at most %s in all", round.Abbreviated(clusters[name])))
+				"the min of clusters %s add up to more than the budget: must be at most %s in all", shares.Abbreviated(clusters[name])))
 		}
 	}
 	return problems
@@ -128,7 +128,7 @@ func excessive(spec *quotav1alpha1.FederatedQuotaSpec, name corev1.ResourceName,
 func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []members.Cluster, missing []string) []string {
 	var found []string
 	if len(missing) > 0 {
-		found = append(found, "spec.placement.clusters: "+round.Abbreviated(missing))
+		found = append(found, "spec.placement.clusters: "+shares.Abbreviated(missing))
 	}
 	for i, rule := range spec.Distribution.Rules {
 		var unknown []string
@@ -138,7 +138,7 @@ func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []members.Cluste
 			}
 		}
 		if len(unknown) > 0 {
-			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].clusters: %s", i, round.Abbreviated(unknown)))
+			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].clusters: %s", i, shares.Abbreviated(unknown)))
 		}
 	}
 	return found
@@ -176,7 +176,7 @@ func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*membe
 		age = "older"
 	}
 	return fmt.Sprintf("FederatedQuota %s/%s is %s and covers the same scope in clusters %s: merge spec.hard into it, or make placement or scopes of the two disjoint",
-		other.Namespace, other.Name, age, round.Abbreviated(shared))
+		other.Namespace, other.Name, age, shares.Abbreviated(shared))
 }
 
 func older(a, b *quotav1alpha1.FederatedQuota) bool {

@@ -18,7 +18,7 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // Surroundings are what a round knows beside the FederatedQuota itself.
@@ -39,14 +39,14 @@ type Surroundings struct {
 }
 
 // Of returns what a round over a FederatedQuota knows before it reads any member.
-func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *round.Input {
+func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 	selected, missing := Placed(fq, around.Clusters)
 	if !fq.DeletionTimestamp.IsZero() {
 		selected = nil
 	}
 	halted := haltedBy(fq, selected, around)
 	spec := &fq.Spec
-	in := &round.Input{
+	in := &shares.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
 		Budget: budgetOf(fq, halted), Formats: spec.Hard,
 		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch, Fresh: around.Fresh,
@@ -64,8 +64,8 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *round.Input {
 }
 
 // budgetOf returns what may be distributed. While the spec cannot be acted on that is what it was before.
-func budgetOf(fq *quotav1alpha1.FederatedQuota, halted round.Obstacle) amount.List {
-	if halted != (round.Obstacle{}) {
+func budgetOf(fq *quotav1alpha1.FederatedQuota, halted shares.Obstacle) amount.List {
+	if halted != (shares.Obstacle{}) {
 		return amount.Saturate(fq.Status.Hard, amount.Down)
 	}
 	return wanted(&fq.Spec)
@@ -96,8 +96,8 @@ func holds(spec *quotav1alpha1.FederatedQuotaSpec) bool {
 }
 
 // splitOf returns how a budget is split.
-func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) round.Split {
-	split := round.Split{
+func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) shares.Split {
+	split := shares.Split{
 		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(holds(spec)), Respites: pace.Respites(),
 		Grains: amount.Saturate(spec.Distribution.Granularity, amount.Down),
 	}
@@ -116,11 +116,11 @@ func Damping(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
 }
 
 // childrenOf returns all Clusters, and all that have an entry, by name.
-func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) []*round.Child {
-	byName := make(map[string]*round.Child, len(around.Clusters))
+func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) []*shares.Child {
+	byName := make(map[string]*shares.Child, len(around.Clusters))
 	for i := range around.Clusters {
 		cluster := &around.Clusters[i]
-		byName[cluster.Name] = &round.Child{
+		byName[cluster.Name] = &shares.Child{
 			Name: cluster.Name, UID: string(cluster.UID), Marker: members.MarkerOf(cluster.Cluster), Holds: around.Holders.Has(cluster.Name),
 		}
 	}
@@ -131,7 +131,7 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 		entry := Entry(&fq.Status.Clusters[i])
 		name := string(fq.Status.Clusters[i].Name)
 		if byName[name] == nil {
-			byName[name] = &round.Child{Name: name}
+			byName[name] = &shares.Child{Name: name}
 		}
 		byName[name].Entry = entry
 	}
@@ -145,7 +145,7 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 			c.Destroyed = true
 		}
 	}
-	children := make([]*round.Child, 0, len(byName))
+	children := make([]*shares.Child, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		children = append(children, byName[name])
 	}
@@ -153,8 +153,8 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 }
 
 // Entry returns what was stored of a cluster.
-func Entry(c *quotav1alpha1.ClusterStatus) *round.Entry {
-	return &round.Entry{
+func Entry(c *quotav1alpha1.ClusterStatus) *shares.Entry {
+	return &shares.Entry{
 		Entry: ledger.EntryOf(c), UID: c.UID, State: c.State, Reason: c.Reason, Removal: c.Removal,
 		Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
 	}
@@ -162,10 +162,10 @@ func Entry(c *quotav1alpha1.ClusterStatus) *round.Entry {
 
 // Share returns what a share says. A share that was told something of removal that no agent understands was told
 // nothing.
-func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *round.Share {
+func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *shares.Share {
 	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
 	removal := share.Annotations[quotav1alpha1.RemovalAnnotation]
-	s := &round.Share{
+	s := &shares.Share{
 		Owner:    share.Annotations[quotav1alpha1.ClusterAnnotation],
 		Revision: share.Spec.Revision, Hard: amount.Saturate(share.Spec.Hard, amount.Up),
 		Admission: share.Spec.Admission, Existing: share.Spec.ExistingQuotas, Fleet: fleetOf(&share.Spec.Fleet),
@@ -182,19 +182,19 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *r
 		s.Removal = policy
 	}
 	if found := share.Status.ExistingQuota; found != nil {
-		s.Found = &round.Found{UID: found.UID, Hard: amount.Saturate(found.Hard, amount.Up), Used: amount.Saturate(found.Used, amount.Up)}
+		s.Found = &shares.Found{UID: found.UID, Hard: amount.Saturate(found.Hard, amount.Up), Used: amount.Saturate(found.Used, amount.Up)}
 	}
 	if told := share.Spec.TakeOver; told != nil {
-		s.TakeOver = &round.TakeOver{UID: told.UID, Hard: amount.Saturate(told.Hard, amount.Down)}
+		s.TakeOver = &shares.TakeOver{UID: told.UID, Hard: amount.Saturate(told.Hard, amount.Down)}
 	}
 	for _, shape := range share.Status.DemandByShape {
-		s.Shapes = append(s.Shapes, round.Shape{Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up)})
+		s.Shapes = append(s.Shapes, shares.Shape{Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up)})
 	}
 	return s
 }
 
-func fleetOf(fleet *quotav1alpha1.Fleet) round.Fleet {
-	f := round.Fleet{Budget: amount.Saturate(fleet.Budget, amount.Down), Used: amount.Saturate(fleet.Used, amount.Up)}
+func fleetOf(fleet *quotav1alpha1.Fleet) shares.Fleet {
+	f := shares.Fleet{Budget: amount.Saturate(fleet.Budget, amount.Down), Used: amount.Saturate(fleet.Used, amount.Up)}
 	for _, name := range fleet.Waiting {
 		f.Waiting = append(f.Waiting, string(name))
 	}

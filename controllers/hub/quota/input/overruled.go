@@ -11,7 +11,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
 )
 
 // overruled returns where rules set in vain what a later rule sets for the same Cluster, and for which Clusters that
@@ -27,7 +27,7 @@ func overruled(d *quotav1alpha1.Distribution, selected map[string]*members.Clust
 		}
 		for _, pair := range slices.SortedFunc(maps.Keys(clusters), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
 			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].%s: does not count for %s, since rules[%d] sets it after that: the last rule that matches a cluster counts",
-				pair[0], field, round.Abbreviated(clusters[pair]), pair[1]))
+				pair[0], field, shares.Abbreviated(clusters[pair]), pair[1]))
 		}
 	}
 	return found

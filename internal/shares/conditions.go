@@ -1,0 +1,270 @@
+package shares
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/nativequota"
+)
+
+// Conditions returns all conditions of the round: Ready first, the others only while they are true.
+func (d *Decision) Conditions() []metav1.Condition {
+	notes := d.notes()
+	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return !Harmless(c.Type) }))
+	conditions := []metav1.Condition{ready}
+	switch ready.Reason {
+	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict:
+		conditions = append(conditions, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
+	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded, quotav1alpha1.ReasonRemoving, quotav1alpha1.ReasonNoClusters:
+		conditions = append(conditions, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
+	}
+	return append(conditions, notes...)
+}
+
+// harmless are the conditions that may be true while Ready is: the budget is kept.
+var harmless = sets.New(quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionForeignQuota)
+
+// Harmless says whether a condition may be true while Ready is.
+func Harmless(condition string) bool { return harmless.Has(condition) }
+
+func yes(condition, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+// ready returns the summary: whether the budget is kept and every child enforces a share of this spec. That a limit
+// moves, or that usage drains, is no reason not to be ready.
+func (d *Decision) ready(degraded bool) metav1.Condition {
+	no := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	}
+	in, waiting := d.round.in, d.waiting()
+	switch {
+	case in.Removing:
+		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
+	case in.halted():
+		return no(in.Halted.Reason, in.Halted.Message)
+	case !in.selectsAny():
+		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster yet. One that comes and "+
+			"matches gets its part. To select one that is here, label it so that spec.placement.clusterSelector matches it, "+
+			"or name it in spec.placement.clusters")
+	case degraded && waiting != "":
+		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+waiting)
+	case degraded:
+		return no(quotav1alpha1.ReasonDegraded, "See the other conditions")
+	case waiting != "":
+		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+waiting)
+	}
+	return metav1.Condition{
+		Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue,
+		Reason: quotav1alpha1.ReasonEnforced, Message: "Every cluster enforces a share of this spec",
+	}
+}
+
+// waiting names the children that are waited for, each with its state, and those without an entry that nothing is
+// decided before.
+func (d *Decision) waiting() string {
+	var names []string
+	for i, v := range d.Verdicts {
+		if v.State != "" && !d.enforces(d.round.children[i], v.State) {
+			names = append(names, fmt.Sprintf("%s (%s)", v.Name, v.State))
+		}
+	}
+	for _, name := range d.round.unseen {
+		if !d.Ledger.Has(name) {
+			names = append(names, name+" (not heard yet)")
+		}
+	}
+	return Abbreviated(names)
+}
+
+// enforces says whether a child enforces a share of this spec, or is none that has to.
+func (d *Decision) enforces(c *child, state quotav1alpha1.ClusterState) bool {
+	switch state {
+	case quotav1alpha1.ClusterSettled:
+		return true
+	case quotav1alpha1.ClusterLeaving:
+		return !d.round.in.Removing
+	case quotav1alpha1.ClusterSettling, quotav1alpha1.ClusterDraining:
+		e, _ := d.Ledger.Entry(c.Name)
+		return c.Selected && !e.Unknown() && d.ofThisSpec(c, e)
+	}
+	return false
+}
+
+// ofThisSpec says whether what a child has in force was decided on this spec. Once all children had such a share, each
+// goes on having one while its limit moves. A first share is zero, until all have said what they use: it does not
+// count.
+func (d *Decision) ofThisSpec(c *child, e ledger.Entry) bool {
+	inForce := c.report.Revision
+	if inForce == 0 || c.report.Hard.IsZero() && !e.Target.IsZero() {
+		return false
+	}
+	return d.round.in.Ready || inForce == e.Revision || d.SpecRevision > 0 && inForce >= d.SpecRevision
+}
+
+// ofStates are the conditions that are there while children are in a state.
+var ofStates = []struct {
+	state             quotav1alpha1.ClusterState
+	condition, reason string
+}{
+	{quotav1alpha1.ClusterUnread, quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread},
+	{quotav1alpha1.ClusterUnreachable, quotav1alpha1.ConditionUnreachable, quotav1alpha1.ReasonNotConnected},
+	{quotav1alpha1.ClusterNotReady, quotav1alpha1.ConditionMemberNotReady, quotav1alpha1.ReasonReported},
+	{quotav1alpha1.ClusterDraining, quotav1alpha1.ConditionDraining, quotav1alpha1.ReasonUsageAboveTarget},
+	{quotav1alpha1.ClusterStuck, quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonReported},
+	{quotav1alpha1.ClusterBreakGlass, quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonReported},
+}
+
+// ConditionOf returns the condition that is there while a child is in a state, or "".
+func ConditionOf(state quotav1alpha1.ClusterState) string {
+	for _, kind := range ofStates {
+		if kind.state == state {
+			return kind.condition
+		}
+	}
+	return ""
+}
+
+// notes returns the conditions that are there only while they are true.
+func (d *Decision) notes() []metav1.Condition {
+	var conditions []metav1.Condition
+	for _, kind := range ofStates {
+		if names := d.inState(kind.state); names != "" {
+			conditions = append(conditions, yes(kind.condition, kind.reason, names))
+		}
+	}
+	if names := d.reporting(func(c *child) string { return c.whyForeign() }); names != "" {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonReported, names+". "+nativequota.ForeignRisk))
+	}
+	if names := d.reporting(func(c *child) string { return c.notServed() }); names != "" {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ReasonReported, names))
+	}
+	if strangers := d.round.in.Strangers; len(strangers) > 0 {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ReasonNotFound,
+			"No such Cluster in the namespace of the Clusters: "+strings.Join(strangers, "; ")))
+	}
+	if leftOut := d.round.leftOut; len(leftOut) > 0 {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionLedgerFull, quotav1alpha1.ReasonTooManyClusters, fmt.Sprintf(
+			"The ledger has room for %d clusters, those that leave included, and none for: %s", MostChildren, Abbreviated(leftOut))))
+	}
+	if debt := d.debt(); debt != "" {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
+	}
+	return conditions
+}
+
+// concerned says whether a child is one that the condition of its state is about. A child that was read is taken in by
+// the next round: that is not worth a condition, unless the ledger was lost or is rebuilt.
+func (d *Decision) concerned(c *child, state quotav1alpha1.ClusterState) bool {
+	return state != quotav1alpha1.ClusterUnread || !c.read() || d.round.learned == lost || d.round.learned == rebuilding
+}
+
+// inState names the children in a state, each with its message.
+func (d *Decision) inState(state quotav1alpha1.ClusterState) string {
+	var names []string
+	for i, v := range d.Verdicts {
+		switch {
+		case v.State != state || !d.concerned(d.round.children[i], state):
+		case v.Why.Message == "":
+			names = append(names, v.Name)
+		default:
+			names = append(names, fmt.Sprintf("%s: %s", v.Name, v.Why.Message))
+		}
+	}
+	return Abbreviated(names)
+}
+
+// reporting names the children of which there is something to say, each with that.
+func (d *Decision) reporting(say func(c *child) string) string {
+	var names []string
+	for _, c := range d.round.children {
+		if text := say(c); text != "" {
+			names = append(names, fmt.Sprintf("%s: %s", c.Name, text))
+		}
+	}
+	return Abbreviated(names)
+}
+
+// debt says how much more is granted than the budget allows, and which children hold most above their target. Where a
+// child may hold any amount no debt is known: the condition Rebuilding names that child. What children that only settle
+// give back is no debt: they use less than their new limit, and have just not confirmed it.
+func (d *Decision) debt() string {
+	var parts []string
+	for _, name := range d.Ledger.Budget().Names() {
+		debt := d.Ledger.Debt(name)
+		if debt == ledger.Unknown || debt <= d.comingBack(name) {
+			continue
+		}
+		part := fmt.Sprintf("%s of %s", d.quantity(name, debt), name)
+		if holders := d.holders(name); len(holders) > 0 {
+			part += ", held by " + Abbreviated(holders)
+		}
+		part += d.inherent(name)
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "More is granted than the budget allows, so nobody is raised: " + strings.Join(parts, "; ")
+}
+
+// inherent says that the budget is too small for what each child has of name by itself, if it is.
+func (d *Decision) inherent(name corev1.ResourceName) string {
+	object, clusters := nativequota.Inherent(name), int64(d.Totals.Selected)
+	if object == "" || d.Ledger.Budget()[name] >= clusters {
+		return ""
+	}
+	return fmt.Sprintf(" (each of the %d clusters needs one, since the namespace has one there by itself, %s: raise the budget)", clusters, object)
+}
+
+// comingBack is how much of name the children that settle hold above their target.
+func (d *Decision) comingBack(name corev1.ResourceName) int64 {
+	var sum int64
+	for _, v := range d.Verdicts {
+		if v.State == quotav1alpha1.ClusterSettling {
+			e, _ := d.Ledger.Entry(v.Name)
+			sum += max(0, e.Granted[name]-e.Target[name])
+		}
+	}
+	return sum
+}
+
+// quantity returns an amount as people write it.
+func (d *Decision) quantity(name corev1.ResourceName, value int64) string {
+	return d.round.quantity(name, value)
+}
+
+func (r *Round) quantity(name corev1.ResourceName, value int64) string {
+	q := amount.ToQuantity(name, value, r.in.Formats[name].Format)
+	return q.String()
+}
+
+// holders names the children that hold more of name than their target, those with most first.
+func (d *Decision) holders(name corev1.ResourceName) []string {
+	type holder struct {
+		text   string
+		excess int64
+	}
+	var found []holder
+	for _, v := range d.Verdicts {
+		e, known := d.Ledger.Entry(v.Name)
+		if excess := e.Granted[name] - e.Target[name]; known && excess > 0 {
+			found = append(found, holder{fmt.Sprintf("%s (%s) %s", v.Name, v.State, d.quantity(name, excess)), excess})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b holder) int { return cmp.Compare(b.excess, a.excess) })
+	names := make([]string, len(found))
+	for i, h := range found {
+		names[i] = h.text
+	}
+	return names
+}

@@ -1,0 +1,261 @@
+package shares
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// Decision is what a round has decided.
+type Decision struct {
+	// Ledger is to be stored with one compare-and-swap, before anything is written to a child.
+	Ledger *ledger.Ledger
+	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was.
+	SpecRevision int64
+	// Rebuilt says that a child was told something by another ledger than this one, which was restored from the past then.
+	Rebuilt bool
+	// Removed says that every child has confirmed what removal asks for.
+	Removed bool
+	// Verdicts are what was decided of each child that is selected or has an entry, by name. Those without an entry have
+	// no State.
+	Verdicts []Verdict
+	// Totals are the sums over all children, by resource name of the budget.
+	Totals Totals
+	// Fleet is what shares tell of the whole budget, empty where no demand moves limits.
+	Fleet Fleet
+
+	round *Round
+}
+
+// Verdict is what was decided of one child.
+type Verdict struct {
+	Name string
+	// UID is that of the object which the entry is granted to.
+	UID string
+	// State sums up the entry, and Why says in a word and a sentence why it is not settled.
+	State quotav1alpha1.ClusterState
+	Why   Obstacle
+	// Read says that the child could be read, and Reported that its share says what it uses.
+	Read, Reported bool
+	// Abandoned says that its share was deleted, and that its agent does not let the share go.
+	Abandoned bool
+	// Removal is what the share of a child that leaves was told shall become of the ResourceQuota.
+	Removal quotav1alpha1.RemovalPolicy
+	// Order is what is to be written to the child, Admission and Existing what its share tells its agents.
+	Order     Order
+	Admission quotav1alpha1.Admission
+	Existing  quotav1alpha1.ExistingQuotas
+	// TakeOver is the ResourceQuota that the agents may take over, nil if there is none.
+	TakeOver *TakeOver
+	// Decided says that the entry took a new revision in this round, and Confirms that it did so for no other reason than
+	// to be confirmed.
+	Decided, Confirms bool
+	// From and To are the target before and after this round if it has moved, and Reasons why. The first share of a child
+	// is no move.
+	From, To amount.List
+	Reasons  map[corev1.ResourceName]allocate.Reason
+	// Unheard are the resources of which the child is expected to say for the first time what it uses.
+	Unheard []corev1.ResourceName
+}
+
+// Totals are sums over children.
+type Totals struct {
+	Granted, Free, Used, Demand amount.List
+	// Settled is how many of the Selected children enforce their target.
+	Settled, Selected int
+}
+
+// Order is what is to be written to a child after the ledger is stored.
+type Order string
+
+const (
+	// OrderNone means that nothing is written, not even a marker.
+	OrderNone Order = ""
+	// OrderWait means that the object is marked, and its share is left alone for now.
+	OrderWait Order = "Wait"
+	// OrderKeep means that the object is marked, and its share is as it shall be.
+	OrderKeep Order = "Keep"
+	// OrderCreate means that the share is to be created.
+	OrderCreate Order = "Create"
+	// OrderUpdate means that the share is to be updated.
+	OrderUpdate Order = "Update"
+	// OrderTellRemoval means that the share is to be told what shall become of the ResourceQuota.
+	OrderTellRemoval Order = "TellRemoval"
+	// OrderRemove means that the share is to be deleted.
+	OrderRemove Order = "Remove"
+)
+
+// Leaves says whether the order is part of removing a share.
+func (o Order) Leaves() bool { return o == OrderTellRemoval || o == OrderRemove }
+
+// decision sums up the round.
+func (r *Round) decision() *Decision {
+	d := &Decision{Ledger: r.ledger, SpecRevision: r.in.SpecRevision, Removed: r.removed(), Rebuilt: r.learned == rebuilding, round: r}
+	if d.SpecRevision == 0 && !r.in.halted() && len(r.unseen) == 0 {
+		d.SpecRevision = r.in.Revision + 1
+	}
+	for _, c := range r.children {
+		d.Verdicts = append(d.Verdicts, r.verdict(c))
+	}
+	d.Totals = r.totals(d.Verdicts)
+	if !r.in.Split.Static {
+		d.Fleet = Fleet{Budget: r.ledger.Budget(), Used: d.Totals.Used, Waiting: r.waiting()}
+	}
+	for i, c := range r.children {
+		d.Verdicts[i].Order = r.order(c, d.Fleet)
+	}
+	return d
+}
+
+// removed says whether every child has confirmed what removal asks for.
+func (r *Round) removed() bool {
+	return r.in.Removing && len(r.unseen) == 0 && r.ledger.Len() == 0
+}
+
+func (r *Round) verdict(c *child) Verdict {
+	e, known := r.entry(c)
+	before := r.known[c.Name]
+	v := Verdict{
+		Name: c.Name, UID: c.uid, Read: c.read(), Reported: c.read() && c.share != nil,
+		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver, Confirms: c.confirms, Reasons: c.reasons, Unheard: c.unheard,
+		Abandoned: c.read() && c.deleting() && c.agent == absent,
+	}
+	if !known {
+		return v
+	}
+	v.State, v.Why = r.stateOf(c, e)
+	v.Removal = r.removalOf(c)
+	v.Decided = e.Revision > before.Revision
+	if v.Decided && before.Revision > 0 && !e.Target.Equal(before.Target) {
+		v.From, v.To = before.Target, e.Target
+	}
+	return v
+}
+
+// removalOf returns what the share of a child that leaves was told shall become of the ResourceQuota. The share knows
+// that better than the ledger as long as it is there, and one that is written again is about to be told otherwise.
+func (r *Round) removalOf(c *child) quotav1alpha1.RemovalPolicy {
+	switch {
+	case c.Selected:
+		return ""
+	case c.share == nil && c.Entry == nil:
+		return ""
+	case c.share == nil:
+		return c.Entry.Removal
+	case r.in.Removing || r.drained(c):
+		return c.share.Removal
+	}
+	return ""
+}
+
+// order returns what is to be written to a child.
+func (r *Round) order(c *child, fleet Fleet) Order {
+	revision := r.ledger.RevisionOf(c.Name)
+	switch {
+	case revision == 0 || !c.read() || c.Past.StalledFor > 0:
+		return OrderNone
+	case r.letsGo(c):
+		return c.removalOrder()
+	case c.released(), c.misfit != "", c.share == nil && len(r.unseen) > 0:
+		return OrderWait
+	case c.share == nil:
+		return OrderCreate
+	case c.share.Deleting || r.upToDate(c, revision, fleet):
+		return OrderKeep
+	}
+	return OrderUpdate
+}
+
+// letsGo says whether the share of a child is to be deleted now.
+func (r *Round) letsGo(c *child) bool {
+	return !c.Selected && c.share != nil && !r.in.halted() && (r.in.Removing || r.drained(c))
+}
+
+// removalOrder returns the next step by which a share is removed. It is deleted once the ledger notes what it was told:
+// a share that somebody else has deleted before was told nothing.
+func (c *child) removalOrder() Order {
+	switch {
+	case c.share.Removal == "":
+		return OrderTellRemoval
+	case c.share.Deleting:
+		return OrderKeep
+	}
+	return OrderRemove
+}
+
+// upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to
+// write.
+func (r *Round) upToDate(c *child, revision int64, fleet Fleet) bool {
+	share := c.share
+	if share.Revision != revision {
+		return share.Revision > revision
+	}
+	return share.Owner == c.uid && !share.ToldRemoval && !share.Pinging &&
+		equality.Semantic.DeepEqual(share.Admission, r.admissionOf(c)) &&
+		equality.Semantic.DeepEqual(share.Existing, r.in.Existing) &&
+		share.TakeOver.equal(c.takeOver) && !c.outdated(fleet)
+}
+
+// outdated says whether a child is about to refuse somebody with words that are no longer true. Usage, and which
+// children wait, go on changing: a child is told again after a while, and only if it asks for more itself. Of the
+// budget it is told in any case: it does not ask for what is more than all of the budget.
+func (c *child) outdated(fleet Fleet) bool {
+	return !c.share.Fleet.Budget.Equal(fleet.Budget) || c.misinformed(fleet) && c.Past.ToldFor == 0
+}
+
+// misinformed says whether a child that is about to refuse somebody was told of other usage than there is, or of other
+// children that wait.
+func (c *child) misinformed(fleet Fleet) bool {
+	return c.wants() && c.share != nil && (!c.share.Fleet.Used.Equal(fleet.Used) || !slices.Equal(c.share.Fleet.Waiting, fleet.Waiting))
+}
+
+// waiting returns the children that ask for more than they have, at most as many as a message names.
+func (r *Round) waiting() []string {
+	var names []string
+	for _, c := range r.children {
+		if c.wants() && len(names) < namesLimit {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// totals sums up what the children have.
+func (r *Round) totals(verdicts []Verdict) Totals {
+	budget := r.ledger.Budget()
+	t := Totals{Granted: amount.List{}, Free: amount.List{}, Used: amount.List{}, Demand: amount.List{}}
+	for name := range budget {
+		t.Granted[name], t.Free[name] = r.ledger.Granted(name), r.ledger.Free(name)
+	}
+	for i, c := range r.children {
+		if c.Selected {
+			t.Selected++
+		}
+		if verdicts[i].State == "" {
+			continue
+		}
+		used, demand := c.snapshot()
+		t.Used, t.Demand = amount.Sum(t.Used, used.Only(budget)), amount.Sum(t.Demand, demand.Only(budget))
+		if verdicts[i].State == quotav1alpha1.ClusterSettled {
+			t.Settled++
+		}
+	}
+	return t
+}
+
+// snapshot returns what a child uses and demands as far as is known: what its share says, or what was stored.
+func (c *child) snapshot() (used, demand amount.List) {
+	switch {
+	case c.read() && c.share != nil:
+		return c.share.Report.Used, c.share.Demand
+	case c.Entry != nil:
+		return c.Entry.Used, c.Entry.Demand
+	}
+	return nil, nil
+}

@@ -1,0 +1,190 @@
+package shares
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// equal says whether two of them allow the same.
+func (t *TakeOver) equal(other *TakeOver) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	return t.UID == other.UID && t.Hard.Equal(other.Hard)
+}
+
+// takeOver finds the children that have a limit from somebody else which their agents are to make their own. What is used
+// there is charged, as of a child that joins. Their targets are raised out of what is free, as those of all others. But
+// nobody else is raised meanwhile: up to the limit that is there, more may come to be used.
+func (r *Round) takeOver() {
+	switch r.in.Existing.WhenToTakeOver {
+	case quotav1alpha1.TakeOverAlways:
+		for _, c := range r.children {
+			c.takesOver = r.hasFound(c)
+		}
+	case quotav1alpha1.TakeOverIfNoDiff:
+		r.compare()
+	}
+	r.reserved = sets.New[corev1.ResourceName]()
+	for _, c := range r.children {
+		if c.takesOver {
+			r.charge(c)
+		}
+	}
+}
+
+// hasFound says whether a child has a limit from somebody else that its share could take the place of: the share limits
+// all that this does.
+func (r *Round) hasFound(c *child) bool {
+	if c.share == nil || c.share.Found == nil || !c.read() || !c.Selected || c.misfit != "" || c.deleting() || r.ledger.RevisionOf(c.Name) == 0 {
+		return false
+	}
+	budget := r.ledger.Budget()
+	for name := range c.share.Found.Hard {
+		if _, limited := budget[name]; !limited {
+			return false
+		}
+	}
+	return true
+}
+
+// charge takes what a child uses under the limit of somebody else into the ledger, as if its agent reported it, and
+// reserves what that limit leaves.
+func (r *Round) charge(c *child) {
+	c.unheard = nil
+	c.report.Hard, c.report.Used = amount.List{}, c.share.Found.Used
+	for name := range c.report.Used {
+		c.report.Hard[name] = 0
+	}
+	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})
+	e, _ := r.entry(c)
+	for name, hard := range c.share.Found.Hard {
+		if hard > e.Granted[name] {
+			r.reserved.Insert(name)
+		}
+	}
+}
+
+// compare finds the children whose limits would stay what they are if all were taken over that have some. The others are
+// told what would become of theirs. One that was allowed to goes on.
+func (r *Round) compare() {
+	trial := r.trial()
+	names := r.ledger.Budget().Names()
+	input, children := trial.allocation(names)
+	for i, probe := range children {
+		for j, name := range names {
+			if hard, limited := probe.report.Hard[name]; probe.takesOver && limited {
+				input.Members[i].Claims[j].Granted, input.Members[i].Claims[j].Target = hard, hard
+			}
+		}
+	}
+	result := trial.allocate(input)
+	for i, probe := range children {
+		if !probe.takesOver {
+			continue
+		}
+		c := r.byName[probe.Name]
+		differences := trial.differences(probe, names, result.Verdicts[i])
+		c.takesOver = len(differences) == 0 || c.share.TakeOver != nil && c.share.TakeOver.UID == c.share.Found.UID
+		if !c.takesOver {
+			c.differs = "its ResourceQuota differs from its share, and whenToTakeOver is IfNoDiff: " + strings.Join(differences, ", ")
+		}
+	}
+}
+
+// trial returns the round with children as they would be if all took over that can.
+func (r *Round) trial() *Round {
+	trial := *r
+	trial.children = nil
+	for _, c := range r.children {
+		probe := *c
+		if probe.takesOver = r.hasFound(c); probe.takesOver {
+			probe.report.Hard, probe.report.Used = c.share.Found.Hard, c.share.Found.Used
+		}
+		trial.children = append(trial.children, &probe)
+	}
+	return &trial
+}
+
+// differences says which limits of a child would change, and how.
+func (r *Round) differences(c *child, names []corev1.ResourceName, verdicts []allocate.Verdict) []string {
+	var differences []string
+	for i, name := range names {
+		hard, limited := c.report.Hard[name]
+		switch target := r.quantity(name, verdicts[i].Target); {
+		case !limited:
+			differences = append(differences, fmt.Sprintf("%s is not limited and would be %s", name, target))
+		case hard != verdicts[i].Target:
+			differences = append(differences, fmt.Sprintf("%s is %s and would be %s", name, r.quantity(name, hard), target))
+		}
+	}
+	return differences
+}
+
+// due notes what the limits shall become of children that take over, before raises are cut down to what is free.
+func (r *Round) due(names []corev1.ResourceName, children []*child, result allocate.Result) {
+	for i, c := range children {
+		if c.takesOver {
+			c.due = amount.List{}
+			for j, name := range names {
+				c.due[name] = result.Verdicts[i][j].Target
+			}
+		}
+	}
+}
+
+// allow fills in what agents may take over now: what is granted as much as its limit is, or as it shall become, or uses
+// that much. Until then it stays as it is.
+func (r *Round) allow() {
+	for _, c := range r.children {
+		if c.takesOver && c.responsive() && r.isGranted(c) {
+			c.takeOver = &TakeOver{UID: c.share.Found.UID, Hard: c.share.Found.Hard}
+		}
+	}
+}
+
+// isGranted says whether what a child takes over would have its limit lowered to no less than what is due, or whether no
+// more is to be waited for. One that may hold anything itself cannot wait for that: it is known once it has confirmed.
+func (r *Round) isGranted(c *child) bool {
+	e, _ := r.entry(c)
+	if e.Unknown() {
+		return true
+	}
+	for name, hard := range c.share.Found.Hard {
+		due, decided := c.due[name]
+		lowered := max(e.Target[name], c.report.Used[name]) < min(hard, due)
+		if !decided || r.ledger.Granted(name) == ledger.Unknown || lowered && (r.awaited[name] > 0 || r.isGivenBack(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isGivenBack says whether children that are under the budget already have to give back some of name: what comes of that
+// may be for one that takes over.
+func (r *Round) isGivenBack(name corev1.ResourceName) bool {
+	return slices.ContainsFunc(r.children, func(c *child) bool {
+		e, _ := r.entry(c)
+		return !c.takesOver && e.Granted[name] > e.Target[name]
+	})
+}
+
+// whyNotTaken says what a child waits for that takes over, or nothing if it does not.
+func (c *child) whyNotTaken() string {
+	switch {
+	case !c.takesOver:
+		return ""
+	case c.takeOver != nil:
+		return "its agent takes over the ResourceQuota that is there"
+	}
+	return "the ResourceQuota that is there is taken over once the budget has room for its limit"
+}

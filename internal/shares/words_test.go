@@ -1,0 +1,61 @@
+package shares
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+
+	"github.com/fedquota/fedquota/internal/allocate"
+)
+
+// TestWords has words for each constant of the two closed sets, and none for what is in neither.
+func TestWords(t *testing.T) {
+	reasons, bounds := constantsOf(t, "../allocate/reason.go", "Reason"), constantsOf(t, "bound.go", "Bound")
+	for _, reason := range reasons {
+		if words := reasonWords[allocate.Reason(reason)]; words.Brief == "" || words.Sentence == "" {
+			t.Errorf("no words for the reason %q", reason)
+		}
+	}
+	for _, bound := range bounds {
+		if _, known := boundSentences[Bound(bound)]; !known {
+			t.Errorf("no words for the bound %q", bound)
+		}
+	}
+	if len(reasons) != len(reasonWords) || len(bounds) != len(boundSentences) {
+		t.Errorf("%d reasons and %d bounds have %d and %d words", len(reasons), len(bounds), len(reasonWords), len(boundSentences))
+	}
+}
+
+// TestWordsOfANewerVersion has what this version does not know be said as it is.
+func TestWordsOfANewerVersion(t *testing.T) {
+	if words := WordsOf("Whim"); words.Brief != "" || !strings.Contains(words.Sentence, "Whim") {
+		t.Errorf("got %+v", words)
+	}
+	if sentence := Bound("Whim").Sentence(); !strings.Contains(sentence, "Whim") {
+		t.Errorf("got %q", sentence)
+	}
+}
+
+// constantsOf returns the values of the constants of a type that a file has.
+func constantsOf(t *testing.T, file, of string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for node := range ast.Preorder(parsed) {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			continue
+		}
+		if name, ok := spec.Type.(*ast.Ident); ok && name.Name == of {
+			if value, ok := spec.Values[0].(*ast.BasicLit); ok {
+				values = append(values, strings.Trim(value.Value, `"`))
+			}
+		}
+	}
+	return values
+}
