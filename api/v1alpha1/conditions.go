@@ -9,7 +9,8 @@ const (
 	// counts the clusters that enforce their target.
 	ConditionReady = "Ready"
 	// ConditionReconciling is for tools that read kstatus, which then wait: it is True while Ready is not, and nobody
-	// has to change the object. Its reason is ReasonSettling, ReasonDegraded, ReasonRemoving or ReasonNoClusters.
+	// has to change the object. Its reason is ReasonSettling, ReasonDegraded, ReasonRemoving, ReasonNoClusters or
+	// ReasonPoolPending.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is for tools that read kstatus, which then give up: it is True while nothing moves until
 	// somebody changes something. Its reason is ReasonInvalidSpec or ReasonConflict.
@@ -94,6 +95,9 @@ const (
 	// ReasonNoClusters means that the placement selects no Cluster yet. Clusters that it did select leave. One that
 	// comes and matches gets its part. To select one that is here, label or name it.
 	ReasonNoClusters = "NoClusters"
+	// ReasonPoolPending means that the object waits for the QuotaPool that it names. What it has stays, and nothing is
+	// raised. The message says what it waits for.
+	ReasonPoolPending = "PoolPending"
 	// ReasonRemoving means that the object is being deleted and waits for the clusters that the message names. Make
 	// them reachable, or give them up: docs/tasks/remove-a-cluster.md.
 	ReasonRemoving = "Removing"

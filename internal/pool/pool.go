@@ -23,7 +23,9 @@ type Child struct {
 	Key, UID string
 	// Membership is what it has stored of its pool.
 	Membership
-	// Granted is the sum over its own ledger, and Target that of what limits shall become there.
+	// Unknown says that its own ledger was lost, and has not been rebuilt: it may have granted anything.
+	Unknown bool
+	// Granted is the sum over its own ledger, and Target what of it is known to be for it to have.
 	Granted, Target amount.List
 }
 
@@ -93,8 +95,21 @@ func (p *Pool) Enter(c *Child) bool {
 	if !p.holds(c) || c.Revision > 0 || present && (s.uid != c.UID || s.tenure >= c.Tenure) {
 		return false
 	}
-	p.enter(c, c.Granted)
+	granted := c.Granted
+	if c.Unknown {
+		granted = p.unknown()
+	}
+	p.enter(c, granted)
 	return true
+}
+
+// unknown returns a list of which nobody knows what is granted.
+func (p *Pool) unknown() amount.List {
+	unknown := p.Ledger.Budget()
+	for name := range unknown {
+		unknown[name] = ledger.Unknown
+	}
+	return unknown
 }
 
 func (p *Pool) enter(c *Child, granted amount.List) {
@@ -114,7 +129,11 @@ func (p *Pool) Settle(c *Child) {
 func (p *Pool) Report(c *Child) ledger.Report {
 	granted := make(amount.List, len(c.Granted))
 	for name := range p.Ledger.Budget() {
-		if value, ok := c.Granted[name]; ok || p.Confirms(c) {
+		value, listed := c.Granted[name]
+		switch {
+		case c.Unknown:
+			granted[name] = ledger.Unknown
+		case listed || p.Confirms(c):
 			granted[name] = value
 		}
 	}
@@ -170,13 +189,9 @@ func (p *Pool) Rebuild(live []Child) {
 	for _, key := range p.Keys() {
 		p.drop(key)
 	}
-	unknown := amount.List{}
-	for name := range p.Ledger.Budget() {
-		unknown[name] = ledger.Unknown
-	}
 	for i := range live {
 		if p.holds(&live[i]) {
-			p.enter(&live[i], unknown)
+			p.enter(&live[i], p.unknown())
 		}
 	}
 }

@@ -154,9 +154,6 @@ func (w *world) children(p *node) []*node {
 // sums returns what the ledger of a child has granted, and its targets.
 func sums(o *object) (granted, target amount.List) {
 	granted, target = amount.List{cpu: 0}, amount.List{cpu: 0}
-	if o.revision == 0 { // it was lost, and members may hold anything
-		granted[cpu] = ledger.Unknown
-	}
 	for _, e := range o.entries {
 		granted[cpu] = amount.Add(granted[cpu], e.Granted[cpu])
 		target[cpu] = amount.Add(target[cpu], e.Target[cpu])
@@ -166,7 +163,7 @@ func sums(o *object) (granted, target amount.List) {
 
 func read(n *node, o *object) *pool.Child {
 	granted, target := sums(o)
-	return &pool.Child{Key: n.key, UID: o.uid, Membership: o.member, Granted: granted, Target: target}
+	return &pool.Child{Key: n.key, UID: o.uid, Membership: o.member, Unknown: o.revision == 0, Granted: granted, Target: target}
 }
 
 // budget returns what a node may hand out.

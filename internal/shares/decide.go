@@ -87,7 +87,7 @@ func (r *Round) rebuild() {
 			highest = max(highest, told.Revision, told.InForce)
 		}
 	}
-	if highest > 0 {
+	if highest > 0 || r.in.Restored {
 		r.ledger.Rebuild(highest)
 		r.learned = rebuilding
 	}

@@ -105,12 +105,20 @@ func (r *Round) decision() *Decision {
 	}
 	d.Totals = r.totals(d.Verdicts)
 	if !r.in.Split.Static {
-		d.Fleet = Fleet{Budget: r.ledger.Budget(), Used: d.Totals.Used, Waiting: r.waiting()}
+		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.waiting()}
 	}
 	for i, c := range r.children {
 		d.Verdicts[i].Order = r.order(c, d.Fleet)
 	}
 	return d
+}
+
+// reach returns what requests may ask for at all.
+func (r *Round) reach() amount.List {
+	if r.in.Reach != nil {
+		return r.in.Reach
+	}
+	return r.ledger.Budget()
 }
 
 // removed says whether every child has confirmed what removal asks for.

@@ -14,6 +14,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
+	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -55,6 +56,8 @@ type scope struct {
 	fq  *quotav1alpha1.FederatedQuota
 	now time.Time
 	in  *shares.Input
+	// membership is what the FederatedQuota is to its pool from this round on.
+	membership pool.Membership
 	// round says whom it concerns, and members are those, by name. gather fills them in.
 	round   *shares.Round
 	members []*member
