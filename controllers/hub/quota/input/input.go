@@ -20,6 +20,7 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
+	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 	"github.com/fedquota/fedquota/internal/validate"
 )
@@ -135,8 +136,8 @@ func holds(spec *quotav1alpha1.FederatedQuotaSpec) bool {
 }
 
 // splitOf returns how a budget is split.
-func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) shares.Split {
-	split := shares.Split{
+func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) round.Split {
+	split := round.Split{
 		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(holds(spec)), Respites: pace.Respites(),
 		Grains: amount.Saturate(spec.Distribution.Granularity, amount.Down),
 	}
@@ -227,7 +228,7 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		s.TakeOver = &shares.TakeOver{UID: told.UID, Hard: amount.Saturate(told.Hard, amount.Down)}
 	}
 	for _, shape := range share.Status.DemandByShape {
-		s.Shapes = append(s.Shapes, shares.Shape{Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up)})
+		s.Shapes = append(s.Shapes, round.Shape{Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up)})
 	}
 	return s
 }
