@@ -195,3 +195,6 @@ func (p *Pool) Rebuild(live []Child) {
 		}
 	}
 }
+
+// Knows says whether the entry of a child was made for what was read of it.
+func (p *Pool) Knows(c *Child) bool { return p.isOf(c) }
