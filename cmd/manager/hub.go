@@ -157,7 +157,7 @@ func slim(object any) (any, error) {
 // validator returns what checks FederatedQuotas before they are stored.
 func (o *hubOptions) validator(mgr ctrl.Manager, connections clustercache.ClusterCache) *hub.Validator {
 	return &hub.Validator{
-		Reader: mgr.GetClient(), Clusters: o.clusters, AgentNamespace: o.agentNamespace,
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Clusters: o.clusters, AgentNamespace: o.agentNamespace,
 		Serves: hub.ServesOf(connections, o.clusters),
 	}
 }

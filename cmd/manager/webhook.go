@@ -144,5 +144,6 @@ func (o *webhookOptions) setUpHub(mgr ctrl.Manager, namespace string, validator 
 	hub.Quoter{}.SetupWithManager(mgr)
 	validator.SetupWithManager(mgr)
 	(&hub.RequirementValidator{Reader: validator.Reader, Clusters: validator.Clusters}).SetupWithManager(mgr)
+	(&hub.PoolValidator{Reader: validator.Reader}).SetupWithManager(mgr)
 	return nil
 }
