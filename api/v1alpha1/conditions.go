@@ -44,6 +44,9 @@ const (
 	// count/widgets.example.com without the CRD (ReasonReported). ConditionReady stays True, and all other names go on.
 	// The name is counted some minutes after the kind is there. Until then native quota refuses such objects.
 	ConditionKindNotServed = "KindNotServed"
+	// ConditionChildNotReady is True on a QuotaPool while a child gets nothing more (ReasonReported), since its namespace
+	// is not allowed, or it cannot act on its spec. What it has stays, and the others go on.
+	ConditionChildNotReady = "ChildNotReady"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist (ReasonNotFound). The other
 	// clusters go on. Correct the name.
 	ConditionUnknownCluster = "UnknownCluster"
@@ -132,6 +135,8 @@ const (
 	// other that is not selected if it holds a share of this budget. Else its entry goes, and the hub writes nothing
 	// there.
 	ReasonMayHoldShare = "MayHoldShare"
+	// ReasonNamespaceNotAllowed means, of a child of a QuotaPool, that the pool does not allow its namespace.
+	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
 	// ReasonNamespaceMissing means that the cluster does not have the namespace.
 	ReasonNamespaceMissing = "NamespaceMissing"
 	// ReasonNamespaceRefused means that the cluster does not have the namespace, and its API server refused to create

@@ -11,13 +11,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pool"
+	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/validate"
 )
 
 // child is one version of an object that is in the pool, or shall be.
@@ -66,22 +67,14 @@ func ownBudget(hard, reserve corev1.ResourceList) amount.List {
 
 // allows says whether FederatedQuotas of a namespace may be in the pool.
 func (r *Reconciler) allows(ctx context.Context, p *quotav1alpha1.QuotaPool, namespace string) (bool, error) {
-	chosen := p.Spec.AllowedNamespaces.Selector
-	if chosen == nil {
+	if p.Spec.AllowedNamespaces.Selector == nil {
 		return false, nil
-	}
-	selector, err := metav1.LabelSelectorAsSelector(chosen)
-	if err != nil {
-		return false, nil //nolint:nilerr // the spec cannot be acted on, which is said
-	}
-	if selector.Empty() {
-		return true, nil
 	}
 	found := &corev1.Namespace{}
 	if err := r.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	return selector.Matches(labels.Set(found.Labels)), nil
+	return validate.Allows(&p.Spec, found.Labels), nil
 }
 
 // concerns says whether a child names the pool, or is in one of its name.
@@ -164,8 +157,8 @@ func asPure(children map[string]*child) []pool.Child {
 
 // terms returns the terms of a child: each comes from the last rule that matches it and sets it. It gets no more than
 // its own budget.
-func terms(p *quotav1alpha1.QuotaPool, c *child) roundTerms {
-	t := roundTerms{Weight: 1}
+func terms(p *quotav1alpha1.QuotaPool, c *child) round.Terms {
+	t := round.Terms{Weight: 1}
 	for i := range p.Spec.Distribution.Rules {
 		rule := &p.Spec.Distribution.Rules[i]
 		if len(rule.Children) > 0 && !slices.Contains(rule.Children, nameOf(c.Key)) {
@@ -187,8 +180,8 @@ func terms(p *quotav1alpha1.QuotaPool, c *child) roundTerms {
 			t.Headroom = amount.Saturate(rule.Headroom, amount.Up)
 		}
 	}
-	t.Min, t.Max = least(t.Min, c.own), least2(t.Max, c.own)
-	t.Lendable = least(t.Lendable, t.Min)
+	t.Min, t.Max = within(t.Min, c.own), amount.Max(within(c.own, t.Max), within(t.Max, c.own))
+	t.Lendable = within(t.Lendable, t.Min)
 	return t
 }
 
@@ -198,8 +191,8 @@ func nameOf(key string) quotav1alpha1.ChildName {
 	return quotav1alpha1.ChildName(name)
 }
 
-// least returns the amounts of list, each at most that of bounds if there is one.
-func least(list, bounds amount.List) amount.List {
+// within returns the amounts of a list, each at most that of bounds if there is one.
+func within(list, bounds amount.List) amount.List {
 	bounded := list.Clone()
 	for name, value := range bounded {
 		if most, ok := bounds[name]; ok {
@@ -207,15 +200,6 @@ func least(list, bounds amount.List) amount.List {
 		}
 	}
 	return bounded
-}
-
-// least2 returns the lower bound of each name that either list has.
-func least2(a, b amount.List) amount.List {
-	bounds := amount.Max(amount.List{}, b)
-	for name, value := range least(a, b) {
-		bounds[name] = value
-	}
-	return bounds
 }
 
 // wants returns what a child could use beyond what it uses, within its own budget.

@@ -3,8 +3,6 @@ package pool
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,9 +16,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/validate"
 )
-
-type roundTerms = round.Terms
 
 // scope is one round over one pool.
 type scope struct {
@@ -36,7 +33,10 @@ type scope struct {
 	// expected are those that are in no ledger yet and are to be, and refused those that are not to be.
 	expected, refused []string
 	rebuilt           bool
-	limits            map[string]round.Limits
+	// split is how the budget is split, standings how the children stand, and limits what was decided of them.
+	split     round.Split
+	standings []round.Standing
+	limits    map[string]round.Limits
 }
 
 // obstacle is why something does not go on.
@@ -183,10 +183,11 @@ func (r *Reconciler) steer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	in := &round.Input{ID: string(s.p.UID), Split: splitOf(&s.p.Spec), Uncounted: !heard}
+	s.split = splitOf(&s.p.Spec)
 	for _, key := range s.pool.Keys() {
-		in.Children = append(in.Children, r.standing(s, key))
+		s.standings = append(s.standings, r.standing(s, key))
 	}
+	in := &round.Input{ID: string(s.p.UID), Split: s.split, Uncounted: !heard, Children: s.standings}
 	before := s.pool.Ledger.Revision()
 	s.limits = round.Steer(s.pool.Ledger, in).Limits
 	if heard && s.pool.Ledger.Revision() > before {
@@ -248,34 +249,28 @@ func damping(spec *quotav1alpha1.QuotaPoolSpec) time.Duration {
 	return pace.DampingOf(true)
 }
 
-// mostLevels is how many pools may be above each other.
-const mostLevels = 8
-
-// haltedBy says why the spec of a pool cannot be acted on; nothing if it can.
+// haltedBy says why the spec of a pool cannot be acted on; nothing if it can. A pool below a circle goes on with what it
+// has, and so does one above pools that are too many.
 func (r *Reconciler) haltedBy(ctx context.Context, p *quotav1alpha1.QuotaPool) (obstacle, error) {
-	if problems := problemsOf(&p.Spec); len(problems) > 0 {
-		return obstacle{quotav1alpha1.ReasonInvalidSpec, problems.ToAggregate().Error()}, nil
+	problems := validate.Pool(&p.Spec)
+	var pools quotav1alpha1.QuotaPoolList
+	if err := r.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+		return obstacle{}, fmt.Errorf("listing QuotaPools: %w", err)
 	}
-	way := []string{p.Name}
-	for parent := string(p.Spec.Parent); parent != ""; {
-		if parent == p.Name {
-			return obstacle{quotav1alpha1.ReasonCircle, fmt.Sprintf("The pool is above itself, by spec.parent: %s. Take one of them out of it",
-				strings.Join(append(way, parent), " below "))}, nil
-		}
-		if slices.Contains(way, parent) {
-			return obstacle{}, nil // the circle is above, and said there
-		}
-		if way = append(way, parent); len(way) > mostLevels {
-			return obstacle{quotav1alpha1.ReasonInvalidSpec, fmt.Sprintf("spec.parent: Invalid value: %q: %d pools are above each other, and at most %d may be",
-				p.Spec.Parent, len(way), mostLevels)}, nil
-		}
-		above := &quotav1alpha1.QuotaPool{}
-		if err := r.Get(ctx, client.ObjectKey{Name: parent}, above); err != nil {
-			return obstacle{}, client.IgnoreNotFound(err)
-		}
-		parent = string(above.Spec.Parent)
+	parents, name := validate.Parents{}, quotav1alpha1.PoolName(p.Name)
+	for i := range pools.Items {
+		parents[quotav1alpha1.PoolName(pools.Items[i].Name)] = pools.Items[i].Spec.Parent
 	}
-	return obstacle{}, nil
+	parents[name] = p.Spec.Parent
+	above, circle := parents.Above(name)
+	within := circle && (len(above) == 0 || parents[above[len(above)-1]] == name)
+	if within || !circle && len(above) >= validate.MostLevels {
+		problems = append(problems, parents.Problems(name)...)
+	}
+	if len(problems) == 0 {
+		return obstacle{}, nil
+	}
+	return obstacle{quotav1alpha1.ReasonInvalidSpec, problems.ToAggregate().Error()}, nil
 }
 
 // memory is what the hub manager remembers of one pool. It is no part of the protocol: a restarted one goes on without
