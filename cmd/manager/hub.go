@@ -30,6 +30,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
@@ -205,6 +206,10 @@ func (o *hubOptions) setUp(
 	}
 	if err := reconciler.SetupWithManager(mgr, options); err != nil {
 		return fmt.Errorf("setting up the quota controller: %w", err)
+	}
+	pools := &pool.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder("fedquota-hub")}
+	if err := pools.SetupWithManager(mgr, options, func() error { return reconciler.WatchPools(mgr) }); err != nil {
+		return fmt.Errorf("setting up the pool controller: %w", err)
 	}
 	if err := o.setUpRequirements(mgr, connections, options); err != nil {
 		return fmt.Errorf("setting up the requirements of quotas: %w", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 func child(name string, limit, used, demand int64) shares.Child {
 	hard := amount.List{"pods": limit}
 	c := shares.Child{
-		Name: name, UID: "uid-" + name, Selected: true, Terms: shares.Terms{Weight: 1},
+		Name: name, UID: "uid-" + name, Selected: true, Terms: round.Terms{Weight: 1},
 		Entry: &shares.Entry{Entry: ledger.Entry{Revision: 5, Granted: hard.Clone(), Target: hard.Clone()}, UID: "uid-" + name},
 	}
 	c.Reading.Share = &shares.Share{
@@ -39,7 +40,7 @@ func child(name string, limit, used, demand int64) shares.Child {
 		Report: ledger.Report{Revision: 5, Hard: hard.Clone(), Used: amount.List{"pods": used}},
 	}
 	if demand > 0 {
-		c.Reading.Share.Shapes = []shares.Shape{{Amounts: amount.List{"pods": demand}, Unit: amount.List{"pods": 1}}}
+		c.Reading.Share.Shapes = []round.Shape{{Amounts: amount.List{"pods": demand}, Unit: amount.List{"pods": 1}}}
 	}
 	return c
 }
@@ -47,7 +48,7 @@ func child(name string, limit, used, demand int64) shares.Child {
 func inputOf(budget int64, children ...shares.Child) shares.Input {
 	return shares.Input{
 		ID: "uid", Key: "team-a/compute", Budget: amount.List{"pods": budget}, Formats: corev1.ResourceList{}, Revision: 5, SpecRevision: 1,
-		Split: shares.Split{Options: pace.Options(true), Respites: pace.Respites()}, Children: children,
+		Split: round.Split{Options: pace.Options(true), Respites: pace.Respites()}, Children: children,
 	}
 }
 
@@ -82,7 +83,7 @@ func TestPlay(t *testing.T) {
 	}}
 	takesOver := inputOf(8, child("a", 4, 2, 0), taken)
 	takesOver.Existing.WhenToTakeOver = quotav1alpha1.TakeOverAlways
-	joining := shares.Child{Name: "b", UID: "uid-b", Selected: true, Terms: shares.Terms{Weight: 1}}
+	joining := shares.Child{Name: "b", UID: "uid-b", Selected: true, Terms: round.Terms{Weight: 1}}
 	for name, tc := range map[string]struct {
 		in            shares.Input
 		static, stuck bool

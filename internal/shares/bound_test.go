@@ -12,6 +12,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // drawnChild is what a test draws of a child, out of which an input is made anew with bounds lifted.
@@ -78,34 +79,34 @@ func explained(drawn []drawnChild) *Account {
 }
 
 // would is what a limit would become if every child were read.
-func would(c ClaimAccount) int64 {
-	if c.Bound == BoundUnread {
+func would(c round.ClaimAccount) int64 {
+	if c.Bound == round.BoundUnread {
 		return c.Verdict.Fair
 	}
 	return c.Verdict.Target
 }
 
 // lift takes a bound away from what was drawn.
-func lift(drawn []drawnChild, i int, bound Bound, account *Account) []drawnChild {
+func lift(drawn []drawnChild, i int, bound round.Bound, account *Account) []drawnChild {
 	lifted := append([]drawnChild{}, drawn...)
 	switch bound {
-	case BoundMax:
+	case round.BoundMax:
 		lifted[i].capped = false
-	case BoundNodes:
+	case round.BoundNodes:
 		lifted[i].full = false
-	case BoundDamping:
+	case round.BoundDamping:
 		lifted[i].damped = false
-	case BoundReplacing:
+	case round.BoundReplacing:
 		for k := range lifted {
 			lifted[k].replacing = 0
 		}
-	case BoundUnread:
+	case round.BoundUnread:
 		for k := range lifted {
 			if lifted[k].granted == ledger.Unknown {
 				lifted[k].granted = lifted[k].target
 			}
 		}
-	case BoundDebt, BoundOthers:
+	case round.BoundDebt, round.BoundOthers:
 		for k := range lifted {
 			if wanted := account.Children[k].Claims["pods"].Verdict.Target; k != i && !lifted[k].unread {
 				lifted[k].granted, lifted[k].used = min(lifted[k].granted, wanted), min(lifted[k].used, wanted)
@@ -119,7 +120,7 @@ func lift(drawn []drawnChild, i int, bound Bound, account *Account) []drawnChild
 // TestBounds takes away whatever is said to bind a limit, and demands that the limit becomes another one, or goes up at
 // once.
 func TestBounds(t *testing.T) {
-	said := map[Bound]int{}
+	said := map[round.Bound]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		var drawn []drawnChild
 		for range rapid.IntRange(1, 4).Draw(t, "children") {
@@ -133,16 +134,16 @@ func TestBounds(t *testing.T) {
 		for i := range account.Children {
 			claim := account.Children[i].Claims["pods"]
 			said[claim.Bound]++
-			if claim.Bound == BoundNone {
+			if claim.Bound == round.BoundNone {
 				continue
 			}
 			after := explained(lift(drawn, i, claim.Bound, account)).Children[i].Claims["pods"]
 			switch claim.Bound {
-			case BoundDebt, BoundOthers: // a wish for headroom may end with the room that others have given
+			case round.BoundDebt, round.BoundOthers: // a wish for headroom may end with the room that others have given
 				if after.Next <= claim.Next && amount.Add(claim.Used, claim.Demand) > claim.Next {
 					t.Errorf("child %d waits for %s: %+v, and after that: %+v", i, claim.Bound, claim, after)
 				}
-			case BoundUnread:
+			case round.BoundUnread:
 				if after.Verdict.Target == claim.Verdict.Target {
 					t.Errorf("child %d is bound by %s: %+v, and without: %+v", i, claim.Bound, claim, after)
 				}
@@ -153,7 +154,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	})
-	for _, bound := range []Bound{BoundNone, BoundUnread, BoundNodes, BoundMax, BoundDamping, BoundReplacing, BoundDebt, BoundOthers} {
+	for _, bound := range []round.Bound{round.BoundNone, round.BoundUnread, round.BoundNodes, round.BoundMax, round.BoundDamping, round.BoundReplacing, round.BoundDebt, round.BoundOthers} {
 		if said[bound] == 0 {
 			t.Errorf("nothing was ever bound by %q: %v", bound, said)
 		}

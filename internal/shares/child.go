@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // child is what a round knows of a child. New fills in uid, replaced and suspected, identify what follows from reading
@@ -43,13 +43,12 @@ type child struct {
 	// report, demand, shapes, expected and replacing are what the share says, empty if that says nothing of this budget.
 	report    ledger.Report
 	demand    amount.List
-	shapes    []Shape
+	shapes    []round.Shape
 	expected  amount.List
 	replacing amount.List
-	// takesOver says that its agent is to make a limit its own that it has from somebody else. due is what its limit shall
-	// become then, and differs says why it is not to, if that would change the limit.
+	// takesOver says that its agent is to make a limit its own that it has from somebody else, and differs why it is not
+	// to, if that would change the limit.
 	takesOver bool
-	due       amount.List
 	differs   string
 	// takeOver is what its agent may make its own now, or nil.
 	takeOver *TakeOver
@@ -60,8 +59,6 @@ type child struct {
 
 	// confirms says that it was given a new revision in this round just to confirm it.
 	confirms bool
-	// reasons are those for which limits move, by resource name.
-	reasons map[corev1.ResourceName]allocate.Reason
 }
 
 // agent says whether the agent of a child acts on its share.

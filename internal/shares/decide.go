@@ -2,13 +2,10 @@ package shares
 
 import (
 	"slices"
-	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // Decide takes what the children say into the ledger, and takes the decisions of the round: it charges all that was
@@ -43,38 +40,21 @@ func (r *Round) hear() {
 	})
 }
 
-// steer ends the entries of children that are gone, and moves limits.
+// steer ends the entries of children that are gone, and moves limits. A budget that is deleted leaves them as they are.
 func (r *Round) steer() {
 	for _, c := range r.children {
 		if r.tenureOf(c) == gone {
 			r.ledger.Gone(c.Name)
 		}
 	}
+	if r.in.Removing {
+		return
+	}
 	r.takeOver()
-	r.awaited = r.waits()
+	r.steered = round.Steer(r.ledger, r.steering(r.children))
 	if len(r.unseen) == 0 {
-		r.ledger.Steer(r.plan(), r.mayRaise)
 		r.allow()
 	}
-}
-
-// waits returns how long raises wait at most for what children use, by resource name.
-func (r *Round) waits() map[corev1.ResourceName]time.Duration {
-	waits := map[corev1.ResourceName]time.Duration{}
-	for _, c := range r.children {
-		for _, name := range c.unheard {
-			waits[name] = max(waits[name], pace.FirstReportWait-c.Past.UnheardFor[name])
-		}
-	}
-	return waits
-}
-
-// mayRaise says whether a child may be raised now. No child is raised while another one is about to say what it uses of
-// that already: if the budget were handed out before, that usage would be debt. Nor while one has a limit from somebody
-// else that is to be taken over, and that lets more be used than is granted.
-func (r *Round) mayRaise(name string, resource corev1.ResourceName) bool {
-	c := r.byName[name]
-	return !r.uncounted && r.awaited[resource] == 0 && c.counts(resource) && c.follows() && (c.takesOver || !r.reserved.Has(resource))
 }
 
 // rebuild forgets what the ledger has read if a child was told something by another ledger: this one was restored from
@@ -87,7 +67,7 @@ func (r *Round) rebuild() {
 			highest = max(highest, told.Revision, told.InForce)
 		}
 	}
-	if highest > 0 {
+	if highest > 0 || r.in.Restored {
 		r.ledger.Rebuild(highest)
 		r.learned = rebuilding
 	}

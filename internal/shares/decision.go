@@ -10,6 +10,7 @@ import (
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // Decision is what a round has decided.
@@ -26,7 +27,7 @@ type Decision struct {
 	// no State.
 	Verdicts []Verdict
 	// Totals are the sums over all children, by resource name of the budget.
-	Totals Totals
+	Totals round.Totals
 	// Fleet is what shares tell of the whole budget, empty where no demand moves limits.
 	Fleet Fleet
 
@@ -64,13 +65,6 @@ type Verdict struct {
 	Unheard []corev1.ResourceName
 }
 
-// Totals are sums over children.
-type Totals struct {
-	Granted, Free, Used, Demand amount.List
-	// Settled is how many of the Selected children enforce their target.
-	Settled, Selected int
-}
-
 // Order is what is to be written to a child after the ledger is stored.
 type Order string
 
@@ -105,12 +99,20 @@ func (r *Round) decision() *Decision {
 	}
 	d.Totals = r.totals(d.Verdicts)
 	if !r.in.Split.Static {
-		d.Fleet = Fleet{Budget: r.ledger.Budget(), Used: d.Totals.Used, Waiting: r.waiting()}
+		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.waiting()}
 	}
 	for i, c := range r.children {
 		d.Verdicts[i].Order = r.order(c, d.Fleet)
 	}
 	return d
+}
+
+// reach returns what requests may ask for at all.
+func (r *Round) reach() amount.List {
+	if r.in.Reach != nil {
+		return r.in.Reach
+	}
+	return r.ledger.Budget()
 }
 
 // removed says whether every child has confirmed what removal asks for.
@@ -123,7 +125,7 @@ func (r *Round) verdict(c *child) Verdict {
 	before := r.known[c.Name]
 	v := Verdict{
 		Name: c.Name, UID: c.uid, Read: c.read(), Reported: c.read() && c.share != nil,
-		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver, Confirms: c.confirms, Reasons: c.reasons, Unheard: c.unheard,
+		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver, Confirms: c.confirms, Reasons: r.reasons(c), Unheard: c.unheard,
 		Abandoned: c.read() && c.deleting() && c.agent == absent,
 	}
 	if !known {
@@ -227,26 +229,30 @@ func (r *Round) waiting() []string {
 }
 
 // totals sums up what the children have.
-func (r *Round) totals(verdicts []Verdict) Totals {
-	budget := r.ledger.Budget()
-	t := Totals{Granted: amount.List{}, Free: amount.List{}, Used: amount.List{}, Demand: amount.List{}}
-	for name := range budget {
-		t.Granted[name], t.Free[name] = r.ledger.Granted(name), r.ledger.Free(name)
-	}
+func (r *Round) totals(verdicts []Verdict) round.Totals {
+	tallies := make([]round.Tally, len(r.children))
 	for i, c := range r.children {
-		if c.Selected {
-			t.Selected++
+		tallies[i] = round.Tally{Selected: c.Selected, Settled: verdicts[i].State == quotav1alpha1.ClusterSettled}
+		if verdicts[i].State != "" {
+			tallies[i].Used, tallies[i].Demand = c.snapshot()
 		}
-		if verdicts[i].State == "" {
+	}
+	return round.Total(r.ledger, tallies)
+}
+
+// reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.
+func (r *Round) reasons(c *child) map[corev1.ResourceName]allocate.Reason {
+	var reasons map[corev1.ResourceName]allocate.Reason
+	for name, limit := range r.steered.Limits[c.Name] {
+		if !c.Selected || !limit.Moves() {
 			continue
 		}
-		used, demand := c.snapshot()
-		t.Used, t.Demand = amount.Sum(t.Used, used.Only(budget)), amount.Sum(t.Demand, demand.Only(budget))
-		if verdicts[i].State == quotav1alpha1.ClusterSettled {
-			t.Settled++
+		if reasons == nil {
+			reasons = map[corev1.ResourceName]allocate.Reason{}
 		}
+		reasons[name] = limit.Reason
 	}
-	return t
+	return reasons
 }
 
 // snapshot returns what a child uses and demands as far as is known: what its share says, or what was stored.

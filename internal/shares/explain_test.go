@@ -11,6 +11,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // TestExplain says of a child that asks for more what it waits for, and of the one that has it why.
@@ -33,7 +34,7 @@ func TestExplain(t *testing.T) {
 	if b.Verdict.Reason != allocate.Short || b.Next != 3 || b.Part != 5 || b.Demand != 5 {
 		t.Errorf("b: %+v", b)
 	}
-	if !c.Pinned || c.Why.Message != "away" {
+	if !c.Pinned || account.States["c"].Why.Message != "away" {
 		t.Errorf("c: %+v", c)
 	}
 	if in.Revision != 3 || in.Children[1].Entry.Revision != 2 {
@@ -53,7 +54,7 @@ func TestExplainWithAChildThatWasNotRead(t *testing.T) {
 	in.Split.Options = pace.Options(true)
 	account := New(in).Explain()
 	a := account.Children[0].Claims["pods"]
-	if a.Bound != BoundUnread || a.Max != math.MaxInt64 || a.Verdict.Target != 4 || a.Verdict.Fair != 9 {
+	if a.Bound != round.BoundUnread || a.Max != math.MaxInt64 || a.Verdict.Target != 4 || a.Verdict.Fair != 9 {
 		t.Errorf("a: %+v", a)
 	}
 	if c := account.Children[2]; !c.Pinned || c.Claims["pods"].Granted != ledger.Unknown {
@@ -70,7 +71,7 @@ func TestExplainFullNodes(t *testing.T) {
 	)
 	in.Split.Options = pace.Options(true)
 	a := New(in).Explain().Children[0].Claims["pods"]
-	if a.Bound != BoundNodes || a.Max != math.MaxInt64 || a.Verdict.Target != 4 {
+	if a.Bound != round.BoundNodes || a.Max != math.MaxInt64 || a.Verdict.Target != 4 {
 		t.Errorf("a: %+v", a)
 	}
 }

@@ -7,10 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // Input is all that a round knows before it reads any child.
@@ -21,6 +20,8 @@ type Input struct {
 	Key string
 	// Budget is what may be distributed, by resource name. While the spec cannot be acted on it is what it was before.
 	Budget amount.List
+	// Reach is what the budget may come to be while its spec stays; nil means that it stays what it is.
+	Reach amount.List
 	// Formats gives the format in which quantities of a resource name are written in messages.
 	Formats corev1.ResourceList
 	// Revision is the ledger's counter as it was stored: 0 if there is none, and may have been one that was lost.
@@ -30,6 +31,9 @@ type Input struct {
 	Fresh bool
 	// Epoch is where the counter goes on if another ledger was lost: see ledger.Epoch.
 	Epoch int64
+	// Restored says that the ledger was put back, or another one was of which it is a part: it is rebuilt, whatever its
+	// children show.
+	Restored bool
 	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the
 	// last stored round has found every child to enforce a share of it.
 	SpecRevision int64
@@ -40,7 +44,7 @@ type Input struct {
 	// Removing says that the budget is being deleted.
 	Removing bool
 	// Split says how the budget is split.
-	Split Split
+	Split round.Split
 	// Admission is what agents do for requests that do not fit, and Existing what becomes of ResourceQuotas that they have
 	// not made.
 	Admission quotav1alpha1.Admission
@@ -52,18 +56,6 @@ type Input struct {
 	Expected []string
 	// Children are all that exist, and all that have an entry in the ledger.
 	Children []Child
-}
-
-// Split is how a budget is split.
-type Split struct {
-	// Static says that weights, min and max alone decide, whatever is in use.
-	Static bool
-	// Grains are the steps in which limits come, by resource name; without one, any amount is a step.
-	Grains amount.List
-	// Options are those of the allocation where limits follow demand.
-	Options allocate.Options
-	// Respites are how long children that gave room away keep a part of the rest.
-	Respites pace.RespiteTimes
 }
 
 // Child is one that takes part in the budget, or may.
@@ -78,7 +70,7 @@ type Child struct {
 	// Holds says whether a look at its store has found a share of this budget.
 	Holds bool
 	// Terms are its weight and its bounds.
-	Terms Terms
+	Terms round.Terms
 	// Entry is its entry in the ledger as it was stored, nil if it has none.
 	Entry *Entry
 
@@ -88,12 +80,6 @@ type Child struct {
 	// Decide.
 	Reading Reading
 	Past    Past
-}
-
-// Terms are what the distribution gives a child.
-type Terms struct {
-	Weight                       int64
-	Min, Lendable, Max, Headroom amount.List
 }
 
 // Entry is what was stored of a child.
@@ -180,7 +166,7 @@ type Share struct {
 	Conditions []metav1.Condition
 	// Demand is what the child could use beyond what it uses, and Shapes split it by what one request asks for.
 	Demand amount.List
-	Shapes []Shape
+	Shapes []round.Shape
 	// Expected is what the next request is expected to ask for.
 	Expected amount.List
 	// Replacing is what it has given up to replace its own objects.
@@ -198,9 +184,6 @@ type TakeOver struct {
 	UID  string
 	Hard amount.List
 }
-
-// Shape is demand that comes in requests of one unit.
-type Shape struct{ Amounts, Unit amount.List }
 
 // Fleet is what a refused team should know of the whole budget.
 type Fleet struct {

@@ -12,7 +12,7 @@ func (d *Decision) Next(budgets int) (exact, about time.Duration) {
 	r := d.round
 	retry := pace.RoundRetryInterval(len(r.children), budgets)
 	next := soonest(0)
-	for _, wait := range r.awaited {
+	for _, wait := range r.steered.Waits {
 		next.in(wait)
 	}
 	if len(r.unseen) > 0 {
@@ -60,10 +60,8 @@ func (r *Round) looksAt(c *child, fleet Fleet, next *soonest) {
 	if r.in.Split.Static {
 		return
 	}
-	next.in(c.Past.DampedFor)
-	for name := range c.Past.Gave {
-		next.in(r.respiteFor(c, name))
-	}
+	standing := r.standing(c)
+	next.in(standing.MovesIn(&r.in.Split))
 	if c.agent != acting {
 		next.in(pace.DonorPatience - c.Past.IdleFor)
 	}

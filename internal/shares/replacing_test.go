@@ -5,6 +5,7 @@ import (
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // rollingOut is a child with a limit of 8 that has ended 2 of its 8 pods to replace them, of which its report says so
@@ -56,7 +57,7 @@ func TestReplacing(t *testing.T) {
 func TestExplainReplacing(t *testing.T) {
 	account := New(rollingOut(2)).Explain()
 	a, b := account.Children[0].Claims["pods"], account.Children[1].Claims["pods"]
-	if a.Replacing != 2 || a.Bound != BoundNone || b.Replacing != 0 || b.Bound != BoundReplacing {
+	if a.Replacing != 2 || a.Bound != round.BoundNone || b.Replacing != 0 || b.Bound != round.BoundReplacing {
 		t.Errorf("a: %+v\nb: %+v", a, b)
 	}
 }

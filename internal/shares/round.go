@@ -3,13 +3,13 @@ package shares
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // MostChildren is how many children the schema of the status has room for. The placement selects half of that by name,
@@ -34,8 +34,8 @@ type Round struct {
 	byName   map[string]*child
 	// unseen are the expected children that were not read.
 	unseen []string
-	// awaited is how long raises wait for what children use, by resource name.
-	awaited map[corev1.ResourceName]time.Duration
+	// steered is what was decided of the limits of the children.
+	steered round.Decision
 	// reserved are the resources of which limits of others, which are to be taken over, let more be used than is granted.
 	reserved sets.Set[corev1.ResourceName]
 	// leftOut are the children that the ledger has no room for. uncounted says whether one of them may hold a share.

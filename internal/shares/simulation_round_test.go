@@ -9,6 +9,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -30,7 +31,7 @@ func (w *world) decide(l *leader, s step) {
 func (w *world) input(l *leader, s step) *shares.Input {
 	in := &shares.Input{
 		ID: "uid", Key: "team-a/compute", Budget: l.base.budget.list(),
-		Revision: l.base.counter, Fresh: l.isFresh(), Epoch: int64(l.version) * ledger.Gap, Split: shares.Split{Static: s.other(8) < 6},
+		Revision: l.base.counter, Fresh: l.isFresh(), Epoch: int64(l.version) * ledger.Gap, Split: round.Split{Static: s.other(8) < 6},
 	}
 	if l.base.halted {
 		in.Budget, in.Halted = l.base.hard.list(), shares.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: "halted"}
@@ -80,8 +81,8 @@ func (l *leader) isCareful() bool {
 
 // terms draws a bound for a cluster, so that it may get any target; every fourth time there is none, and all have the
 // same part.
-func (l *leader) terms(m int, s step) shares.Terms {
-	t := shares.Terms{Weight: 1}
+func (l *leader) terms(m int, s step) round.Terms {
+	t := round.Terms{Weight: 1}
 	if s.other(4) == 0 {
 		return t
 	}

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // equal says whether two of them allow the same.
@@ -78,22 +78,19 @@ func (r *Round) charge(c *child) {
 // told what would become of theirs. One that was allowed to goes on.
 func (r *Round) compare() {
 	trial := r.trial()
-	names := r.ledger.Budget().Names()
-	input, children := trial.allocation(names)
-	for i, probe := range children {
-		for j, name := range names {
-			if hard, limited := probe.report.Hard[name]; probe.takesOver && limited {
-				input.Members[i].Claims[j].Granted, input.Members[i].Claims[j].Target = hard, hard
-			}
+	in := trial.steering(trial.children)
+	for i, probe := range trial.children {
+		if probe.takesOver {
+			in.Children[i].Supposed = probe.report.Hard
 		}
 	}
-	result := trial.allocate(input)
-	for i, probe := range children {
+	wanted := round.Wanted(r.ledger, in)
+	for _, probe := range trial.children {
 		if !probe.takesOver {
 			continue
 		}
 		c := r.byName[probe.Name]
-		differences := trial.differences(probe, names, result.Verdicts[i])
+		differences := r.differences(probe.report.Hard, wanted[probe.Name])
 		c.takesOver = len(differences) == 0 || c.share.TakeOver != nil && c.share.TakeOver.UID == c.share.Found.UID
 		if !c.takesOver {
 			c.differs = "its ResourceQuota differs from its share, and whenToTakeOver is IfNoDiff: " + strings.Join(differences, ", ")
@@ -115,31 +112,19 @@ func (r *Round) trial() *Round {
 	return &trial
 }
 
-// differences says which limits of a child would change, and how.
-func (r *Round) differences(c *child, names []corev1.ResourceName, verdicts []allocate.Verdict) []string {
+// differences says which limits would change, and how.
+func (r *Round) differences(found, wanted amount.List) []string {
 	var differences []string
-	for i, name := range names {
-		hard, limited := c.report.Hard[name]
-		switch target := r.quantity(name, verdicts[i].Target); {
+	for _, name := range wanted.Names() {
+		hard, limited := found[name]
+		switch target := r.quantity(name, wanted[name]); {
 		case !limited:
 			differences = append(differences, fmt.Sprintf("%s is not limited and would be %s", name, target))
-		case hard != verdicts[i].Target:
+		case hard != wanted[name]:
 			differences = append(differences, fmt.Sprintf("%s is %s and would be %s", name, r.quantity(name, hard), target))
 		}
 	}
 	return differences
-}
-
-// due notes what the limits shall become of children that take over, before raises are cut down to what is free.
-func (r *Round) due(names []corev1.ResourceName, children []*child, result allocate.Result) {
-	for i, c := range children {
-		if c.takesOver {
-			c.due = amount.List{}
-			for j, name := range names {
-				c.due[name] = result.Verdicts[i][j].Target
-			}
-		}
-	}
 }
 
 // allow fills in what agents may take over now: what is granted as much as its limit is, or as it shall become, or uses
@@ -160,9 +145,9 @@ func (r *Round) isGranted(c *child) bool {
 		return true
 	}
 	for name, hard := range c.share.Found.Hard {
-		due, decided := c.due[name]
-		lowered := max(e.Target[name], c.report.Used[name]) < min(hard, due)
-		if !decided || r.ledger.Granted(name) == ledger.Unknown || lowered && (r.awaited[name] > 0 || r.isGivenBack(name)) {
+		due, decided := r.steered.Limits[c.Name][name]
+		lowered := max(e.Target[name], c.report.Used[name]) < min(hard, due.Wanted)
+		if !decided || r.ledger.Granted(name) == ledger.Unknown || lowered && (r.steered.Waits[name] > 0 || r.isGivenBack(name)) {
 			return false
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // occupied is a child whose first share of zero waits for a ResourceQuota that somebody else has made.
@@ -21,11 +22,11 @@ func occupied(name string, entry *Entry, hard, used int64) Child {
 
 // TestTakeOver has limits of others charged, and taken over when the budget has room for what becomes of them.
 func TestTakeOver(t *testing.T) {
-	half := Terms{Weight: 1, Min: amount.List{"pods": 5}}
+	half := round.Terms{Weight: 1, Min: amount.List{"pods": 5}}
 	for name, tc := range map[string]struct {
 		policy   quotav1alpha1.TakeOverPolicy
 		static   bool
-		terms    Terms
+		terms    round.Terms
 		children []Child
 		// granted and target are those of a, and allowed says whether its agent may take over.
 		granted, target int64

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -107,12 +108,12 @@ func (h *hub) input() shares.Input {
 	policy := &h.setup.Policy
 	in := shares.Input{
 		ID: "quota", Budget: amount.List{resource: h.setup.Budget}, Revision: h.revision,
-		Split:    shares.Split{Static: policy.Static || policy.Pooled, Options: policy.Options, Respites: policy.Respites},
+		Split:    round.Split{Static: policy.Static || policy.Pooled, Options: policy.Options, Respites: policy.Respites},
 		Children: make([]shares.Child, len(h.members)),
 	}
 	for i := range h.members {
 		k := &h.members[i]
-		in.Children[i] = shares.Child{Name: k.name, UID: k.name, Selected: true, Terms: shares.Terms{Weight: k.weight}, Entry: k.entry}
+		in.Children[i] = shares.Child{Name: k.name, UID: k.name, Selected: true, Terms: round.Terms{Weight: k.weight}, Entry: k.entry}
 	}
 	return in
 }

@@ -11,7 +11,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
-	"github.com/fedquota/fedquota/internal/shares"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // member is a cluster: a native quota, an agent that enforces and reports, and a webhook that holds requests.
@@ -41,7 +41,7 @@ type report struct {
 	revision    int64
 	limit, used int64
 	demand      int64
-	shapes      []shares.Shape // of the demand; none if it comes in any amounts
+	shapes      []round.Shape // of the demand; none if it comes in any amounts
 	expected    int64
 	replacing   int64 // what workloads have given up to replace it
 	urgent      bool
@@ -219,7 +219,7 @@ func (m *member) see() (r report, pending bool) {
 	needs, pending := m.book.Demand(share, m.time())
 	for _, need := range needs {
 		r.demand += need.Amounts[resource]
-		r.shapes = append(r.shapes, shares.Shape{Amounts: need.Amounts, Unit: need.Unit})
+		r.shapes = append(r.shapes, round.Shape{Amounts: need.Amounts, Unit: need.Unit})
 	}
 	if wants {
 		r.shapes = nil

@@ -14,6 +14,7 @@ import (
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -82,21 +83,21 @@ func (s *sentences) resource(name corev1.ResourceName) view.ExplainedResource {
 }
 
 // limit explains the limit of one cluster.
-func (s *sentences) limit(c *shares.ChildAccount, name corev1.ResourceName) view.ExplainedLimit {
+func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.ExplainedLimit {
 	claim := c.Claims[name]
 	said := []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)}
 	return view.ExplainedLimit{
-		Cluster: c.Name, State: c.State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
+		Cluster: c.Name, State: s.account.States[c.Name].State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
 		Reason: claim.Verdict.Reason, Bound: claim.Bound,
 		Sentences: slices.DeleteFunc(said, func(sentence string) bool { return sentence == "" }),
 	}
 }
 
 // reason says why the limit is what it is, as the round found.
-func (s *sentences) reason(c *shares.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch {
-	case !c.Selected:
+	case c.Leaving:
 		return "The placement does not select it any more: it gives back what it was granted as its usage falls."
 	case c.Pinned:
 		return "The limit does not move now: " + s.pinned(c, name)
@@ -105,15 +106,15 @@ func (s *sentences) reason(c *shares.ChildAccount, name corev1.ResourceName) str
 	case s.static && claim.Verdict.Reason == allocate.Weight:
 		return s.filled("{target} is its part by weight.", c, name)
 	}
-	return s.filled(shares.WordsOf(claim.Verdict.Reason).Sentence, c, name)
+	return s.filled(round.WordsOf(claim.Verdict.Reason).Sentence, c, name)
 }
 
 // alone are the bounds that say all: without them the reason would be another one. The others say what a raise waits
 // for, or why headroom does not move.
-var alone = []shares.Bound{shares.BoundUnread, shares.BoundUncounted, shares.BoundNodes, shares.BoundMax}
+var alone = []round.Bound{round.BoundUnread, round.BoundUncounted, round.BoundNodes, round.BoundMax}
 
 // bound says what the next change waits for.
-func (s *sentences) bound(c *shares.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) bound(c *round.ChildAccount, name corev1.ResourceName) string {
 	if bound := c.Claims[name].Bound; !slices.Contains(alone, bound) {
 		return s.filled(bound.Sentence(), c, name)
 	}
@@ -121,21 +122,21 @@ func (s *sentences) bound(c *shares.ChildAccount, name corev1.ResourceName) stri
 }
 
 // filled returns a sentence with what it leaves open.
-func (s *sentences) filled(sentence string, c *shares.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	holders := s.others(c, name, heldAbove)
 	return strings.NewReplacer(
 		"{target}", s.quantity(name, claim.Verdict.Target), "{fair}", s.quantity(name, claim.Verdict.Fair),
 		"{min}", s.quantity(name, claim.Min), "{max}", s.quantity(name, claim.Max), "{lacking}", s.lacking(c, name),
 		"{unread}", s.unread(name), "{expected}", shares.Abbreviated(s.account.Expected), "{reporting}", shares.Abbreviated(s.account.Reporting[name]),
-		"{replacing}", s.others(c, name, func(o shares.ClaimAccount) int64 { return o.Replacing }),
+		"{replacing}", s.others(c, name, func(o round.ClaimAccount) int64 { return o.Replacing }),
 		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
 		"{holders}", cmp.Or(holders, "others"),
 	).Replace(sentence)
 }
 
 // heldAbove is what a cluster holds above what its limit becomes, as far as that is known.
-func heldAbove(claim shares.ClaimAccount) int64 {
+func heldAbove(claim round.ClaimAccount) int64 {
 	if claim.Granted == ledger.Unknown {
 		return 0
 	}
@@ -154,7 +155,7 @@ func (s *sentences) unread(name corev1.ResourceName) string {
 }
 
 // replacing says what a cluster keeps for pods that it replaces.
-func (s *sentences) replacing(c *shares.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) replacing(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	if claim.Replacing == 0 || c.Pinned || s.static {
 		return ""
@@ -164,7 +165,7 @@ func (s *sentences) replacing(c *shares.ChildAccount, name corev1.ResourceName) 
 }
 
 // headroom says what room the rules keep for a cluster, and why it is not there.
-func (s *sentences) headroom(c *shares.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch missing := amount.Add(amount.Add(claim.Used, claim.Demand), claim.Headroom) - claim.Target; {
 	case s.static || c.Pinned || claim.Headroom == 0:
@@ -178,10 +179,11 @@ func (s *sentences) headroom(c *shares.ChildAccount, name corev1.ResourceName) s
 }
 
 // pinned says why a limit does not move.
-func (s *sentences) pinned(c *shares.ChildAccount, name corev1.ResourceName) string {
-	why := fmt.Sprintf("the cluster is %s", c.State)
-	if c.Why.Message != "" {
-		why += " (" + c.Why.Message + ")"
+func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) string {
+	state := s.account.States[c.Name]
+	why := fmt.Sprintf("the cluster is %s", state.State)
+	if state.Why.Message != "" {
+		why += " (" + state.Why.Message + ")"
 	}
 	if c.Claims[name].Granted == ledger.Unknown {
 		return why + ". It may hold anything, until it says what it holds: no limit goes up before."
@@ -190,7 +192,7 @@ func (s *sentences) pinned(c *shares.ChildAccount, name corev1.ResourceName) str
 }
 
 // lacking names the resources of which a cluster asks for more than its limit.
-func (s *sentences) lacking(c *shares.ChildAccount, but corev1.ResourceName) string {
+func (s *sentences) lacking(c *round.ChildAccount, but corev1.ResourceName) string {
 	var names []string
 	for _, name := range s.account.Budget.Names() {
 		claim := c.Claims[name]
@@ -205,7 +207,7 @@ func (s *sentences) lacking(c *shares.ChildAccount, but corev1.ResourceName) str
 }
 
 // holding says what a cluster holds above its target.
-func (s *sentences) holding(c *shares.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	switch {
 	case c.Pinned || claim.Granted <= claim.Target:
@@ -218,20 +220,20 @@ func (s *sentences) holding(c *shares.ChildAccount, name corev1.ResourceName) st
 }
 
 // relation says whom a cluster lends to, or borrows from, compared with a split by weight.
-func (s *sentences) relation(c *shares.ChildAccount, name corev1.ResourceName) string {
+func (s *sentences) relation(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
-	if s.static || !c.Selected {
+	if s.static || c.Leaving {
 		return ""
 	}
 	switch {
 	case claim.Target > claim.Part:
-		lenders := s.others(c, name, func(o shares.ClaimAccount) int64 { return o.Part - o.Target })
+		lenders := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Part - o.Target })
 		if lenders != "" {
 			return fmt.Sprintf("It has %s more than its part by weight, which is %s: lent by %s.",
 				s.quantity(name, claim.Target-claim.Part), s.quantity(name, claim.Part), lenders)
 		}
 	case claim.Target < claim.Part:
-		borrowers := s.others(c, name, func(o shares.ClaimAccount) int64 { return o.Target - o.Part })
+		borrowers := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Target - o.Part })
 		if borrowers != "" {
 			if amount.Add(claim.Used, claim.Demand) > claim.Target {
 				return fmt.Sprintf("Others have %s of its part by weight, which is %s, until their usage ends: %s.%s",
@@ -245,7 +247,7 @@ func (s *sentences) relation(c *shares.ChildAccount, name corev1.ResourceName) s
 }
 
 // guarantee says what comes back of a min that is lent.
-func (s *sentences) guarantee(name corev1.ResourceName, claim *shares.ClaimAccount) string {
+func (s *sentences) guarantee(name corev1.ResourceName, claim *round.ClaimAccount) string {
 	if claim.Min <= claim.Target {
 		return ""
 	}
@@ -253,7 +255,7 @@ func (s *sentences) guarantee(name corev1.ResourceName, claim *shares.ClaimAccou
 }
 
 // others names the other clusters of which more gives something above zero, with that.
-func (s *sentences) others(c *shares.ChildAccount, name corev1.ResourceName, more func(shares.ClaimAccount) int64) string {
+func (s *sentences) others(c *round.ChildAccount, name corev1.ResourceName, more func(round.ClaimAccount) int64) string {
 	var names []string
 	for i := range s.account.Children {
 		o := &s.account.Children[i]

@@ -17,6 +17,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
+	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -104,7 +105,7 @@ func asking(in shares.Input, child string, amounts, unit amount.List) shares.Inp
 		}
 		share := *c.Reading.Share
 		share.Demand = amount.Sum(share.Demand, amounts)
-		share.Shapes = append(slices.Clone(share.Shapes), shares.Shape{Amounts: amounts, Unit: unit})
+		share.Shapes = append(slices.Clone(share.Shapes), round.Shape{Amounts: amounts, Unit: unit})
 		c.Reading.Share = &share
 	}
 	return in

@@ -17,7 +17,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/allocate"
-	"github.com/fedquota/fedquota/internal/shares"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 const (
@@ -166,7 +166,7 @@ func (o *Options) print(moves []view.Move) error {
 
 // why returns a reason with its words.
 func why(reason string) string {
-	if words := shares.WordsOf(allocate.Reason(reason)).Brief; words != "" {
+	if words := round.WordsOf(allocate.Reason(reason)).Brief; words != "" {
 		return reason + ": " + words
 	}
 	return reason

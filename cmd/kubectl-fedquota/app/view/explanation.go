@@ -5,7 +5,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
-	"github.com/fedquota/fedquota/internal/shares"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // Explanation says why the limits of a budget are what they are.
@@ -46,7 +46,7 @@ type ExplainedLimit struct {
 	Demand  string                     `json:"demand,omitempty"`
 	// Reason is why the limit shall be what it is, and Bound what keeps it from being another one.
 	Reason allocate.Reason `json:"reason,omitempty"`
-	Bound  shares.Bound    `json:"bound,omitempty"`
+	Bound  round.Bound     `json:"bound,omitempty"`
 	// Sentences say it in words.
 	Sentences []string `json:"sentences"`
 }

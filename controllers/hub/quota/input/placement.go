@@ -10,7 +10,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/shares"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // Placed returns the Clusters that the placement of a FederatedQuota selects, by name, and the names that it gives in
@@ -50,8 +50,8 @@ func matcher(s *metav1.LabelSelector) func(*members.Cluster) bool {
 
 // terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it. An empty map
 // of amounts sets nothing.
-func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) shares.Terms {
-	t := shares.Terms{Weight: 1}
+func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms {
+	t := round.Terms{Weight: 1}
 	for i := range d.Rules {
 		rule := &d.Rules[i]
 		if !matches(rule, cluster) {

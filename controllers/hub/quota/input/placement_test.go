@@ -17,7 +17,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/shares"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -219,25 +219,25 @@ spec.distribution.rules[0].min[pods]: Invalid value: "3": must be at most spec.h
 func TestTerms(t *testing.T) {
 	tests := map[string]struct {
 		distribution, cluster string
-		want                  shares.Terms
+		want                  round.Terms
 	}{
-		"none":      {distribution: `{}`, cluster: "p1", want: shares.Terms{Weight: 1}},
-		"for all":   {distribution: `{rules: [{weight: 4}]}`, cluster: "p1", want: shares.Terms{Weight: 4}},
-		"last wins": {distribution: `{rules: [{weight: 4}, {clusters: [p1], weight: 0}]}`, cluster: "p1", want: shares.Terms{Weight: 0}},
-		"others'":   {distribution: `{rules: [{clusters: [t1], weight: 4}]}`, cluster: "p1", want: shares.Terms{Weight: 1}},
-		"by label":  {distribution: `{rules: [{clusterSelector: {matchLabels: {tier: prod}}, weight: 4}]}`, cluster: "p1", want: shares.Terms{Weight: 4}},
-		"Equal":     {distribution: `{weights: Equal, rules: [{weight: 4}]}`, cluster: "p1", want: shares.Terms{Weight: 1}},
+		"none":      {distribution: `{}`, cluster: "p1", want: round.Terms{Weight: 1}},
+		"for all":   {distribution: `{rules: [{weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 4}},
+		"last wins": {distribution: `{rules: [{weight: 4}, {clusters: [p1], weight: 0}]}`, cluster: "p1", want: round.Terms{Weight: 0}},
+		"others'":   {distribution: `{rules: [{clusters: [t1], weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 1}},
+		"by label":  {distribution: `{rules: [{clusterSelector: {matchLabels: {tier: prod}}, weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 4}},
+		"Equal":     {distribution: `{weights: Equal, rules: [{weight: 4}]}`, cluster: "p1", want: round.Terms{Weight: 1}},
 		"each its last": {
 			distribution: `{rules: [{weight: 2, min: {pods: "1"}, max: {pods: "9"}}, {clusters: [p1], max: {cpu: "1"}}, {clusters: [p1], weight: 3, lendable: {pods: "1"}}]}`, cluster: "p1",
-			want: shares.Terms{Weight: 3, Min: amount.List{"pods": 1}, Max: amount.List{"cpu": 1000}, Lendable: amount.List{"pods": 1}},
+			want: round.Terms{Weight: 3, Min: amount.List{"pods": 1}, Max: amount.List{"cpu": 1000}, Lendable: amount.List{"pods": 1}},
 		},
 		"what is empty sets nothing": {
 			distribution: `{rules: [{min: {pods: "1"}, lendable: {pods: "1"}, max: {pods: "9"}, headroom: {pods: "2"}}, {clusters: [p1], min: {}, lendable: {}, max: {}, headroom: {}}, {}]}`, cluster: "p1",
-			want: shares.Terms{Weight: 1, Min: amount.List{"pods": 1}, Max: amount.List{"pods": 9}, Lendable: amount.List{"pods": 1}, Headroom: amount.List{"pods": 2}},
+			want: round.Terms{Weight: 1, Min: amount.List{"pods": 1}, Max: amount.List{"pods": 9}, Lendable: amount.List{"pods": 1}, Headroom: amount.List{"pods": 2}},
 		},
 		"rounded to the safe side": {
 			distribution: `{rules: [{min: {cpu: 1500u}, max: {cpu: 1500u}, headroom: {cpu: 1500u}}]}`, cluster: "p1",
-			want: shares.Terms{Weight: 1, Min: amount.List{"cpu": 2}, Max: amount.List{"cpu": 1}, Headroom: amount.List{"cpu": 2}},
+			want: round.Terms{Weight: 1, Min: amount.List{"cpu": 2}, Max: amount.List{"cpu": 1}, Headroom: amount.List{"cpu": 2}},
 		},
 	}
 	for name, tc := range tests {

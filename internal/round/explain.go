@@ -1,9 +1,8 @@
-package shares
+package round
 
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -11,28 +10,24 @@ import (
 
 // Account says why the limits of all children are what they are.
 type Account struct {
-	// Halted says why nothing is decided, or is empty.
-	Halted Obstacle
 	// Budget is what is distributed. Free is what can be granted of it at once, and Debt what is granted above it.
 	Budget, Free, Debt amount.List
 	// Expected are the children that are about to say what they hold: no limit moves before. Reporting are those that are
 	// about to say what they use, by resource name: no limit goes up before.
 	Expected  []string
 	Reporting map[corev1.ResourceName][]string
-	// Children are those that have an entry in the ledger, by name.
+	// Children are those that have an entry in the ledger, in the order of the input.
 	Children []ChildAccount
 }
 
 // ChildAccount says why the limits of a child are what they are.
 type ChildAccount struct {
 	Name string
-	// Selected says whether the placement selects it, and Weight with what weight.
-	Selected bool
-	Weight   int64
-	// State and Why are those of its entry. Pinned says that it cannot be changed now.
-	State  quotav1alpha1.ClusterState
-	Why    Obstacle
-	Pinned bool
+	// Leaving says that it shall have nothing any more, Weight with what weight it takes part, and Pinned that it cannot be
+	// changed now.
+	Leaving bool
+	Weight  int64
+	Pinned  bool
 	// Claims are what it has and asks for, by resource name.
 	Claims map[corev1.ResourceName]ClaimAccount
 }
@@ -54,32 +49,28 @@ type ClaimAccount struct {
 	Bound Bound
 }
 
-// Explain takes what the children say, as Decide does, and says why limits are what they are. It decides nothing.
-func (r *Round) Explain() *Account {
-	r.hear()
-	r.awaited = r.waits()
-	names := r.ledger.Budget().Names()
+// Explain says why limits are what they are. It moves none.
+func Explain(l *ledger.Ledger, in *Input) *Account {
+	r := begin(l, in)
 	account := &Account{
-		Halted: r.in.Halted, Budget: r.ledger.Budget(), Free: amount.List{}, Debt: amount.List{}, Expected: r.unseen, Reporting: r.reporting(),
+		Budget: r.budget, Free: amount.List{}, Debt: amount.List{}, Expected: in.Expected, Reporting: in.reporting(),
 	}
-	for _, name := range names {
-		account.Free[name], account.Debt[name] = r.ledger.Free(name), r.ledger.Debt(name)
+	for _, name := range r.names {
+		account.Free[name], account.Debt[name] = l.Free(name), l.Debt(name)
 	}
-	input, children := r.allocation(names)
-	parts, wanted, next := r.parts(names), r.allocate(input), r.allocate(input)
-	r.ration(names, input, children, next)
-	unbound := r.unboundBy(names, BoundUnread)
-	for i, c := range children {
-		e, _ := r.entry(c)
+	input := r.allocation()
+	parts, wanted, next := r.parts(), r.allocate(input), r.allocate(input)
+	r.ration(input, next)
+	unbound := r.unboundBy(BoundUnread)
+	for i, c := range r.children {
 		child := ChildAccount{
-			Name: c.Name, Selected: c.Selected, Weight: input.Members[i].Weight, Pinned: input.Members[i].Pinned,
-			Claims: map[corev1.ResourceName]ClaimAccount{},
+			Name: c.Name, Leaving: c.Leaving, Weight: input.Members[i].Weight, Pinned: input.Members[i].Pinned,
+			Claims: make(map[corev1.ResourceName]ClaimAccount, len(r.names)),
 		}
-		child.State, child.Why = r.stateOf(c, e)
-		for j, name := range names {
+		for j, name := range r.names {
 			claim := ClaimAccount{
-				Claim: r.stated(c, e, name), Part: parts.Verdicts[i][j].Target, Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
-				Replacing: c.replacing[name],
+				Claim: r.stated(c, name), Part: parts.Verdicts[i][j].Target, Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
+				Replacing: c.Replacing[name],
 			}
 			unbound.explain(i, j, &claim)
 			child.Claims[name] = claim
@@ -90,25 +81,25 @@ func (r *Round) Explain() *Account {
 }
 
 // reporting returns the children for whose usage raises wait, by resource name.
-func (r *Round) reporting() map[corev1.ResourceName][]string {
+func (in *Input) reporting() map[corev1.ResourceName][]string {
 	names := map[corev1.ResourceName][]string{}
-	for _, c := range r.children {
-		for _, name := range c.unheard {
-			names[name] = append(names[name], c.Name)
+	for i := range in.Children {
+		for name := range in.Children[i].Awaited {
+			names[name] = append(names[name], in.Children[i].Name)
 		}
 	}
 	return names
 }
 
-// parts returns the split by weight, min and max alone: whether nodes are full, and what a child may hold that was not
+// parts returns the split by weight, min and max alone: whether a child has place, and what one may hold that was not
 // read, does not count.
-func (r *Round) parts(names []corev1.ResourceName) allocate.Result {
-	input, _ := r.allocation(names, BoundUnread, BoundNodes)
-	return allocate.Static(input)
+func (r *round) parts() allocate.Result {
+	return allocate.Static(r.allocation(BoundUnread, BoundNodes))
 }
 
 // stated returns the claim of a child as it states it. What it does not say it may use counts as used.
-func (r *Round) stated(c *child, e ledger.Entry, name corev1.ResourceName) allocate.Claim {
+func (r *round) stated(c *Standing, name corev1.ResourceName) allocate.Claim {
+	e, _ := r.ledger.Entry(c.Name)
 	claim := r.claim(c, e, name)
 	switch {
 	case c.counts(name):

@@ -1,11 +1,10 @@
-package shares
+package round
 
 import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -43,23 +42,20 @@ const (
 
 // unbound is the split of a budget with bounds of children lifted, against which explanations are held.
 type unbound struct {
-	*Round
+	*round
 
-	names    []corev1.ResourceName
-	children []*child
-	input    allocate.Input
-	result   allocate.Result
+	input  allocate.Input
+	result allocate.Result
 	// released is the result if nobody kept room for objects that are replaced; nil if nobody does.
 	released *allocate.Result
 }
 
-// unboundBy returns the split without what a child that was not read may hold.
-func (r *Round) unboundBy(names []corev1.ResourceName, lifted ...Bound) *unbound {
-	input, children := r.allocation(names, lifted...)
-	u := &unbound{Round: r, names: names, children: children, input: input, result: r.allocate(input)}
-	if slices.ContainsFunc(children, func(c *child) bool { return len(c.replacing) > 0 }) {
-		input, _ := r.allocation(names, append(lifted, BoundReplacing)...)
-		u.released = new(r.allocate(input))
+// unboundBy returns the split without the bounds that are lifted.
+func (r *round) unboundBy(lifted ...Bound) *unbound {
+	input := r.allocation(lifted...)
+	u := &unbound{round: r, input: input, result: r.allocate(input)}
+	if r.replaces() {
+		u.released = new(r.allocate(r.allocation(append(lifted, BoundReplacing)...)))
 	}
 	return u
 }
@@ -70,7 +66,7 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 	c, name := u.children[i], u.names[j]
 	free := u.result.Verdicts[i][j]
 	switch {
-	case !c.Selected || u.input.Members[i].Pinned:
+	case c.Leaving || u.input.Members[i].Pinned:
 		return
 	case !u.in.Split.Static && !c.counts(name):
 		claim.Bound = BoundUncounted
@@ -102,27 +98,27 @@ func (u *unbound) ownBound(i, j int) Bound {
 }
 
 // waitsFor returns what a raise waits for.
-func (u *unbound) waitsFor(name corev1.ResourceName) Bound {
+func (r *round) waitsFor(name corev1.ResourceName) Bound {
 	switch {
-	case len(u.unseen) > 0:
+	case len(r.in.Expected) > 0:
 		return BoundExpected
-	case u.awaited[name] > 0:
+	case r.waits[name] > 0:
 		return BoundReports
-	case u.ledger.Debt(name) > 0:
+	case r.ledger.Debt(name) > 0:
 		return BoundDebt
 	}
 	return BoundOthers
 }
 
 // mayBind says whether a bound of a child is worth a try: each takes an allocation.
-func (u *unbound) mayBind(bound Bound, c *child, reason allocate.Reason) bool {
+func (u *unbound) mayBind(bound Bound, c *Standing, reason allocate.Reason) bool {
 	switch bound {
 	case BoundNodes:
-		return c.reports(quotav1alpha1.ConditionNodesFull)
+		return c.Full
 	case BoundMax:
 		return reason == allocate.Capped
 	case BoundDamping:
-		return c.Past.DampedFor > 0
+		return c.DampedFor > 0
 	}
 	return false
 }
@@ -131,7 +127,6 @@ func (u *unbound) mayBind(bound Bound, c *child, reason allocate.Reason) bool {
 func (u *unbound) without(bound Bound, i, j int) int64 {
 	input := u.input
 	input.Members = slices.Clone(input.Members)
-	e, _ := u.entry(u.children[i])
-	input.Members[i] = u.claimant(u.children[i], e, u.names, BoundUnread, bound)
+	input.Members[i] = u.claimant(u.children[i], BoundUnread, bound)
 	return u.allocate(input).Verdicts[i][j].Target
 }

@@ -1,4 +1,4 @@
-package shares
+package round
 
 import (
 	"go/ast"
