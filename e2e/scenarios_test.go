@@ -66,6 +66,7 @@ func TestScenarios(t *testing.T) {
 		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
+		{"teams in a pool", testPools},
 		{"faults at random", testChaos},
 	} {
 		t.Run(scenario.name, func(t *testing.T) { scenario.run(t, w) })
