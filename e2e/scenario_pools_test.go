@@ -20,7 +20,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
-// testPools has two teams in use get a pool above them, borrow from each other, and lose it again, while a client that
+// testPools has two teams in use get a pool above them, lend to each other, and lose it again, while a client that
 // needs little goes on creating.
 func testPools(t *testing.T, w *world) {
 	hard, all := budget("20", "60"), budget("24", "80")
