@@ -53,6 +53,12 @@ type world struct {
 func newWorld(t *testing.T, members ...string) *world {
 	t.Helper()
 	t.Parallel()
+	return worldBeside(t, members...)
+}
+
+// worldBeside returns another world in the same test, with a namespace of its own.
+func worldBeside(t *testing.T, members ...string) *world {
+	t.Helper()
 	if os.Getenv(fleet.AssetsVariable) == "" {
 		t.Skipf("%s is not set: run `make test`, which builds API servers", fleet.AssetsVariable)
 	}
