@@ -33,6 +33,7 @@ func newTree(t *testing.T, spec string) *tree {
 	a := newWorld(t, "east")
 	tr := &tree{t: t, name: a.namespace, a: a, b: worldBeside(t, "west")}
 	tr.hub = &pools.Reconciler{Client: a.recorded(hubName), Live: servers[hubName], Clock: a.clock, Recorder: events.NewFakeRecorder(1000)}
+	tr.b.hub.trees = tr.a.hub.trees
 	tr.create(tr.name, spec)
 	return tr
 }
@@ -295,5 +296,48 @@ func TestPoolBelowAPool(t *testing.T) {
 	}
 	if a, b := limit(tr.a, "east"), limit(tr.b, "west"); a+b != 6 || b < 1 {
 		t.Errorf("a has %d, b has %d in force: want the 6 of the pool above, and 1 of them for b", a, b)
+	}
+}
+
+func TestPoolTreeIsRebuiltAsOne(t *testing.T) {
+	tr := newTree(t, anyNamespace)
+	tr.a.create(quotaName, tr.spec("10"))
+	tr.b.create(quotaName, tr.spec("10"))
+	tr.settle(10)
+	before := []*quotav1alpha1.FederatedQuota{tr.a.quota(), tr.b.quota()}
+	p := tr.pool()
+	tr.a.agents["east"].wants = 9
+	tr.settle(10)
+	for _, fq := range before { // the hub's store goes back
+		now := &quotav1alpha1.FederatedQuota{}
+		tr.a.must(servers[hubName].Get(t.Context(), client.ObjectKeyFromObject(fq), now))
+		now.Status = fq.Status
+		tr.a.must(servers[hubName].Status().Update(t.Context(), now))
+	}
+	now := tr.pool()
+	now.Status = p.Status
+	tr.a.must(servers[hubName].Status().Update(t.Context(), now))
+	tr.a.restart()
+	tr.b.restart()
+	tr.b.hub.trees = tr.a.hub.trees
+	tr.hub = &pools.Reconciler{Client: tr.a.recorded(hubName), Live: servers[hubName], Clock: tr.a.clock, Recorder: events.NewFakeRecorder(1000)}
+	for _, w := range []*world{tr.a, tr.b} {
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+	}
+	tr.b.agents["west"].wants = 9
+	tr.b.round()
+	if got := tr.b.quota().Status.Pool; got.Cap != nil && got.Revision > before[1].Status.Pool.Revision {
+		t.Errorf("b takes up revision %d before a is heard", got.Revision)
+	}
+	tr.a.round()
+	tr.b.round()
+	for _, w := range []*world{tr.a, tr.b} {
+		if got := w.quota().Status.Pool; got.Cap != nil || got.Revision <= p.Status.Revision {
+			t.Errorf("%s is %+v to the pool after its ledger was put back: want a floor", w.namespace, got)
+		}
+	}
+	tr.settle(10)
+	if a, b := limit(tr.a, "east"), limit(tr.b, "west"); a+b != 10 || a < 9 {
+		t.Errorf("a has %d, b has %d in force: want the 9 that a uses, and 1", a, b)
 	}
 }

@@ -121,7 +121,7 @@ func (w *world) newHub() *Reconciler {
 	watcher.BeginAt(w.clock.Now().Add(-pace.Looking))
 	return &Reconciler{
 		Client: hub, Live: hub, Members: w.members, Stores: watcher, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock,
-		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute,
+		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, trees: &trees{},
 	}
 }
 
