@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/validate"
 )
@@ -61,7 +62,7 @@ func (r *Reconciler) waits(ctx context.Context, fq *quotav1alpha1.FederatedQuota
 	}
 	var all quotav1alpha1.QuotaPoolList
 	var quotas quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil && !members.IsAbsentKind(err) {
 		return false, fmt.Errorf("listing QuotaPools: %w", err)
 	}
 	if err := r.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
