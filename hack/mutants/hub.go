@@ -96,7 +96,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "nobody is raised while a cluster is about to say for the first time what it uses",
-		in:         "Round.mayRaise", old: "r.awaited[resource] == 0 && ",
+		in:         "round.mayRaise", old: "r.waits[name] <= 0 && ",
 		new: "",
 		pkg: hubTests, test: "TestUsageReportedLate",
 	},
@@ -246,7 +246,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "nobody is raised while a cluster that may hold a share has no entry",
-		in:         "Round.mayRaise", old: "!s.uncounted && ",
+		in:         "round.mayRaise", old: "!r.in.Uncounted && ",
 		new: "",
 		pkg: "internal/shares", test: "TestFullLedger/of_a_child_that_may_hold_a_share",
 	},
@@ -354,8 +354,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full is not raised for headroom",
-		in:         "Round.restrict", old: "	if m.reports(quotav1alpha1.ConditionNodesFull) && !slices.Contains(lifted, BoundNodes) {",
-		new: "	if false && m.reports(quotav1alpha1.ConditionNodesFull) && !slices.Contains(lifted, BoundNodes) {",
+		in:         "round.restrict", old: "	if c.Full && !slices.Contains(lifted, BoundNodes) {",
+		new: "	if false && c.Full && !slices.Contains(lifted, BoundNodes) {",
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
 	},
 	{
@@ -366,7 +366,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "room of pods that a workload replaces stays with its cluster",
-		in:         "Round.claimant", old: "			claim.Respite = max(claim.Respite, c.keepsFor(&claim, name))\n",
+		in:         "round.claimant", old: "			claim.Respite = max(claim.Respite, c.keepsFor(&claim, name))\n",
 		new: "",
 		pkg: "internal/shares", test: "TestReplacing/all_of_it",
 	},
@@ -378,8 +378,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose usage is not known is not raised",
-		in:         "Round.mayRaise", old: "c.counts(resource) && c.follows()",
-		new: "c.follows()",
+		in:         "round.mayRaise", old: "c.counts(name) && c.CanRaise",
+		new: "c.CanRaise",
 		pkg: hubTests, test: "TestNameThatIsNeverReported",
 	},
 	{
@@ -426,8 +426,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "nothing is decided before all clusters that can be reached were looked at",
-		in:         "Round.steer", old: "	if len(s.unseen) == 0 {",
-		new: "	if true {",
+		in:         "internal/round.Steer", old: "	if len(in.Expected) > 0 {",
+		new: "	if false {",
 		pkg: hubTests, test: "TestRestoredFromBeforeAClusterWasSelected",
 	},
 	{
@@ -498,7 +498,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "taking over: nobody else is raised into what the limit that is there lets be used",
-		in:         "Round.mayRaise", old: " && (c.takesOver || !r.reserved.Has(resource))",
+		in:         "round.mayRaise", old: " && !c.Barred.Has(name)",
 		new: "",
 		pkg: "internal/shares", test: "TestTakeOverReserves",
 	},
@@ -510,8 +510,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "taking over: what others give back is waited for, so that no limit falls",
-		in:         "Round.isGranted", old: "r.awaited[name] > 0 || r.isGivenBack(name)",
-		new: "r.awaited[name] > 0",
+		in:         "Round.isGranted", old: "r.steered.Waits[name] > 0 || r.isGivenBack(name)",
+		new: "r.steered.Waits[name] > 0",
 		pkg: "internal/shares", test: "TestTakeOver/others_use_the_budget",
 	},
 	{

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -35,19 +33,15 @@ type Outcome struct {
 
 // player plays the rounds of one budget.
 type player struct {
-	in       shares.Input
-	readings map[string]shares.Reading
+	in shares.Input
 	// used is what children use that have no share yet.
 	used map[string]amount.List
 }
 
 // Play plays rounds over a budget of which every child was read. A child without a share uses what used says of it.
 func Play(in shares.Input, used map[string]amount.List) (Outcome, error) {
-	p := &player{in: in, readings: make(map[string]shares.Reading, len(in.Children)), used: used}
+	p := &player{in: in, used: used}
 	p.in.Children = slices.Clone(in.Children)
-	for _, c := range in.Children {
-		p.readings[c.Name] = c.Reading
-	}
 	rest, err := p.rest()
 	if err != nil {
 		return Outcome{}, err
@@ -63,11 +57,7 @@ func Play(in shares.Input, used map[string]amount.List) (Outcome, error) {
 func (p *player) rest() (*shares.Decision, error) {
 	patient := true
 	for range mostRounds {
-		r := shares.New(&p.in)
-		for _, c := range r.Children() {
-			c.Reading = p.readings[c.Name]
-		}
-		d := r.Decide()
+		d := shares.New(&p.in).Decide()
 		if atRest(d) {
 			if !patient {
 				return d, nil
@@ -77,8 +67,7 @@ func (p *player) rest() (*shares.Decision, error) {
 		}
 		store(&p.in, d)
 		for i := range d.Verdicts {
-			v := &d.Verdicts[i]
-			p.readings[v.Name] = obeyed(p.readings[v.Name], d, v, p.used[v.Name], p.in.Formats)
+			p.obey(d, &d.Verdicts[i])
 		}
 	}
 	return nil, ErrRestless
@@ -89,7 +78,7 @@ func (p *player) drain(d *shares.Decision) bool {
 	drained := false
 	for _, v := range d.Verdicts {
 		entry, _ := d.Ledger.Entry(v.Name)
-		reading := p.readings[v.Name]
+		reading := p.reading(v.Name)
 		if reading.Failure != "" || reading.Share == nil || !able(reading.Share) || entry.Unknown() {
 			continue
 		}
@@ -102,9 +91,20 @@ func (p *player) drain(d *shares.Decision) bool {
 		}
 		share.Report = enforced(&share)
 		reading.Share = &share
-		p.readings[v.Name] = reading
 	}
 	return drained
+}
+
+// reading is what reading a child gives.
+func (p *player) reading(name string) *shares.Reading {
+	i := slices.IndexFunc(p.in.Children, func(c shares.Child) bool { return c.Name == name })
+	return &p.in.Children[i].Reading
+}
+
+// obey has a child do as it is told, if it can.
+func (p *player) obey(d *shares.Decision, v *shares.Verdict) {
+	reading := p.reading(v.Name)
+	*reading = obeyed(*reading, d, v, p.used[v.Name], p.in.Formats)
 }
 
 // atRest says whether a round has nothing to write.
@@ -136,7 +136,7 @@ func giveUp(in *shares.Input) {
 // store makes the decision of a round what the next one finds.
 func store(in *shares.Input, d *shares.Decision) {
 	in.Revision, in.SpecRevision = d.Ledger.Revision(), d.SpecRevision
-	in.Ready = apimeta.IsStatusConditionTrue(d.Conditions(), quotav1alpha1.ConditionReady)
+	in.Ready = d.Ready
 	verdicts := make(map[string]*shares.Verdict, len(d.Verdicts))
 	for i := range d.Verdicts {
 		verdicts[d.Verdicts[i].Name] = &d.Verdicts[i]
@@ -199,9 +199,8 @@ func takeOver(share *shares.Share) {
 		return
 	}
 	share.Report = ledger.Report{Hard: share.Found.Hard, Used: share.Found.Used}
-	share.Conditions = slices.DeleteFunc(slices.Clone(share.Conditions), func(c metav1.Condition) bool {
-		return c.Type == quotav1alpha1.ConditionEnforced
-	})
+	share.Said = maps.Clone(share.Said)
+	delete(share.Said, quotav1alpha1.ConditionEnforced)
 	share.Found = nil
 }
 
@@ -236,10 +235,10 @@ var inTheWay = []string{quotav1alpha1.ConditionBreakGlass, quotav1alpha1.Conditi
 // able says whether an agent can do as it is told, as far as it says.
 func able(share *shares.Share) bool {
 	for _, condition := range inTheWay {
-		if apimeta.IsStatusConditionTrue(share.Conditions, condition) {
+		if share.Said[condition].True {
 			return false
 		}
 	}
-	enforced := apimeta.FindStatusCondition(share.Conditions, quotav1alpha1.ConditionEnforced)
-	return enforced == nil || enforced.Status == metav1.ConditionTrue || enforced.Reason == quotav1alpha1.ReasonPending
+	enforced, said := share.Said[quotav1alpha1.ConditionEnforced]
+	return !said || enforced.True || enforced.Reason == quotav1alpha1.ReasonPending
 }

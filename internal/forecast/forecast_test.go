@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -67,7 +65,7 @@ func TestPlay(t *testing.T) {
 	away := child("b", 4, 1, 0)
 	away.Reading = shares.Reading{Failure: "there is no connection"}
 	broken := child("b", 4, 6, 0)
-	broken.Reading.Share.Conditions = []metav1.Condition{{Type: quotav1alpha1.ConditionBreakGlass, Status: metav1.ConditionTrue}}
+	broken.Reading.Share.Said = map[string]shares.Condition{quotav1alpha1.ConditionBreakGlass: {True: true}}
 	leaving := child("b", 4, 3, 0)
 	leaving.Selected = false
 	idle := child("b", 4, 0, 0)
@@ -78,9 +76,7 @@ func TestPlay(t *testing.T) {
 	taken := child("b", 0, 0, 0)
 	taken.Reading.Share.Report = ledger.Report{}
 	taken.Reading.Share.Found = &shares.Found{UID: "found", Hard: amount.List{"pods": 3}, Used: amount.List{"pods": 2}}
-	taken.Reading.Share.Conditions = []metav1.Condition{{
-		Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: quotav1alpha1.ReasonNameTaken,
-	}}
+	taken.Reading.Share.Said = map[string]shares.Condition{quotav1alpha1.ConditionEnforced: {Reason: quotav1alpha1.ReasonNameTaken}}
 	takesOver := inputOf(8, child("a", 4, 2, 0), taken)
 	takesOver.Existing.WhenToTakeOver = quotav1alpha1.TakeOverAlways
 	joining := shares.Child{Name: "b", UID: "uid-b", Selected: true, Terms: round.Terms{Weight: 1}}
@@ -111,7 +107,7 @@ func TestPlay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if enforced := apimeta.IsStatusConditionTrue(outcome.Drained.Conditions(), quotav1alpha1.ConditionReady); enforced == tc.stuck {
+			if enforced := outcome.Drained.Ready; enforced == tc.stuck {
 				t.Errorf("ready: %t, want %t", enforced, !tc.stuck)
 			}
 			if got := targets(outcome.Rest); got != tc.rest {
@@ -182,18 +178,11 @@ func drawn(t *rapid.T, auto bool) shares.Input {
 
 // happens has members obey one at a time, between rounds, and usage above targets end at last, until nothing moves.
 func happens(t *rapid.T, in shares.Input) *shares.Decision {
-	p := &player{in: in, readings: map[string]shares.Reading{}}
+	p := &player{in: in}
 	p.in.Children = slices.Clone(in.Children)
-	for _, c := range in.Children {
-		p.readings[c.Name] = c.Reading
-	}
 	quiet := 0
 	for range 2000 {
-		r := shares.New(&p.in)
-		for _, c := range r.Children() {
-			c.Reading = p.readings[c.Name]
-		}
-		d := r.Decide()
+		d := shares.New(&p.in).Decide()
 		store(&p.in, d)
 		if atRest(d) {
 			if quiet++; quiet > 2 && !p.drain(d) {
@@ -204,7 +193,7 @@ func happens(t *rapid.T, in shares.Input) *shares.Decision {
 		}
 		quiet = 0
 		v := &d.Verdicts[rapid.IntRange(0, len(d.Verdicts)-1).Draw(t, "who")]
-		p.readings[v.Name] = obeyed(p.readings[v.Name], d, v, nil, p.in.Formats)
+		p.obey(d, v)
 	}
 	t.Fatal("limits do not come to rest")
 	return nil

@@ -3,29 +3,27 @@ package ledger
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 )
 
-// EntryOf returns the entry that is stored of a cluster.
-func EntryOf(c *quotav1alpha1.ClusterStatus) Entry {
-	granted := amount.Saturate(c.Granted, amount.Up)
-	target := granted
-	if c.Target != nil {
-		target = amount.Saturate(c.Target, amount.Up)
+// EntryOf returns an entry that was stored. Without a target, that is what is granted.
+func EntryOf(revision int64, granted, target corev1.ResourceList) Entry {
+	e := Entry{Revision: revision, Granted: amount.Saturate(granted, amount.Up)}
+	e.Target = e.Granted
+	if target != nil {
+		e.Target = amount.Saturate(target, amount.Up)
 	}
-	return Entry{Revision: c.Revision, Granted: granted, Target: target}
+	return e
 }
 
-// Store writes the entry of a cluster into its status, as quantities in the formats of like.
-func (l *Ledger) Store(cluster string, into *quotav1alpha1.ClusterStatus, like corev1.ResourceList) {
+// Stored returns what is to be stored of the entry of a cluster, as quantities in the formats of like. There is no target
+// if that is what is granted.
+func (l *Ledger) Stored(cluster string, like corev1.ResourceList) (revision int64, granted, target corev1.ResourceList) {
 	e := l.entries[cluster]
-	into.Revision = e.Revision
-	into.Granted = e.Granted.ToList(like)
-	into.Target = nil
 	if !e.Granted.Equal(e.Target) {
-		into.Target = e.Target.ToList(like)
+		target = e.Target.ToList(like)
 	}
+	return e.Revision, e.Granted.ToList(like), target
 }
 
 // Share returns what the share of a cluster says: the entry's revision, and its target as the limit.
@@ -40,11 +38,7 @@ func (l *Ledger) FirstShare(cluster string, like corev1.ResourceList) (revision 
 	return first.Revision, first.Target.ToList(like)
 }
 
-// ReportOf returns the report in the status of a share.
-func ReportOf(status quotav1alpha1.QuotaShareStatus) Report {
-	return Report{
-		Revision: status.Revision,
-		Hard:     amount.Saturate(status.Hard, amount.Up),
-		Used:     amount.Saturate(status.Used, amount.Up),
-	}
+// ReportOf returns a report out of quantities.
+func ReportOf(revision int64, hard, used corev1.ResourceList) Report {
+	return Report{Revision: revision, Hard: amount.Saturate(hard, amount.Up), Used: amount.Saturate(used, amount.Up)}
 }

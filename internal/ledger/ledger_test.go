@@ -151,9 +151,8 @@ func TestStoreLeavesOutATargetThatIsGranted(t *testing.T) {
 	l := ledger.New(amount.List{pods: 100}, 10, entries{"a": entry(7, 60, 20), "b": entry(8, 30, 30)})
 	like := corev1.ResourceList{pods: resource.MustParse("100")}
 	for cluster, want := range map[string]bool{"a": true, "b": false} {
-		stored := quotav1alpha1.ClusterStatus{Target: map[corev1.ResourceName]resource.Quantity{pods: resource.MustParse("1")}}
-		l.Store(cluster, &stored, like)
-		if got := stored.Target != nil; got != want {
+		_, _, target := l.Stored(cluster, like)
+		if got := target != nil; got != want {
 			t.Errorf("%s: target stored: %v, want %v", cluster, got, want)
 		}
 	}
@@ -182,7 +181,7 @@ func TestStoredLedgerIsTheSame(t *testing.T) {
 		status := quotav1alpha1.FederatedQuotaStatus{Revision: l.Revision()}
 		for _, cluster := range l.Clusters() {
 			stored := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(cluster)}
-			l.Store(cluster, &stored, corev1.ResourceList{memory: resource.MustParse("1Gi")})
+			stored.Revision, stored.Granted, stored.Target = l.Stored(cluster, corev1.ResourceList{memory: resource.MustParse("1Gi")})
 			status.Clusters = append(status.Clusters, *onTheWire(&stored))
 		}
 		if diff := cmp.Diff(stateOf(l), stateOf(ledger.New(budget, status.Revision, entriesOf(status)))); diff != "" {
@@ -202,11 +201,7 @@ func onTheWire(c *quotav1alpha1.ClusterStatus) *quotav1alpha1.ClusterStatus {
 }
 
 func TestReportOf(t *testing.T) {
-	got := ledger.ReportOf(quotav1alpha1.QuotaShareStatus{
-		Revision: 7,
-		Hard:     map[corev1.ResourceName]resource.Quantity{cpu: resource.MustParse("1500u")},
-		Used:     map[corev1.ResourceName]resource.Quantity{cpu: resource.MustParse("1")},
-	})
+	got := ledger.ReportOf(7, corev1.ResourceList{cpu: resource.MustParse("1500u")}, corev1.ResourceList{cpu: resource.MustParse("1")})
 	want := ledger.Report{Revision: 7, Hard: amount.List{cpu: 2}, Used: amount.List{cpu: 1000}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -217,7 +212,8 @@ func TestReportOf(t *testing.T) {
 func entriesOf(status quotav1alpha1.FederatedQuotaStatus) map[string]ledger.Entry {
 	entries := map[string]ledger.Entry{}
 	for i := range status.Clusters {
-		entries[string(status.Clusters[i].Name)] = ledger.EntryOf(&status.Clusters[i])
+		c := &status.Clusters[i]
+		entries[string(c.Name)] = ledger.EntryOf(c.Revision, c.Granted, c.Target)
 	}
 	return entries
 }

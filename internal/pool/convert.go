@@ -42,17 +42,13 @@ func (m Membership) Stored(like corev1.ResourceList) *quotav1alpha1.PoolMembersh
 
 // EntryOf returns the entry that is stored of a child.
 func EntryOf(c *quotav1alpha1.ChildStatus) Entry {
-	stored := quotav1alpha1.ClusterStatus{Revision: c.Revision, Granted: c.Granted, Target: c.Target}
-	return Entry{Entry: ledger.EntryOf(&stored), UID: c.UID, Tenure: c.Tenure}
+	return Entry{Entry: ledger.EntryOf(c.Revision, c.Granted, c.Target), UID: c.UID, Tenure: c.Tenure}
 }
 
 // Store writes the entry of a child into its status, as quantities in the formats of like.
 func (p *Pool) Store(key string, into *quotav1alpha1.ChildStatus, like corev1.ResourceList) {
-	var stored quotav1alpha1.ClusterStatus
-	p.Ledger.Store(key, &stored, like)
-	s := p.stands[key]
-	into.UID, into.Tenure = s.uid, s.tenure
-	into.Revision, into.Granted, into.Target = stored.Revision, stored.Granted, stored.Target
+	into.UID, into.Tenure = p.stands[key].uid, p.stands[key].tenure
+	into.Revision, into.Granted, into.Target = p.Ledger.Stored(key, like)
 }
 
 // OfferTo returns what a QuotaPool offers to a child, and whether it has an entry for it.
@@ -73,7 +69,8 @@ func ChildOfQuota(fq *quotav1alpha1.FederatedQuota) *Child {
 		Unknown: fq.Status.Revision == 0, Granted: amount.List{}, Target: amount.List{},
 	}
 	for i := range fq.Status.Clusters {
-		c.add(ledger.EntryOf(&fq.Status.Clusters[i]))
+		entry := &fq.Status.Clusters[i]
+		c.add(ledger.EntryOf(entry.Revision, entry.Granted, entry.Target))
 	}
 	c.Granted = amount.Max(c.Granted, amount.Saturate(fq.Status.Granted, amount.Up))
 	return c

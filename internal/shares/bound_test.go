@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -47,9 +46,9 @@ func (d drawnChild) child(i int) Child {
 			c.Entry.Revision = 0
 		}
 	} else {
-		var conditions []metav1.Condition
+		var conditions []Condition
 		if d.full {
-			conditions = append(conditions, metav1.Condition{Type: quotav1alpha1.ConditionNodesFull, Status: metav1.ConditionTrue})
+			conditions = append(conditions, yes(quotav1alpha1.ConditionNodesFull, "", ""))
 		}
 		c.Reading.Share = share(revision, d.target, d.used, conditions...)
 		c.Reading.Share.Report.Hard = amount.List{"pods": max(d.granted, d.target)}

@@ -3,16 +3,13 @@ package shares
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
-	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -25,17 +22,29 @@ type child struct {
 	// uid is that of the object which the entry was granted to, and replaced says whether another one has its name now.
 	uid      string
 	replaced bool
+	// wasAbsent says whether the last round that was stored found that the agent does not act.
+	wasAbsent bool
 	// suspected says whether its entry was made since its object is marked, which another budget may have done: it could
 	// not be asked whether it holds a share of this one.
 	suspected bool
 
-	// failure says why it could not be read, or is empty.
-	failure string
+	// failure says why it could not be read, or is empty: then read says that it could be, and proven that what was read
+	// is founded on its API server.
+	failure      string
+	read, proven bool
 	// twin is the other child that the share there was written for, or empty.
 	twin string
 	// share is nil if there is none, and orphan if no limit is in force without one.
 	share  *Share
 	orphan *ledger.Share
+	// said are the conditions that its agent reports, by type.
+	said map[string]Condition
+	// empty says that there is no share, and that no limit is in force without one; homeless that it has no share since it
+	// could not take one where the namespace is missing; deleting that its share was deleted, and waits for the agent.
+	empty, homeless, deleting bool
+	// released says that it leaves, and has let its share go, as it was told. cleared says that it was suspected to hold a
+	// share, has none, and shall have none.
+	released, cleared bool
 	// forged says that the share has a revision which no ledger gave. misfit says why the share cannot become that of this
 	// budget, or is empty: nothing is written into one that has to go.
 	forged bool
@@ -59,6 +68,9 @@ type child struct {
 
 	// confirms says that it was given a new revision in this round just to confirm it.
 	confirms bool
+	// misinformed says that it is about to refuse somebody, and was told of other usage than there is, or of other children
+	// that wait.
+	misinformed bool
 }
 
 // agent says whether the agent of a child acts on its share.
@@ -77,10 +89,11 @@ const (
 
 // newChild fills in which object the entry of a child was granted to, why there is one, and how it has to be read: what
 // an entry is founded on, or ended by, does not come from a cache.
-func (r *Round) newChild(in *Child) *child {
+func newChild(in *Child) *child {
 	c := &child{Child: in, uid: in.UID}
 	if e := in.Entry; e != nil {
-		c.suspected = e.suspected()
+		c.suspected = e.Revision == 0 && e.Reason == quotav1alpha1.ReasonMayHoldShare
+		c.wasAbsent = e.Reason == quotav1alpha1.ReasonAgentAbsent
 		c.replaced = in.UID != "" && e.ReplacedBy(in.UID)
 		if in.UID == "" || c.replaced {
 			c.uid = e.UID
@@ -91,26 +104,43 @@ func (r *Round) newChild(in *Child) *child {
 }
 
 // identify takes what reading the child gave. Of two children that lead to the same API server one has the share there,
-// or each would take what the other writes for a ledger that was rolled back.
+// or each would take what the other writes for a ledger that was rolled back. An object that was deleted and created
+// again for a child that runs finds the share there which was written for the old one: it takes over the entry.
 func (r *Round) identify(c *child) {
 	c.failure = c.Reading.Failure
 	share := c.Reading.Share
+	if share != nil && c.replaced && share.Owner == c.uid && r.twinOf(c, share) == "" {
+		c.uid, c.replaced = c.UID, false
+	}
 	switch {
 	case share == nil && c.failure != "":
 	case share != nil && r.twinOf(c, share) != "":
 		c.twin = r.twinOf(c, share)
 		c.failure = r.sameServer(c)
-	case share != nil && c.knownBy(share):
-		r.believe(c, share)
 	case c.replaced:
 		c.failure = replaced
+	case share != nil:
+		r.believe(c, share)
 	default:
 		c.orphan = c.Reading.Orphan
 	}
-	c.agent = c.agentState()
-	if c.failure == "" {
+	c.look()
+	if c.read {
 		c.unheard = r.unheardOf(c)
 	}
+}
+
+// look says what follows from what was read of a child.
+func (c *child) look() {
+	c.read = c.failure == ""
+	c.proven = c.read && c.Live
+	c.empty = c.share == nil && c.orphan == nil
+	c.homeless = c.share == nil && c.Reading.HeldBack.LacksNamespace()
+	c.released = !c.Selected && c.empty && c.Entry != nil && c.Entry.Removal != ""
+	if c.share != nil {
+		c.said, c.deleting = c.share.Said, c.share.Deleting
+	}
+	c.agent = c.agentState()
 }
 
 // replaced is why the entry of a child stays as it is while another object has its name.
@@ -120,13 +150,6 @@ const replaced = "another Cluster has its name now: what the old one was granted
 // takenOver is why the entry of a child stays as it is whose share is another hub's by now.
 const takenOver = "another hub has taken this cluster over: its share was written for a Cluster that is not here. Stop that hub manager, " +
 	"or give up this budget here. To have the cluster back, declare the ledger lost"
-
-// takenOver says whether another hub has written the share since this ledger has, for a Cluster of its own: what it
-// decides there is not known here, and two hubs that took it from each other would both count on what one has.
-func (c *child) takenOver(share *Share) bool {
-	e := c.Entry
-	return e != nil && e.Revision > 0 && share.Owner != "" && share.Owner != e.UID && share.Owner != c.UID && share.Revision > e.Revision
-}
 
 func (r *Round) twinOf(c *child, share *Share) string {
 	if owner := r.names[share.Owner]; owner != c.Name {
@@ -144,20 +167,13 @@ func (r *Round) sameServer(c *child) string {
 		min(c.Name, c.twin), max(c.Name, c.twin), mend, r.in.Key)
 }
 
-// knownBy says whether the share is that of the child that the entry was granted to. An object that was deleted and
-// created again for a child that runs finds the share there which was written for the old one: it takes over the entry.
-func (c *child) knownBy(share *Share) bool {
-	if c.replaced && share.Owner == c.uid {
-		c.uid, c.replaced = c.UID, false
-	}
-	return !c.replaced
-}
-
-// believe takes what the share says. A share that another hub has written since is left alone. One that counts something
-// else says nothing of this budget, and one that somebody else has written a revision into says nothing that can be
-// relied upon.
+// believe takes what the share says. A share is left alone that another hub has written since this ledger has, for a
+// Cluster of its own: what it decides there is not known here, and two hubs that took it from each other would both count
+// on what one has. One that counts something else says nothing of this budget, and one that somebody else has written a
+// revision into says nothing that can be relied upon.
 func (r *Round) believe(c *child, share *Share) {
-	if c.takenOver(share) {
+	e, elsewhere := c.Entry, share.Owner != "" && share.Owner != c.UID
+	if elsewhere && e != nil && e.Revision > 0 && share.Owner != e.UID && share.Revision > e.Revision {
 		c.failure = takenOver
 		return
 	}
@@ -176,18 +192,13 @@ func (r *Round) believe(c *child, share *Share) {
 	}
 }
 
-// Forged says whether no ledger gave a revision.
-func (r *Round) Forged(revision int64) bool {
-	return revision > max(ledger.MostRevision, r.in.Revision)
-}
-
 // agentState says whether the agent acts on the share. One that was absent in the last round is so until it acts: what
 // a hub manager that was started again remembers of it begins anew.
 func (c *child) agentState() agent {
 	switch {
 	case c.share == nil || !c.share.Behind:
 		return acting
-	case c.wasAbsent() || c.Past.IdleFor > pace.AgentPatience:
+	case c.wasAbsent || c.Past.IdleFor > pace.AgentPatience:
 		return absent
 	case c.Past.IdleFor >= pace.DonorPatience:
 		return slow
@@ -195,38 +206,17 @@ func (c *child) agentState() agent {
 	return behind
 }
 
-// wasAbsent says whether the last round that was stored found that the agent does not act.
-func (c *child) wasAbsent() bool {
-	return c.Entry != nil && c.Entry.Reason == quotav1alpha1.ReasonAgentAbsent
-}
-
 // unheardOf returns the resources of which a child can be expected to say for the first time what it uses: all of them
 // if it joins, and those that came into the budget.
 func (r *Round) unheardOf(c *child) []corev1.ResourceName {
-	if r.in.halted() || !c.Selected || c.misfit != "" || c.Reading.HeldBack != (Obstacle{}) || c.wasAbsent() {
+	if r.halted || !c.Selected || c.misfit != "" || c.Reading.HeldBack != (Obstacle{}) || c.wasAbsent {
 		return nil
 	}
 	return slices.DeleteFunc(r.ledger.Budget().Names(), func(name corev1.ResourceName) bool {
-		return c.counts(name) && c.report.Revision > 0
+		_, counted := c.report.Used[name]
+		return counted && c.report.Revision > 0
 	})
 }
-
-// read says whether the child could be read.
-func (c *child) read() bool { return c.failure == "" }
-
-// readLive says whether what was read of it is founded on its API server.
-func (c *child) readLive() bool { return c.read() && c.Live }
-
-// holdsNothing says whether it has no share, and no limit is in force without one.
-func (c *child) holdsNothing() bool { return c.share == nil && c.orphan == nil }
-
-// lacksNamespace says whether it has no share since it could not take one where the namespace is missing.
-func (c *child) lacksNamespace() bool {
-	return c.share == nil && c.Reading.HeldBack.LacksNamespace()
-}
-
-// deleting says whether its share was deleted, and waits for the agent.
-func (c *child) deleting() bool { return c.share != nil && c.share.Deleting }
 
 // told returns what its share says, or what is in force without one, or nil. A revision that no ledger gave says
 // nothing.
@@ -240,70 +230,39 @@ func (c *child) told() *ledger.Share {
 	return &ledger.Share{Revision: c.share.Revision, Hard: c.share.Hard, InForce: c.share.Report.Revision}
 }
 
-// counts says whether it is known what it uses of name.
-func (c *child) counts(name corev1.ResourceName) bool {
-	_, known := c.report.Used[name]
-	return known
-}
+// mobility says how far a child can do as it is told.
+type mobility int
 
-// reports says whether its agent reports the condition as true.
-func (c *child) reports(condition string) bool {
-	return c.share != nil && apimeta.IsStatusConditionTrue(c.share.Conditions, condition)
-}
-
-// whyForeign says which ResourceQuotas there are in its namespace that no agent manages, if any. What they mean to the
-// budget is said once for all children.
-func (c *child) whyForeign() string {
-	if !c.reports(quotav1alpha1.ConditionForeignQuota) {
-		return ""
-	}
-	return strings.TrimSuffix(c.message(quotav1alpha1.ConditionForeignQuota), ". "+nativequota.ForeignRisk)
-}
-
-// notServed says under which names it counts nothing, since it does not serve the kinds, if any.
-func (c *child) notServed() string {
-	if c.share == nil {
-		return ""
-	}
-	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
-	if enforced == nil || enforced.Reason != quotav1alpha1.ReasonKindNotServed {
-		return ""
-	}
-	return enforced.Message
-}
-
-// message returns what its agent says with a condition.
-func (c *child) message(condition string) string {
-	if found := apimeta.FindStatusCondition(c.share.Conditions, condition); found != nil {
-		return found.Message
-	}
-	return ""
-}
+const (
+	// stuck: its limit can neither go up nor down.
+	stuck mobility = iota
+	// following: it is there, its agent can write, and nobody meddles with it; but something else holds it up.
+	following
+	// responsive: it can be lowered and raised now.
+	responsive
+)
 
 // unwritable are the reasons for which an agent has seen the share and writes nothing.
 var unwritable = sets.New(quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating, quotav1alpha1.ReasonWriteFailed)
 
-// writable says whether the agent can write the ResourceQuota, as far as it says.
-func (c *child) writable() bool {
-	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
-	return c.takesOver || enforced == nil || !unwritable.Has(enforced.Reason)
-}
-
-// follows says whether the child can do as it is told: it is there, its agent can write, and nobody meddles with it.
-func (c *child) follows() bool {
-	return c.read() && c.Selected && (c.report.Revision > 0 || c.takesOver) && !c.share.Deleting && c.writable() &&
-		!c.reports(quotav1alpha1.ConditionStuckQuotaController) && !c.reports(quotav1alpha1.ConditionBreakGlass) &&
-		!c.reports(quotav1alpha1.ConditionUnguarded)
-}
-
-// responsive says whether it can be lowered and raised now.
-func (c *child) responsive() bool {
-	return c.follows() && c.Reading.HeldBack == (Obstacle{}) && c.Past.StalledFor == 0 && c.agent < slow
+// mobility says how far the child can do as it is told.
+func (c *child) mobility() mobility {
+	writable := c.takesOver || !unwritable.Has(c.said[quotav1alpha1.ConditionEnforced].Reason)
+	follows := c.read && c.Selected && (c.report.Revision > 0 || c.takesOver) && !c.share.Deleting && writable &&
+		!c.said[quotav1alpha1.ConditionStuckQuotaController].True && !c.said[quotav1alpha1.ConditionBreakGlass].True &&
+		!c.said[quotav1alpha1.ConditionUnguarded].True
+	switch {
+	case !follows:
+		return stuck
+	case c.Reading.HeldBack != (Obstacle{}), c.Past.StalledFor > 0, c.agent >= slow:
+		return following
+	}
+	return responsive
 }
 
 // wants says whether it asks for more than its limit, as far as is known now. A child that leaves gets nothing.
 func (c *child) wants() bool {
-	if !c.Selected || !c.read() {
+	if !c.Selected || !c.read {
 		return false
 	}
 	for name, demand := range c.demand {

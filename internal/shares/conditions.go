@@ -7,20 +7,26 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// Conditions returns all conditions of the round: Ready first, the others only while they are true.
-func (d *Decision) Conditions() []metav1.Condition {
-	notes := d.notes()
-	ready := d.ready(slices.ContainsFunc(notes, func(c metav1.Condition) bool { return !Harmless(c.Type) }))
-	conditions := []metav1.Condition{ready}
+// summary is a decision, with the round that has taken it, in words.
+type summary struct {
+	*Round
+
+	d *Decision
+}
+
+// conditions returns all conditions of the round: Ready first, the others only while they are true.
+func (r *Round) conditions(d *Decision) []Condition {
+	s := summary{r, d}
+	notes := s.notes()
+	ready := s.ready(slices.ContainsFunc(notes, func(c Condition) bool { return !Harmless(c.Type) }))
+	conditions := []Condition{ready}
 	switch ready.Reason {
 	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
@@ -37,23 +43,23 @@ var harmless = sets.New(quotav1alpha1.ConditionDraining, quotav1alpha1.Condition
 // Harmless says whether a condition may be true while Ready is.
 func Harmless(condition string) bool { return harmless.Has(condition) }
 
-func yes(condition, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+func yes(condition, reason, message string) Condition {
+	return Condition{Type: condition, True: true, Reason: reason, Message: message}
 }
 
 // ready returns the summary: whether the budget is kept and every child enforces a share of this spec. That a limit
 // moves, or that usage drains, is no reason not to be ready.
-func (d *Decision) ready(degraded bool) metav1.Condition {
-	no := func(reason, message string) metav1.Condition {
-		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+func (s *summary) ready(degraded bool) Condition {
+	no := func(reason, message string) Condition {
+		return Condition{Type: quotav1alpha1.ConditionReady, Reason: reason, Message: message}
 	}
-	in, waiting := d.round.in, d.waiting()
+	waiting := s.waitingFor()
 	switch {
-	case in.Removing:
+	case s.in.Removing:
 		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
-	case in.halted():
-		return no(in.Halted.Reason, in.Halted.Message)
-	case !in.selectsAny():
+	case s.halted:
+		return no(s.in.Halted.Reason, s.in.Halted.Message)
+	case !s.selects:
 		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster yet. One that comes and "+
 			"matches gets its part. To select one that is here, label it so that spec.placement.clusterSelector matches it, "+
 			"or name it in spec.placement.clusters")
@@ -64,23 +70,20 @@ func (d *Decision) ready(degraded bool) metav1.Condition {
 	case waiting != "":
 		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+waiting)
 	}
-	return metav1.Condition{
-		Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue,
-		Reason: quotav1alpha1.ReasonEnforced, Message: "Every cluster enforces a share of this spec",
-	}
+	return yes(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced, "Every cluster enforces a share of this spec")
 }
 
-// waiting names the children that are waited for, each with its state, and those without an entry that nothing is
+// waitingFor names the children that are waited for, each with its state, and those without an entry that nothing is
 // decided before.
-func (d *Decision) waiting() string {
+func (s *summary) waitingFor() string {
 	var names []string
-	for i, v := range d.Verdicts {
-		if v.State != "" && !d.enforces(d.round.children[i], v.State) {
+	for i, v := range s.d.Verdicts {
+		if v.State != "" && !s.enforces(s.children[i], v.State) {
 			names = append(names, fmt.Sprintf("%s (%s)", v.Name, v.State))
 		}
 	}
-	for _, name := range d.round.unseen {
-		if !d.Ledger.Has(name) {
+	for _, name := range s.unseen {
+		if !s.ledger.Has(name) {
 			names = append(names, name+" (not heard yet)")
 		}
 	}
@@ -88,15 +91,15 @@ func (d *Decision) waiting() string {
 }
 
 // enforces says whether a child enforces a share of this spec, or is none that has to.
-func (d *Decision) enforces(c *child, state quotav1alpha1.ClusterState) bool {
+func (s *summary) enforces(c *child, state quotav1alpha1.ClusterState) bool {
 	switch state {
 	case quotav1alpha1.ClusterSettled:
 		return true
 	case quotav1alpha1.ClusterLeaving:
-		return !d.round.in.Removing
+		return !s.in.Removing
 	case quotav1alpha1.ClusterSettling, quotav1alpha1.ClusterDraining:
-		e, _ := d.Ledger.Entry(c.Name)
-		return c.Selected && !e.Unknown() && d.ofThisSpec(c, e)
+		e, _ := s.entry(c)
+		return c.Selected && !e.Unknown() && s.ofThisSpec(c, e)
 	}
 	return false
 }
@@ -104,12 +107,12 @@ func (d *Decision) enforces(c *child, state quotav1alpha1.ClusterState) bool {
 // ofThisSpec says whether what a child has in force was decided on this spec. Once all children had such a share, each
 // goes on having one while its limit moves. A first share is zero, until all have said what they use: it does not
 // count.
-func (d *Decision) ofThisSpec(c *child, e ledger.Entry) bool {
+func (s *summary) ofThisSpec(c *child, e ledger.Entry) bool {
 	inForce := c.report.Revision
 	if inForce == 0 || c.report.Hard.IsZero() && !e.Target.IsZero() {
 		return false
 	}
-	return d.round.in.Ready || inForce == e.Revision || d.SpecRevision > 0 && inForce >= d.SpecRevision
+	return s.in.Ready || inForce == e.Revision || s.d.SpecRevision > 0 && inForce >= s.d.SpecRevision
 }
 
 // ofStates are the conditions that are there while children are in a state.
@@ -136,45 +139,60 @@ func ConditionOf(state quotav1alpha1.ClusterState) string {
 }
 
 // notes returns the conditions that are there only while they are true.
-func (d *Decision) notes() []metav1.Condition {
-	var conditions []metav1.Condition
+func (s *summary) notes() []Condition {
+	var conditions []Condition
 	for _, kind := range ofStates {
-		if names := d.inState(kind.state); names != "" {
+		if names := s.inState(kind.state); names != "" {
 			conditions = append(conditions, yes(kind.condition, kind.reason, names))
 		}
 	}
-	if names := d.reporting(func(c *child) string { return c.whyForeign() }); names != "" {
+	if names := s.reporting((*child).whyForeign); names != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonReported, names+". "+nativequota.ForeignRisk))
 	}
-	if names := d.reporting(func(c *child) string { return c.notServed() }); names != "" {
+	if names := s.reporting((*child).notServed); names != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ReasonReported, names))
 	}
-	if strangers := d.round.in.Strangers; len(strangers) > 0 {
+	if len(s.in.Strangers) > 0 {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ReasonNotFound,
-			"No such Cluster in the namespace of the Clusters: "+strings.Join(strangers, "; ")))
+			"No such Cluster in the namespace of the Clusters: "+strings.Join(s.in.Strangers, "; ")))
 	}
-	if leftOut := d.round.leftOut; len(leftOut) > 0 {
+	if len(s.leftOut) > 0 {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionLedgerFull, quotav1alpha1.ReasonTooManyClusters, fmt.Sprintf(
-			"The ledger has room for %d clusters, those that leave included, and none for: %s", MostChildren, Abbreviated(leftOut))))
+			"The ledger has room for %d clusters, those that leave included, and none for: %s", MostChildren, Abbreviated(s.leftOut))))
 	}
-	if debt := d.debt(); debt != "" {
+	if debt := s.debt(); debt != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
 	}
 	return conditions
 }
 
-// concerned says whether a child is one that the condition of its state is about. A child that was read is taken in by
-// the next round: that is not worth a condition, unless the ledger was lost or is rebuilt.
-func (d *Decision) concerned(c *child, state quotav1alpha1.ClusterState) bool {
-	return state != quotav1alpha1.ClusterUnread || !c.read() || d.round.learned == lost || d.round.learned == rebuilding
+// whyForeign says which ResourceQuotas there are in its namespace that no agent manages, if any. What they mean to the
+// budget is said once for all children.
+func (c *child) whyForeign() string {
+	foreign := c.said[quotav1alpha1.ConditionForeignQuota]
+	if !foreign.True {
+		return ""
+	}
+	return strings.TrimSuffix(foreign.Message, ". "+nativequota.ForeignRisk)
 }
 
-// inState names the children in a state, each with its message.
-func (d *Decision) inState(state quotav1alpha1.ClusterState) string {
+// notServed says under which names it counts nothing, since it does not serve the kinds, if any.
+func (c *child) notServed() string {
+	enforced := c.said[quotav1alpha1.ConditionEnforced]
+	if enforced.Reason != quotav1alpha1.ReasonKindNotServed {
+		return ""
+	}
+	return enforced.Message
+}
+
+// inState names the children in a state, each with its message. A child that was read is taken in by the next round:
+// that it is unread is not worth a condition, unless the ledger was lost or is rebuilt.
+func (s *summary) inState(state quotav1alpha1.ClusterState) string {
 	var names []string
-	for i, v := range d.Verdicts {
+	for i, v := range s.d.Verdicts {
+		adopted := state == quotav1alpha1.ClusterUnread && s.children[i].read && s.learned != lost && s.learned != rebuilding
 		switch {
-		case v.State != state || !d.concerned(d.round.children[i], state):
+		case v.State != state || adopted:
 		case v.Why.Message == "":
 			names = append(names, v.Name)
 		default:
@@ -185,9 +203,9 @@ func (d *Decision) inState(state quotav1alpha1.ClusterState) string {
 }
 
 // reporting names the children of which there is something to say, each with that.
-func (d *Decision) reporting(say func(c *child) string) string {
+func (s *summary) reporting(say func(c *child) string) string {
 	var names []string
-	for _, c := range d.round.children {
+	for _, c := range s.children {
 		if text := say(c); text != "" {
 			names = append(names, fmt.Sprintf("%s: %s", c.Name, text))
 		}
@@ -198,18 +216,18 @@ func (d *Decision) reporting(say func(c *child) string) string {
 // debt says how much more is granted than the budget allows, and which children hold most above their target. Where a
 // child may hold any amount no debt is known: the condition Rebuilding names that child. What children that only settle
 // give back is no debt: they use less than their new limit, and have just not confirmed it.
-func (d *Decision) debt() string {
+func (s *summary) debt() string {
 	var parts []string
-	for _, name := range d.Ledger.Budget().Names() {
-		debt := d.Ledger.Debt(name)
-		if debt == ledger.Unknown || debt <= d.comingBack(name) {
+	for _, name := range s.ledger.Budget().Names() {
+		debt := s.ledger.Debt(name)
+		if debt == ledger.Unknown || debt <= s.comingBack(name) {
 			continue
 		}
-		part := fmt.Sprintf("%s of %s", d.quantity(name, debt), name)
-		if holders := d.holders(name); len(holders) > 0 {
+		part := fmt.Sprintf("%s of %s", s.quantity(name, debt), name)
+		if holders := s.holders(name); len(holders) > 0 {
 			part += ", held by " + Abbreviated(holders)
 		}
-		part += d.inherent(name)
+		part += s.inherent(name)
 		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
@@ -219,47 +237,37 @@ func (d *Decision) debt() string {
 }
 
 // inherent says that the budget is too small for what each child has of name by itself, if it is.
-func (d *Decision) inherent(name corev1.ResourceName) string {
-	object, clusters := nativequota.Inherent(name), int64(d.Totals.Selected)
-	if object == "" || d.Ledger.Budget()[name] >= clusters {
+func (s *summary) inherent(name corev1.ResourceName) string {
+	object, clusters := nativequota.Inherent(name), int64(s.d.Totals.Selected)
+	if object == "" || s.ledger.Budget()[name] >= clusters {
 		return ""
 	}
 	return fmt.Sprintf(" (each of the %d clusters needs one, since the namespace has one there by itself, %s: raise the budget)", clusters, object)
 }
 
 // comingBack is how much of name the children that settle hold above their target.
-func (d *Decision) comingBack(name corev1.ResourceName) int64 {
+func (s *summary) comingBack(name corev1.ResourceName) int64 {
 	var sum int64
-	for _, v := range d.Verdicts {
+	for _, v := range s.d.Verdicts {
 		if v.State == quotav1alpha1.ClusterSettling {
-			e, _ := d.Ledger.Entry(v.Name)
+			e, _ := s.ledger.Entry(v.Name)
 			sum += max(0, e.Granted[name]-e.Target[name])
 		}
 	}
 	return sum
 }
 
-// quantity returns an amount as people write it.
-func (d *Decision) quantity(name corev1.ResourceName, value int64) string {
-	return d.round.quantity(name, value)
-}
-
-func (r *Round) quantity(name corev1.ResourceName, value int64) string {
-	q := amount.ToQuantity(name, value, r.in.Formats[name].Format)
-	return q.String()
-}
-
 // holders names the children that hold more of name than their target, those with most first.
-func (d *Decision) holders(name corev1.ResourceName) []string {
+func (s *summary) holders(name corev1.ResourceName) []string {
 	type holder struct {
 		text   string
 		excess int64
 	}
 	var found []holder
-	for _, v := range d.Verdicts {
-		e, known := d.Ledger.Entry(v.Name)
+	for _, v := range s.d.Verdicts {
+		e, known := s.ledger.Entry(v.Name)
 		if excess := e.Granted[name] - e.Target[name]; known && excess > 0 {
-			found = append(found, holder{fmt.Sprintf("%s (%s) %s", v.Name, v.State, d.quantity(name, excess)), excess})
+			found = append(found, holder{fmt.Sprintf("%s (%s) %s", v.Name, v.State, s.quantity(name, excess)), excess})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b holder) int { return cmp.Compare(b.excess, a.excess) })

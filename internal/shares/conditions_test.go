@@ -1,10 +1,8 @@
 package shares
 
 import (
+	"slices"
 	"testing"
-
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -48,8 +46,8 @@ func TestConditionsAreSound(t *testing.T) {
 				in.Split.Static, in.Children[0].Terms.Max = true, entry(1, 5, 5).Target
 				in.SpecRevision = 3
 				set(in)
-				conditions := New(in).Decide().Conditions()
-				ready := apimeta.IsStatusConditionTrue(conditions, "Ready")
+				conditions := New(in).Decide().Conditions
+				ready := holds(conditions, "Ready")
 				if want := tc.ready && (circumstance == "nothing" || circumstance == "was ready") || name == "moving" && circumstance == "was ready"; ready != want {
 					t.Errorf("Ready is %t in %v", ready, conditions)
 				}
@@ -61,18 +59,23 @@ func TestConditionsAreSound(t *testing.T) {
 	}
 }
 
-func faults(conditions []metav1.Condition) []string {
+// holds says whether a condition is true.
+func holds(conditions []Condition, kind string) bool {
+	return slices.ContainsFunc(conditions, func(c Condition) bool { return c.Type == kind && c.True })
+}
+
+func faults(conditions []Condition) []string {
 	var found []string
 	if conditions[0].Type != "Ready" {
 		found = append(found, "Ready is not the first")
 	}
-	ready := conditions[0].Status == metav1.ConditionTrue
-	reconciling, stalled := apimeta.IsStatusConditionTrue(conditions, "Reconciling"), apimeta.IsStatusConditionTrue(conditions, "Stalled")
+	ready := conditions[0].True
+	reconciling, stalled := holds(conditions, "Reconciling"), holds(conditions, "Stalled")
 	if !ready && reconciling == stalled {
 		found = append(found, "neither or both of Reconciling and Stalled")
 	}
 	for _, c := range conditions[1:] {
-		if c.Status != metav1.ConditionTrue || ready && !Harmless(c.Type) {
+		if !c.True || ready && !Harmless(c.Type) {
 			found = append(found, c.Type)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -78,7 +79,7 @@ func TestFullLedger(t *testing.T) {
 				t.Errorf("raised: %v, want %v", raised, tc.raised)
 			}
 			var message string
-			for _, c := range d.Conditions() {
+			for _, c := range d.Conditions {
 				if c.Type == quotav1alpha1.ConditionLedgerFull {
 					message = c.Message
 				}
@@ -199,6 +200,38 @@ func TestTakenOver(t *testing.T) {
 			}
 			if e, _ := d.Ledger.Entry("p2"); e.Granted["pods"] != 5 {
 				t.Errorf("p2 has %+v", e)
+			}
+		})
+	}
+}
+
+// TestInputStays decides on inputs of many kinds, and demands that they stay as they are.
+func TestInputStays(t *testing.T) {
+	for name, made := range map[string]func() *Input{
+		"rolling out": func() *Input { return rollingOut(2) },
+		"taking over": func() *Input {
+			in := inputOf(occupied("a", entry(3, 0, 0), 8, 6), occupied("b", entry(4, 0, 0), 8, 0))
+			in.Existing.WhenToTakeOver = quotav1alpha1.TakeOverAlways
+			return in
+		},
+		"removing": func() *Input {
+			in := inputOf(Child{Name: "a", Selected: true, Entry: entry(1, 5, 5), Reading: Reading{Share: share(1, 5, 3)}})
+			in.Removing = true
+			return in
+		},
+		"another Cluster of the name": func() *Input {
+			in := inputOf(Child{Name: "a", Selected: true, Entry: entry(1, 5, 5), Reading: Reading{Share: share(1, 5, 3)}})
+			in.Children[0].Entry.UID = "uid-before"
+			return in
+		},
+		"joining": func() *Input { return inputOf(Child{Name: "a", Selected: true, Marker: 3}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := made()
+			New(in).Decide()
+			New(in).Explain()
+			if diff := cmp.Diff(made(), in); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package shares
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -30,8 +31,14 @@ type Decision struct {
 	Totals round.Totals
 	// Fleet is what shares tell of the whole budget, empty where no demand moves limits.
 	Fleet Fleet
+	// Conditions are all of the round: Ready first, the others only while they are true. Ready says whether the first one
+	// is: the budget is kept, and every child enforces a share of this spec.
+	Conditions []Condition
+	Ready      bool
 
-	round *Round
+	// exact is when to look again, and retries says that something is to be tried again soon: see Next.
+	exact   time.Duration
+	retries bool
 }
 
 // Verdict is what was decided of one child.
@@ -39,9 +46,7 @@ type Verdict struct {
 	Name string
 	// UID is that of the object which the entry is granted to.
 	UID string
-	// State sums up the entry, and Why says in a word and a sentence why it is not settled.
-	State quotav1alpha1.ClusterState
-	Why   Obstacle
+	Finding
 	// Read says that the child could be read, and Reported that its share says what it uses.
 	Read, Reported bool
 	// Abandoned says that its share was deleted, and that its agent does not let the share go.
@@ -90,8 +95,11 @@ func (o Order) Leaves() bool { return o == OrderTellRemoval || o == OrderRemove 
 
 // decision sums up the round.
 func (r *Round) decision() *Decision {
-	d := &Decision{Ledger: r.ledger, SpecRevision: r.in.SpecRevision, Removed: r.removed(), Rebuilt: r.learned == rebuilding, round: r}
-	if d.SpecRevision == 0 && !r.in.halted() && len(r.unseen) == 0 {
+	d := &Decision{
+		Ledger: r.ledger, SpecRevision: r.in.SpecRevision, Rebuilt: r.learned == rebuilding,
+		Removed: r.in.Removing && len(r.unseen) == 0 && r.ledger.Len() == 0,
+	}
+	if d.SpecRevision == 0 && !r.halted && len(r.unseen) == 0 {
 		d.SpecRevision = r.in.Revision + 1
 	}
 	for _, c := range r.children {
@@ -102,7 +110,9 @@ func (r *Round) decision() *Decision {
 		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.waiting()}
 	}
 	for i, c := range r.children {
-		d.Verdicts[i].Order = r.order(c, d.Fleet)
+		c.misinformed = c.share != nil && c.wants() &&
+			(!c.share.Fleet.Used.Equal(d.Fleet.Used) || !slices.Equal(c.share.Fleet.Waiting, d.Fleet.Waiting))
+		d.Verdicts[i].Order = r.order(c, &d.Fleet)
 	}
 	return d
 }
@@ -115,23 +125,18 @@ func (r *Round) reach() amount.List {
 	return r.ledger.Budget()
 }
 
-// removed says whether every child has confirmed what removal asks for.
-func (r *Round) removed() bool {
-	return r.in.Removing && len(r.unseen) == 0 && r.ledger.Len() == 0
-}
-
 func (r *Round) verdict(c *child) Verdict {
 	e, known := r.entry(c)
 	before := r.known[c.Name]
 	v := Verdict{
-		Name: c.Name, UID: c.uid, Read: c.read(), Reported: c.read() && c.share != nil,
+		Name: c.Name, UID: c.uid, Read: c.read, Reported: c.read && c.share != nil,
 		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver, Confirms: c.confirms, Reasons: r.reasons(c), Unheard: c.unheard,
-		Abandoned: c.read() && c.deleting() && c.agent == absent,
+		Abandoned: c.read && c.deleting && c.agent == absent,
 	}
 	if !known {
 		return v
 	}
-	v.State, v.Why = r.stateOf(c, e)
+	v.Finding = r.stateOf(c, e)
 	v.Removal = r.removalOf(c)
 	v.Decided = e.Revision > before.Revision
 	if v.Decided && before.Revision > 0 && !e.Target.Equal(before.Target) {
@@ -150,21 +155,21 @@ func (r *Round) removalOf(c *child) quotav1alpha1.RemovalPolicy {
 		return ""
 	case c.share == nil:
 		return c.Entry.Removal
-	case r.in.Removing || r.drained(c):
+	case r.in.Removing || r.ledger.Drained(c.Name, c.report):
 		return c.share.Removal
 	}
 	return ""
 }
 
 // order returns what is to be written to a child.
-func (r *Round) order(c *child, fleet Fleet) Order {
+func (r *Round) order(c *child, fleet *Fleet) Order {
 	revision := r.ledger.RevisionOf(c.Name)
 	switch {
-	case revision == 0 || !c.read() || c.Past.StalledFor > 0:
+	case revision == 0 || !c.read || c.Past.StalledFor > 0:
 		return OrderNone
 	case r.letsGo(c):
 		return c.removalOrder()
-	case c.released(), c.misfit != "", c.share == nil && len(r.unseen) > 0:
+	case c.released, c.misfit != "", c.share == nil && len(r.unseen) > 0:
 		return OrderWait
 	case c.share == nil:
 		return OrderCreate
@@ -176,7 +181,7 @@ func (r *Round) order(c *child, fleet Fleet) Order {
 
 // letsGo says whether the share of a child is to be deleted now.
 func (r *Round) letsGo(c *child) bool {
-	return !c.Selected && c.share != nil && !r.in.halted() && (r.in.Removing || r.drained(c))
+	return !c.Selected && c.share != nil && !r.halted && (r.in.Removing || r.ledger.Drained(c.Name, c.report))
 }
 
 // removalOrder returns the next step by which a share is removed. It is deleted once the ledger notes what it was told:
@@ -192,8 +197,10 @@ func (c *child) removalOrder() Order {
 }
 
 // upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to
-// write.
-func (r *Round) upToDate(c *child, revision int64, fleet Fleet) bool {
+// write. One that is about to refuse somebody with words that are no longer true is out of date: usage, and which children
+// wait, go on changing, so a child is told again after a while, and only if it asks for more itself. Of the budget it is
+// told in any case: it does not ask for what is more than all of the budget.
+func (r *Round) upToDate(c *child, revision int64, fleet *Fleet) bool {
 	share := c.share
 	if share.Revision != revision {
 		return share.Revision > revision
@@ -201,20 +208,17 @@ func (r *Round) upToDate(c *child, revision int64, fleet Fleet) bool {
 	return share.Owner == c.uid && !share.ToldRemoval && !share.Pinging &&
 		equality.Semantic.DeepEqual(share.Admission, r.admissionOf(c)) &&
 		equality.Semantic.DeepEqual(share.Existing, r.in.Existing) &&
-		share.TakeOver.equal(c.takeOver) && !c.outdated(fleet)
+		equality.Semantic.DeepEqual(share.TakeOver, c.takeOver) &&
+		share.Fleet.Budget.Equal(fleet.Budget) && (!c.misinformed || c.Past.ToldFor > 0)
 }
 
-// outdated says whether a child is about to refuse somebody with words that are no longer true. Usage, and which
-// children wait, go on changing: a child is told again after a while, and only if it asks for more itself. Of the
-// budget it is told in any case: it does not ask for what is more than all of the budget.
-func (c *child) outdated(fleet Fleet) bool {
-	return !c.share.Fleet.Budget.Equal(fleet.Budget) || c.misinformed(fleet) && c.Past.ToldFor == 0
-}
-
-// misinformed says whether a child that is about to refuse somebody was told of other usage than there is, or of other
-// children that wait.
-func (c *child) misinformed(fleet Fleet) bool {
-	return c.wants() && c.share != nil && (!c.share.Fleet.Used.Equal(fleet.Used) || !slices.Equal(c.share.Fleet.Waiting, fleet.Waiting))
+// admissionOf returns what the agents of a child do for requests that do not fit: none is held where no demand moves
+// the limit.
+func (r *Round) admissionOf(c *child) quotav1alpha1.Admission {
+	if r.in.Split.Static || !c.Selected {
+		return quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff, Poke: r.in.Admission.Poke}
+	}
+	return r.in.Admission
 }
 
 // waiting returns the children that ask for more than they have, at most as many as a message names.
@@ -243,7 +247,7 @@ func (r *Round) totals(verdicts []Verdict) round.Totals {
 // reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.
 func (r *Round) reasons(c *child) map[corev1.ResourceName]allocate.Reason {
 	var reasons map[corev1.ResourceName]allocate.Reason
-	for name, limit := range r.steered.Limits[c.Name] {
+	for name, limit := range r.limits[c.Name] {
 		if !c.Selected || !limit.Moves() {
 			continue
 		}
@@ -258,7 +262,7 @@ func (r *Round) reasons(c *child) map[corev1.ResourceName]allocate.Reason {
 // snapshot returns what a child uses and demands as far as is known: what its share says, or what was stored.
 func (c *child) snapshot() (used, demand amount.List) {
 	switch {
-	case c.read() && c.share != nil:
+	case c.read && c.share != nil:
 		return c.share.Report.Used, c.share.Demand
 	case c.Entry != nil:
 		return c.Entry.Used, c.Entry.Demand

@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -34,7 +32,7 @@ func TestExplain(t *testing.T) {
 	if b.Verdict.Reason != allocate.Short || b.Next != 3 || b.Part != 5 || b.Demand != 5 {
 		t.Errorf("b: %+v", b)
 	}
-	if !c.Pinned || account.States["c"].Why.Message != "away" {
+	if !c.Pinned || account.Findings["c"].Why.Message != "away" {
 		t.Errorf("c: %+v", c)
 	}
 	if in.Revision != 3 || in.Children[1].Entry.Revision != 2 {
@@ -64,7 +62,7 @@ func TestExplainWithAChildThatWasNotRead(t *testing.T) {
 
 // TestExplainFullNodes says that full nodes keep a child from headroom, and not that nobody needs what it has.
 func TestExplainFullNodes(t *testing.T) {
-	full := metav1.Condition{Type: quotav1alpha1.ConditionNodesFull, Status: metav1.ConditionTrue}
+	full := yes(quotav1alpha1.ConditionNodesFull, "", "")
 	in := inputOf(
 		Child{Name: "a", Selected: true, Entry: entry(1, 4, 4), Reading: Reading{Share: share(1, 4, 4, full)}},
 		Child{Name: "b", Selected: true, Entry: entry(2, 1, 1), Reading: Reading{Share: share(2, 1, 1)}},

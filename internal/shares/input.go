@@ -4,7 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -74,10 +73,9 @@ type Child struct {
 	// Entry is its entry in the ledger as it was stored, nil if it has none.
 	Entry *Entry
 
-	// Live says whether its share has to be read from its API server rather than from a cache. New fills it in.
+	// Live says whether its share has to be read from its API server rather than from a cache: Round.Children says so.
 	Live bool
-	// Reading is what reading it has given, and Past what is remembered of it. The caller fills them in between New and
-	// Decide.
+	// Reading is what reading it has given, and Past what is remembered of it, unless Round.Hear says otherwise.
 	Reading Reading
 	Past    Past
 }
@@ -103,12 +101,11 @@ func (e *Entry) ReplacedBy(uid string) bool {
 	return e != nil && (e.Revision > 0 || !e.Granted.IsZero()) && e.UID != "" && e.UID != uid
 }
 
-// mayHoldAnything says whether the child was never read by this ledger, and may hold a share all the same.
-func (e *Entry) mayHoldAnything() bool { return e.Revision == 0 && !e.Granted.IsZero() }
-
-// suspected says whether the entry was made since the child is marked, and could not be asked what it holds.
-func (e *Entry) suspected() bool {
-	return e.Revision == 0 && e.Reason == quotav1alpha1.ReasonMayHoldShare
+// Condition is one as an agent reports it, or a round finds it.
+type Condition struct {
+	Type            string
+	True            bool
+	Reason, Message string
 }
 
 // Obstacle is why a child cannot take its share, or a spec cannot be acted on. Decisions rest on the reason, people
@@ -162,8 +159,8 @@ type Share struct {
 	Report ledger.Report
 	// Behind says that the agent has not acted on the present spec, and Pinging that it has asked for a sign of the hub.
 	Behind, Pinging bool
-	// Conditions are those that the agent reports.
-	Conditions []metav1.Condition
+	// Said are the conditions that the agent reports, by type.
+	Said map[string]Condition
 	// Demand is what the child could use beyond what it uses, and Shapes split it by what one request asks for.
 	Demand amount.List
 	Shapes []round.Shape

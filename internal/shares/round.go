@@ -3,6 +3,7 @@ package shares
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -19,13 +20,18 @@ const MostChildren = 2000
 // Round is one round over one budget.
 type Round struct {
 	in *Input
+	// halted says that nothing is decided, since the spec cannot be acted on, and selects whether it selects any child.
+	halted, selects bool
 	// ledger is over Input.Budget. known are its entries as they were before the round.
 	ledger *ledger.Ledger
 	known  map[string]ledger.Entry
 	// learned says what the ledger knows of those that it has told.
 	learned learned
-	// strange says that a child holds a share which this ledger has not given: others may hold one, too.
-	strange bool
+	// knowsWhom says whether the ledger knows whom it has told, so that the marker of anybody else is of another budget.
+	knowsWhom bool
+	// begins says whether the ledger gives revisions from now on. A ledger that was lost, and that cannot be acted upon
+	// yet, gives none: its revision stays 0, which tells the next round that it was lost.
+	begins bool
 	// marker is the highest revision that any marker notes, and names are those of all objects, by UID.
 	marker int64
 	names  map[string]string
@@ -34,8 +40,10 @@ type Round struct {
 	byName   map[string]*child
 	// unseen are the expected children that were not read.
 	unseen []string
-	// steered is what was decided of the limits of the children.
-	steered round.Decision
+	// limits are what was decided of the limits of the children, by name, and waits how long raises wait at most for what
+	// children use, by resource name.
+	limits map[string]round.Limits
+	waits  map[corev1.ResourceName]time.Duration
 	// reserved are the resources of which limits of others, which are to be taken over, let more be used than is granted.
 	reserved sets.Set[corev1.ResourceName]
 	// leftOut are the children that the ledger has no room for. uncounted says whether one of them may hold a share.
@@ -60,13 +68,16 @@ const (
 	rebuilding
 )
 
-// New begins a round: it says which children it concerns.
+// New begins a round: it says which children it concerns. It keeps the input as it is.
 func New(in *Input) *Round {
-	r := &Round{in: in, known: map[string]ledger.Entry{}, names: map[string]string{}, byName: map[string]*child{}}
+	r := &Round{
+		in: in, halted: in.Halted != (Obstacle{}) && !in.Removing,
+		known: map[string]ledger.Entry{}, names: map[string]string{}, byName: map[string]*child{},
+	}
 	entries := map[string]ledger.Entry{}
 	for i := range in.Children {
 		c := &in.Children[i]
-		c.Selected = c.Selected && !in.Removing
+		r.selects = r.selects || c.Selected && !in.Removing
 		r.marker = max(r.marker, c.Marker)
 		if c.UID != "" {
 			r.names[c.UID] = c.Name
@@ -88,7 +99,9 @@ func New(in *Input) *Round {
 // learned says what the stored ledger knows.
 func (in *Input) learned() learned {
 	read := func(c Child) bool { return c.Entry != nil && c.Entry.Revision > 0 }
-	rebuilt := func(c Child) bool { return c.Entry != nil && c.Entry.mayHoldAnything() && !c.Entry.suspected() }
+	rebuilt := func(c Child) bool {
+		return c.Entry != nil && c.Entry.Revision == 0 && !c.Entry.Granted.IsZero() && c.Entry.Reason != quotav1alpha1.ReasonMayHoldShare
+	}
 	switch {
 	case slices.ContainsFunc(in.Children, read):
 		return kept
@@ -100,51 +113,44 @@ func (in *Input) learned() learned {
 
 // enlist fills in the children that the round concerns: those that are selected, that have an entry, or that may hold a
 // share all the same. After a restore a ledger does not know whom another one has told since, but looks at the stores
-// of children do.
+// of children do. One that is not selected is read if it is marked and no entry was ever read, since it may hold a share
+// that a lost ledger knew of; while nothing can be given to anybody there is no need.
 func (r *Round) enlist() {
+	lost := r.unread() && (r.in.Removing || r.selects && !r.halted)
 	for i := range r.in.Children {
-		c := &r.in.Children[i]
-		if c.Selected || c.Entry != nil || c.Holds || r.mayHold(c) {
-			r.byName[c.Name] = r.newChild(c)
+		c := r.in.Children[i]
+		c.Selected = c.Selected && !r.in.Removing
+		if c.Selected || c.Entry != nil || c.Holds || lost && c.Marker > 0 && c.UID != "" {
+			r.byName[c.Name] = newChild(&c)
 			r.children = append(r.children, r.byName[c.Name])
 		}
 	}
 	slices.SortFunc(r.children, func(a, b *child) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// mayHold says whether a child that is not selected is to be read, since it may hold a share that a lost ledger knew
-// of. While nothing can be given to anybody there is no need.
-func (r *Round) mayHold(c *Child) bool {
-	return r.unread() && c.Marker > 0 && c.UID != "" && (r.in.Removing || r.in.selectsAny() && !r.in.halted())
-}
-
 // unread says whether no entry was ever read.
 func (r *Round) unread() bool { return r.learned == unread || r.learned == lost }
-
-// halted says whether nothing is decided, since the spec cannot be acted on.
-func (in *Input) halted() bool { return in.Halted != (Obstacle{}) && !in.Removing }
-
-func (in *Input) selectsAny() bool {
-	return slices.ContainsFunc(in.Children, func(c Child) bool { return c.Selected })
-}
 
 // early says whether it is too early for a ledger that has read no child to take any in: as soon as one entry is read,
 // children that are not selected, or cannot be, would no longer be asked what they hold.
 func (r *Round) early() bool {
-	return r.unread() && !r.in.Removing && (r.in.halted() || !r.in.selectsAny())
+	return r.unread() && !r.in.Removing && (r.halted || !r.selects)
 }
 
-// begins says whether the ledger gives revisions from now on. A ledger that was lost, and that cannot be acted upon
-// yet, gives none: its revision stays 0, which tells the next round that it was lost.
-func (r *Round) begins() bool { return r.learned != lost || !r.early() }
-
-// Children are those that the round concerns, by name. Each is to be read before Decide.
-func (r *Round) Children() []*Child {
-	children := make([]*Child, len(r.children))
+// Children are those that the round concerns, by name. Each is to be read, and Hear told of it, before Decide.
+func (r *Round) Children() []Child {
+	children := make([]Child, len(r.children))
 	for i, c := range r.children {
-		children[i] = c.Child
+		children[i] = *c.Child
 	}
 	return children
+}
+
+// Hear takes what reading a child has given, and what is remembered of it.
+func (r *Round) Hear(name string, reading Reading, past Past) {
+	if c := r.byName[name]; c != nil {
+		c.Reading, c.Past = reading, past
+	}
 }
 
 // entry returns the entry of a child.
@@ -155,14 +161,7 @@ func (r *Round) untold(c *child) bool {
 	return r.ledger.Has(c.Name) && r.ledger.RevisionOf(c.Name) == 0
 }
 
-// drained says whether a child has given back all that it was granted.
-func (r *Round) drained(c *child) bool { return r.ledger.Drained(c.Name, c.report) }
-
-// admissionOf returns what the agents of a child do for requests that do not fit: none is held where no demand moves
-// the limit.
-func (r *Round) admissionOf(c *child) quotav1alpha1.Admission {
-	if r.in.Split.Static || !c.Selected {
-		return quotav1alpha1.Admission{Mode: quotav1alpha1.AdmissionOff, Poke: r.in.Admission.Poke}
-	}
-	return r.in.Admission
+// Forged says whether no ledger gave a revision.
+func (r *Round) Forged(revision int64) bool {
+	return revision > max(ledger.MostRevision, r.in.Revision)
 }

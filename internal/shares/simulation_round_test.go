@@ -21,7 +21,8 @@ func (w *world) decide(l *leader, s step) {
 	r := shares.New(in)
 	l.read, l.orphan = [clusters]bool{}, [clusters]bool{}
 	for _, c := range r.Children() {
-		w.readChild(l, c, s)
+		w.readChild(l, &c, s)
+		r.Hear(c.Name, c.Reading, c.Past)
 	}
 	l.blind, l.careful = !w.isWarned(l), l.isCareful()
 	w.freeze(l, in, r.Decide())
@@ -201,6 +202,6 @@ func (w *world) freeze(l *leader, in *shares.Input, d *shares.Decision) {
 	}
 	l.next = &next
 	if w.logging {
-		w.note("decided: %+v", d.Conditions())
+		w.note("decided: %+v", d.Conditions)
 	}
 }

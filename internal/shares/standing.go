@@ -24,7 +24,7 @@ func (r *Round) standing(c *child) round.Standing {
 	s := round.Standing{
 		Name: c.Name, UID: c.UID, Leaving: !c.Selected, Terms: c.Terms,
 		Used: c.report.Used, Demand: c.demand, Shapes: c.shapes, Expected: c.expected, Replacing: c.replacing,
-		CanRaise: c.follows(), Pinned: !c.responsive(), Full: c.reports(quotav1alpha1.ConditionNodesFull),
+		CanRaise: c.mobility() >= following, Pinned: c.mobility() < responsive, Full: c.said[quotav1alpha1.ConditionNodesFull].True,
 		DampedFor: c.Past.DampedFor, Gave: c.Past.Gave,
 	}
 	if !c.takesOver {
@@ -37,33 +37,4 @@ func (r *Round) standing(c *child) round.Standing {
 		s.Awaited[name] = pace.FirstReportWait - c.Past.UnheardFor[name]
 	}
 	return s
-}
-
-// Account says why the limits of all children are what they are.
-type Account struct {
-	*round.Account
-
-	// Halted says why nothing is decided, or is empty.
-	Halted Obstacle
-	// States are those of the children that have an entry in the ledger, by name.
-	States map[string]State
-}
-
-// State sums up an entry, and Why says in a word and a sentence why it is not settled.
-type State struct {
-	State quotav1alpha1.ClusterState
-	Why   Obstacle
-}
-
-// Explain takes what the children say, as Decide does, and says why limits are what they are. It decides nothing.
-func (r *Round) Explain() *Account {
-	r.hear()
-	account := &Account{Account: round.Explain(r.ledger, r.steering(r.children)), Halted: r.in.Halted, States: map[string]State{}}
-	for _, c := range r.children {
-		if e, ok := r.entry(c); ok {
-			state, why := r.stateOf(c, e)
-			account.States[c.Name] = State{state, why}
-		}
-	}
-	return account
 }

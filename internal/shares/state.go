@@ -1,38 +1,40 @@
 package shares
 
 import (
-	"fmt"
-	"strings"
-
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// stateOf sums up what is known of a child, and why it is not settled.
-func (r *Round) stateOf(c *child, e ledger.Entry) (quotav1alpha1.ClusterState, Obstacle) {
+// Finding sums up what is known of a child.
+type Finding struct {
+	// State is that of its entry, and Why says in a word and a sentence why it is not settled.
+	State quotav1alpha1.ClusterState
+	Why   Obstacle
+}
+
+// stateOf sums up what is known of a child. One that drains goes on with that while it is told another target.
+func (r *Round) stateOf(c *child, e ledger.Entry) Finding {
+	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
 	switch {
 	case e.Revision == 0:
-		return quotav1alpha1.ClusterUnread, c.whyUnread()
-	case !c.read():
-		return quotav1alpha1.ClusterUnreachable, Obstacle{Message: c.failure}
+		return Finding{quotav1alpha1.ClusterUnread, c.whyUnread()}
+	case !c.read:
+		return Finding{quotav1alpha1.ClusterUnreachable, Obstacle{Message: c.failure}}
 	case c.reported() >= 0:
 		kind := ofReports[c.reported()]
-		return kind.state, Obstacle{kind.reason, c.message(kind.condition)}
+		return Finding{kind.state, Obstacle{kind.reason, c.said[kind.condition].Message}}
 	case c.refuses() != (Obstacle{}):
-		return quotav1alpha1.ClusterNotReady, c.refuses()
+		return Finding{quotav1alpha1.ClusterNotReady, c.refuses()}
 	case !c.takesOver && c.Selected && r.ledger.Settled(c.Name, c.report):
-		return quotav1alpha1.ClusterSettled, Obstacle{}
+		return Finding{State: quotav1alpha1.ClusterSettled}
 	case c.agent == absent:
-		return quotav1alpha1.ClusterNotReady, c.agentAbsent()
+		return Finding{quotav1alpha1.ClusterNotReady, c.agentAbsent()}
 	case !c.Selected:
-		return quotav1alpha1.ClusterLeaving, Obstacle{Message: heldBy(e)}
-	case c.drains(e):
-		return quotav1alpha1.ClusterDraining, Obstacle{Message: "more is used than its target of " + excess(e)}
+		return Finding{quotav1alpha1.ClusterLeaving, Obstacle{Message: heldBy(e)}}
+	case !c.takesOver && !e.Target.Covers(e.Granted) && (drained || c.report.Revision == e.Revision):
+		return Finding{quotav1alpha1.ClusterDraining, Obstacle{Message: "more is used than its target of " + excess(e)}}
 	}
-	return quotav1alpha1.ClusterSettling, Obstacle{Message: c.whyNotTaken()}
+	return Finding{quotav1alpha1.ClusterSettling, Obstacle{Message: c.whyNotTaken()}}
 }
 
 // ofReports are the states that agents report by a condition, the first of them if there are several: that charges are
@@ -50,7 +52,7 @@ var ofReports = []struct {
 // reported returns which of these the agent reports, -1 if it is none.
 func (c *child) reported() int {
 	for i, kind := range ofReports {
-		if c.reports(kind.condition) {
+		if c.said[kind.condition].True {
 			return i
 		}
 	}
@@ -74,13 +76,6 @@ func (c *child) whyUnread() Obstacle {
 	return Obstacle{Message: c.failure}
 }
 
-// drains says whether more is in use than the target. A child that drains goes on with that while it is told another
-// target.
-func (c *child) drains(e ledger.Entry) bool {
-	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
-	return !c.takesOver && !e.Target.Covers(e.Granted) && (c.report.Revision == e.Revision || drained)
-}
-
 // heldBy names the resources that a child which leaves has not let go, if any.
 func heldBy(e ledger.Entry) string {
 	if names := excess(e); names != "" {
@@ -102,17 +97,17 @@ func excess(e ledger.Entry) string {
 
 // refuses returns why a child cannot take or enforce its share; it is empty if the child can.
 func (c *child) refuses() Obstacle {
-	switch heldBack := c.Reading.HeldBack; {
+	switch unguarded := c.said[quotav1alpha1.ConditionUnguarded]; {
 	case c.misfit != "":
 		return Obstacle{quotav1alpha1.ReasonForeignShare, c.misfit}
-	case heldBack != (Obstacle{}), c.share == nil:
-		return heldBack
-	case c.reports(quotav1alpha1.ConditionUnguarded):
-		return Obstacle{quotav1alpha1.ReasonPolicyNotInForce, c.message(quotav1alpha1.ConditionUnguarded)}
+	case c.Reading.HeldBack != (Obstacle{}), c.share == nil:
+		return c.Reading.HeldBack
+	case unguarded.True:
+		return Obstacle{quotav1alpha1.ReasonPolicyNotInForce, unguarded.Message}
 	}
-	enforced := apimeta.FindStatusCondition(c.share.Conditions, quotav1alpha1.ConditionEnforced)
+	enforced, said := c.said[quotav1alpha1.ConditionEnforced]
 	switch {
-	case enforced == nil, enforced.Status == metav1.ConditionTrue, c.takesOver && enforced.Reason == quotav1alpha1.ReasonNameTaken:
+	case !said, enforced.True, c.takesOver && enforced.Reason == quotav1alpha1.ReasonNameTaken:
 		return Obstacle{}
 	case c.differs != "":
 		return Obstacle{quotav1alpha1.ReasonNameTaken, c.differs}
@@ -123,13 +118,13 @@ func (c *child) refuses() Obstacle {
 	return Obstacle{}
 }
 
-// namesLimit is how many children a message names before it only counts them.
-const namesLimit = 5
-
-// Abbreviated joins sorted names, counting those after the first few.
-func Abbreviated(names []string) string {
-	if len(names) <= namesLimit {
-		return strings.Join(names, ", ")
+// whyNotTaken says what a child waits for that takes over, or nothing if it does not.
+func (c *child) whyNotTaken() string {
+	switch {
+	case !c.takesOver:
+		return ""
+	case c.takeOver != nil:
+		return "its agent takes over the ResourceQuota that is there"
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:namesLimit], ", "), len(names)-namesLimit)
+	return "the ResourceQuota that is there is taken over once the budget has room for its limit"
 }

@@ -14,18 +14,10 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// equal says whether two of them allow the same.
-func (t *TakeOver) equal(other *TakeOver) bool {
-	if t == nil || other == nil {
-		return t == other
-	}
-	return t.UID == other.UID && t.Hard.Equal(other.Hard)
-}
-
-// takeOver finds the children that have a limit from somebody else which their agents are to make their own. What is used
+// findTakeOvers finds the children that have a limit from somebody else which their agents are to make their own. What is used
 // there is charged, as of a child that joins. Their targets are raised out of what is free, as those of all others. But
 // nobody else is raised meanwhile: up to the limit that is there, more may come to be used.
-func (r *Round) takeOver() {
+func (r *Round) findTakeOvers() {
 	switch r.in.Existing.WhenToTakeOver {
 	case quotav1alpha1.TakeOverAlways:
 		for _, c := range r.children {
@@ -45,7 +37,7 @@ func (r *Round) takeOver() {
 // hasFound says whether a child has a limit from somebody else that its share could take the place of: the share limits
 // all that this does.
 func (r *Round) hasFound(c *child) bool {
-	if c.share == nil || c.share.Found == nil || !c.read() || !c.Selected || c.misfit != "" || c.deleting() || r.ledger.RevisionOf(c.Name) == 0 {
+	if c.share == nil || c.share.Found == nil || !c.read || !c.Selected || c.misfit != "" || c.deleting || r.ledger.RevisionOf(c.Name) == 0 {
 		return false
 	}
 	budget := r.ledger.Budget()
@@ -131,45 +123,32 @@ func (r *Round) differences(found, wanted amount.List) []string {
 // that much. Until then it stays as it is.
 func (r *Round) allow() {
 	for _, c := range r.children {
-		if c.takesOver && c.responsive() && r.isGranted(c) {
+		if c.takesOver && c.mobility() == responsive && r.isGranted(c) {
 			c.takeOver = &TakeOver{UID: c.share.Found.UID, Hard: c.share.Found.Hard}
 		}
 	}
 }
 
 // isGranted says whether what a child takes over would have its limit lowered to no less than what is due, or whether no
-// more is to be waited for. One that may hold anything itself cannot wait for that: it is known once it has confirmed.
+// more is to be waited for: what children that are under the budget already give back may be for it. One that may hold
+// anything itself cannot wait for that: it is known once it has confirmed.
 func (r *Round) isGranted(c *child) bool {
 	e, _ := r.entry(c)
 	if e.Unknown() {
 		return true
 	}
+	givesBack := func(name corev1.ResourceName) bool {
+		return slices.ContainsFunc(r.children, func(other *child) bool {
+			e, _ := r.entry(other)
+			return !other.takesOver && e.Granted[name] > e.Target[name]
+		})
+	}
 	for name, hard := range c.share.Found.Hard {
-		due, decided := r.steered.Limits[c.Name][name]
+		due, decided := r.limits[c.Name][name]
 		lowered := max(e.Target[name], c.report.Used[name]) < min(hard, due.Wanted)
-		if !decided || r.ledger.Granted(name) == ledger.Unknown || lowered && (r.steered.Waits[name] > 0 || r.isGivenBack(name)) {
+		if !decided || r.ledger.Granted(name) == ledger.Unknown || lowered && (r.waits[name] > 0 || givesBack(name)) {
 			return false
 		}
 	}
 	return true
-}
-
-// isGivenBack says whether children that are under the budget already have to give back some of name: what comes of that
-// may be for one that takes over.
-func (r *Round) isGivenBack(name corev1.ResourceName) bool {
-	return slices.ContainsFunc(r.children, func(c *child) bool {
-		e, _ := r.entry(c)
-		return !c.takesOver && e.Granted[name] > e.Target[name]
-	})
-}
-
-// whyNotTaken says what a child waits for that takes over, or nothing if it does not.
-func (c *child) whyNotTaken() string {
-	switch {
-	case !c.takesOver:
-		return ""
-	case c.takeOver != nil:
-		return "its agent takes over the ResourceQuota that is there"
-	}
-	return "the ResourceQuota that is there is taken over once the budget has room for its limit"
 }

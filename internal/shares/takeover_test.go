@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -16,7 +14,7 @@ import (
 func occupied(name string, entry *Entry, hard, used int64) Child {
 	return Child{Name: name, Selected: true, Entry: entry, Reading: Reading{Share: &Share{
 		Revision: entry.Revision, Hard: entry.Target, Found: &Found{UID: "found", Hard: amount.List{"pods": hard}, Used: amount.List{"pods": used}},
-		Conditions: []metav1.Condition{{Type: "Enforced", Status: metav1.ConditionFalse, Reason: "NameTaken", Message: "it is taken"}},
+		Said: map[string]Condition{"Enforced": {Reason: "NameTaken", Message: "it is taken"}},
 	}}}
 }
 

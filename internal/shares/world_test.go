@@ -1,8 +1,6 @@
 package shares
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -30,10 +28,13 @@ func entry(revision, target, granted int64) *Entry {
 }
 
 // share is one that reports a revision, and limit and usage of pods.
-func share(revision, hard, used int64, conditions ...metav1.Condition) *Share {
-	limits := amount.List{"pods": hard}
+func share(revision, hard, used int64, conditions ...Condition) *Share {
+	limits, said := amount.List{"pods": hard}, map[string]Condition{}
+	for _, c := range conditions {
+		said[c.Type] = c
+	}
 	return &Share{
-		Revision: revision, Hard: limits, Conditions: conditions,
+		Revision: revision, Hard: limits, Said: said,
 		Report: ledger.Report{Revision: revision, Hard: limits, Used: amount.List{"pods": used}},
 	}
 }

@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	if err != nil {
 		return err
 	}
-	r.controller = c
+	r.controller, r.trees = c, &trees{}
 	r.Stores.Follow(c, r.reported())
 	return nil
 }
@@ -140,6 +140,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			fencedWrites.Inc()
 		}
 		return ctrl.Result{}, err
+	}
+	if shown := s.decision.Rebuilt && !s.in.Restored; s.membership.Stands() {
+		r.trees.hear(fq.UID, shown, s.in.Restored)
 	}
 	r.announce(ctx, s)
 	r.dropGone(s)

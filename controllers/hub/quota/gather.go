@@ -33,6 +33,9 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 		r.recall(s, m)
 		return nil // a member that cannot be read is a finding: the others go on
 	})
+	for _, m := range s.members {
+		s.round.Hear(m.Name, m.Reading, m.Past)
+	}
 	return s, nil
 }
 
@@ -78,8 +81,8 @@ func membersOf(r *shares.Round, clusters []members.Cluster) []*member {
 	}
 	children := r.Children()
 	list := make([]*member, len(children))
-	for i, c := range children {
-		list[i] = &member{Child: c, cluster: byName[c.Name]}
+	for i := range children {
+		list[i] = &member{Child: &children[i], cluster: byName[children[i].Name]}
 	}
 	return list
 }

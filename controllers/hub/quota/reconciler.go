@@ -47,6 +47,7 @@ type Reconciler struct {
 	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to start.
 	heard    atomic.Bool
 	births   births
+	trees    *trees
 	silences members.Silences
 	marks    members.Marks
 	turns    members.Turns

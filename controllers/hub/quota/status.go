@@ -14,6 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -93,7 +94,7 @@ func (s *scope) report() {
 	status.Revision, status.SpecRevision = d.Ledger.Revision(), d.SpecRevision
 	status.Pool = s.membership.Stored(s.fq.Spec.Hard)
 	s.totals()
-	conditions.Replace(&status.Conditions, d.Conditions(), s.fq.Generation, s.now)
+	conditions.Replace(&status.Conditions, input.Conditions(d.Conditions), s.fq.Generation, s.now)
 	s.fleet = s.fleetOf(&d.Fleet)
 }
 
@@ -105,7 +106,7 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: conditions.Truncated(v.Why.Message, messageLimit),
 		Since: before.Since,
 	}
-	s.decision.Ledger.Store(m.Name, &c, s.fq.Spec.Hard)
+	c.Revision, c.Granted, c.Target = s.decision.Ledger.Stored(m.Name, s.fq.Spec.Hard)
 	if v.Reported {
 		c.Used, c.Demand, c.Unscheduled = m.share.Status.Used, m.share.Status.Demand, m.share.Status.Unscheduled
 	}

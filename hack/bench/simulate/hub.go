@@ -94,7 +94,8 @@ func (h *hub) decide() {
 	in := h.input()
 	r := shares.New(&in)
 	for i, c := range r.Children() {
-		h.read(i, c)
+		h.read(i, &c)
+		r.Hear(c.Name, c.Reading, c.Past)
 	}
 	d := r.Decide()
 	h.revision, h.busy = d.Ledger.Revision(), h.now+h.setup.Latencies.Ledger

@@ -85,15 +85,7 @@ func (o *Options) run(ctx context.Context, arg string) error {
 		return err
 	}
 	in := fleet.Input(fq)
-	r := shares.New(in)
-	readings := map[string]shares.Reading{}
-	for _, c := range in.Children {
-		readings[c.Name] = c.Reading
-	}
-	for _, c := range r.Children() {
-		c.Reading = readings[c.Name]
-	}
-	s := &sentences{fq: fq, account: r.Explain(), static: in.Split.Static, only: o.only}
+	s := &sentences{fq: fq, account: shares.New(in).Explain(), static: in.Split.Static, only: o.only}
 	e := s.explanation(fleet.Hints)
 	e.Pool = cli.PoolOf(ctx, hub, fq, o.only)
 	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })

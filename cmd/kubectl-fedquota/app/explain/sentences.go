@@ -87,7 +87,7 @@ func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.
 	claim := c.Claims[name]
 	said := []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)}
 	return view.ExplainedLimit{
-		Cluster: c.Name, State: s.account.States[c.Name].State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
+		Cluster: c.Name, State: s.account.Findings[c.Name].State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
 		Reason: claim.Verdict.Reason, Bound: claim.Bound,
 		Sentences: slices.DeleteFunc(said, func(sentence string) bool { return sentence == "" }),
 	}
@@ -180,7 +180,7 @@ func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) st
 
 // pinned says why a limit does not move.
 func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) string {
-	state := s.account.States[c.Name]
+	state := s.account.Findings[c.Name]
 	why := fmt.Sprintf("the cluster is %s", state.State)
 	if state.Why.Message != "" {
 		why += " (" + state.Why.Message + ")"

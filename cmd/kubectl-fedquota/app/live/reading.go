@@ -2,7 +2,6 @@ package live
 
 import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
@@ -81,18 +80,16 @@ func stored(c *shares.Child, status *quotav1alpha1.ClusterStatus) shares.Reading
 		Demand: c.Entry.Demand,
 	}
 	if condition, ok := ofStates[c.Entry.State]; ok {
-		share.Conditions = []metav1.Condition{{Type: condition, Status: metav1.ConditionTrue, Message: status.Message}}
+		share.Said = map[string]shares.Condition{condition: {True: true, Message: status.Message}}
 	}
 	switch {
 	case status.State != quotav1alpha1.ClusterNotReady, outcomes[status.Reason]:
 	case status.Reason == quotav1alpha1.ReasonAgentAbsent:
 		share.Behind = true
 	case ofReasons[status.Reason] != "":
-		share.Conditions = []metav1.Condition{{Type: ofReasons[status.Reason], Status: metav1.ConditionTrue, Message: status.Message}}
+		share.Said = map[string]shares.Condition{ofReasons[status.Reason]: {True: true, Message: status.Message}}
 	default:
-		share.Conditions = []metav1.Condition{{
-			Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: status.Reason, Message: status.Message,
-		}}
+		share.Said = map[string]shares.Condition{quotav1alpha1.ConditionEnforced: {Reason: status.Reason, Message: status.Message}}
 	}
 	return shares.Reading{Share: share, HeldBack: heldBack(status)}
 }

@@ -8,6 +8,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -42,7 +43,7 @@ type line struct {
 func (p *plan) view() *view.Plan {
 	v := &view.Plan{
 		Namespace: p.wanted.Namespace, Name: p.wanted.Name, Exists: p.stored != nil, Halted: p.halted.Message, HaltedReason: p.halted.Reason,
-		Conditions: p.decision.Conditions(), Limits: []view.PlannedLimit{}, Hints: p.hints,
+		Conditions: input.Conditions(p.decision.Conditions), Limits: []view.PlannedLimit{}, Hints: p.hints,
 	}
 	var before corev1.ResourceList
 	if p.stored != nil {
@@ -102,7 +103,7 @@ func (p *plan) lines() []line {
 
 // gone returns the limits of a cluster that has left.
 func gone(name string, c *quotav1alpha1.ClusterStatus) []line {
-	e := ledger.EntryOf(c)
+	e := ledger.EntryOf(c.Revision, c.Granted, c.Target)
 	var lines []line
 	for resource := range e.Target {
 		lines = append(lines, line{cluster: name, name: resource, before: e.Target[resource], leaves: true, note: "leaves"})
@@ -118,7 +119,7 @@ func (p *plan) linesOf(v *shares.Verdict, status *quotav1alpha1.ClusterStatus) [
 	}
 	before, used, demand := ledger.Entry{}, p.used[v.Name], amount.List{}
 	if status != nil {
-		before = ledger.EntryOf(status)
+		before = ledger.EntryOf(status.Revision, status.Granted, status.Target)
 		used, demand = amount.Saturate(status.Used, amount.Up), amount.Saturate(status.Demand, amount.Up)
 	}
 	finally, _ := p.drained.Ledger.Entry(v.Name)

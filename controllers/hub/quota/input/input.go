@@ -195,7 +195,7 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 // Entry returns what was stored of a cluster.
 func Entry(c *quotav1alpha1.ClusterStatus) *shares.Entry {
 	return &shares.Entry{
-		Entry: ledger.EntryOf(c), UID: c.UID, State: c.State, Reason: c.Reason, Removal: c.Removal,
+		Entry: ledger.EntryOf(c.Revision, c.Granted, c.Target), UID: c.UID, State: c.State, Reason: c.Reason, Removal: c.Removal,
 		Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
 	}
 }
@@ -211,10 +211,10 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		Admission: share.Spec.Admission, Existing: share.Spec.ExistingQuotas, Fleet: fleetOf(&share.Spec.Fleet),
 		OtherScope: !SameScope(counts, &fq.Spec),
 		Deleting:   !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "",
-		Report:  ledger.ReportOf(share.Status),
+		Report:  ledger.ReportOf(share.Status.Revision, share.Status.Hard, share.Status.Used),
 		Behind:  share.Status.ObservedGeneration != share.Generation,
 		Pinging: share.Status.Ping > share.Spec.Pong,
-		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Conditions: share.Status.Conditions,
+		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Said: Said(share.Status.Conditions),
 		Expected: amount.Saturate(share.Status.Expected, amount.Up), Replacing: amount.Saturate(share.Status.Replacing, amount.Up),
 	}
 	switch policy := quotav1alpha1.RemovalPolicy(removal); policy {
