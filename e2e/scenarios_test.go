@@ -74,6 +74,7 @@ func TestScenariosOfRestoresAndDemand(t *testing.T) {
 		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
+		{"teams in a pool", testPools},
 	})
 }
 

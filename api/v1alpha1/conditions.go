@@ -9,7 +9,8 @@ const (
 	// counts the clusters that enforce their target.
 	ConditionReady = "Ready"
 	// ConditionReconciling is for tools that read kstatus, which then wait: it is True while Ready is not, and nobody
-	// has to change the object. Its reason is ReasonSettling, ReasonDegraded, ReasonRemoving or ReasonNoClusters.
+	// has to change the object. Its reason is ReasonSettling, ReasonDegraded, ReasonRemoving, ReasonNoClusters or
+	// ReasonPoolPending.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is for tools that read kstatus, which then give up: it is True while nothing moves until
 	// somebody changes something. Its reason is ReasonInvalidSpec or ReasonConflict.
@@ -43,6 +44,9 @@ const (
 	// count/widgets.example.com without the CRD (ReasonReported). ConditionReady stays True, and all other names go on.
 	// The name is counted some minutes after the kind is there. Until then native quota refuses such objects.
 	ConditionKindNotServed = "KindNotServed"
+	// ConditionChildNotReady is True on a QuotaPool while a child gets nothing more (ReasonReported), since its namespace
+	// is not allowed, or it cannot act on its spec. What it has stays, and the others go on.
+	ConditionChildNotReady = "ChildNotReady"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist (ReasonNotFound). The other
 	// clusters go on. Correct the name.
 	ConditionUnknownCluster = "UnknownCluster"
@@ -94,6 +98,9 @@ const (
 	// ReasonNoClusters means that the placement selects no Cluster yet. Clusters that it did select leave. One that
 	// comes and matches gets its part. To select one that is here, label or name it.
 	ReasonNoClusters = "NoClusters"
+	// ReasonPoolPending means that the object waits for the QuotaPool that it names. What it has stays, and nothing is
+	// raised. The message says what it waits for.
+	ReasonPoolPending = "PoolPending"
 	// ReasonRemoving means that the object is being deleted and waits for the clusters that the message names. Make
 	// them reachable, or give them up: docs/tasks/remove-a-cluster.md.
 	ReasonRemoving = "Removing"
@@ -128,6 +135,8 @@ const (
 	// other that is not selected if it holds a share of this budget. Else its entry goes, and the hub writes nothing
 	// there.
 	ReasonMayHoldShare = "MayHoldShare"
+	// ReasonNamespaceNotAllowed means, of a child of a QuotaPool, that the pool does not allow its namespace.
+	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
 	// ReasonNamespaceMissing means that the cluster does not have the namespace.
 	ReasonNamespaceMissing = "NamespaceMissing"
 	// ReasonNamespaceRefused means that the cluster does not have the namespace, and its API server refused to create

@@ -52,9 +52,9 @@ var exclusions = []exclusion{
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleDescription, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleList, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleString, "corev1.ScopeSelector is imported"},
-	{regexp.MustCompile(`\.(clusterSelector|exemptNamespaces\.selector)\.`), ruleList, "metav1.LabelSelector is imported"},
-	{regexp.MustCompile(`\.(clusterSelector|exemptNamespaces\.selector)\.`), ruleMap, "metav1.LabelSelector is imported"},
-	{regexp.MustCompile(`\.(clusterSelector|exemptNamespaces\.selector)\.`), ruleString, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|(exempt|allowed)Namespaces\.selector)\.`), ruleList, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|(exempt|allowed)Namespaces\.selector)\.`), ruleMap, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|(exempt|allowed)Namespaces\.selector)\.`), ruleString, "metav1.LabelSelector is imported"},
 }
 
 // A name that means a span of time. What comes before its end is up to the field.
@@ -194,6 +194,7 @@ func TestConditionsAreFirstInStatus(t *testing.T) {
 		reflect.TypeFor[quotav1alpha1.FederatedQuotaStatus](),
 		reflect.TypeFor[quotav1alpha1.QuotaShareStatus](),
 		reflect.TypeFor[quotav1alpha1.QuotaRequirementStatus](),
+		reflect.TypeFor[quotav1alpha1.QuotaPoolStatus](),
 	} {
 		if first := status.Field(0).Name; first != "Conditions" {
 			t.Errorf("the first field of %s is %s, not Conditions", status.Name(), first)
@@ -251,7 +252,7 @@ func marked(field *ast.Field, marker string) bool {
 func TestWords(t *testing.T) {
 	inside := regexp.MustCompile(`(?i)\b(ledger|fencing|token|shares?|quotashares?)\b`)
 	verb := regexp.MustCompile(`clusters share the budget`)
-	for _, kind := range []string{"federatedquotas", "quotarequirements"} {
+	for _, kind := range []string{"federatedquotas", "quotapools", "quotarequirements"} {
 		content, err := os.ReadFile(filepath.Join(crdFolder, "quota.fedquota.io_"+kind+".yaml"))
 		if err != nil {
 			t.Fatal(err)

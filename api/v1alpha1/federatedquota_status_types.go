@@ -74,6 +74,10 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:Maximum=9007199254740991
 	SpecRevision int64 `json:"specRevision,omitempty"`
 
+	// pool is what the FederatedQuota is to its pool. It stays after the FederatedQuota has left, with the tenure alone.
+	// +optional
+	Pool *PoolMembership `json:"pool,omitempty"`
+
 	// clusters are those that are selected, and those that may still have a limit of this budget.
 	// +optional
 	// +listType=map

@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Settled",type=string,JSONPath=`.status.settled`,description="Clusters that enforce their target / clusters selected"
 // +kubebuilder:printcolumn:name="Tightest",type=string,JSONPath=`.status.tightest`,description="The resources with the least room: used/budget"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
+// +kubebuilder:printcolumn:name="Pool",type=string,priority=1,JSONPath=`.spec.pool.name`,description="The QuotaPool that the budget is a part of"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.status!="True")].message`,description="Why it is not ready"
 type FederatedQuota struct {
@@ -68,6 +69,11 @@ type FederatedQuotaSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
 	Reserve map[corev1.ResourceName]resource.Quantity `json:"reserve,omitempty"`
+
+	// pool is the QuotaPool that the budget is a part of: it is then no more than the pool gives of the resources that the
+	// pool limits. The pool has to allow the namespace.
+	// +optional
+	Pool *PoolReference `json:"pool,omitempty"`
 
 	// placement says which clusters share the budget.
 	// +required
@@ -238,14 +244,15 @@ type Rebalance struct {
 	// +optional
 	Mode RebalanceMode `json:"mode,omitempty"`
 
-	// headroomPercent is the room that each cluster is given beyond what it needs, in percent of its need, as far as the
-	// budget goes. Defaults to 10. It only counts in mode Auto.
+	// headroomPercent is the room that each cluster, or child of a pool, is given beyond what it needs, in percent of its
+	// need, as far as the budget goes. Defaults to 10. It only counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	HeadroomPercent *int32 `json:"headroomPercent,omitempty"`
 
-	// dampingSeconds is the least time between two moves of a cluster's limit that serve headroom alone. What somebody
+	// dampingSeconds is the least time between two moves of a cluster's limit, or of a child's part of a pool, that serve
+	// headroom alone. What somebody
 	// needs moves at once. Defaults to 60 where requests may be held, since who has no headroom waits a moment then and is
 	// not refused, and to 5 with admission Off. It only counts in mode Auto.
 	// +optional

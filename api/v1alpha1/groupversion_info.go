@@ -21,6 +21,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&FederatedQuota{}, &FederatedQuotaList{},
 		&QuotaShare{}, &QuotaShareList{},
 		&QuotaRequirement{}, &QuotaRequirementList{},
+		&QuotaPool{}, &QuotaPoolList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -104,6 +104,18 @@ func (l *Ledger) Adopt(child string, share *Share) {
 	l.next(child, e)
 }
 
+// Enter adds an entry for a child that raises nothing until it has taken the entry up: all that it has granted itself
+// counts, even into debt, and it keeps the target. An entry that it had is replaced.
+func (l *Ledger) Enter(child string, granted, target amount.List) {
+	e := Entry{Granted: zero(l.budget), Target: zero(l.budget)}
+	for name := range l.budget {
+		e.Granted[name] = granted[name]
+		e.Target[name] = min(target[name], granted[name])
+	}
+	l.sums = nil
+	l.next(child, e)
+}
+
 // Raise grants a child x more of name, or as much of it as is free, and makes all it has the target. It returns what
 // was added: zero while there is debt, or while the child was never read.
 func (l *Ledger) Raise(child string, name corev1.ResourceName, x int64) int64 {

@@ -30,7 +30,8 @@ func (r *Round) conditions(d *Decision) []Condition {
 	switch ready.Reason {
 	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
-	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded, quotav1alpha1.ReasonRemoving, quotav1alpha1.ReasonNoClusters:
+	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded, quotav1alpha1.ReasonRemoving, quotav1alpha1.ReasonNoClusters,
+		quotav1alpha1.ReasonPoolPending:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
 	}
 	return append(conditions, notes...)

@@ -107,7 +107,7 @@ func (r *Round) decision() *Decision {
 	}
 	d.Totals = r.totals(d.Verdicts)
 	if !r.in.Split.Static {
-		d.Fleet = Fleet{Budget: r.ledger.Budget(), Used: d.Totals.Used, Waiting: r.waiting()}
+		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.waiting()}
 	}
 	for i, c := range r.children {
 		c.misinformed = c.share != nil && c.wants() && !sameUsage(&c.share.Fleet, &d.Fleet)
@@ -119,6 +119,14 @@ func (r *Round) decision() *Decision {
 // sameUsage says whether two tell of the same usage, and of the same children that wait.
 func sameUsage(a, b *Fleet) bool {
 	return a.Used.Equal(b.Used) && slices.Equal(a.Waiting, b.Waiting)
+}
+
+// reach returns what requests may ask for at all.
+func (r *Round) reach() amount.List {
+	if r.in.Reach != nil {
+		return r.in.Reach
+	}
+	return r.ledger.Budget()
 }
 
 func (r *Round) verdict(c *child) Verdict {

@@ -19,6 +19,8 @@ type Input struct {
 	Key string
 	// Budget is what may be distributed, by resource name. While the spec cannot be acted on it is what it was before.
 	Budget amount.List
+	// Reach is what the budget may come to be while its spec stays; nil means that it stays what it is.
+	Reach amount.List
 	// Formats gives the format in which quantities of a resource name are written in messages.
 	Formats corev1.ResourceList
 	// Revision is the ledger's counter as it was stored: 0 if there is none, and may have been one that was lost.
@@ -28,6 +30,9 @@ type Input struct {
 	Fresh bool
 	// Epoch is where the counter goes on if another ledger was lost: see ledger.Epoch.
 	Epoch int64
+	// Restored says that the ledger was put back, or another one was of which it is a part: it is rebuilt, whatever its
+	// children show.
+	Restored bool
 	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the
 	// last stored round has found every child to enforce a share of it.
 	SpecRevision int64

@@ -36,7 +36,7 @@ func (r *Round) rebuild() {
 	for _, c := range r.children {
 		highest = max(highest, r.elsewhere(c))
 	}
-	if highest > 0 {
+	if highest > 0 || r.in.Restored {
 		r.ledger.Rebuild(highest)
 		r.learned = rebuilding
 	}

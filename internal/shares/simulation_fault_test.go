@@ -261,9 +261,6 @@ func (w *world) loseLedger(step) {
 // tear has somebody tear the finalizer off the FederatedQuota, and create it again while hub managers watch, or do not.
 // Nobody lets go of anything.
 func (w *world) tear(s step) {
-	for i := range w.leaders {
-		w.leaders[i].second = true
-	}
 	w.note("torn off")
 	w.create(s)
 }

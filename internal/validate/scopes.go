@@ -98,3 +98,20 @@ func scopeOperator(path *field.Path, r corev1.ScopedResourceSelectorRequirement)
 	}
 	return nil
 }
+
+// InScope says whether the scopes of a spec count objects under a name.
+func InScope(spec *quotav1alpha1.FederatedQuotaSpec, name corev1.ResourceName) bool {
+	for _, scope := range spec.Scopes {
+		if nativequota.OutOfScope(scope, name) != "" {
+			return false
+		}
+	}
+	if spec.ScopeSelector != nil {
+		for _, requirement := range spec.ScopeSelector.MatchExpressions {
+			if nativequota.OutOfScope(requirement.ScopeName, name) != "" {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,4 +1,4 @@
-// Package validate says what is wrong with a FederatedQuota beyond what its schema can say. Every error names the
+// Package validate says what is wrong with a FederatedQuota, a QuotaPool or a QuotaRequirement beyond what its schema can say. Every error names the
 // field, the value and what would be valid.
 package validate
 
@@ -37,10 +37,8 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, spec.Hard)...)
 	for i := range spec.Distribution.Rules {
 		at, r := path.Child("distribution", "rules").Index(i), &spec.Distribution.Rules[i]
-		problems = append(problems, rule(at, r, spec.Hard)...)
-		problems = append(problems, multiples(at.Child("min"), r.Min, grains)...)
-		problems = append(problems, multiples(at.Child("max"), r.Max, grains)...)
-		problems = append(problems, multiples(at.Child("headroom"), r.Headroom, grains)...)
+		problems = append(problems, selector(at.Child("clusterSelector"), r.ClusterSelector)...)
+		problems = append(problems, bounded(at, r, spec.Hard, grains)...)
 	}
 	return problems
 }
@@ -92,8 +90,9 @@ func multiples(path *field.Path, list, grains corev1.ResourceList) field.ErrorLi
 	return problems
 }
 
-func rule(path *field.Path, r *quotav1alpha1.DistributionRule, hard corev1.ResourceList) field.ErrorList {
-	problems := selector(path.Child("clusterSelector"), r.ClusterSelector)
+// bounded checks the amounts of a rule.
+func bounded(path *field.Path, r *quotav1alpha1.DistributionRule, hard, grains corev1.ResourceList) field.ErrorList {
+	var problems field.ErrorList
 	for _, list := range []struct {
 		name    string
 		amounts corev1.ResourceList
@@ -105,7 +104,10 @@ func rule(path *field.Path, r *quotav1alpha1.DistributionRule, hard corev1.Resou
 	problems = append(problems, within(path.Child("min"), r.Min, path.Child("max").String(), r.Max)...)
 	problems = append(problems, within(path.Child("headroom"), r.Headroom, path.Child("max").String(), r.Max)...)
 	problems = append(problems, within(path.Child("headroom"), r.Headroom, "spec.hard", hard)...)
-	return append(problems, within(path.Child("min"), r.Min, "spec.hard", hard)...)
+	problems = append(problems, within(path.Child("min"), r.Min, "spec.hard", hard)...)
+	problems = append(problems, multiples(path.Child("min"), r.Min, grains)...)
+	problems = append(problems, multiples(path.Child("max"), r.Max, grains)...)
+	return append(problems, multiples(path.Child("headroom"), r.Headroom, grains)...)
 }
 
 // selector checks a label selector as native objects do, and says which operators there are.

@@ -28,7 +28,7 @@ func (q Quoter) SetupWithManager(mgr ctrl.Manager) {
 	mgr.GetWebhookServer().Register(QuotePath, &admission.Webhook{Handler: q})
 }
 
-// amounts are the parts of a FederatedQuota that have quantities, as far as it is known before the schema was looked
+// amounts are the parts of a FederatedQuota or a QuotaPool that have quantities, as far as it is known before the schema was looked
 // at.
 type amounts struct {
 	Hard         map[string]any `json:"hard"`

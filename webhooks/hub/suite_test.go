@@ -80,6 +80,7 @@ func serve() (stop func() error, err error) {
 	root := filepath.Join("..", "..", "config")
 	env := &envtest.Environment{
 		CRDDirectoryPaths: append(crds, filepath.Join(root, "crd", "bases", "quota.fedquota.io_federatedquotas.yaml"),
+			filepath.Join(root, "crd", "bases", "quota.fedquota.io_quotapools.yaml"),
 			filepath.Join(root, "crd", "bases", "quota.fedquota.io_quotarequirements.yaml")),
 		ErrorIfCRDPathMissing: true, CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: patience},
 		ControlPlaneStartTimeout: patience, ControlPlaneStopTimeout: patience,
@@ -117,9 +118,10 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Validator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}, AgentNamespace: agentNamespace, Serves: widgetsInWest}
+	v := &Validator{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Clusters: members.Namespaces{Home: clusterNamespace}, AgentNamespace: agentNamespace, Serves: widgetsInWest}
 	Quoter{}.SetupWithManager(mgr)
 	v.SetupWithManager(mgr)
+	(&PoolValidator{Reader: mgr.GetClient()}).SetupWithManager(mgr)
 	(&RequirementValidator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}}).SetupWithManager(mgr)
 	return mgr, nil
 }

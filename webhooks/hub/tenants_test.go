@@ -120,6 +120,11 @@ func TestTenants(t *testing.T) {
 	d.stored(tenant)
 	bind(map[string]string{prefix + "max": "pods=many"})
 	wait("expression 'variables.above.size() == 0' resulted in error: composited variable \"above\" fails to evaluate: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+	bind(map[string]string{prefix + "pool": "vision"})
+	wait("spec.pool.name: must be vision, says namespace OWN")
+	if got := answer(tenant, "pool: {name: vision}\nhard: {pods: 100}"+all); got != "" {
+		t.Errorf("in the pool that the namespace says: %s", got)
+	}
 	bind(map[string]string{prefix + "clusters": "west"})
 	wait("spec.placement.clusterSelector: must be empty, says namespace OWN")
 }

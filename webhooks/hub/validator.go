@@ -21,8 +21,10 @@ import (
 // Validator refuses a FederatedQuota that the hub manager would not act upon, in the words that its condition would
 // have.
 type Validator struct {
-	// Reader reads FederatedQuotas and Clusters.
+	// Reader reads FederatedQuotas, QuotaPools and Clusters.
 	Reader client.Reader
+	// Live reads a QuotaPool and a namespace past the cache. Without it, whom a pool allows is not checked.
+	Live client.Reader
 	// Clusters says where the Clusters are, AgentNamespace where the agents are in members.
 	Clusters       members.Namespaces
 	AgentNamespace string
@@ -50,7 +52,7 @@ func (v *Validator) ValidateCreate(ctx context.Context, fq *quotav1alpha1.Federa
 	if err != nil {
 		return around.blind(err), nil
 	}
-	if err := refusal(fq, v.problems(fq, around)); err != nil {
+	if err := refusal(fq, append(v.problems(fq, around), v.admitted(ctx, nil, fq)...)); err != nil {
 		return nil, err
 	}
 	return v.warnings(ctx, nil, fq, around), nil
@@ -71,7 +73,7 @@ func (v *Validator) ValidateUpdate(ctx context.Context, before, fq *quotav1alpha
 	for _, problem := range kept {
 		warnings = append(warnings, "not acted upon, as before: "+problem.Error())
 	}
-	if err := refusal(fq, added); err != nil {
+	if err := refusal(fq, append(added, v.admitted(ctx, before, fq)...)); err != nil {
 		return warnings, err
 	}
 	return append(warnings, v.warnings(ctx, before, fq, around)...), nil

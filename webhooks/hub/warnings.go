@@ -38,6 +38,7 @@ func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.Fede
 	return slices.DeleteFunc(slices.Concat(
 		v.placement(fq, view), unknown(view), unstated(before, fq), v.unserved(ctx, before, fq, view),
 		inherent(fq, view), belowUsage(before, fq, view), guaranteed(fq, view), view.Overruled, answering(fq, around),
+		v.inPool(ctx, before, fq),
 	), told.Has)
 }
 

@@ -112,4 +112,14 @@ var cases = map[string][]string{
 		"hub: fits -f testdata/files/pod.yaml --replicas 2",
 		"hub: plan -f testdata/files/cut.yaml",
 	},
+	"pools": {
+		"hub: tree",
+		"hub: tree research --resource requests.cpu -o yaml",
+		"hub: tree retail",
+		"hub: tree none",
+		"hub: describe compute -n vision --show-events=false",
+		"hub: describe compute -n speech --show-events=false --resource requests.cpu",
+		"hub: describe new -n shop --show-events=false",
+		"hub: explain compute -n vision",
+	},
 }

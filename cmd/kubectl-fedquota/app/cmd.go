@@ -23,6 +23,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/top"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/tree"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/version"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/why"
 )
@@ -83,6 +84,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		list.NewCommand(env),
 		plan.NewCommand(env),
 		top.NewCommand(env),
+		tree.NewCommand(env),
 		version.NewCommand(env),
 		why.NewCommand(env),
 	)

@@ -301,7 +301,7 @@ func TestJSON(t *testing.T) {
 }
 
 // valued are the commands whose answer scripts can read as one value.
-var valued = []string{"describe", "explain", "fits", "history", "list", "plan", "top", "version", "why"}
+var valued = []string{"describe", "explain", "fits", "history", "list", "plan", "top", "tree", "version", "why"}
 
 // TestValues sees that -o json prints one value with nothing beside it wherever text is printed, with the same exit code,
 // and -o yaml the same value.

@@ -20,6 +20,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
@@ -56,6 +57,7 @@ func (p *parts) setUp(ctx context.Context) error {
 		setup.Step{Name: "connections to members", Do: func() error { return p.connect(ctx) }},
 		setup.Step{Name: "the looks at stores", Do: p.lookAtStores},
 		setup.Step{Name: "the quota controller", Do: p.reconcileQuotas},
+		setup.Step{Name: "the pool controller", Do: p.reconcilePools},
 		setup.Step{Name: "the installation of agents", Do: p.installAgents},
 		setup.Step{Name: "the requirements of quotas", Do: p.requireQuotas},
 		setup.Step{Name: "the joining by Secrets and ClusterProfiles", Do: p.join},
@@ -112,6 +114,15 @@ func (p *parts) reconcileQuotas() error {
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: p.mgr.GetEventRecorder(userAgent),
 	}
 	return p.quotas.SetupWithManager(p.mgr, p.each)
+}
+
+// reconcilePools makes the rounds of QuotaPools, once the hub serves them. FederatedQuotas follow those from then on.
+func (p *parts) reconcilePools() error {
+	reconciler := &pool.Reconciler{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(),
+		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
+	}
+	return reconciler.SetupWithManager(p.mgr, p.each, func() error { return p.quotas.WatchPools(p.mgr) })
 }
 
 // applies returns a controller of objects in members. Those who listen to wake hear of each Cluster of which there is
@@ -186,9 +197,10 @@ func (p *parts) serve() error {
 	}
 	hub.Quoter{}.SetupWithManager(p.mgr)
 	(&hub.Validator{
-		Reader: p.mgr.GetClient(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
+		Reader: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
 		Serves: hub.ServesOf(p.connections, p.clusters),
 	}).SetupWithManager(p.mgr)
 	(&hub.RequirementValidator{Reader: p.mgr.GetClient(), Clusters: p.clusters}).SetupWithManager(p.mgr)
+	(&hub.PoolValidator{Reader: p.mgr.GetClient()}).SetupWithManager(p.mgr)
 	return nil
 }

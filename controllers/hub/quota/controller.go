@@ -4,6 +4,8 @@ import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -11,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -18,8 +21,11 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	pools "github.com/fedquota/fedquota/controllers/hub/pool"
+	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/pool"
 )
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch;patch
@@ -47,8 +53,45 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	if err != nil {
 		return err
 	}
+	r.controller, r.trees = c, &trees{}
 	r.Stores.Follow(c, r.reported())
 	return nil
+}
+
+// WatchPools has rounds of FederatedQuotas start when their pools offer them something else.
+func (r *Reconciler) WatchPools(mgr ctrl.Manager) error {
+	return r.controller.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.QuotaPool{}, handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			if r.heard.Load() {
+				r.enqueueInPool(ctx, e.Object.GetName(), nil, queue)
+			}
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			r.enqueueInPool(ctx, e.Object.GetName(), nil, queue)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			before, after := e.ObjectOld.(*quotav1alpha1.QuotaPool), e.ObjectNew.(*quotav1alpha1.QuotaPool)
+			if before.UID != after.UID {
+				r.enqueueInPool(ctx, after.Name, nil, queue)
+				return
+			}
+			r.enqueueInPool(ctx, after.Name, pools.Offered(before, after), queue)
+		},
+	}))
+}
+
+// enqueueInPool has rounds start of the FederatedQuotas that name a pool or are in it: those of these keys, or all if that
+// is nil.
+func (r *Reconciler) enqueueInPool(ctx context.Context, name string, keys sets.Set[string], queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+	if keys != nil && keys.Len() == 0 {
+		return
+	}
+	for _, request := range r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool {
+		in := membership.PoolOf(fq) == name || fq.Status.Pool != nil && string(fq.Status.Pool.Name) == name
+		return in && (keys == nil || keys.Has(pool.QuotaKey(fq.Namespace, fq.Name)))
+	}) {
+		queue.Add(request)
+	}
 }
 
 // onceHeard makes a round of a FederatedQuota, once there are no members left that are about to say what they hold: until
@@ -97,6 +140,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			fencedWrites.Inc()
 		}
 		return ctrl.Result{}, err
+	}
+	if shown := s.decision.Rebuilt && !s.in.Restored; s.membership.Stands() {
+		r.trees.hear(fq.UID, shown, s.in.Restored)
 	}
 	r.announce(ctx, s)
 	r.dropGone(s)

@@ -21,7 +21,11 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{fq: fq, now: r.Clock.Now(), in: input.Of(fq, around)}
+	stands, err := r.stand(ctx, fq, around)
+	if err != nil {
+		return nil, err
+	}
+	s := &scope{fq: fq, now: r.Clock.Now(), in: input.Of(fq, around), membership: stands}
 	s.round = shares.New(s.in)
 	s.members = membersOf(s.round, around.Clusters)
 	_ = members.ForEach(s.members, func(m *member) error {
@@ -86,6 +90,9 @@ func membersOf(r *shares.Round, clusters []members.Cluster) []*member {
 // decide takes the decisions of the round.
 func (s *scope) decide() {
 	s.decision = s.round.Decide()
+	if s.decision.Rebuilt && !s.in.Restored && s.membership.Stands() {
+		s.membership = s.membership.Floor(s.in.Epoch)
+	}
 	byName := make(map[string]*shares.Verdict, len(s.decision.Verdicts))
 	for i := range s.decision.Verdicts {
 		byName[s.decision.Verdicts[i].Name] = &s.decision.Verdicts[i]

@@ -10,10 +10,12 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
+	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -41,9 +43,11 @@ type Reconciler struct {
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
 
+	controller controller.Controller
 	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to start.
 	heard    atomic.Bool
 	births   births
+	trees    *trees
 	silences members.Silences
 	marks    members.Marks
 	turns    members.Turns
@@ -55,6 +59,8 @@ type scope struct {
 	fq  *quotav1alpha1.FederatedQuota
 	now time.Time
 	in  *shares.Input
+	// membership is what the FederatedQuota is to its pool from this round on.
+	membership pool.Membership
 	// round says whom it concerns, and members are those, by name. gather fills them in.
 	round   *shares.Round
 	members []*member

@@ -47,9 +47,25 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// sameButUsage says whether two statuses differ in the snapshot of usage alone.
+// sameButUsage says whether two statuses differ in the snapshot of usage alone. What a pool is asked for beyond what it
+// gives, it has to learn at once.
 func sameButUsage(a, b *quotav1alpha1.FederatedQuotaStatus) bool {
-	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b))
+	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b)) && lacking(a).Equal(lacking(b))
+}
+
+// lacking returns what a FederatedQuota that is in a pool needs beyond its budget, of the names of which it does.
+func lacking(status *quotav1alpha1.FederatedQuotaStatus) amount.List {
+	if status.Pool == nil || status.Pool.UID == "" {
+		return nil
+	}
+	lack := amount.List{}
+	needed := amount.Sum(amount.Saturate(status.Used, amount.Up), amount.Saturate(status.Demand, amount.Up))
+	for name, value := range amount.Sub(needed, amount.Saturate(status.Hard, amount.Down)) {
+		if value > 0 {
+			lack[name] = value
+		}
+	}
+	return lack
 }
 
 func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.FederatedQuotaStatus {
@@ -76,6 +92,7 @@ func (s *scope) report() {
 	}
 	status.ObservedGeneration = s.fq.Generation
 	status.Revision, status.SpecRevision = d.Ledger.Revision(), d.SpecRevision
+	status.Pool = s.membership.Stored(s.fq.Spec.Hard)
 	s.totals()
 	conditions.Replace(&status.Conditions, input.Conditions(d.Conditions), s.fq.Generation, s.now)
 	s.fleet = s.fleetOf(&d.Fleet)
@@ -114,7 +131,7 @@ func (s *scope) fleetOf(fleet *shares.Fleet) quotav1alpha1.Fleet {
 	if len(fleet.Budget) == 0 {
 		return quotav1alpha1.Fleet{}
 	}
-	f := quotav1alpha1.Fleet{Budget: s.fq.Status.Hard, Used: s.fq.Status.Used}
+	f := quotav1alpha1.Fleet{Budget: fleet.Budget.ToList(s.fq.Spec.Hard), Used: s.fq.Status.Used}
 	for _, name := range fleet.Waiting {
 		f.Waiting = append(f.Waiting, quotav1alpha1.ClusterName(name))
 	}

@@ -54,6 +54,12 @@ type world struct {
 func newWorld(t *testing.T, members ...string) *world {
 	t.Helper()
 	t.Parallel()
+	return worldBeside(t, members...)
+}
+
+// worldBeside returns another world in the same test, with a namespace of its own.
+func worldBeside(t *testing.T, members ...string) *world {
+	t.Helper()
 	if os.Getenv(fleet.AssetsVariable) == "" {
 		t.Skipf("%s is not set: run `make test`, which builds API servers", fleet.AssetsVariable)
 	}
@@ -116,7 +122,7 @@ func (w *world) newHub() *Reconciler {
 	watcher.BeginAt(w.clock.Now().Add(-pace.Looking))
 	return &Reconciler{
 		Client: hub, Live: hub, Members: w.members, Stores: watcher, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock,
-		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute,
+		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, trees: &trees{},
 	}
 }
 

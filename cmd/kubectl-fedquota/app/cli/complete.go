@@ -37,6 +37,22 @@ func (e *Env) CompleteNames(command *cobra.Command, args []string, prefix string
 	})
 }
 
+// CompletePools completes the first argument with names of pools.
+func (e *Env) CompletePools(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
+		var pools quotav1alpha1.QuotaPoolList
+		err := c.List(ctx, &pools)
+		var names []string
+		for i := range pools.Items {
+			names = append(names, pools.Items[i].Name)
+		}
+		return names, err
+	})
+}
+
 // CompleteClusters completes a flag with names of the clusters of the budgets.
 func (e *Env) CompleteClusters(command *cobra.Command, flag string) {
 	e.completeFlag(command, flag, func(object client.Object, names sets.Set[string]) {

@@ -113,6 +113,7 @@ func (o *Options) viewOf(ctx context.Context, c client.Client, object client.Obj
 		if o.only.Cluster != "" && len(b.Clusters) == 0 {
 			return nil, fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.only.Cluster, object.Name, cli.ClustersOf(object))
 		}
+		b.Pool = cli.PoolOf(ctx, c, object, o.only)
 		o.addEvents(ctx, c, object, &b.Head)
 		return b, nil
 	case *quotav1alpha1.QuotaShare:

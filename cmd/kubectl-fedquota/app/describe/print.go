@@ -35,6 +35,9 @@ func (p *printer) budget(b *view.Budget) {
 	if len(b.Reserve) > 0 {
 		p.Field("Reserve", text.Join(b.Reserve)+" of hard are never handed out")
 	}
+	if b.Pool != nil {
+		p.Field("Pool", b.Pool.Sentence())
+	}
 	p.Field("Placement", b.Placement)
 	p.Field("Clusters", clustersOf(b))
 	p.summary("Ready", &b.Head, noManager, " (of an earlier spec: the hub manager has not seen the present one)")

@@ -87,6 +87,7 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	in := fleet.Input(fq)
 	s := &sentences{fq: fq, account: shares.New(in).Explain(), static: in.Split.Static, only: o.only}
 	e := s.explanation(fleet.Hints)
+	e.Pool = cli.PoolOf(ctx, hub, fq, o.only)
 	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
 }
 

@@ -14,6 +14,9 @@ func show(page *text.Page, e *view.Explanation) error {
 	for _, hint := range e.Hints {
 		page.Paragraph(0, text.Yellow, hint)
 	}
+	if e.Pool != nil {
+		page.Paragraph(0, text.Plain, "Pool "+e.Pool.Sentence()+".")
+	}
 	if e.HaltedReason != "" {
 		page.Paragraph(0, text.Red, fmt.Sprintf("All limits stay as they are: the spec cannot be acted on (%s): %s", e.HaltedReason, e.Halted))
 	}

@@ -54,7 +54,9 @@ type Budget struct {
 	// WaitMilliseconds is for how long a request that does not fit waits for a raise, left out if none waits.
 	WaitMilliseconds *int32              `json:"waitMilliseconds,omitempty"`
 	Reserve          corev1.ResourceList `json:"reserve,omitempty"`
-	Placement        string              `json:"placement"`
+	// Pool is left out for a budget without one.
+	Pool      *Pool  `json:"pool,omitempty"`
+	Placement string `json:"placement"`
 	// Settled is how many of the selected clusters enforce their target, as in 2/3; left out if none is known yet.
 	Settled  string    `json:"settled,omitempty"`
 	Clusters []Cluster `json:"clusters"`

@@ -17,6 +17,8 @@ type Explanation struct {
 	// Halted and HaltedReason say why the spec cannot be acted on.
 	Halted       string `json:"halted,omitempty"`
 	HaltedReason string `json:"haltedReason,omitempty"`
+	// Pool is what the pool of the budget gives to it, left out for a budget without one.
+	Pool *Pool `json:"pool,omitempty"`
 	// Unseen says that no hub manager has acted on the budget yet, so there is nothing to explain.
 	Unseen    bool                `json:"unseen,omitempty"`
 	Resources []ExplainedResource `json:"resources"`

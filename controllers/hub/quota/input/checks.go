@@ -82,7 +82,7 @@ func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*mem
 			}
 		}
 	}
-	budget := wanted(spec)
+	budget := Wanted(spec)
 	for _, name := range sum.Names() {
 		if sum[name] > budget[name] {
 			problems = append(problems, excessive(spec, name, sum[name], budget[name],
@@ -102,7 +102,7 @@ const MostNames = 64
 // tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted
 // still.
 func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
-	budget := wanted(&fq.Spec)
+	budget := Wanted(&fq.Spec)
 	for _, c := range fq.Status.Clusters {
 		names := maps.Clone(budget)
 		for name := range c.Granted {

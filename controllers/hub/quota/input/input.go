@@ -14,12 +14,15 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
+	"github.com/fedquota/fedquota/internal/validate"
 )
 
 // Surroundings are what a round knows beside the FederatedQuota itself.
@@ -37,6 +40,20 @@ type Surroundings struct {
 	Epoch int64
 	// Fresh says that no member was told anything of the budget yet.
 	Fresh bool
+	// Membership is what the FederatedQuota is to its pool in this round, nil for what is stored, and PoolTrouble why it is
+	// in none that it names.
+	Membership  *pool.Membership
+	PoolTrouble string
+	// Restored says that the ledger is to be rebuilt, since another one of its tree was put back.
+	Restored bool
+}
+
+// membership returns what the FederatedQuota is to its pool.
+func (s *Surroundings) membership(fq *quotav1alpha1.FederatedQuota) pool.Membership {
+	if s.Membership != nil {
+		return *s.Membership
+	}
+	return pool.MembershipOf(fq.Status.Pool)
 }
 
 // Of returns what a round over a FederatedQuota knows before it reads any member.
@@ -45,14 +62,18 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 	if !fq.DeletionTimestamp.IsZero() {
 		selected = nil
 	}
+	member, spec := around.membership(fq), &fq.Spec
 	halted := haltedBy(fq, selected, around)
-	spec := &fq.Spec
+	if waiting := membership.Waiting(membership.PoolOf(fq), member, around.PoolTrouble); halted.Reason == "" && waiting != "" {
+		halted = shares.Obstacle{Reason: quotav1alpha1.ReasonPoolPending, Message: waiting}
+	}
 	in := &shares.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
-		Budget: budgetOf(fq, halted), Formats: spec.Hard,
+		Budget: capped(fq, member, budgetOf(fq, halted)), Reach: reachOf(spec, member), Formats: spec.Hard,
 		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch, Fresh: around.Fresh,
-		Ready:  wasReady(fq),
-		Halted: halted, Removing: !fq.DeletionTimestamp.IsZero(),
+		Restored: around.Restored,
+		Ready:    wasReady(fq),
+		Halted:   halted, Removing: !fq.DeletionTimestamp.IsZero(),
 		Split:     splitOf(spec),
 		Admission: spec.Admission, Existing: spec.ExistingQuotas,
 		Strangers: strangers(spec, around.Clusters, missing),
@@ -69,11 +90,29 @@ func budgetOf(fq *quotav1alpha1.FederatedQuota, halted shares.Obstacle) amount.L
 	if halted != (shares.Obstacle{}) {
 		return amount.Saturate(fq.Status.Hard, amount.Down)
 	}
-	return wanted(&fq.Spec)
+	return Wanted(&fq.Spec)
 }
 
-// wanted returns the budget that a spec asks for.
-func wanted(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
+// capped returns what the pool lets be distributed of a budget, of the names that the scopes count. Where the spec cannot
+// be acted on, limits stay as they are, and yet within that.
+func capped(fq *quotav1alpha1.FederatedQuota, member pool.Membership, budget amount.List) amount.List {
+	if member.Cap == nil {
+		return budget
+	}
+	return membership.Capped(member, budget, func(name corev1.ResourceName) bool { return validate.InScope(&fq.Spec, name) })
+}
+
+// reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it; nil
+// where it is in none.
+func reachOf(spec *quotav1alpha1.FederatedQuotaSpec, member pool.Membership) amount.List {
+	if !member.Stands() {
+		return nil
+	}
+	return Wanted(spec)
+}
+
+// Wanted returns the budget that a spec asks for.
+func Wanted(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
 	return amount.Sub(amount.Saturate(spec.Hard, amount.Down), amount.Saturate(spec.Reserve, amount.Up))
 }
 

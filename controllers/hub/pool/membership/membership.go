@@ -1,0 +1,158 @@
+// Package membership finds out what a FederatedQuota or a QuotaPool is to the pool above it, for the round that stores
+// that together with its ledger.
+package membership
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/pool"
+)
+
+// MostNames is how many resource names a budget has room for in status.
+const MostNames = 32
+
+// Child is an object that stands in a pool, or shall, as it was read live.
+type Child struct {
+	Key, UID   string
+	Generation int64
+	// Pool is the name of the pool that its spec names, or empty, and Stored what it was to its pool.
+	Pool   string
+	Stored *quotav1alpha1.PoolMembership
+	// Own is its own budget.
+	Own amount.List
+	// Lost says that its ledger may have been lost, and Restored that its ledger, or another one of its tree, was put back:
+	// then it takes up nothing that was offered before. Epoch is that of the round.
+	Lost, Restored bool
+	Epoch          int64
+}
+
+// Finder reads pools.
+type Finder struct {
+	// Cached may return old versions, Live does not.
+	Cached, Live client.Reader
+}
+
+// Find returns what a child is to its pool from now on, and in words why it is in none that its spec names, or goes on
+// with what it took up before; nothing if neither is so. The child has to be read before.
+func (f Finder) Find(ctx context.Context, c *Child) (m pool.Membership, trouble string, err error) {
+	m = pool.MembershipOf(c.Stored)
+	if c.Pool == "" {
+		if m.Stands() {
+			m = m.Leave(c.Generation)
+		}
+		return m, "", nil
+	}
+	shown, err := get(ctx, f.Cached, c.Pool)
+	if err != nil {
+		return m, "", err
+	}
+	if m.Name != c.Pool || shown == nil || string(shown.UID) != m.UID {
+		if m, trouble, err = f.announce(ctx, c, m); err != nil {
+			return m, "", err
+		}
+	}
+	if c.Restored && m.Stands() {
+		m = m.Floor(c.Epoch)
+	}
+	if m.Name != c.Pool && m.Stands() { // it goes on in the pool that it is to leave until it can stand in the other one
+		if shown, err = get(ctx, f.Cached, m.Name); err != nil {
+			return m, "", err
+		}
+	}
+	if shown == nil {
+		return m, trouble, nil
+	}
+	m, refused := takeUp(c, m, shown)
+	if refused != "" {
+		trouble = refused
+	}
+	return m, trouble, nil
+}
+
+// announce has a child stand in the pool that its spec names, if there is one.
+func (f Finder) announce(ctx context.Context, c *Child, m pool.Membership) (pool.Membership, string, error) {
+	live, err := get(ctx, f.Live, c.Pool)
+	switch {
+	case err != nil:
+		return m, "", err
+	case live == nil:
+		return m, fmt.Sprintf("there is no QuotaPool %s: create it, or name another one", c.Pool), nil
+	case m.Name == c.Pool && m.UID == string(live.UID):
+		return m, "", nil
+	case !live.DeletionTimestamp.IsZero():
+		return m, fmt.Sprintf("QuotaPool %s is being deleted: name another one", c.Pool), nil
+	}
+	m = m.Announce(c.Pool, string(live.UID), c.Generation)
+	if c.Lost {
+		m = m.Floor(c.Epoch)
+	}
+	return m, "", nil
+}
+
+// takeUp takes up what the pool offers, unless that has more names than there is room for.
+func takeUp(c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool) (pool.Membership, string) {
+	offer, offered := pool.OfferTo(c.Key, shown)
+	if !offered {
+		return m, ""
+	}
+	next, _ := m.TakeUp(c.UID, offer)
+	names := sets.KeySet(c.Own).Union(sets.KeySet(next.Cap))
+	if names.Len() > MostNames {
+		return m, fmt.Sprintf("with the resources that QuotaPool %s limits there would be %d, and at most %d have room: limit fewer", m.Name, names.Len(), MostNames)
+	}
+	return next, ""
+}
+
+// get returns a pool, nil if there is none, or none can be, since the kind is not served.
+func get(ctx context.Context, reader client.Reader, name string) (*quotav1alpha1.QuotaPool, error) {
+	p := &quotav1alpha1.QuotaPool{}
+	err := reader.Get(ctx, client.ObjectKey{Name: name}, p)
+	if apierrors.IsNotFound(err) || members.IsAbsentKind(err) {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading QuotaPool %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// Waiting says why a child that stands in a pool, or shall, raises nothing now; nothing if it may. Trouble is what Find
+// returned.
+func Waiting(wanted string, m pool.Membership, trouble string) string {
+	switch {
+	case m.Stands() && !m.Frozen(), wanted == "" && !m.Stands():
+		return ""
+	case trouble != "":
+		return "What clusters have stays, and nothing is raised: " + trouble
+	}
+	return fmt.Sprintf("What clusters have stays, and nothing is raised until QuotaPool %s counts it: see the conditions there", m.Name)
+}
+
+// PoolOf returns the name of the pool that a FederatedQuota names, or nothing.
+func PoolOf(fq *quotav1alpha1.FederatedQuota) string {
+	if fq.Spec.Pool == nil {
+		return ""
+	}
+	return string(fq.Spec.Pool.Name)
+}
+
+// Capped returns what a child may have granted, of the names that it can count.
+func Capped(m pool.Membership, own amount.List, counts func(corev1.ResourceName) bool) amount.List {
+	most := make(amount.List, len(m.Cap))
+	for name, value := range m.Cap {
+		if counts(name) {
+			most[name] = value
+		}
+	}
+	m.Cap = most
+	return m.Budget(own)
+}

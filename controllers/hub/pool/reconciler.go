@@ -1,0 +1,113 @@
+// Package pool holds the controller that splits the budget of a QuotaPool over its children: FederatedQuotas, and other
+// pools. It gathers what a round is decided on and stores the ledger; internal/pool is the protocol, and internal/round
+// decides, as it does for clusters. Children read what they may have in the ledger, by watch.
+package pool
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// Reconciler is the only writer of the ledgers of pools.
+type Reconciler struct {
+	client.Client
+	// Live reads from the API server: the pool itself, and of children what the protocol demands.
+	Live client.Reader
+	// Clock says since when.
+	Clock clock.PassiveClock
+	// Recorder writes events on QuotaPools.
+	Recorder events.EventRecorder
+
+	memories sync.Map // memory by UID
+}
+
+// Reconcile makes one round: gather, decide, store.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	p := &quotav1alpha1.QuotaPool{}
+	if err := r.Live.Get(ctx, req.NamespacedName, p); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if p.DeletionTimestamp.IsZero() {
+		if err := r.meet(ctx, p); err != nil {
+			return ctrl.Result{}, err
+		}
+	} else if !controllerutil.ContainsFinalizer(p, quotav1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	s, err := r.gather(ctx, p)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if gone, err := r.remove(ctx, s); gone || err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.steer(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.store(ctx, s)
+}
+
+// meet gives a pool its finalizer: before that there is no ledger, which the first revision says in the status.
+func (r *Reconciler) meet(ctx context.Context, p *quotav1alpha1.QuotaPool) error {
+	if controllerutil.ContainsFinalizer(p, quotav1alpha1.Finalizer) {
+		return nil
+	}
+	if p.Status.Revision == 0 {
+		p.Status.Revision = ledger.First
+		if err := r.Status().Update(ctx, p); err != nil {
+			return err
+		}
+	}
+	stored := p.DeepCopy()
+	controllerutil.AddFinalizer(p, quotav1alpha1.Finalizer)
+	return r.Patch(ctx, p, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+// remove takes the finalizer off a deleted pool that nobody is in any more, by a live list, and says whether it has.
+func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
+	if s.p.DeletionTimestamp.IsZero() || s.pool.Ledger.Len() > 0 {
+		return false, nil
+	}
+	live, err := r.children(ctx, r.Live, s.p)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range live {
+		if c.Stands() && c.Membership.UID == string(s.p.UID) {
+			return false, nil
+		}
+	}
+	stored := s.p.DeepCopy()
+	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
+	r.memories.Delete(s.p.UID)
+	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+}
+
+// jitter spreads periodic rounds.
+const jitter = 0.2
+
+// next returns when to look again although nothing may happen.
+func (s *scope) next() ctrl.Result {
+	about := pace.RoundInterval(0, 0)
+	if s.halted.reason != "" || len(s.expected) > 0 {
+		about = pace.RoundRetryInterval(0, 0)
+	}
+	soonest := wait.Jitter(about, jitter)
+	for i := range s.standings {
+		if in := s.standings[i].MovesIn(&s.split); in > 0 {
+			soonest = min(soonest, in)
+		}
+	}
+	return ctrl.Result{RequeueAfter: soonest}
+}

@@ -1,0 +1,166 @@
+package pool
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// world is a hub with a pool of 24 pods, and the namespaces vision and speech.
+type world struct {
+	*testing.T
+	client.Client
+
+	r *Reconciler
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, quotav1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: "research", UID: "u-research", Generation: 1}}
+	pool.Spec.Hard, pool.Spec.AllowedNamespaces.Selector = pods("24"), &metav1.LabelSelector{}
+	w := &world{T: t, Client: fake.NewClientBuilder().WithScheme(scheme).
+		WithObjects(pool, namespace("vision"), namespace("speech")).
+		WithStatusSubresource(&quotav1alpha1.FederatedQuota{}, &quotav1alpha1.QuotaPool{}).Build()}
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	w.r = &Reconciler{Client: w.Client, Live: w.Client, Clock: clock, Recorder: events.NewFakeRecorder(100)}
+	return w
+}
+
+func namespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func pods(count string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourcePods: resource.MustParse(count)}
+}
+
+// round has the pool make rounds until it has nothing more to say, and returns it.
+func (w *world) round() *quotav1alpha1.QuotaPool {
+	w.Helper()
+	pool := &quotav1alpha1.QuotaPool{}
+	for range 5 {
+		if _, err := w.r.Reconcile(w.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "research"}}); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if err := w.Get(w.Context(), client.ObjectKey{Name: "research"}, pool); err != nil {
+		w.Fatal(err)
+	}
+	return pool
+}
+
+// announces creates a FederatedQuota that has announced itself with what it has granted to a cluster.
+func (w *world) announces(name, granted string) *quotav1alpha1.FederatedQuota {
+	w.Helper()
+	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "compute", UID: types.UID("u-" + name), Generation: 2}}
+	fq.Spec.Pool, fq.Spec.Hard = &quotav1alpha1.PoolReference{Name: "research"}, pods("20")
+	fq.Status = quotav1alpha1.FederatedQuotaStatus{
+		Revision: 3, Used: pods(granted), Granted: pods(granted), Hard: pods("20"),
+		Pool:     &quotav1alpha1.PoolMembership{Name: "research", UID: "u-research", Tenure: 2},
+		Clusters: []quotav1alpha1.ClusterStatus{{Name: "east", UID: "u-east", Revision: 3, Granted: pods(granted), State: quotav1alpha1.ClusterSettled}},
+	}
+	if err := w.Create(w.Context(), fq); err != nil {
+		w.Fatal(err)
+	}
+	return fq
+}
+
+// granted returns what children have in the ledger of a pool.
+func granted(pool *quotav1alpha1.QuotaPool) map[string]string {
+	all := map[string]string{}
+	for _, c := range pool.Status.Children {
+		q := c.Granted[corev1.ResourcePods]
+		all[string(c.Key)] = q.String()
+	}
+	return all
+}
+
+// TestEnterAndLeave has two budgets in use come into a pool: what they have counts, and one that leaves is out of the
+// ledger only once it has stored that.
+func TestEnterAndLeave(t *testing.T) {
+	w := newWorld(t)
+	if pool := w.round(); len(pool.Status.Children) != 0 || pool.Status.Revision == 0 {
+		t.Fatalf("an empty pool says %+v", pool.Status)
+	}
+	w.announces("vision", "14")
+	fq := w.announces("speech", "15")
+	pool := w.round()
+	want := map[string]string{"FederatedQuota/vision/compute": "14", "FederatedQuota/speech/compute": "15"}
+	if diff := cmp.Diff(want, granted(pool)); diff != "" {
+		t.Errorf("entered -want +got:\n%s", diff)
+	}
+	fq.Spec.Pool = nil
+	if err := w.Update(w.Context(), fq); err != nil {
+		t.Fatal(err)
+	}
+	if pool = w.round(); len(pool.Status.Children) != 2 {
+		t.Errorf("freed at the change of spec: %v", granted(pool))
+	}
+	fq.Status.Pool = &quotav1alpha1.PoolMembership{Tenure: 3}
+	if err := w.Status().Update(w.Context(), fq); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"FederatedQuota/vision/compute"}, keys(w.round())); diff != "" {
+		t.Errorf("left -want +got:\n%s", diff)
+	}
+}
+
+func keys(pool *quotav1alpha1.QuotaPool) []string {
+	var found []string
+	for _, c := range pool.Status.Children {
+		found = append(found, string(c.Key))
+	}
+	return found
+}
+
+// TestRemoval has a pool that is deleted stay until its child is out.
+func TestRemoval(t *testing.T) {
+	w := newWorld(t)
+	w.round()
+	fq := w.announces("vision", "4")
+	pool := w.round()
+	if err := w.Delete(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	if pool = w.round(); len(pool.Status.Children) != 1 {
+		t.Errorf("a pool that is deleted says %v", granted(pool))
+	}
+	fq.Spec.Pool, fq.Status.Pool = nil, &quotav1alpha1.PoolMembership{Tenure: 3}
+	status := fq.Status
+	if err := w.Update(t.Context(), fq); err != nil {
+		t.Fatal(err)
+	}
+	fq.Status = status
+	if err := w.Status().Update(t.Context(), fq); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if _, err := w.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); !apierrors.IsNotFound(err) {
+		t.Errorf("a pool that nobody is in any more is there: %v", err)
+	}
+}

@@ -1,0 +1,274 @@
+package pool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/shares"
+)
+
+// store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the
+// round was decided on. A status that differs in usage alone is written calmly.
+func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
+	stored, memory, next := s.p.Status.DeepCopy(), r.memoryOf(s.p.UID), s.next()
+	s.report()
+	if equality.Semantic.DeepEqual(stored, &s.p.Status) {
+		return next, nil
+	}
+	if left := pace.SnapshotInterval(0, 0) - s.now.Sub(memory.stored); left > 0 && sameButUsage(stored, &s.p.Status) {
+		next.RequeueAfter = min(next.RequeueAfter, left)
+		return next, nil
+	}
+	if err := r.Status().Update(ctx, s.p); err != nil {
+		return ctrl.Result{}, err
+	}
+	memory.stored = s.now
+	memory.note(s.limits, s.now)
+	r.announce(ctx, s, memory, stored)
+	return next, nil
+}
+
+// sameButUsage says whether two statuses differ in the snapshot of usage alone. What a parent is asked for beyond what it
+// gives, it has to learn at once.
+func sameButUsage(a, b *quotav1alpha1.QuotaPoolStatus) bool {
+	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b)) && lacking(a).Equal(lacking(b))
+}
+
+func withoutUsage(status *quotav1alpha1.QuotaPoolStatus) *quotav1alpha1.QuotaPoolStatus {
+	bare := status.DeepCopy()
+	bare.Used, bare.Demand, bare.Tightest = nil, nil, ""
+	for i := range bare.Children {
+		bare.Children[i].Used, bare.Children[i].Demand = nil, nil
+	}
+	return bare
+}
+
+// lacking returns what a pool that is in a pool needs beyond its budget, of the names of which it does.
+func lacking(status *quotav1alpha1.QuotaPoolStatus) amount.List {
+	if status.Pool == nil || status.Pool.UID == "" {
+		return nil
+	}
+	lack := amount.List{}
+	needed := amount.Sum(amount.Saturate(status.Used, amount.Up), amount.Saturate(status.Demand, amount.Up))
+	for name, value := range amount.Sub(needed, amount.Saturate(status.Hard, amount.Down)) {
+		if value > 0 {
+			lack[name] = value
+		}
+	}
+	return lack
+}
+
+// report writes the round into the status.
+func (s *scope) report() {
+	status := &s.p.Status
+	before := make(map[quotav1alpha1.ChildKey]quotav1alpha1.ChildStatus, len(status.Children))
+	for _, c := range status.Children {
+		before[c.Key] = c
+	}
+	status.Children = nil
+	tallies := make([]round.Tally, 0, len(s.children))
+	for _, key := range s.pool.Keys() {
+		c := s.childStatus(key, before[quotav1alpha1.ChildKey(key)])
+		status.Children = append(status.Children, c)
+		tallies = append(tallies, round.Tally{
+			Selected: true, Settled: c.State == quotav1alpha1.ChildSettled,
+			Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
+		})
+	}
+	if s.pool.Ledger.Revision() > status.Revision && (status.SpecRevision == 0 || status.ObservedGeneration != s.p.Generation) {
+		status.SpecRevision = status.Revision + 1
+	}
+	status.ObservedGeneration, status.Revision = s.p.Generation, s.pool.Ledger.Revision()
+	status.Pool = s.member.Stored(s.p.Spec.Hard)
+	t, formats, budget := round.Total(s.pool.Ledger, tallies), s.p.Spec.Hard, s.pool.Ledger.Budget()
+	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
+	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
+	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
+	status.Tightest = tightest(budget, t.Used, formats)
+	conditions.Replace(&status.Conditions, s.conditions(), s.p.Generation, s.now)
+}
+
+// childStatus returns what is stored of a child.
+func (s *scope) childStatus(key string, before quotav1alpha1.ChildStatus) quotav1alpha1.ChildStatus {
+	c := quotav1alpha1.ChildStatus{Key: quotav1alpha1.ChildKey(key), Used: before.Used, Demand: before.Demand, Since: before.Since}
+	s.pool.Store(key, &c, s.p.Spec.Hard)
+	if child := s.children[key]; child != nil && s.pool.Knows(child.Child) {
+		budget := s.pool.Ledger.Budget()
+		c.Used, c.Demand = child.used.Only(budget).ToList(s.p.Spec.Hard), child.wants().Only(budget).ToList(s.p.Spec.Hard)
+	}
+	why := obstacle{}
+	c.State, why = s.stateOf(key)
+	c.Reason, c.Message = why.reason, conditions.Truncated(why.message, messageLimit)
+	if c.State != before.State || c.Since == nil {
+		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
+	}
+	return c
+}
+
+// messageLimit keeps the message of a child within its schema.
+const messageLimit = 256
+
+// stateOf sums up how a child stands, and says why it cannot take its part.
+func (s *scope) stateOf(key string) (quotav1alpha1.ChildState, obstacle) {
+	e, _ := s.pool.Entry(key)
+	c := s.children[key]
+	switch {
+	case e.Unknown():
+		return quotav1alpha1.ChildUnread, obstacle{}
+	case c == nil || !c.names || c.leaving || !s.pool.Knows(c.Child):
+		return quotav1alpha1.ChildLeaving, obstacle{}
+	case c.refused != "":
+		return quotav1alpha1.ChildNotReady, obstacle{quotav1alpha1.ReasonNamespaceNotAllowed, "it keeps what it has, and gets no more: " + c.refused}
+	case c.stalled:
+		return quotav1alpha1.ChildNotReady, obstacle{quotav1alpha1.ReasonInvalidSpec, "it cannot act on its spec: see its conditions"}
+	case s.pool.Ledger.Settled(key, s.pool.Report(c.Child)):
+		return quotav1alpha1.ChildSettled, obstacle{}
+	case !e.Target.Covers(c.used.Only(e.Target)):
+		return quotav1alpha1.ChildDraining, obstacle{message: "it uses more than its target"}
+	}
+	return quotav1alpha1.ChildSettling, obstacle{}
+}
+
+// conditions returns all conditions of the round: Ready first, the others only while they are true.
+func (s *scope) conditions() []metav1.Condition {
+	ready := s.ready()
+	all := []metav1.Condition{ready}
+	switch ready.Reason {
+	case quotav1alpha1.ReasonInvalidSpec:
+		all = append(all, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
+	case quotav1alpha1.ReasonEnforced:
+	default:
+		all = append(all, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
+	}
+	if debt := s.debt(); debt != "" {
+		all = append(all, yes(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
+	}
+	if unread := s.in(quotav1alpha1.ChildUnread); len(unread) > 0 {
+		all = append(all, yes(quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread, "Nobody is raised until these have confirmed what they have: "+shares.Abbreviated(unread)))
+	}
+	if refused := slices.Concat(s.refused, s.in(quotav1alpha1.ChildNotReady)); len(refused) > 0 {
+		slices.Sort(refused)
+		all = append(all, yes(quotav1alpha1.ConditionChildNotReady, quotav1alpha1.ReasonReported,
+			"These get nothing more: "+shares.Abbreviated(refused)+". A FederatedQuota needs spec.allowedNamespaces to select its namespace, and a spec that can be acted on"))
+	}
+	return all
+}
+
+// ready sums up whether every child has a part of the present budget.
+func (s *scope) ready() metav1.Condition {
+	no := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	}
+	switch unread := s.in(quotav1alpha1.ChildUnread); {
+	case !s.p.DeletionTimestamp.IsZero():
+		return no(quotav1alpha1.ReasonRemoving, "Waiting for its children to leave: have them name another pool, or none: "+shares.Abbreviated(s.inside()))
+	case s.halted.reason != "":
+		return no(s.halted.reason, s.halted.message)
+	case len(s.expected) > 0:
+		return no(quotav1alpha1.ReasonSettling, "These are yet to be counted: "+shares.Abbreviated(s.expected))
+	case len(unread) > 0:
+		return no(quotav1alpha1.ReasonSettling, "These are yet to confirm what they have: "+shares.Abbreviated(unread))
+	}
+	return yes(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced, fmt.Sprintf("All %d children keep to a part of this budget", len(s.pool.Keys())))
+}
+
+func yes(condition, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+// inside returns those that are in the pool.
+func (s *scope) inside() []string {
+	keys := s.pool.Keys()
+	for _, c := range list(s.children) {
+		if c.Stands() && c.Membership.UID == string(s.p.UID) && !slices.Contains(keys, c.Key) {
+			keys = append(keys, c.Key)
+		}
+	}
+	return keys
+}
+
+// in returns the children of a state.
+func (s *scope) in(state quotav1alpha1.ChildState) []string {
+	var keys []string
+	for _, key := range s.pool.Keys() {
+		if is, _ := s.stateOf(key); is == state {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// debt says of which names more is granted than the budget has, and by how much; nothing if of none.
+func (s *scope) debt() string {
+	var parts []string
+	for _, name := range s.pool.Ledger.Budget().Names() {
+		if debt := s.pool.Ledger.Debt(name); debt > 0 && debt != ledger.Unknown {
+			q := amount.ToQuantity(name, debt, s.p.Spec.Hard[name].Format)
+			parts = append(parts, fmt.Sprintf("%s by %s", name, q.String()))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "More is granted than the budget has, and nobody is raised: " + strings.Join(parts, ", ")
+}
+
+// announce logs and writes an event when Ready has another reason, and for conditions that have come.
+func (r *Reconciler) announce(ctx context.Context, s *scope, memory *memory, before *quotav1alpha1.QuotaPoolStatus) {
+	for _, c := range s.p.Status.Conditions {
+		switch c.Type {
+		case quotav1alpha1.ConditionReconciling, quotav1alpha1.ConditionStalled:
+			continue
+		case quotav1alpha1.ConditionReady:
+			if memory.ready == c.Reason || c.Reason == quotav1alpha1.ReasonSettling {
+				continue
+			}
+			memory.ready = c.Reason
+		default:
+			if apimeta.FindStatusCondition(before.Conditions, c.Type) != nil {
+				continue
+			}
+		}
+		kind := corev1.EventTypeWarning
+		if c.Reason == quotav1alpha1.ReasonEnforced || c.Reason == quotav1alpha1.ReasonRemoving {
+			kind = corev1.EventTypeNormal
+		}
+		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason, "message", c.Message)
+		r.Recorder.Eventf(s.p, nil, kind, c.Reason, "Reconcile", "%s", conditions.Truncated(c.Message, noteLimit))
+	}
+}
+
+// noteLimit keeps the note of an event within what the API server takes.
+const noteLimit = 1000
+
+// tightest returns the two resources of which the largest part of the budget is used, that one first.
+func tightest(budget, used amount.List, formats corev1.ResourceList) string {
+	ratio := func(name corev1.ResourceName) float64 { return float64(used[name]) / float64(max(1, budget[name])) }
+	names := budget.Names()
+	slices.SortStableFunc(names, func(a, b corev1.ResourceName) int { return cmp.Compare(ratio(b), ratio(a)) })
+	var parts []string
+	for _, name := range names[:min(len(names), 2)] {
+		u, b := amount.ToQuantity(name, used[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
+		parts = append(parts, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String()))
+	}
+	if all := strings.Join(parts, ", "); len(all) <= 512 {
+		return all
+	}
+	return parts[0]
+}

@@ -1,0 +1,227 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// testPools has two teams in use get a pool above them, lend to each other, and lose it again, while a client that
+// needs little goes on creating.
+func testPools(t *testing.T, w *world) {
+	hard, all := budget("20", "60"), budget("24", "80")
+	vision, speech := newScenario(t, w, "pool-vision", hard), newScenario(t, w, "pool-speech", hard)
+	for _, s := range []*scenario{vision, speech} {
+		s.create(hard, following, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Admission.WaitMilliseconds = new(int32(5000)) })
+		s.rest("no demand yet")
+		s.witness(1)
+	}
+	creates := vision.goesOn(north)
+	research := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: "research"}}
+	research.Spec.Hard, research.Spec.AllowedNamespaces.Selector = all, &metav1.LabelSelector{}
+	vision.must(w.hub.Create(t.Context(), research))
+	t.Cleanup(func() { vision.removePool(research) })
+	vision.enters(research.Name)
+	speech.enters(research.Name)
+	total := vision.sums(all, speech)
+
+	vision.deploy(east, "web", 17, "1")
+	took := vision.runs(east, "web", 17)
+	vision.Logf("17 of 24 cpus in one namespace after %s", took.Round(time.Millisecond))
+	speech.deploy(west, "train", 17, "1")
+	speech.atLeast(west, "train", 5)
+	vision.undeploy(east, "web")
+	took = speech.runs(west, "train", 17)
+	speech.Logf("17 of 24 cpus in the other namespace after %s", took.Round(time.Millisecond))
+	speech.undeploy(west, "train")
+	total()
+
+	vision.leaves()
+	speech.leaves()
+	vision.removePool(research)
+	vision.deploy(east, "web", 17, "1")
+	vision.runs(east, "web", 17)
+	vision.undeploy(east, "web")
+	creates()
+	vision.finish()
+	speech.finish()
+}
+
+// enters puts the FederatedQuota into a pool, and waits until it has a part of it.
+func (s *scenario) enters(pool string) {
+	s.Helper()
+	s.change(func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Pool = &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(pool)}
+	})
+	s.fault("put into QuotaPool %s", pool)
+	s.eventually("entering "+pool, func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		if err == nil && (fq.Status.Pool == nil || fq.Status.Pool.Revision == 0 || string(fq.Status.Pool.Name) != pool) {
+			err = fmt.Errorf("it is %+v", fq.Status.Pool)
+		}
+		return err
+	})
+}
+
+// leaves takes the FederatedQuota out of its pool.
+func (s *scenario) leaves() {
+	s.Helper()
+	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Pool = nil })
+	s.fault("taken out of its QuotaPool")
+	s.eventually("leaving the pool", func(ctx context.Context) error {
+		fq, err := s.federatedQuota(ctx)
+		if err == nil && fq.Status.Pool != nil && fq.Status.Pool.Name != "" {
+			err = fmt.Errorf("it is %+v", fq.Status.Pool)
+		}
+		return err
+	})
+}
+
+// removePool deletes a pool, and waits until it is gone.
+func (s *scenario) removePool(pool *quotav1alpha1.QuotaPool) {
+	s.Helper()
+	ctx := context.WithoutCancel(s.Context())
+	if err := s.hub.Delete(ctx, pool); client.IgnoreNotFound(err) != nil {
+		s.Error(err)
+	}
+	err := await(ctx, func(ctx context.Context) error {
+		err := s.hub.Get(ctx, client.ObjectKeyFromObject(pool), pool)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is still there: %w: %+v", err, pool.Status)
+	})
+	if err != nil {
+		s.Errorf("deleting QuotaPool %s: %v", pool.Name, err)
+	}
+}
+
+// atLeast waits until a ReplicaSet has so many pods.
+func (s *scenario) atLeast(member, name string, count int) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("%d pods of %s in %s", count, name, member), func(ctx context.Context) error {
+		pods, err := s.podsOf(ctx, member, name)
+		if err == nil && len(pods) < count {
+			err = fmt.Errorf("there are %d", len(pods))
+		}
+		return err
+	})
+}
+
+// goesOn creates and deletes a small pod over and over, and returns what sees that each was let in.
+func (s *scenario) goesOn(member string) (end func()) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	var running sync.WaitGroup
+	var count, refused atomic.Int64
+	var last atomic.Value
+	running.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			pod := newPod(s.key.Namespace, fmt.Sprintf("goes-on-%d", i), "100m")
+			err := s.member(member).Create(ctx, pod)
+			switch {
+			case err == nil:
+				count.Add(1)
+				err = s.member(member).Delete(ctx, pod)
+			case apierrors.IsForbidden(err):
+				refused.Add(1)
+			}
+			if err != nil && ctx.Err() == nil {
+				last.Store(err.Error())
+			}
+			pause(ctx, 100*time.Millisecond)
+		}
+	})
+	return func() {
+		s.Helper()
+		cancel()
+		running.Wait()
+		s.Logf("a client that goes on created %d pods, %d were refused", count.Load(), refused.Load())
+		if count.Load() == 0 || refused.Load() > 0 {
+			s.Errorf("of the pods of a client that goes on, %d were created and %d refused, last: %v", count.Load(), refused.Load(), last.Load())
+		}
+	}
+}
+
+// sums adds up what is in force and used in the namespaces of several budgets, over and over, and returns what sees that
+// it was never more than the pool has. What did not change between two readings of all was so at one instant between
+// them.
+func (s *scenario) sums(most corev1.ResourceList, others ...*scenario) (end func()) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	var running sync.WaitGroup
+	var instants int
+	var over error
+	running.Go(func() {
+		before := map[string]*corev1.ResourceQuota{}
+		for ctx.Err() == nil {
+			now, err := s.quotasOf(ctx, others)
+			if err == nil {
+				instants++
+				over = errors.Join(over, above(before, now, most))
+				before = now
+			}
+			pause(ctx, pollInterval)
+		}
+	})
+	return func() {
+		s.Helper()
+		cancel()
+		running.Wait()
+		s.Logf("the sum over the pool was read %d times", instants)
+		if over != nil || instants < 10 {
+			s.Errorf("in %d readings: %v", instants, over)
+		}
+	}
+}
+
+// quotasOf reads the ResourceQuotas of budgets in all members.
+func (s *scenario) quotasOf(ctx context.Context, others []*scenario) (map[string]*corev1.ResourceQuota, error) {
+	quotas := map[string]*corev1.ResourceQuota{}
+	for _, of := range append([]*scenario{s}, others...) {
+		for _, member := range of.names() {
+			quota, err := of.quota(ctx, member)
+			if err != nil {
+				return nil, err
+			}
+			quotas[of.key.Namespace+" in "+member] = quota
+		}
+	}
+	return quotas, nil
+}
+
+// above says by how much those that did not change between two readings are above a budget together.
+func above(before, now map[string]*corev1.ResourceQuota, most corev1.ResourceList) error {
+	var errs []error
+	for name, limit := range most {
+		var sum resource.Quantity
+		for key, quota := range now {
+			if before[key] == nil || before[key].ResourceVersion != quota.ResourceVersion {
+				continue
+			}
+			holds := quota.Status.Hard[name]
+			if used := quota.Status.Used[name]; used.Cmp(holds) > 0 {
+				holds = used
+			}
+			sum.Add(holds)
+		}
+		if sum.Cmp(limit) > 0 {
+			errs = append(errs, fmt.Errorf("%s of %s, and the pool has %s", sum.String(), name, limit.String()))
+		}
+	}
+	return errors.Join(errs...)
+}

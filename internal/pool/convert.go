@@ -1,0 +1,100 @@
+package pool
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// QuotaKey returns the key of a FederatedQuota, and PoolKey that of a QuotaPool.
+func QuotaKey(namespace, name string) string { return quotaPrefix + namespace + "/" + name }
+
+// PoolKey returns the key of a QuotaPool.
+func PoolKey(name string) string { return poolPrefix + name }
+
+const quotaPrefix, poolPrefix = "FederatedQuota/", "QuotaPool/"
+
+// MembershipOf returns what is stored, nil being that of an object which was never in a pool.
+func MembershipOf(s *quotav1alpha1.PoolMembership) Membership {
+	if s == nil {
+		return Membership{}
+	}
+	m := Membership{Name: string(s.Name), UID: s.UID, Tenure: s.Tenure, Revision: s.Revision}
+	if len(s.Cap) > 0 {
+		m.Cap = amount.Saturate(s.Cap, amount.Down)
+	}
+	return m
+}
+
+// Stored returns what is to be stored, in the formats of like.
+func (m Membership) Stored(like corev1.ResourceList) *quotav1alpha1.PoolMembership {
+	if m.Tenure == 0 {
+		return nil
+	}
+	s := &quotav1alpha1.PoolMembership{Name: quotav1alpha1.PoolName(m.Name), UID: m.UID, Tenure: m.Tenure, Revision: m.Revision}
+	if m.Cap != nil {
+		s.Cap = m.Cap.ToList(like)
+	}
+	return s
+}
+
+// EntryOf returns the entry that is stored of a child.
+func EntryOf(c *quotav1alpha1.ChildStatus) Entry {
+	return Entry{Entry: ledger.EntryOf(c.Revision, c.Granted, c.Target), UID: c.UID, Tenure: c.Tenure}
+}
+
+// Store writes the entry of a child into its status, as quantities in the formats of like.
+func (p *Pool) Store(key string, into *quotav1alpha1.ChildStatus, like corev1.ResourceList) {
+	into.UID, into.Tenure = p.stands[key].uid, p.stands[key].tenure
+	into.Revision, into.Granted, into.Target = p.Ledger.Stored(key, like)
+}
+
+// OfferTo returns what a QuotaPool offers to a child, and whether it has an entry for it.
+func OfferTo(key string, p *quotav1alpha1.QuotaPool) (Offer, bool) {
+	for i := range p.Status.Children {
+		if string(p.Status.Children[i].Key) == key {
+			return Offer{PoolUID: string(p.UID), Entry: EntryOf(&p.Status.Children[i])}, true
+		}
+	}
+	return Offer{}, false
+}
+
+// ChildOfQuota returns a FederatedQuota as a child. Where it comes from a cache that leaves out what its clusters were
+// granted, names that have left its budget are missing from the sum.
+func ChildOfQuota(fq *quotav1alpha1.FederatedQuota) *Child {
+	c := &Child{
+		Key: QuotaKey(fq.Namespace, fq.Name), UID: string(fq.UID), Membership: MembershipOf(fq.Status.Pool),
+		Unknown: fq.Status.Revision == 0, Granted: amount.List{}, Target: amount.List{},
+	}
+	for i := range fq.Status.Clusters {
+		entry := &fq.Status.Clusters[i]
+		c.add(ledger.EntryOf(entry.Revision, entry.Granted, entry.Target))
+	}
+	c.Granted = amount.Max(c.Granted, amount.Saturate(fq.Status.Granted, amount.Up))
+	return c
+}
+
+// ChildOfPool returns a QuotaPool as a child.
+func ChildOfPool(p *quotav1alpha1.QuotaPool) *Child {
+	c := &Child{
+		Key: PoolKey(p.Name), UID: string(p.UID), Membership: MembershipOf(p.Status.Pool),
+		Unknown: p.Status.Revision == 0, Granted: amount.List{}, Target: amount.List{},
+	}
+	for i := range p.Status.Children {
+		c.add(EntryOf(&p.Status.Children[i]).Entry)
+	}
+	c.Granted = amount.Max(c.Granted, amount.Saturate(p.Status.Granted, amount.Up))
+	return c
+}
+
+// add adds an entry of the child's own ledger.
+func (c *Child) add(e ledger.Entry) {
+	c.Granted = amount.Sum(c.Granted, e.Granted)
+	if e.Unknown() {
+		c.Target = amount.Sum(c.Target, e.Target)
+		return
+	}
+	c.Target = amount.Sum(c.Target, e.Granted)
+}

@@ -1,0 +1,200 @@
+package pool
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// Entry is what the ledger of a pool knows of a child.
+type Entry struct {
+	ledger.Entry
+
+	// UID and Tenure are those of the child that it was made for.
+	UID    string
+	Tenure int64
+}
+
+// Child is what was read of a child.
+type Child struct {
+	// Key is what the ledger calls it, and UID that of the object.
+	Key, UID string
+	// Membership is what it has stored of its pool.
+	Membership
+	// Unknown says that its own ledger was lost, and has not been rebuilt: it may have granted anything.
+	Unknown bool
+	// Granted is the sum over its own ledger, and Target what of it is known to be for it to have.
+	Granted, Target amount.List
+}
+
+// Pool is the ledger of a pool over its children. Its zero value is not usable; call New.
+type Pool struct {
+	// Ledger holds their entries: whoever raises, lowers and restores does so there.
+	Ledger *ledger.Ledger
+
+	uid    string
+	stands map[string]stand
+}
+
+// stand is whom an entry was made for.
+type stand struct {
+	uid    string
+	tenure int64
+}
+
+// New returns the pool of that uid. A name that is new in the budget may have been granted by any child without limit:
+// it counts as unknown until the child has confirmed.
+func New(uid string, budget amount.List, revision, epoch int64, entries map[string]Entry) *Pool {
+	p := &Pool{uid: uid, stands: make(map[string]stand, len(entries))}
+	known := make(map[string]ledger.Entry, len(entries))
+	for key, e := range entries {
+		p.stands[key] = stand{e.UID, e.Tenure}
+		e.Granted = amount.Max(amount.List{}, e.Granted)
+		for name := range budget {
+			if _, capped := e.Target[name]; !capped {
+				e.Granted[name] = ledger.Unknown
+			}
+		}
+		known[key] = e.Entry
+	}
+	p.Ledger = ledger.New(budget, revision, known)
+	p.Ledger.In(epoch)
+	return p
+}
+
+// Keys returns the keys of those that have an entry, sorted.
+func (p *Pool) Keys() []string { return slices.Sorted(maps.Keys(p.stands)) }
+
+// Entry returns the entry of a child, and whether it has one.
+func (p *Pool) Entry(key string) (Entry, bool) {
+	s, ok := p.stands[key]
+	e, _ := p.Ledger.Entry(key)
+	return Entry{Entry: e, UID: s.uid, Tenure: s.tenure}, ok
+}
+
+// isOf says whether the entry of a child was made for what was read of it: for this object, in this tenure.
+func (p *Pool) isOf(c *Child) bool {
+	s, ok := p.stands[c.Key]
+	return ok && p.holds(c) && s == stand{c.UID, c.Tenure}
+}
+
+// holds says whether a child stands in this pool, and not in one that had its name before.
+func (p *Pool) holds(c *Child) bool { return c.Stands() && c.Membership.UID == p.uid }
+
+// Confirms says whether a child has stored its present entry.
+func (p *Pool) Confirms(c *Child) bool {
+	return p.isOf(c) && c.Revision == p.Ledger.RevisionOf(c.Key)
+}
+
+// Enter makes an entry for a child that has announced itself, and says whether it did. Another object of that name has
+// to go first: uids have no order, so what was read may be the older one.
+func (p *Pool) Enter(c *Child) bool {
+	s, present := p.stands[c.Key]
+	if !p.holds(c) || c.Revision > 0 || present && (s.uid != c.UID || s.tenure >= c.Tenure) {
+		return false
+	}
+	granted := c.Granted
+	if c.Unknown {
+		granted = p.unknown()
+	}
+	p.enter(c, granted)
+	return true
+}
+
+// unknown returns a list of which nobody knows what is granted.
+func (p *Pool) unknown() amount.List {
+	unknown := p.Ledger.Budget()
+	for name := range unknown {
+		unknown[name] = ledger.Unknown
+	}
+	return unknown
+}
+
+func (p *Pool) enter(c *Child, granted amount.List) {
+	p.stands[c.Key] = stand{c.UID, c.Tenure}
+	p.Ledger.Enter(c.Key, granted, c.Target)
+}
+
+// Settle takes what a child shows into its entry: one that has confirmed it has no more than its target, or what its own
+// ledger still has granted. One that has not may show more than was known, which is charged.
+func (p *Pool) Settle(c *Child) {
+	if p.isOf(c) {
+		p.Ledger.Settle(c.Key, p.Report(c))
+	}
+}
+
+// Report returns what a child reports of itself. One that has confirmed its entry limits all names of the pool.
+func (p *Pool) Report(c *Child) ledger.Report {
+	granted := make(amount.List, len(c.Granted))
+	for name := range p.Ledger.Budget() {
+		value, listed := c.Granted[name]
+		switch {
+		case c.Unknown:
+			granted[name] = ledger.Unknown
+		case listed || p.Confirms(c):
+			granted[name] = value
+		}
+	}
+	return ledger.Report{Revision: c.Revision, Hard: granted, Used: granted}
+}
+
+// Left ends the entry of a child that was read in a later tenure, and says whether it did. One that stands here in a
+// later tenure, and has stored a revision, was given that by another ledger, or has lost its own: see Lost.
+func (p *Pool) Left(c *Child) bool {
+	s, present := p.stands[c.Key]
+	if !present || s.uid != c.UID || s.tenure >= c.Tenure || p.holds(c) && c.Revision > 0 {
+		return false
+	}
+	p.drop(c.Key)
+	return true
+}
+
+// Gone ends the entry of a child of which a live read, made after the pool was read, shows that there is none of its
+// name, which is nil here, or another one, and says whether it did.
+func (p *Pool) Gone(key string, found *Child) bool {
+	s, present := p.stands[key]
+	if !present || found != nil && found.UID == s.uid {
+		return false
+	}
+	p.drop(key)
+	return true
+}
+
+func (p *Pool) drop(key string) {
+	delete(p.stands, key)
+	p.Ledger.Gone(key)
+}
+
+// Lost says whether this ledger was lost, or put back: it has given no revision, or a child has stored one that it has
+// not given. Where what was read of children may be old they are to be read live before anything is rebuilt.
+func (p *Pool) Lost(children []Child) bool {
+	return p.Ledger.Revision() == 0 || slices.ContainsFunc(children, func(c Child) bool {
+		return p.holds(&c) && c.Revision > 0 && (!p.isOf(&c) || c.Revision > p.Ledger.RevisionOf(c.Key))
+	})
+}
+
+// Rebuild makes entries for the children that stand in the pool, and for nobody else. They have to be listed live, after
+// the pool was read: one that is missed may take up what the lost ledger decided. Each may have granted anything until
+// it has confirmed a revision above all that the lost ledger can have given.
+func (p *Pool) Rebuild(live []Child) {
+	highest := p.Ledger.Revision()
+	for i := range live {
+		if p.holds(&live[i]) {
+			highest = max(highest, live[i].Revision)
+		}
+	}
+	p.Ledger.Rebuild(highest)
+	for _, key := range p.Keys() {
+		p.drop(key)
+	}
+	for i := range live {
+		if p.holds(&live[i]) {
+			p.enter(&live[i], p.unknown())
+		}
+	}
+}
+
+// Knows says whether the entry of a child was made for what was read of it.
+func (p *Pool) Knows(c *Child) bool { return p.isOf(c) }

@@ -1,0 +1,538 @@
+package pool_test
+
+import (
+	"slices"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pool"
+)
+
+// action is something that can happen to a node.
+type action struct {
+	weight int
+	do     func(w *world, n *node)
+}
+
+var actions = map[string]action{
+	"announce": {6, (*world).announce}, "leave": {3, (*world).leave}, "take up": {12, (*world).takeUp},
+	"raise own": {10, (*world).raiseOwn}, "lower own": {6, (*world).lowerOwn}, "restore own": {3, (*world).restoreOwn},
+	"settle own": {12, (*world).settleOwn}, "rebuild own": {6, (*world).rebuildOwn},
+	"enter": {10, (*world).enter}, "settle": {12, (*world).settle}, "left": {3, (*world).left}, "gone": {3, (*world).gone},
+	"raise": {12, (*world).raise}, "lower": {8, (*world).lower}, "restore": {3, (*world).restore}, "rebuild": {8, (*world).rebuild},
+	"deliver": {12, (*world).deliver}, "charge": {10, (*world).charge}, "fall": {8, (*world).fall},
+	"name": {2, (*world).name}, "unname": {1, (*world).unname}, "delete": {1, (*world).remove}, "create": {3, (*world).create},
+	"cut": {1, (*world).cut}, "rebirth": {1, (*world).rebirth}, "lose": {1, (*world).lose},
+	"back up": {1, (*world).backUp}, "put back": {1, (*world).putBack},
+}
+
+// acts says whether a hub manager may write a node now: one that was put back rebuilds before all else.
+func acts(o *object) bool { return o.exists && !o.restored && o.revision > 0 }
+
+// ---- a child ----
+
+func (w *world) announce(n *node) {
+	o, p := n.now(), w.byKey[n.now().parent]
+	if !acts(o) || p == nil || !p.now().exists {
+		return
+	}
+	uid := p.now().uid
+	if w.without == "the live read of the pool's uid" {
+		uid = w.stale(p).uid
+	}
+	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) {
+		return
+	}
+	o = o.copy()
+	o.member = o.member.Announce(p.key, uid, o.generation)
+	n.write(o)
+	w.note("%s announces itself to %s %s in tenure %d", n.key, p.key, uid, o.member.Tenure)
+}
+
+// idle says whether a child has nothing.
+func (w *world) idle(n *node) bool {
+	granted, _ := sums(n.now())
+	return granted.IsZero() && w.holds(n) == 0
+}
+
+func (w *world) leave(n *node) {
+	o := n.now()
+	if !acts(o) || !o.member.Stands() || o.parent != "" {
+		return
+	}
+	o = o.copy()
+	o.member = o.member.Leave(o.generation)
+	n.write(o)
+	w.note("%s leaves, tenure %d", n.key, o.member.Tenure)
+}
+
+func (w *world) takeUp(n *node) {
+	o := n.now()
+	p := w.byKey[o.member.Name]
+	if !acts(o) || p == nil {
+		return
+	}
+	shown := w.stale(p)
+	e, ok := shown.entries[n.key]
+	if !ok {
+		return
+	}
+	offer := pool.Offer{PoolUID: shown.uid, Entry: e}
+	m, news := w.takes(o, offer)
+	if !news {
+		return
+	}
+	o = o.copy()
+	o.member = m
+	n.write(o)
+	w.note("%s takes up revision %d: %d", n.key, m.Revision, m.Cap[cpu])
+}
+
+// takes is the step of the product, or what is wrong.
+func (w *world) takes(o *object, offer pool.Offer) (pool.Membership, bool) {
+	present := o.member
+	switch w.without {
+	case "the order of entries":
+		o = o.copy()
+		o.member.Revision = 0
+	case "the tenure of a child":
+		offer.Tenure = present.Tenure
+	case "the uid of a child":
+		offer.UID = o.uid
+	case "the uid of a pool":
+		offer.PoolUID = present.UID
+	case "the target as cap":
+		offer.Target = offer.Granted
+	}
+	return o.member.TakeUp(o.uid, offer)
+}
+
+// ---- the ledger of a FederatedQuota ----
+
+func (w *world) own(n *node, change func(l *ledger.Ledger, e ledger.Entry)) {
+	o := n.now()
+	if n.pool || !acts(o) {
+		return
+	}
+	l := w.openOwn(n, o)
+	if !l.Has(theMember) {
+		l.Join(theMember, false)
+		l.Adopt(theMember, nil)
+	}
+	before, _ := l.Entry(theMember)
+	change(l, before)
+	w.shutOwn(n, o, l)
+}
+
+func (w *world) raiseOwn(n *node) {
+	if w.frozen(n.now()) {
+		return
+	}
+	w.own(n, func(l *ledger.Ledger, _ ledger.Entry) {
+		if x := l.Raise(theMember, cpu, 1+w.rand.Int64N(2)); x > 0 {
+			if l.Granted(cpu) > l.Budget()[cpu] {
+				w.fail("P2: %s raised its member to %d, with a budget of %d", n.key, l.Granted(cpu), l.Budget()[cpu])
+			}
+			w.note("%s raises by %d to %d", n.key, x, l.Granted(cpu))
+		}
+	})
+}
+
+func (w *world) lowerOwn(n *node) {
+	if !n.now().member.Frozen() {
+		w.own(n, func(l *ledger.Ledger, e ledger.Entry) {
+			l.Lower(theMember, cpu, e.Target[cpu]-1)
+			w.note("%s lowers to %d", n.key, e.Target[cpu]-1)
+		})
+	}
+}
+
+func (w *world) restoreOwn(n *node) {
+	if !w.frozen(n.now()) {
+		w.own(n, func(l *ledger.Ledger, e ledger.Entry) { l.Restore(theMember, cpu, e.Target[cpu]+1) })
+	}
+}
+
+func (w *world) settleOwn(n *node) {
+	if len(n.reports) == 0 {
+		return
+	}
+	report := n.reports[len(n.reports)-1-w.rand.IntN(min(3, len(n.reports)))]
+	w.own(n, func(l *ledger.Ledger, _ ledger.Entry) {
+		l.Settle(theMember, report)
+		w.note("%s settles revision %d: granted %d", n.key, report.Revision, l.Granted(cpu))
+	})
+}
+
+// rebuildOwn rebuilds the ledger of a FederatedQuota that was lost or put back, and puts a floor under the pool.
+func (w *world) rebuildOwn(n *node) {
+	o := n.now()
+	if n.pool || !o.exists || !o.restored && o.revision > 0 {
+		return
+	}
+	l := w.openOwn(n, o)
+	l.Join(theMember, true)
+	l.Rebuild(l.Revision())
+	l.Adopt(theMember, &ledger.Share{Revision: n.member.revision, Hard: amount.List{cpu: n.member.limit}, InForce: n.member.revision})
+	o = o.copy()
+	o.restored = false
+	w.floor(o)
+	w.shutOwn(n, o, l)
+	w.note("%s rebuilds, revision %d, floor %d", n.key, l.Revision(), o.member.Revision)
+}
+
+// floor has an object take up nothing that was offered before, and announce itself if it has forgotten where it stood.
+func (w *world) floor(o *object) {
+	if p := w.byKey[o.parent]; p != nil && p.now().exists && !o.member.Stands() {
+		o.member = o.member.Announce(p.key, p.now().uid, o.generation)
+	}
+	if o.member.Stands() && w.without != "the floor" {
+		o.member = o.member.Floor(w.epoch())
+	}
+}
+
+// ---- the ledger of a pool ----
+
+// onPool has a step change the ledger of a pool, by one of the nodes that may be its children.
+func (w *world) onPool(n *node, change func(p *pool.Pool, c *node) bool) {
+	if !n.pool || !acts(n.now()) {
+		return
+	}
+	p, all := w.open(n), w.children(n)
+	if change(p, all[w.rand.IntN(len(all))]) {
+		w.shut(n, p)
+	}
+}
+
+func (w *world) enter(n *node) {
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		o := w.stale(c)
+		if !o.exists {
+			return false
+		}
+		child := read(c, o)
+		if w.without == "what a child has that joins" {
+			child.Granted = amount.List{cpu: 0}
+		}
+		if !p.Enter(child) {
+			return false
+		}
+		w.note("%s enters %s in tenure %d with %d, revision %d", n.key, c.key, child.Tenure, child.Granted[cpu], p.Ledger.RevisionOf(c.key))
+		return true
+	})
+}
+
+func (w *world) settle(n *node) {
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		o := w.stale(c)
+		if !o.exists {
+			return false
+		}
+		child := read(c, o)
+		w.settles(p, child)
+		e, _ := p.Entry(c.key)
+		w.note("%s settles %s at revision %d of %d: granted %d", n.key, c.key, child.Revision, e.Revision, e.Granted[cpu])
+		return true
+	})
+}
+
+// settles is the step of the product, or what is wrong.
+func (w *world) settles(p *pool.Pool, child *pool.Child) {
+	e, ok := p.Entry(child.Key)
+	switch {
+	case w.without == "the target in settling" && p.Confirms(child):
+		p.Ledger.Gone(child.Key)
+		e.Granted = child.Granted
+		p.Ledger.Enter(child.Key, e.Granted, e.Target)
+		return
+	case w.without == "the sum in settling" && p.Confirms(child):
+		child.Granted = e.Target
+	case w.without == "the revision in settling" && ok && child.Membership.UID != "":
+		child.Revision = e.Revision
+	case w.without == "the tenure of a child" && ok:
+		child.Tenure = e.Tenure
+	case w.without == "the uid of a child" && ok:
+		child.UID = e.UID
+	}
+	p.Settle(child)
+}
+
+func (w *world) left(n *node) {
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		o := w.stale(c)
+		if !o.exists {
+			return false
+		}
+		child := read(c, o)
+		if w.without == "the leaving write" && o.parent != n.key {
+			return p.Gone(c.key, nil)
+		}
+		if w.without == "the live read of another uid" {
+			return p.Gone(c.key, child)
+		}
+		return p.Left(child)
+	})
+}
+
+func (w *world) gone(n *node) {
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		o := c.now()
+		if w.without == "the live read of who is gone" {
+			o = w.stale(c)
+		}
+		if o.exists {
+			return p.Gone(c.key, read(c, o))
+		}
+		return p.Gone(c.key, nil)
+	})
+}
+
+func (w *world) raise(n *node) {
+	if w.frozen(n.now()) || !w.heard(n) {
+		return
+	}
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		x := p.Ledger.Raise(c.key, cpu, 1+w.rand.Int64N(2))
+		if x == 0 {
+			return false
+		}
+		if sum, budget := p.Ledger.Granted(cpu), p.Ledger.Budget()[cpu]; sum > budget {
+			w.fail("P1: %s raised %s, and grants %d of %d", n.key, c.key, sum, budget)
+		}
+		n.raised[n.now().uid] = true
+		e, _ := p.Entry(c.key)
+		w.note("%s raises %s by %d to %d, revision %d", n.key, c.key, x, e.Granted[cpu], e.Revision)
+		return true
+	})
+}
+
+// heard says whether a pool may raise: while it has raised nobody, all that name it have to be entered.
+func (w *world) heard(n *node) bool {
+	if n.raised[n.now().uid] || w.without == "waiting for those who are not entered" {
+		return true
+	}
+	p := w.open(n)
+	return !slices.ContainsFunc(w.children(n), func(c *node) bool {
+		o := c.now()
+		if w.without == "the live list of who is to be entered" {
+			o = w.stale(c)
+		}
+		e, entered := p.Entry(c.key)
+		return o.exists && o.parent == n.key && (!entered || e.UID != o.uid)
+	})
+}
+
+func (w *world) lower(n *node) {
+	if w.frozen(n.now()) {
+		return
+	}
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		e, ok := p.Entry(c.key)
+		if !ok || e.Target[cpu] == 0 {
+			return false
+		}
+		switch to := e.Target[cpu] - 1; {
+		case w.without == "a revision for each lowering" && p.Confirms(read(c, c.now())):
+			o := n.now().copy()
+			e.Target = amount.List{cpu: to}
+			if granted, _ := sums(c.now()); granted[cpu] <= to {
+				e.Granted = e.Target
+			}
+			o.entries[c.key] = e
+			n.write(o)
+			return false
+		case w.without == "waiting for what is lowered":
+			p.Ledger.Gone(c.key)
+			p.Ledger.Enter(c.key, amount.List{cpu: to}, amount.List{cpu: to})
+		default:
+			p.Ledger.Lower(c.key, cpu, to)
+		}
+		w.note("%s lowers %s to %d", n.key, c.key, e.Target[cpu]-1)
+		return true
+	})
+}
+
+func (w *world) restore(n *node) {
+	if w.frozen(n.now()) {
+		return
+	}
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		e, ok := p.Entry(c.key)
+		if w.without == "waiting for debt before a restore" && ok && e.Granted[cpu] != ledger.Unknown && e.Target[cpu] < e.Granted[cpu] {
+			p.Ledger.Gone(c.key)
+			p.Ledger.Enter(c.key, e.Granted, amount.List{cpu: e.Target[cpu] + 1})
+			return true
+		}
+		p.Ledger.Restore(c.key, cpu, e.Target[cpu]+1)
+		return true
+	})
+}
+
+// rebuild rebuilds the ledger of a pool that was lost or put back, once a live list confirms it.
+func (w *world) rebuild(n *node) {
+	o := n.now()
+	if !n.pool || !o.exists {
+		return
+	}
+	p := w.open(n)
+	var live []pool.Child
+	for _, c := range w.children(n) {
+		o := c.now()
+		if w.without == "the live list of whom a rebuild counts" {
+			o = w.stale(c)
+		}
+		if o.exists {
+			live = append(live, *read(c, o))
+		}
+	}
+	if !o.restored && !p.Lost(live) {
+		return
+	}
+	if w.without == "the jump of a rebuild" {
+		p = pool.New(o.uid, w.budget(n, o), max(o.revision, ledger.First), 0, nil)
+		for i := range live {
+			live[i].Revision, live[i].Granted = 0, amount.List{cpu: ledger.Unknown}
+			p.Enter(&live[i])
+		}
+	} else {
+		p.Rebuild(live)
+	}
+	o = o.copy()
+	o.restored = false
+	w.floor(o)
+	n.write(o)
+	w.shut(n, p)
+	w.note("%s rebuilds, revision %d", n.key, p.Ledger.Revision())
+}
+
+// ---- members ----
+
+func (n *node) report() {
+	bound := amount.List{cpu: max(n.member.limit, n.member.used)}
+	n.reports = append(n.reports, ledger.Report{Revision: n.member.revision, Hard: bound, Used: amount.List{cpu: n.member.used}})
+}
+
+func (w *world) deliver(n *node) {
+	if n.pool || len(n.told) == 0 {
+		return
+	}
+	d := n.told[len(n.told)-1-w.rand.IntN(min(4, len(n.told)))]
+	if d.uid != n.member.uid || d.revision <= n.member.revision {
+		return
+	}
+	n.member.revision, n.member.limit = d.revision, d.limit
+	n.report()
+	w.note("the member of %s enforces %d of revision %d", n.key, d.limit, d.revision)
+}
+
+func (w *world) charge(n *node) {
+	if !n.pool && n.member.used < n.member.limit {
+		n.member.used++
+		n.report()
+	}
+}
+
+func (w *world) fall(n *node) {
+	if !n.pool && n.member.used > 0 {
+		n.member.used--
+		n.report()
+	}
+}
+
+// ---- what else happens ----
+
+func (w *world) parentOf(n *node) string {
+	if n.key == "c" || n.pool || w.levels == 2 || w.rand.IntN(3) == 0 {
+		return "top"
+	}
+	return "mid"
+}
+
+func (w *world) respec(n *node, change func(o *object)) {
+	o := n.now().copy()
+	o.generation++
+	change(o)
+	n.write(o)
+}
+
+func (w *world) name(n *node) {
+	if w.moves && n.key != "top" && n.now().exists {
+		w.respec(n, func(o *object) { o.parent = w.parentOf(n) })
+	}
+}
+
+func (w *world) unname(n *node) {
+	if w.moves && n.now().exists {
+		w.respec(n, func(o *object) { o.parent = "" })
+	}
+}
+
+// remove deletes a FederatedQuota whose member has let go.
+func (w *world) remove(n *node) {
+	o := n.now()
+	if !w.moves || n.pool || !acts(o) || !w.idle(n) {
+		return
+	}
+	n.write(&object{uid: o.uid, generation: o.generation})
+	w.note("%s is deleted", n.key)
+}
+
+func (w *world) create(n *node) {
+	if n.now().exists {
+		return
+	}
+	o := &object{exists: true, uid: w.newUID(), generation: 1, parent: w.parentOf(n), hard: 3, revision: ledger.First, entries: map[string]pool.Entry{}}
+	n.write(o)
+	n.member, n.told, n.reports = member{uid: o.uid}, nil, nil
+	w.note("%s is created again", n.key)
+}
+
+func (w *world) cut(n *node) {
+	if !w.steady {
+		w.respec(n, func(o *object) { o.hard = 1 + w.rand.Int64N(3) })
+	}
+}
+
+// rebirth tears the finalizer off a pool, and creates it again.
+func (w *world) rebirth(n *node) {
+	if !w.reborn || n.key != "top" {
+		return
+	}
+	o := n.now()
+	n.write(&object{exists: true, uid: w.newUID(), generation: 1, parent: o.parent, hard: o.hard, revision: ledger.First, entries: map[string]pool.Entry{}})
+	w.note("%s is created again", n.key)
+}
+
+func (w *world) lose(n *node) {
+	if o := n.now(); w.lost && o.exists {
+		w.second++
+		o = o.copy()
+		o.revision, o.entries, o.member = 0, map[string]pool.Entry{}, pool.Membership{}
+		n.write(o)
+		w.note("the status of %s is lost", n.key)
+	}
+}
+
+func (w *world) backUp(_ *node) {
+	if w.restores && w.backup == nil {
+		w.backup = map[string]*object{}
+		for _, n := range w.nodes {
+			w.backup[n.key] = n.now()
+		}
+	}
+}
+
+// putBack puts the store of the hub back. All ledgers of the tree know it before anything is decided.
+func (w *world) putBack(_ *node) {
+	if w.backup == nil {
+		return
+	}
+	w.second++
+	for _, n := range w.nodes {
+		o := w.backup[n.key].copy()
+		o.restored = w.without != "the news of a restore" || n.key != "b"
+		n.write(o)
+	}
+	w.backup = nil
+	w.note("the store is put back")
+}

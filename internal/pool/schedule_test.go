@@ -1,0 +1,80 @@
+package pool_test
+
+import (
+	"flag"
+	"strings"
+	"testing"
+)
+
+var schedules = flag.Int("schedules", 200, "how many schedules of each kind are played")
+
+// kinds are what schedules may contain.
+var kinds = map[string]rules{
+	"two levels, steady":         {levels: 2, steady: true, moves: true},
+	"two levels":                 {levels: 2, moves: true},
+	"two levels, pools reborn":   {levels: 2, moves: true, reborn: true},
+	"two levels, ledgers lost":   {levels: 2, moves: true, lost: true},
+	"two levels, restored":       {levels: 2, steady: true, restores: true},
+	"three levels, steady":       {levels: 3, steady: true, moves: true},
+	"three levels":               {levels: 3, moves: true},
+	"three levels, ledgers lost": {levels: 3, moves: true, lost: true},
+	"three levels, restored":     {levels: 3, steady: true, restores: true},
+}
+
+const scheduleLength = 400
+
+// play plays schedules of a kind until one breaks something, and returns what, and how it came to be.
+func play(r rules, count int) (broken string, after int) {
+	for seed := range count {
+		w := newWorld(r, uint64(seed))
+		if err := w.run(scheduleLength); err != nil {
+			return strings.Join(append(w.log, err.Error()), "\n"), seed
+		}
+	}
+	return "", count
+}
+
+func TestSchedules(t *testing.T) {
+	for name, r := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if broken, seed := play(r, *schedules); broken != "" {
+				t.Errorf("schedule %d:\n%s", seed, broken)
+			}
+		})
+	}
+}
+
+// TestSchedulesNeed takes parts of the protocol away: schedules have to find what that breaks.
+func TestSchedulesNeed(t *testing.T) {
+	for without, kind := range map[string]string{
+		"the target in settling":                 "two levels",
+		"the sum in settling":                    "two levels",
+		"the revision in settling":               "two levels",
+		"the target as cap":                      "two levels",
+		"the order of entries":                   "two levels",
+		"a revision for each lowering":           "two levels",
+		"waiting for what is lowered":            "two levels",
+		"what a child has that joins":            "two levels",
+		"the freeze of a join":                   "two levels",
+		"the tenure of a child":                  "two levels",
+		"the uid of a child":                     "two levels",
+		"the leaving write":                      "two levels",
+		"the live read of who is gone":           "two levels",
+		"the live read of another uid":           "two levels",
+		"the jump of a rebuild":                  "two levels, ledgers lost",
+		"the live list of whom a rebuild counts": "two levels, ledgers lost",
+		"the cap of a pool below a pool":         "three levels, steady",
+	} {
+		t.Run(without, func(t *testing.T) {
+			t.Parallel()
+			r := kinds[kind]
+			r.without = without
+			broken, after := play(r, 20**schedules)
+			if broken == "" {
+				t.Errorf("nothing breaks in %d schedules", after)
+			}
+			t.Logf("broken in schedule %d", after)
+		})
+	}
+}

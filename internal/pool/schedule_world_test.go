@@ -1,0 +1,316 @@
+package pool_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pool"
+)
+
+// A schedule plays any number of hub managers over a tree of pools, the FederatedQuotas below it and a member of each.
+// Each step sees the object that it writes as it is, since it is written by compare-and-swap, and any version that the
+// other object ever had, but where the protocol demands a live read. Members take up decisions late, twice or never, and
+// report late.
+
+const cpu corev1.ResourceName = "requests.cpu"
+
+// object is one version of a FederatedQuota or a QuotaPool.
+type object struct {
+	exists     bool
+	uid        string
+	generation int64
+	parent     string
+	hard       int64
+	member     pool.Membership
+	// revision and entries are its ledger: of children if it is a pool, else of its member.
+	revision int64
+	entries  map[string]pool.Entry
+	// restored says that it was put back, and has not rebuilt its ledger since.
+	restored bool
+}
+
+func (o *object) copy() *object {
+	c := *o
+	c.entries = maps.Clone(o.entries)
+	return &c
+}
+
+// node is an object with all versions that it ever had, the present one last.
+type node struct {
+	key      string
+	pool     bool
+	versions []*object
+	raised   map[string]bool // by uid: whether this pool has raised somebody
+	// member is that of a FederatedQuota, and told all that was ever decided for it.
+	member  member
+	reports []ledger.Report
+	told    []decision
+}
+
+type member struct {
+	uid         string
+	revision    int64
+	limit, used int64
+}
+
+type decision struct {
+	uid      string
+	revision int64
+	limit    int64
+}
+
+func (n *node) now() *object { return n.versions[len(n.versions)-1] }
+
+func (n *node) write(o *object) { n.versions = append(n.versions, o) }
+
+// rules say what may happen, and which part of the protocol is missing.
+type rules struct {
+	levels int
+	// steady: whoever joins has nothing, and budgets of pools are not cut, so that no debt excuses anything.
+	steady bool
+	// moves, reborn, lost, restores: children join and leave; finalizers are torn off pools; ledgers are wiped; the store
+	// goes back.
+	moves, reborn, lost, restores bool
+	without                       string
+}
+
+type world struct {
+	rules
+	rand   *rand.Rand
+	nodes  []*node
+	byKey  map[string]*node
+	uids   int
+	second int64
+	backup map[string]*object
+	err    error
+	log    []string
+}
+
+func (w *world) fail(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (w *world) note(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+
+func (w *world) newUID() string {
+	w.uids++
+	return fmt.Sprint("uid", w.uids)
+}
+
+func (w *world) epoch() int64 { return w.second * ledger.Gap }
+
+func (w *world) add(key string, isPool bool, parent string, hard int64) {
+	n := &node{key: key, pool: isPool, raised: map[string]bool{}}
+	o := &object{exists: true, uid: w.newUID(), generation: 1, parent: parent, hard: hard, revision: ledger.First, entries: map[string]pool.Entry{}}
+	n.write(o)
+	n.member.uid = o.uid
+	w.nodes = append(w.nodes, n)
+	w.byKey[key] = n
+}
+
+func newWorld(r rules, seed uint64) *world {
+	w := &world{rules: r, rand: rand.New(rand.NewPCG(seed, 1)), byKey: map[string]*node{}, second: 1}
+	w.add("top", true, "", 3)
+	parent := "top"
+	if r.levels == 3 {
+		w.add("mid", true, "top", 3)
+		parent = "mid"
+	}
+	w.add("a", false, parent, 3)
+	w.add("b", false, parent, 3)
+	if r.levels == 3 {
+		w.add("c", false, "top", 3)
+	}
+	return w
+}
+
+// stale returns a version of a node that a cache may show: any, but the last ones more often.
+func (w *world) stale(n *node) *object {
+	if w.rand.IntN(3) > 0 {
+		return n.now()
+	}
+	return n.versions[w.rand.IntN(len(n.versions))]
+}
+
+// children returns the nodes that could be children of a pool.
+func (w *world) children(p *node) []*node {
+	var found []*node
+	for _, n := range w.nodes {
+		if n != p && (n.key != "top") && (p.key == "top" || !n.pool) {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// sums returns what the ledger of a child has granted, and its targets.
+func sums(o *object) (granted, target amount.List) {
+	granted, target = amount.List{cpu: 0}, amount.List{cpu: 0}
+	for _, e := range o.entries {
+		granted[cpu] = amount.Add(granted[cpu], e.Granted[cpu])
+		target[cpu] = amount.Add(target[cpu], e.Target[cpu])
+	}
+	return granted, target
+}
+
+func read(n *node, o *object) *pool.Child {
+	granted, target := sums(o)
+	return &pool.Child{Key: n.key, UID: o.uid, Membership: o.member, Unknown: o.revision == 0, Granted: granted, Target: target}
+}
+
+// budget returns what a node may hand out.
+func (w *world) budget(n *node, o *object) amount.List {
+	own := amount.List{cpu: o.hard}
+	if n.pool && w.without == "the cap of a pool below a pool" {
+		return own
+	}
+	return o.member.Budget(own)
+}
+
+// open returns the ledger of a pool.
+func (w *world) open(n *node) *pool.Pool {
+	o := n.now()
+	return pool.New(o.uid, w.budget(n, o), o.revision, w.epoch(), o.entries)
+}
+
+// shut stores the ledger of a pool.
+func (w *world) shut(n *node, p *pool.Pool) {
+	o := n.now().copy()
+	o.revision, o.entries = p.Ledger.Revision(), map[string]pool.Entry{}
+	for _, key := range p.Keys() {
+		o.entries[key], _ = p.Entry(key)
+	}
+	n.write(o)
+}
+
+// openOwn returns the ledger of a FederatedQuota over its member.
+func (w *world) openOwn(n *node, o *object) *ledger.Ledger {
+	entries := map[string]ledger.Entry{}
+	for key, e := range o.entries {
+		entries[key] = e.Entry
+	}
+	l := ledger.New(w.budget(n, o), o.revision, entries)
+	l.In(w.epoch())
+	return l
+}
+
+// shutOwn stores the ledger of a FederatedQuota in a version of it, and has the decision on its way to the member.
+func (w *world) shutOwn(n *node, o *object, l *ledger.Ledger) {
+	o = o.copy()
+	o.revision, o.entries = l.Revision(), map[string]pool.Entry{}
+	if e, ok := l.Entry(theMember); ok {
+		o.entries[theMember] = pool.Entry{Entry: e}
+		n.told = append(n.told, decision{o.uid, e.Revision, e.Target[cpu]})
+	}
+	n.write(o)
+}
+
+const theMember = "member"
+
+// frozen says whether a node may raise, lower and restore nothing.
+func (w *world) frozen(o *object) bool {
+	if w.without == "the freeze of a join" {
+		return false
+	}
+	return o.member.Frozen() || o.parent != "" && !o.member.Stands()
+}
+
+// holds returns what is in force below a node: the most that its members enforce or use.
+func (w *world) holds(n *node) int64 {
+	if !n.pool {
+		return max(n.member.limit, n.member.used)
+	}
+	var sum int64
+	for _, c := range w.nodes {
+		if w.below(c, n) {
+			sum += w.holds(c)
+		}
+	}
+	return sum
+}
+
+// uses returns what is used below a node, also by those that have just rebuilt.
+func (w *world) uses(n *node) int64 {
+	if !n.pool {
+		return n.member.used
+	}
+	var sum int64
+	for _, c := range w.nodes {
+		if o := c.now(); o.exists && o.member.Stands() && o.member.UID == n.now().uid && o.member.Revision > 0 {
+			sum += w.uses(c)
+		}
+	}
+	return sum
+}
+
+// below says whether a child stands below the present pool, and was given a cap by it.
+func (w *world) below(c, p *node) bool {
+	o := c.now()
+	return o.exists && o.member.Stands() && o.member.UID == p.now().uid && o.member.Cap != nil
+}
+
+// indebted says whether a pool has more granted than its own pool allows, as after a child has joined with something: its
+// own pool learns of that later.
+func (w *world) indebted(n *node) bool {
+	granted, _ := sums(n.now())
+	return n.pool && !w.steady && granted[cpu] > n.now().member.Cap[cpu]
+}
+
+// check holds the invariants against what is really there.
+func (w *world) check() {
+	for _, p := range w.nodes {
+		o := p.now()
+		if !p.pool || !o.exists {
+			continue
+		}
+		if w.steady && w.uses(p) > o.hard {
+			w.fail("S1: %d are used below %s, whose budget is %d", w.uses(p), p.key, o.hard)
+		}
+		if o.revision == 0 || o.restored || w.restores {
+			continue // what was lost counts again once it is rebuilt
+		}
+		for _, c := range w.nodes {
+			if !w.below(c, p) {
+				continue
+			}
+			e, counted := o.entries[c.key]
+			switch held := w.holds(c); {
+			case !counted || e.UID != c.now().uid || e.Tenure != c.now().member.Tenure:
+				w.fail("P2: %s has a cap of %s, which has no entry for it", c.key, p.key)
+			case held > e.Granted[cpu] && !w.indebted(c):
+				w.fail("P2: %s holds %d, and %s counts %d", c.key, held, p.key, e.Granted[cpu])
+			}
+		}
+	}
+}
+
+// run plays a schedule, and returns what it broke.
+func (w *world) run(steps int) error {
+	names := slices.Sorted(maps.Keys(actions))
+	var total int
+	for _, name := range names {
+		total += actions[name].weight
+	}
+	for range steps {
+		at := w.rand.IntN(total)
+		for _, name := range names {
+			if at -= actions[name].weight; at < 0 {
+				actions[name].do(w, w.nodes[w.rand.IntN(len(w.nodes))])
+				break
+			}
+		}
+		w.check()
+		if w.err != nil {
+			return w.err
+		}
+	}
+	return nil
+}

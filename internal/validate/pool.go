@@ -1,0 +1,140 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// Pool returns what is wrong with the spec of a QuotaPool by itself.
+func Pool(spec *quotav1alpha1.QuotaPoolSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	problems := resources(path.Child("hard"), spec.Hard)
+	problems = append(problems, resources(path.Child("reserve"), spec.Reserve)...)
+	problems = append(problems, known(path.Child("reserve"), spec.Reserve, spec.Hard)...)
+	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
+	problems = append(problems, selector(path.Child("allowedNamespaces", "selector"), spec.AllowedNamespaces.Selector)...)
+	grains := spec.Distribution.Granularity
+	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, spec.Hard)...)
+	for i := range spec.Distribution.Rules {
+		r := &spec.Distribution.Rules[i]
+		bounds := &quotav1alpha1.DistributionRule{Min: r.Min, Lendable: r.Lendable, Max: r.Max, Headroom: r.Headroom}
+		problems = append(problems, bounded(path.Child("distribution", "rules").Index(i), bounds, spec.Hard, grains)...)
+	}
+	return append(problems, crossed(&spec.Distribution)...)
+}
+
+// crossed checks that no child that a rule names has a min from one rule above its max from another.
+func crossed(d *quotav1alpha1.PoolDistribution) field.ErrorList {
+	var problems field.ErrorList
+	for _, child := range Named(d) {
+		least, most := Bounds(d, child)
+		for _, name := range names(least) {
+			q := least[name]
+			if limit, ok := most[name]; ok && q.Cmp(limit) > 0 && !together(d, name) {
+				problems = append(problems, field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), q.String(),
+					fmt.Sprintf("the rules give child %s more than its max: must be at most %s", child, limit.String())))
+			}
+		}
+	}
+	return problems
+}
+
+// together says whether one rule has a min above its own max, which is told already.
+func together(d *quotav1alpha1.PoolDistribution, name corev1.ResourceName) bool {
+	return slices.ContainsFunc(d.Rules, func(r quotav1alpha1.PoolRule) bool {
+		least, most := r.Min[name], r.Max[name]
+		_, ok := r.Max[name]
+		return ok && least.Cmp(most) > 0
+	})
+}
+
+// Named returns the children that rules name, each once, in order.
+func Named(d *quotav1alpha1.PoolDistribution) []quotav1alpha1.ChildName {
+	var children []quotav1alpha1.ChildName
+	for i := range d.Rules {
+		children = append(children, d.Rules[i].Children...)
+	}
+	slices.Sort(children)
+	return slices.Compact(children)
+}
+
+// Bounds returns min and max of a child: each comes from the last rule that matches the child and sets it.
+func Bounds(d *quotav1alpha1.PoolDistribution, child quotav1alpha1.ChildName) (least, most corev1.ResourceList) {
+	for i := range d.Rules {
+		r := &d.Rules[i]
+		if len(r.Children) > 0 && !slices.Contains(r.Children, child) {
+			continue
+		}
+		if len(r.Min) > 0 {
+			least = r.Min
+		}
+		if len(r.Max) > 0 {
+			most = r.Max
+		}
+	}
+	return least, most
+}
+
+// Allows says whether the FederatedQuotas of a namespace with these labels may name a pool.
+func Allows(spec *quotav1alpha1.QuotaPoolSpec, of map[string]string) bool {
+	if spec.AllowedNamespaces.Selector == nil {
+		return false
+	}
+	s, err := metav1.LabelSelectorAsSelector(spec.AllowedNamespaces.Selector)
+	return err == nil && s.Matches(labels.Set(of))
+}
+
+// MostLevels is how many pools there may be one above the other.
+const MostLevels = 8
+
+// Parents are pools, and which pool is above each; a root has none.
+type Parents map[quotav1alpha1.PoolName]quotav1alpha1.PoolName
+
+// Above returns the pools above one, the nearest first. It ends before a pool that is there already, and says so.
+func (p Parents) Above(pool quotav1alpha1.PoolName) (above []quotav1alpha1.PoolName, circle bool) {
+	for at := p[pool]; at != ""; at = p[at] {
+		if at == pool || slices.Contains(above, at) {
+			return above, true
+		}
+		above = append(above, at)
+	}
+	return above, false
+}
+
+// Problems returns what is wrong with the place of a pool in its tree.
+func (p Parents) Problems(pool quotav1alpha1.PoolName) field.ErrorList {
+	path, parent := field.NewPath("spec", "parent"), p[pool]
+	above, circle := p.Above(pool)
+	if circle {
+		line := []string{string(pool)}
+		for at := pool; len(line) <= len(above); at = p[at] {
+			line = append(line, string(p[at]))
+		}
+		line = append(line, string(p[quotav1alpha1.PoolName(line[len(line)-1])]))
+		return field.ErrorList{field.Invalid(path, parent, fmt.Sprintf("leads in a circle (%s): name a pool that is not below %s", strings.Join(line, " below "), pool))}
+	}
+	if levels := len(above) + p.height(pool); parent != "" && levels > MostLevels {
+		return field.ErrorList{field.Invalid(path, parent, fmt.Sprintf("would have %d pools one above the other: must be at most %d", levels, MostLevels))}
+	}
+	return nil
+}
+
+// height returns how many pools there are one above the other from a pool downwards, itself included.
+func (p Parents) height(pool quotav1alpha1.PoolName) int {
+	height := 1
+	for other := range p {
+		above, circle := p.Above(other)
+		if at := slices.Index(above, pool); at >= 0 && !circle {
+			height = max(height, at+2)
+		}
+	}
+	return height
+}
