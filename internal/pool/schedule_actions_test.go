@@ -29,8 +29,6 @@ var actions = map[string]action{
 // acts says whether a hub manager may write a node now: one that was put back rebuilds before all else.
 func acts(o *object) bool { return o.exists && !o.restored && o.revision > 0 }
 
-// ---- a child ----
-
 func (w *world) announce(n *node) {
 	o, p := n.now(), w.byKey[n.now().parent]
 	if !acts(o) || p == nil || !p.now().exists {
@@ -101,8 +99,6 @@ func (w *world) takes(o *object, offer pool.Offer) (pool.Membership, bool) {
 	}
 	return o.member.TakeUp(o.uid, offer)
 }
-
-// ---- the ledger of a FederatedQuota ----
 
 func (w *world) own(n *node, change func(l *ledger.Ledger, e ledger.Entry)) {
 	o := n.now()
@@ -185,8 +181,6 @@ func (w *world) floor(o *object) {
 		o.member = o.member.Floor(w.epoch())
 	}
 }
-
-// ---- the ledger of a pool ----
 
 // onPool has a step change the ledger of a pool, by one of the nodes that may be its children.
 func (w *world) onPool(n *node, change func(p *pool.Pool, c *node) bool) {
@@ -384,8 +378,6 @@ func (w *world) rebuild(n *node) {
 	w.note("%s rebuilds, revision %d", n.key, p.Ledger.Revision())
 }
 
-// ---- members ----
-
 func (n *node) report() {
 	bound := amount.List{cpu: max(n.member.limit, n.member.used)}
 	n.reports = append(n.reports, ledger.Report{Revision: n.member.revision, Hard: bound, Used: amount.List{cpu: n.member.used}})
@@ -417,8 +409,6 @@ func (w *world) fall(n *node) {
 		n.report()
 	}
 }
-
-// ---- what else happens ----
 
 func (w *world) parentOf(n *node) string {
 	if n.key == "c" || n.pool || w.levels == 2 || w.rand.IntN(3) == 0 {
