@@ -8,11 +8,11 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// QuotaKey returns the key of a FederatedQuota, and PoolKey that of a QuotaPool.
+// QuotaKey returns the key of a FederatedQuota, and KeyOf that of a QuotaPool.
 func QuotaKey(namespace, name string) string { return quotaPrefix + namespace + "/" + name }
 
-// PoolKey returns the key of a QuotaPool.
-func PoolKey(name string) string { return poolPrefix + name }
+// KeyOf returns the key of a QuotaPool.
+func KeyOf(name string) string { return poolPrefix + name }
 
 const quotaPrefix, poolPrefix = "FederatedQuota/", "QuotaPool/"
 
@@ -79,7 +79,7 @@ func ChildOfQuota(fq *quotav1alpha1.FederatedQuota) *Child {
 // ChildOfPool returns a QuotaPool as a child.
 func ChildOfPool(p *quotav1alpha1.QuotaPool) *Child {
 	c := &Child{
-		Key: PoolKey(p.Name), UID: string(p.UID), Membership: MembershipOf(p.Status.Pool),
+		Key: KeyOf(p.Name), UID: string(p.UID), Membership: MembershipOf(p.Status.Pool),
 		Unknown: p.Status.Revision == 0, Granted: amount.List{}, Target: amount.List{},
 	}
 	for i := range p.Status.Children {

@@ -29,17 +29,12 @@ var actions = map[string]action{
 // acts says whether a hub manager may write a node now: one that was put back rebuilds before all else.
 func acts(o *object) bool { return o.exists && !o.restored && o.revision > 0 }
 
-// ---- a child ----
-
 func (w *world) announce(n *node) {
 	o, p := n.now(), w.byKey[n.now().parent]
 	if !acts(o) || p == nil || !p.now().exists {
 		return
 	}
 	uid := p.now().uid
-	if w.without == "the live read of the pool's uid" {
-		uid = w.stale(p).uid
-	}
 	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) {
 		return
 	}
@@ -99,15 +94,11 @@ func (w *world) takes(o *object, offer pool.Offer) (pool.Membership, bool) {
 		offer.Tenure = present.Tenure
 	case "the uid of a child":
 		offer.UID = o.uid
-	case "the uid of a pool":
-		offer.PoolUID = present.UID
 	case "the target as cap":
 		offer.Target = offer.Granted
 	}
 	return o.member.TakeUp(o.uid, offer)
 }
-
-// ---- the ledger of a FederatedQuota ----
 
 func (w *world) own(n *node, change func(l *ledger.Ledger, e ledger.Entry)) {
 	o := n.now()
@@ -186,12 +177,10 @@ func (w *world) floor(o *object) {
 	if p := w.byKey[o.parent]; p != nil && p.now().exists && !o.member.Stands() {
 		o.member = o.member.Announce(p.key, p.now().uid, o.generation)
 	}
-	if o.member.Stands() && w.without != "the floor" {
+	if o.member.Stands() {
 		o.member = o.member.Floor(w.epoch())
 	}
 }
-
-// ---- the ledger of a pool ----
 
 // onPool has a step change the ledger of a pool, by one of the nodes that may be its children.
 func (w *world) onPool(n *node, change func(p *pool.Pool, c *node) bool) {
@@ -308,15 +297,12 @@ func (w *world) raise(n *node) {
 
 // heard says whether a pool may raise: while it has raised nobody, all that name it have to be entered.
 func (w *world) heard(n *node) bool {
-	if n.raised[n.now().uid] || w.without == "waiting for those who are not entered" {
+	if n.raised[n.now().uid] {
 		return true
 	}
 	p := w.open(n)
 	return !slices.ContainsFunc(w.children(n), func(c *node) bool {
 		o := c.now()
-		if w.without == "the live list of who is to be entered" {
-			o = w.stale(c)
-		}
 		e, entered := p.Entry(c.key)
 		return o.exists && o.parent == n.key && (!entered || e.UID != o.uid)
 	})
@@ -357,12 +343,7 @@ func (w *world) restore(n *node) {
 		return
 	}
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		e, ok := p.Entry(c.key)
-		if w.without == "waiting for debt before a restore" && ok && e.Granted[cpu] != ledger.Unknown && e.Target[cpu] < e.Granted[cpu] {
-			p.Ledger.Gone(c.key)
-			p.Ledger.Enter(c.key, e.Granted, amount.List{cpu: e.Target[cpu] + 1})
-			return true
-		}
+		e, _ := p.Entry(c.key)
 		p.Ledger.Restore(c.key, cpu, e.Target[cpu]+1)
 		return true
 	})
@@ -388,15 +369,7 @@ func (w *world) rebuild(n *node) {
 	if !o.restored && !p.Lost(live) {
 		return
 	}
-	if w.without == "the jump of a rebuild" {
-		p = pool.New(o.uid, w.budget(n, o), max(o.revision, ledger.First), 0, nil)
-		for i := range live {
-			live[i].Revision, live[i].Granted = 0, amount.List{cpu: ledger.Unknown}
-			p.Enter(&live[i])
-		}
-	} else {
-		p.Rebuild(live)
-	}
+	p.Rebuild(live)
 	o = o.copy()
 	o.restored = false
 	w.floor(o)
@@ -404,8 +377,6 @@ func (w *world) rebuild(n *node) {
 	w.shut(n, p)
 	w.note("%s rebuilds, revision %d", n.key, p.Ledger.Revision())
 }
-
-// ---- members ----
 
 func (n *node) report() {
 	bound := amount.List{cpu: max(n.member.limit, n.member.used)}
@@ -438,8 +409,6 @@ func (w *world) fall(n *node) {
 		n.report()
 	}
 }
-
-// ---- what else happens ----
 
 func (w *world) parentOf(n *node) string {
 	if n.key == "c" || n.pool || w.levels == 2 || w.rand.IntN(3) == 0 {
@@ -530,7 +499,7 @@ func (w *world) putBack(_ *node) {
 	w.second++
 	for _, n := range w.nodes {
 		o := w.backup[n.key].copy()
-		o.restored = w.without != "the news of a restore" || n.key != "b"
+		o.restored = true
 		n.write(o)
 	}
 	w.backup = nil

@@ -62,7 +62,6 @@ func TestSchedulesNeed(t *testing.T) {
 		"the leaving write":                      "two levels",
 		"the live read of who is gone":           "two levels",
 		"the live read of another uid":           "two levels",
-		"the jump of a rebuild":                  "two levels, ledgers lost",
 		"the live list of whom a rebuild counts": "two levels, ledgers lost",
 		"the cap of a pool below a pool":         "three levels, steady",
 	} {

@@ -71,7 +71,7 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	var trouble string
 	var err error
 	s.member, trouble, err = finder.Find(ctx, &membership.Child{
-		Key: pool.PoolKey(p.Name), UID: string(p.UID), Generation: p.Generation, Pool: string(p.Spec.Parent), Stored: p.Status.Pool,
+		Key: pool.KeyOf(p.Name), UID: string(p.UID), Generation: p.Generation, Pool: string(p.Spec.Parent), Stored: p.Status.Pool,
 		Own: own, Lost: p.Status.Revision == 0, Epoch: epoch,
 	})
 	if err != nil {

@@ -138,7 +138,7 @@ func (r *Reconciler) aroundPool(ctx context.Context, before, after client.Object
 	}
 	names.Insert(string(was.Spec.Parent), string(is.Spec.Parent), stored(was.Status.Pool), stored(is.Status.Pool))
 	for _, key := range Offered(was, is).UnsortedList() {
-		if name := nameOf(key); pool.PoolKey(string(name)) == key {
+		if name := nameOf(key); pool.KeyOf(string(name)) == key {
 			names.Insert(string(name))
 		}
 	}

@@ -112,9 +112,8 @@ func (s *scope) childStatus(key string, before quotav1alpha1.ChildStatus) quotav
 		budget := s.pool.Ledger.Budget()
 		c.Used, c.Demand = child.used.Only(budget).ToList(s.p.Spec.Hard), child.wants().Only(budget).ToList(s.p.Spec.Hard)
 	}
-	why := obstacle{}
-	c.State, why = s.stateOf(key)
-	c.Reason, c.Message = why.reason, conditions.Truncated(why.message, messageLimit)
+	state, why := s.stateOf(key)
+	c.State, c.Reason, c.Message = state, why.reason, conditions.Truncated(why.message, messageLimit)
 	if c.State != before.State || c.Since == nil {
 		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
 	}

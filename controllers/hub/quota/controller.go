@@ -141,9 +141,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, err
 	}
-	if shown := s.decision.Rebuilt && !s.in.Restored; s.membership.Stands() {
-		r.trees.hear(fq.UID, shown, s.in.Restored)
-	}
+	r.heardOf(s)
 	r.announce(ctx, s)
 	r.dropGone(s)
 	r.measure(s)

@@ -44,6 +44,13 @@ func (t *trees) hear(quota types.UID, shown, rebuilt bool) {
 	}
 }
 
+// heardOf notes a round that is stored, of a FederatedQuota that is in a pool.
+func (r *Reconciler) heardOf(s *scope) {
+	if s.membership.Stands() {
+		r.trees.hear(s.fq.UID, s.decision.Rebuilt && !s.in.Restored, s.in.Restored)
+	}
+}
+
 // restored says whether a FederatedQuota has yet to rebuild its ledger since another one has shown that the store was put
 // back. One that came after that has nothing to rebuild.
 func (t *trees) restored(quota types.UID, fresh bool) bool {

@@ -3,6 +3,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -63,7 +64,14 @@ func (f Finder) Find(ctx context.Context, c *Child) (m pool.Membership, trouble 
 	if c.Restored && m.Stands() {
 		m = m.Floor(c.Epoch)
 	}
-	if m.Name != c.Pool && m.Stands() { // it goes on in the pool that it is to leave until it can stand in the other one
+	return f.goOn(ctx, c, m, shown, trouble)
+}
+
+// goOn takes up what the pool offers that a child stands in: the one that its spec names, or, until it can stand in that,
+// the one that it is to leave.
+func (f Finder) goOn(ctx context.Context, c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool, trouble string) (pool.Membership, string, error) {
+	if m.Name != c.Pool && m.Stands() {
+		var err error
 		if shown, err = get(ctx, f.Cached, m.Name); err != nil {
 			return m, "", err
 		}
@@ -72,10 +80,7 @@ func (f Finder) Find(ctx context.Context, c *Child) (m pool.Membership, trouble 
 		return m, trouble, nil
 	}
 	m, refused := takeUp(c, m, shown)
-	if refused != "" {
-		trouble = refused
-	}
-	return m, trouble, nil
+	return m, cmp.Or(refused, trouble), nil
 }
 
 // announce has a child stand in the pool that its spec names, if there is one.
