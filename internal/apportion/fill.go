@@ -15,10 +15,10 @@ type Stake struct {
 // Fill distributes the budget: x with Lo ≤ x ≤ Hi, whose sum is the budget. When the Lo alone reach the budget, each
 // claimant gets its Lo, and when the Hi do not exceed it, each its Hi: only then does the sum differ from the budget.
 //
-// It is a bounded Webster apportionment: x is Weight·L rounded to the nearest integer (halves down) and clamped, at the
-// one level L that spends the budget; Rank breaks a tie at that level. The same comes out when the units are handed out
-// one by one, each to the claimant with the smallest (2x+1)/Weight. With Hi as the demand it is the weighted max-min fair
-// share. The cost is O(M log M) for M claimants, whatever the budget.
+// It is a bounded Webster apportionment: x is Weight·L rounded to the nearest integer (halves down) and clamped, at
+// the one level L that spends the budget; Rank breaks a tie at that level. The same comes out when the units are
+// handed out one by one, each to the claimant with the smallest (2x+1)/Weight. With Hi as the demand it is the
+// weighted max-min fair share. The cost is O(M log M) for M claimants, whatever the budget.
 //
 // Weights whose sum does not fit into 64 bits lose their lowest bits.
 func Fill(budget int64, stakes []Stake) []int64 {

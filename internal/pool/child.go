@@ -2,9 +2,9 @@
 // pool, and what the pool's ledger knows of a child. It is the table of docs/decisions/0120, one step a function; the
 // ledger itself is internal/ledger, which knows names, not clusters.
 //
-// A child is a FederatedQuota, or another pool. Its sum is all that its own ledger has granted. Each step is stored with
-// one compare-and-swap of the object of who takes it, so that object is the present one; what was read of the other one
-// may be old, but where a step says that it has to be read live.
+// A child is a FederatedQuota, or another pool. Its sum is all that its own ledger has granted. Each step is stored
+// with one compare-and-swap of the object of who takes it, so that object is the present one; what was read of the
+// other one may be old, but where a step says that it has to be read live.
 //
 // The package is pure: no client, no clock.
 package pool
@@ -48,8 +48,8 @@ func (m Membership) Leave(generation int64) Membership { return Membership{Tenur
 // next returns the next tenure. The generation stands for those of a status that was lost.
 func (m Membership) next(generation int64) int64 { return max(generation, m.Tenure+1) }
 
-// Floor has the child take up no entry that was given before now: its ledger was lost or put back, and so was the pool's
-// perhaps. The pool sees a revision that it has not given, and rebuilds.
+// Floor has the child take up no entry that was given before now: its ledger was lost or put back, and so was the
+// pool's perhaps. The pool sees a revision that it has not given, and rebuilds.
 func (m Membership) Floor(epoch int64) Membership {
 	m.Revision, m.Cap = max(m.Revision+ledger.Gap, epoch), nil
 	return m

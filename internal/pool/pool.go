@@ -117,8 +117,8 @@ func (p *Pool) enter(c *Child, granted amount.List) {
 	p.Ledger.Enter(c.Key, granted, c.Target)
 }
 
-// Settle takes what a child shows into its entry: one that has confirmed it has no more than its target, or what its own
-// ledger still has granted. One that has not may show more than was known, which is charged.
+// Settle takes what a child shows into its entry: one that has confirmed it has no more than its target, or what its
+// own ledger still has granted. One that has not may show more than was known, which is charged.
 func (p *Pool) Settle(c *Child) {
 	if p.isOf(c) {
 		p.Ledger.Settle(c.Key, p.Report(c))
@@ -175,9 +175,9 @@ func (p *Pool) Lost(children []Child) bool {
 	})
 }
 
-// Rebuild makes entries for the children that stand in the pool, and for nobody else. They have to be listed live, after
-// the pool was read: one that is missed may take up what the lost ledger decided. Each may have granted anything until
-// it has confirmed a revision above all that the lost ledger can have given.
+// Rebuild makes entries for the children that stand in the pool, and for nobody else. They have to be listed live,
+// after the pool was read: one that is missed may take up what the lost ledger decided. Each may have granted
+// anything until it has confirmed a revision above all that the lost ledger can have given.
 func (p *Pool) Rebuild(live []Child) {
 	highest := p.Ledger.Revision()
 	for i := range live {

@@ -18,9 +18,9 @@ type Birth struct {
 	steady   time.Time
 }
 
-// Fresh says whether nobody was told anything of the FederatedQuota yet, whose ledger is at a revision: this hub manager
-// has watched since before it was created, has not stood still since, and finds the ledger as it has left it. Then no
-// other one has told anybody.
+// Fresh says whether nobody was told anything of the FederatedQuota yet, whose ledger is at a revision: this hub
+// manager has watched since before it was created, has not stood still since, and finds the ledger as it has left it.
+// Then no other one has told anybody.
 func (b Birth) Fresh(revision int64, steady time.Time) bool {
 	return !b.Second && !b.told && b.revision == revision && b.steady.Equal(steady)
 }

@@ -68,8 +68,8 @@ type child struct {
 
 	// confirms says that it was given a new revision in this round just to confirm it.
 	confirms bool
-	// misinformed says that it is about to refuse somebody, and was told of other usage than there is, or of other children
-	// that wait.
+	// misinformed says that it is about to refuse somebody, and was told of other usage than there is, or of other
+	// children that wait.
 	misinformed bool
 }
 
@@ -167,9 +167,9 @@ func (r *Round) sameServer(c *child) string {
 }
 
 // believe takes what the share says. A share is left alone that another hub has written since this ledger has, for a
-// Cluster of its own: what it decides there is not known here, and two hubs that took it from each other would both count
-// on what one has. One that counts something else says nothing of this budget, and one that somebody else has written a
-// revision into says nothing that can be relied upon.
+// Cluster of its own: what it decides there is not known here, and two hubs that took it from each other would both
+// count on what one has. One that counts something else says nothing of this budget, and one that somebody else has
+// written a revision into says nothing that can be relied upon.
 func (r *Round) believe(c *child, share *Share) {
 	if c.replaced {
 		c.uid, c.replaced = c.UID, false

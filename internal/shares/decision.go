@@ -201,9 +201,9 @@ func (c *child) removalOrder() Order {
 }
 
 // upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to
-// write. One that is about to refuse somebody with words that are no longer true is out of date: usage, and which children
-// wait, go on changing, so a child is told again after a while, and only if it asks for more itself. Of the budget it is
-// told in any case: it does not ask for what is more than all of the budget.
+// write. One that is about to refuse somebody with words that are no longer true is out of date: usage, and which
+// children wait, go on changing, so a child is told again after a while, and only if it asks for more itself. Of the
+// budget it is told in any case: it does not ask for what is more than all of the budget.
 func (r *Round) upToDate(c *child, revision int64, fleet *Fleet) bool {
 	share := c.share
 	if share.Revision != revision {

@@ -25,8 +25,8 @@ type Input struct {
 	Formats corev1.ResourceList
 	// Revision is the ledger's counter as it was stored: 0 if there is none, and may have been one that was lost.
 	Revision int64
-	// Fresh says that nobody was told anything of this budget yet, as far as whoever decides can know: it has watched since
-	// before the budget was created, and has left the ledger as it is.
+	// Fresh says that nobody was told anything of this budget yet, as far as whoever decides can know: it has watched
+	// since before the budget was created, and has left the ledger as it is.
 	Fresh bool
 	// Epoch is where the counter goes on if another ledger was lost: see ledger.Epoch.
 	Epoch int64
@@ -144,8 +144,8 @@ type Share struct {
 	Admission quotav1alpha1.Admission
 	Existing  quotav1alpha1.ExistingQuotas
 	Fleet     Fleet
-	// Found is the ResourceQuota of the share's name that the agent has not made, nil if there is none. TakeOver is the one
-	// that the agent was told it may take over.
+	// Found is the ResourceQuota of the share's name that the agent has not made, nil if there is none. TakeOver is the
+	// one that the agent was told it may take over.
 	Found    *Found
 	TakeOver *TakeOver
 	// OtherScope says that it counts other objects than the budget does.

@@ -84,8 +84,8 @@ func (r *Round) isStrange(c *child) bool {
 	return r.ledger.RevisionOf(c.Name) == 0 && !c.Destroyed && (!c.empty || r.unread() && c.Holds && !c.read)
 }
 
-// take adds an entry for a child that is selected. A ledger that was just rebuilt knows of nobody, and may be older than
-// the marker.
+// take adds an entry for a child that is selected. A ledger that was just rebuilt knows of nobody, and may be older
+// than the marker.
 func (r *Round) take(c *child) {
 	switch {
 	case r.halted:
@@ -116,8 +116,8 @@ func (r *Round) enter(c *child, mayHoldShare bool) {
 	r.ledger.Join(c.Name, mayHoldShare)
 }
 
-// learn takes what a child says into the ledger. One that was read may be taken in once that is founded on its API server,
-// unless it is cleared of having a share.
+// learn takes what a child says into the ledger. One that was read may be taken in once that is founded on its API
+// server, unless it is cleared of having a share.
 func (r *Round) learn(c *child) {
 	switch {
 	case !c.read:

@@ -111,10 +111,10 @@ func (in *Input) learned() learned {
 	return unread
 }
 
-// enlist fills in the children that the round concerns: those that are selected, that have an entry, or that may hold a
-// share all the same. After a restore a ledger does not know whom another one has told since, but looks at the stores
-// of children do. One that is not selected is read if it is marked and no entry was ever read, since it may hold a share
-// that a lost ledger knew of; while nothing can be given to anybody there is no need.
+// enlist fills in the children that the round concerns: those that are selected, that have an entry, or that may hold
+// a share all the same. After a restore a ledger does not know whom another one has told since, but looks at the
+// stores of children do. One that is not selected is read if it is marked and no entry was ever read, since it may
+// hold a share that a lost ledger knew of; while nothing can be given to anybody there is no need.
 func (r *Round) enlist() {
 	lost := r.unread() && !r.early()
 	for i := range r.in.Children {

@@ -28,8 +28,8 @@ func (r *Round) stateOf(c *child, e ledger.Entry) Finding {
 	return r.progressOf(c, e)
 }
 
-// progressOf says how far a child is that can take its share. One that drains goes on with that while it is told another
-// target.
+// progressOf says how far a child is that can take its share. One that drains goes on with that while it is told
+// another target.
 func (r *Round) progressOf(c *child, e ledger.Entry) Finding {
 	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
 	switch {

@@ -14,9 +14,9 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// findTakeOvers finds the children that have a limit from somebody else which their agents are to make their own. What is used
-// there is charged, as of a child that joins. Their targets are raised out of what is free, as those of all others. But
-// nobody else is raised meanwhile: up to the limit that is there, more may come to be used.
+// findTakeOvers finds the children that have a limit from somebody else which their agents are to make their own.
+// What is used there is charged, as of a child that joins. Their targets are raised out of what is free, as those of
+// all others. But nobody else is raised meanwhile: up to the limit that is there, more may come to be used.
 func (r *Round) findTakeOvers() {
 	switch r.in.Existing.WhenToTakeOver {
 	case quotav1alpha1.TakeOverAlways:
@@ -66,8 +66,8 @@ func (r *Round) charge(c *child) {
 	}
 }
 
-// compare finds the children whose limits would stay what they are if all were taken over that have some. The others are
-// told what would become of theirs. One that was allowed to goes on.
+// compare finds the children whose limits would stay what they are if all were taken over that have some. The others
+// are told what would become of theirs. One that was allowed to goes on.
 func (r *Round) compare() {
 	trial := r.trial()
 	in := trial.steering(trial.children)
@@ -129,9 +129,9 @@ func (r *Round) allow() {
 	}
 }
 
-// isGranted says whether what a child takes over would have its limit lowered to no less than what is due, or whether no
-// more is to be waited for: what children that are under the budget already give back may be for it. One that may hold
-// anything itself cannot wait for that: it is known once it has confirmed.
+// isGranted says whether what a child takes over would have its limit lowered to no less than what is due, or whether
+// no more is to be waited for: what children that are under the budget already give back may be for it. One that may
+// hold anything itself cannot wait for that: it is known once it has confirmed.
 func (r *Round) isGranted(c *child) bool {
 	e, _ := r.entry(c)
 	if e.Unknown() {

@@ -1,5 +1,5 @@
-// Package validate says what is wrong with a FederatedQuota, a QuotaPool or a QuotaRequirement beyond what its schema can say. Every error names the
-// field, the value and what would be valid.
+// Package validate says what is wrong with a FederatedQuota, a QuotaPool or a QuotaRequirement beyond what its schema
+// can say. Every error names the field, the value and what would be valid.
 package validate
 
 import (

@@ -121,23 +121,26 @@ func (r *Reconciler) dismiss(ctx context.Context, s *scope) error {
 		if c != nil && s.pool.Left(c.Child) {
 			continue
 		}
-		if e, _ := s.pool.Entry(key); c != nil && c.UID == e.UID && (c.Stands() && c.Membership.UID == string(s.p.UID)) {
+		if e, _ := s.pool.Entry(key); c != nil && c.UID == e.UID && s.contains(c) {
 			continue
 		}
 		found, err := r.live(ctx, s.p, key)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if found == nil {
+		case found == nil:
 			s.pool.Gone(key, nil)
 			delete(s.children, key)
-			continue
-		}
-		if !s.pool.Left(found.Child) && s.pool.Gone(key, found.Child) {
+		case !s.pool.Left(found.Child) && s.pool.Gone(key, found.Child):
 			s.children[key] = found
 		}
 	}
 	return nil
+}
+
+// contains says whether a child stands in this pool.
+func (s *scope) contains(c *child) bool {
+	return c.Stands() && c.Membership.UID == string(s.p.UID)
 }
 
 // enter makes entries for those that have announced themselves, as a live read shows them.
@@ -146,32 +149,44 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 		_, present := s.pool.Entry(c.Key)
 		switch {
 		case present && s.pool.Knows(c.Child), !c.names && !s.announced(c):
-			continue
 		case c.refused != "" && c.names:
 			s.refused = append(s.refused, c.Key)
-			continue
-		case !s.announced(c), !s.p.DeletionTimestamp.IsZero(), !present && s.pool.Ledger.Len() >= mostChildren:
-		default:
-			found, err := r.live(ctx, s.p, c.Key)
-			if err != nil {
+		case s.announced(c) && s.takes(present):
+			if err := r.count(ctx, s, c); err != nil {
 				return err
 			}
-			if found != nil && s.pool.Enter(found.Child) {
-				s.children[c.Key] = found
-				continue
-			}
+		default:
+			s.expected = append(s.expected, c.Key)
 		}
-		s.expected = append(s.expected, c.Key)
 	}
+	return nil
+}
+
+// count makes an entry for a child that has announced itself, as a live read shows it.
+func (r *Reconciler) count(ctx context.Context, s *scope, c *child) error {
+	found, err := r.live(ctx, s.p, c.Key)
+	if err != nil {
+		return err
+	}
+	if found == nil || !s.pool.Enter(found.Child) {
+		s.expected = append(s.expected, c.Key)
+		return nil
+	}
+	s.children[c.Key] = found
 	return nil
 }
 
 // mostChildren is how many children the schema of the status has room for.
 const mostChildren = 2000
 
+// takes says whether the pool takes in a child, one that has an entry already in any case.
+func (s *scope) takes(present bool) bool {
+	return s.p.DeletionTimestamp.IsZero() && (present || s.pool.Ledger.Len() < mostChildren)
+}
+
 // announced says whether a child stands in this pool, and waits to be counted.
 func (s *scope) announced(c *child) bool {
-	return c.Stands() && c.Membership.UID == string(s.p.UID) && c.Revision == 0
+	return s.contains(c) && c.Revision == 0
 }
 
 // steer moves the parts of children.
@@ -196,8 +211,8 @@ func (r *Reconciler) steer(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// heard says whether this pool may raise anybody. While it has raised nobody, as far as this process knows, all that name
-// it have to be entered, by a live list: they may hold what a former pool of its name gave them.
+// heard says whether this pool may raise anybody. While it has raised nobody, as far as this process knows, all that
+// name it have to be entered, by a live list: they may hold what a former pool of its name gave them.
 func (r *Reconciler) heard(ctx context.Context, s *scope) (bool, error) {
 	if r.memoryOf(s.p.UID).raised {
 		return true, nil
@@ -249,8 +264,8 @@ func damping(spec *quotav1alpha1.QuotaPoolSpec) time.Duration {
 	return pace.DampingOf(true)
 }
 
-// haltedBy says why the spec of a pool cannot be acted on; nothing if it can. A pool below a circle goes on with what it
-// has, and so does one above pools that are too many.
+// haltedBy says why the spec of a pool cannot be acted on; nothing if it can. A pool below a circle goes on with what
+// it has, and so does one above pools that are too many.
 func (r *Reconciler) haltedBy(ctx context.Context, p *quotav1alpha1.QuotaPool) (obstacle, error) {
 	problems := validate.Pool(&p.Spec)
 	var pools quotav1alpha1.QuotaPoolList

@@ -31,8 +31,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the reconciler, now or once the kind is served; begun is called before, to have others watch
-// the kind. A hub without it is none the worse.
+// SetupWithManager registers the reconciler, now or once the kind is served; begun is called before, to have others
+// watch the kind. A hub without it is none the worse.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options, begun func() error) error {
 	if started, err := r.begin(mgr, options, begun); started || err != nil {
 		return err
@@ -77,8 +77,8 @@ var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Spec, after.Spec)
 }}
 
-// changes has an object wake the pools that a change of it concerns; before is nil where it has come, after where it has
-// gone.
+// changes has an object wake the pools that a change of it concerns; before is nil where it has come, after where it
+// has gone.
 func changes(concerned func(ctx context.Context, before, after client.Object) sets.Set[string]) handler.EventHandler {
 	wake := func(ctx context.Context, before, after client.Object, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 		for name := range concerned(ctx, before, after) {
@@ -122,8 +122,8 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 	return names
 }
 
-// aroundPool returns the pools that a change of another one concerns: those above it and below it, and all where the tree
-// changes, since a circle may have come or gone.
+// aroundPool returns the pools that a change of another one concerns: those above it and below it, and all where the
+// tree changes, since a circle may have come or gone.
 func (r *Reconciler) aroundPool(ctx context.Context, before, after client.Object) sets.Set[string] {
 	names := sets.New[string]()
 	was, ok := before.(*quotav1alpha1.QuotaPool)

@@ -44,8 +44,8 @@ func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return next, nil
 }
 
-// sameButUsage says whether two statuses differ in the snapshot of usage alone. What a parent is asked for beyond what it
-// gives, it has to learn at once.
+// sameButUsage says whether two statuses differ in the snapshot of usage alone. What a parent is asked for beyond
+// what it gives, it has to learn at once.
 func sameButUsage(a, b *quotav1alpha1.QuotaPoolStatus) bool {
 	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b)) && lacking(a).Equal(lacking(b))
 }

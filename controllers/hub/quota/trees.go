@@ -3,6 +3,7 @@ package quota
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -67,29 +68,42 @@ func (r *Reconciler) waits(ctx context.Context, fq *quotav1alpha1.FederatedQuota
 	if t.passed[fq.UID] {
 		return false, nil
 	}
+	others, err := r.sameTree(ctx, fq)
+	if err != nil {
+		return false, err
+	}
+	unheard := func(uid types.UID) bool { return !t.heard[uid] }
+	if slices.ContainsFunc(others, unheard) {
+		return true, nil
+	}
+	if t.heard[fq.UID] {
+		t.passed[fq.UID] = true
+	}
+	return !t.heard[fq.UID] && standsIn(fq), nil
+}
+
+// sameTree returns the other FederatedQuotas that are in pools below the same root.
+func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQuota) ([]types.UID, error) {
 	var all quotav1alpha1.QuotaPoolList
 	var quotas quotav1alpha1.FederatedQuotaList
 	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil && !members.IsAbsentKind(err) {
-		return false, fmt.Errorf("listing QuotaPools: %w", err)
+		return nil, fmt.Errorf("listing QuotaPools: %w", err)
 	}
 	if err := r.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
-		return false, fmt.Errorf("listing FederatedQuotas: %w", err)
+		return nil, fmt.Errorf("listing FederatedQuotas: %w", err)
 	}
 	parents := validate.Parents{}
 	for i := range all.Items {
 		parents[quotav1alpha1.PoolName(all.Items[i].Name)] = all.Items[i].Spec.Parent
 	}
 	own := rootOf(parents, fq)
+	var others []types.UID
 	for i := range quotas.Items {
-		other := &quotas.Items[i]
-		if other.UID != fq.UID && !t.heard[other.UID] && standsIn(other) && rootOf(parents, other) == own {
-			return true, nil
+		if other := &quotas.Items[i]; other.UID != fq.UID && standsIn(other) && rootOf(parents, other) == own {
+			others = append(others, other.UID)
 		}
 	}
-	if t.heard[fq.UID] {
-		t.passed[fq.UID] = true
-	}
-	return !t.heard[fq.UID] && standsIn(fq), nil
+	return others, nil
 }
 
 // standsIn says whether a FederatedQuota has stored that it is in a pool.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -82,12 +83,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			counts = append(counts, c)
 		}
 	}
-	text := machine.String() + "\n\nwriters\tpods\trefused\traises\tfalls\tlost per 1,000 raises\tbeyond\tp50, ms\tp99, ms\n"
+	text := &strings.Builder{}
+	fmt.Fprint(text, machine, "\n\nwriters\tpods\trefused\traises\tfalls\tlost per 1,000 raises\tbeyond\tp50, ms\tp99, ms\n")
 	for _, c := range counts {
-		text += fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%.1f\t%.1f\n", c.Writers, c.Pods, c.Refused, c.Raises, c.Falls,
+		fmt.Fprintf(text, "%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%.1f\t%.1f\n", c.Writers, c.Pods, c.Refused, c.Raises, c.Falls,
 			1000*float64(c.Lost)/float64(max(1, c.Raises)), c.Beyond, c.P50, c.P99)
 	}
-	return errors.Join(rig.Table(out, text), rig.Write(*path, counts))
+	return errors.Join(rig.Table(out, text.String()), rig.Write(*path, counts))
 }
 
 // stream has writers create pods of one CPU in a namespace whose limit is raised whenever it is used up.
@@ -158,7 +160,7 @@ func raise(ctx context.Context, hub client.Client, namespace string, created *at
 	for budget := int64(1); ; {
 		used := func(context.Context) (bool, error) { return created.Load() >= budget, nil }
 		if wait.PollUntilContextCancel(ctx, time.Millisecond, true, used) != nil {
-			return nil // all pods are there
+			return nil //nolint:nilerr // it is stopped once all pods are there
 		}
 		budget = created.Load() + step
 		patch := fmt.Appendf(nil, `{"spec":{"hard":{%q:"%d"}}}`, rig.CPU, budget)

@@ -30,8 +30,8 @@ type Child struct {
 	Stored *quotav1alpha1.PoolMembership
 	// Own is its own budget.
 	Own amount.List
-	// Lost says that its ledger may have been lost, and Restored that its ledger, or another one of its tree, was put back:
-	// then it takes up nothing that was offered before. Epoch is that of the round.
+	// Lost says that its ledger may have been lost, and Restored that its ledger, or another one of its tree, was put
+	// back: then it takes up nothing that was offered before. Epoch is that of the round.
 	Lost, Restored bool
 	Epoch          int64
 }
@@ -67,8 +67,8 @@ func (f Finder) Find(ctx context.Context, c *Child) (m pool.Membership, trouble 
 	return f.goOn(ctx, c, m, shown, trouble)
 }
 
-// goOn takes up what the pool offers that a child stands in: the one that its spec names, or, until it can stand in that,
-// the one that it is to leave.
+// goOn takes up what the pool offers that a child stands in: the one that its spec names, or, until it can stand in
+// that, the one that it is to leave.
 func (f Finder) goOn(ctx context.Context, c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool, trouble string) (pool.Membership, string, error) {
 	if m.Name != c.Pool && m.Stands() {
 		var err error
