@@ -71,19 +71,19 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: a ResourceQuota comes into being on account of a share that is still there",
-		in:         "Reconciler.begin", old: "if quota != nil && nativequota.IsManaged(quota) {",
+		in:         "controllers/member/share.Reconciler.begin", old: "if quota != nil && nativequota.IsManaged(quota) {",
 		new: "if quota == nil || nativequota.IsManaged(quota) {",
 		pkg: agentTests, test: "TestCreatesForTheShareThatIsThere",
 	},
 	{
 		protection: "enforce: API servers ask the webhook before there is a limit",
-		in:         "Reconciler.begin", old: "\tif r.Ask != nil {",
+		in:         "controllers/member/share.Reconciler.begin", old: "\tif r.Ask != nil {",
 		new: "\tif false {",
 		pkg: agentTests, test: "TestAsksBeforeTheFirstLimit",
 	},
 	{
 		protection: "enforce: what was released is taken over on account of a share that is still there",
-		in:         "Reconciler.begin", old: "if quota != nil && nativequota.IsManaged(quota) {",
+		in:         "controllers/member/share.Reconciler.begin", old: "if quota != nil && nativequota.IsManaged(quota) {",
 		new: "if quota != nil {",
 		pkg: agentTests, test: "TestReleasedIsNotTakenBack",
 	},

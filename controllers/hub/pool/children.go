@@ -35,7 +35,9 @@ type child struct {
 }
 
 // ofQuota returns a FederatedQuota as a child of the pool.
-func (r *Reconciler) ofQuota(ctx context.Context, p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) (*child, error) {
+func (r *Reconciler) ofQuota(
+	ctx context.Context, p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota,
+) (*child, error) {
 	c := &child{
 		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
 		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
@@ -51,7 +53,8 @@ func (r *Reconciler) ofQuota(ctx context.Context, p *quotav1alpha1.QuotaPool, fq
 // ofPool returns a QuotaPool as a child of the pool.
 func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 	return &child{
-		Child: pool.ChildOfPool(below), names: string(below.Spec.Parent) == p.Name, leaving: !below.DeletionTimestamp.IsZero(),
+		Child: pool.ChildOfPool(below), names: string(below.Spec.Parent) == p.Name,
+		leaving: !below.DeletionTimestamp.IsZero(),
 		stalled: stalled(below.Status.Conditions), own: ownBudget(below.Spec.Hard, below.Spec.Reserve),
 		used: amount.Saturate(below.Status.Used, amount.Up), demand: amount.Saturate(below.Status.Demand, amount.Up),
 	}
@@ -83,7 +86,9 @@ func concerns(p *quotav1alpha1.QuotaPool, names string, stored *quotav1alpha1.Po
 }
 
 // children returns all that name the pool, or are in one of its name, by key, as a reader shows them.
-func (r *Reconciler) children(ctx context.Context, reader client.Reader, p *quotav1alpha1.QuotaPool, options ...client.ListOption) (map[string]*child, error) {
+func (r *Reconciler) children(
+	ctx context.Context, reader client.Reader, p *quotav1alpha1.QuotaPool, options ...client.ListOption,
+) (map[string]*child, error) {
 	found := map[string]*child{}
 	var quotas quotav1alpha1.FederatedQuotaList
 	if err := reader.List(ctx, &quotas, options...); err != nil {

@@ -91,7 +91,8 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	stored := s.p.DeepCopy()
 	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
 	r.memories.Delete(s.p.UID)
-	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, patch))
 }
 
 // jitter spreads periodic rounds.

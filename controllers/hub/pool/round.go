@@ -71,7 +71,8 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	var trouble string
 	var err error
 	s.member, trouble, err = finder.Find(ctx, &membership.Child{
-		Key: pool.KeyOf(p.Name), UID: string(p.UID), Generation: p.Generation, Pool: string(p.Spec.Parent), Stored: p.Status.Pool,
+		Key: pool.KeyOf(p.Name), UID: string(p.UID), Generation: p.Generation,
+		Pool: string(p.Spec.Parent), Stored: p.Status.Pool,
 		Own: own, Lost: p.Status.Revision == 0, Epoch: epoch,
 	})
 	if err != nil {
@@ -334,6 +335,8 @@ func (m *memory) note(limits map[string]round.Limits, now time.Time) {
 
 // memoryOf returns what is remembered of a pool. Rounds use it one after the other.
 func (r *Reconciler) memoryOf(uid types.UID) *memory {
-	known, _ := r.memories.LoadOrStore(uid, &memory{moved: map[string]time.Time{}, gave: map[string]map[corev1.ResourceName]time.Time{}})
+	known, _ := r.memories.LoadOrStore(uid, &memory{
+		moved: map[string]time.Time{}, gave: map[string]map[corev1.ResourceName]time.Time{},
+	})
 	return known.(*memory)
 }

@@ -38,7 +38,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		return err
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		err := wait.PollUntilContextCancel(ctx, pace.ProfilesInterval, false, func(context.Context) (bool, error) { return r.begin(mgr, options, begun) })
+		err := wait.PollUntilContextCancel(ctx, pace.ProfilesInterval, false, func(context.Context) (bool, error) {
+			return r.begin(mgr, options, begun)
+		})
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the manager ends
 		}
@@ -65,7 +67,8 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options, begun f
 		For(&quotav1alpha1.QuotaPool{}, builder.WithPredicates(changed)).
 		Watches(&quotav1alpha1.QuotaPool{}, changes(r.aroundPool)).
 		Watches(&quotav1alpha1.FederatedQuota{}, changes(aroundQuota)).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.all), builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.all),
+			builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WithOptions(options).
 		Complete(r)
 }
@@ -112,8 +115,8 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 		names.Insert(membership.PoolOf(fq), stored(fq.Status.Pool))
 		status := fq.Status
 		said[i] = []any{
-			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.DeletionTimestamp, status.Pool, status.Granted, status.Used, status.Demand,
-			status.Revision == 0, stalled(status.Conditions),
+			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.DeletionTimestamp,
+			status.Pool, status.Granted, status.Used, status.Demand, status.Revision == 0, stalled(status.Conditions),
 		}
 	}
 	if equality.Semantic.DeepEqual(said[0], said[1]) {

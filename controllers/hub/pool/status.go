@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -91,7 +90,8 @@ func (s *scope) report() {
 			Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
 		})
 	}
-	if s.pool.Ledger.Revision() > status.Revision && (status.SpecRevision == 0 || status.ObservedGeneration != s.p.Generation) {
+	otherSpec := status.SpecRevision == 0 || status.ObservedGeneration != s.p.Generation
+	if otherSpec && s.pool.Ledger.Revision() > status.Revision {
 		status.SpecRevision = status.Revision + 1
 	}
 	status.ObservedGeneration, status.Revision = s.p.Generation, s.pool.Ledger.Revision()
@@ -100,13 +100,15 @@ func (s *scope) report() {
 	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
 	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
-	status.Tightest = tightest(budget, t.Used, formats)
+	status.Tightest = amount.Tightest(budget, t.Used, formats)
 	conditions.Replace(&status.Conditions, s.conditions(), s.p.Generation, s.now)
 }
 
 // childStatus returns what is stored of a child.
 func (s *scope) childStatus(key string, before quotav1alpha1.ChildStatus) quotav1alpha1.ChildStatus {
-	c := quotav1alpha1.ChildStatus{Key: quotav1alpha1.ChildKey(key), Used: before.Used, Demand: before.Demand, Since: before.Since}
+	c := quotav1alpha1.ChildStatus{
+		Key: quotav1alpha1.ChildKey(key), Used: before.Used, Demand: before.Demand, Since: before.Since,
+	}
 	s.pool.Store(key, &c, s.p.Spec.Hard)
 	if child := s.children[key]; child != nil && s.pool.Knows(child.Child) {
 		budget := s.pool.Ledger.Budget()
@@ -133,9 +135,11 @@ func (s *scope) stateOf(key string) (quotav1alpha1.ChildState, obstacle) {
 	case c == nil || !c.names || c.leaving || !s.pool.Knows(c.Child):
 		return quotav1alpha1.ChildLeaving, obstacle{}
 	case c.refused != "":
-		return quotav1alpha1.ChildNotReady, obstacle{quotav1alpha1.ReasonNamespaceNotAllowed, "it keeps what it has, and gets no more: " + c.refused}
+		why := "it keeps what it has, and gets no more: " + c.refused
+		return quotav1alpha1.ChildNotReady, obstacle{quotav1alpha1.ReasonNamespaceNotAllowed, why}
 	case c.stalled:
-		return quotav1alpha1.ChildNotReady, obstacle{quotav1alpha1.ReasonInvalidSpec, "it cannot act on its spec: see its conditions"}
+		why := "it cannot act on its spec: see its conditions"
+		return quotav1alpha1.ChildNotReady, obstacle{quotav1alpha1.ReasonInvalidSpec, why}
 	case s.pool.Ledger.Settled(key, s.pool.Report(c.Child)):
 		return quotav1alpha1.ChildSettled, obstacle{}
 	case !e.Target.Covers(c.used.Only(e.Target)):
@@ -159,12 +163,14 @@ func (s *scope) conditions() []metav1.Condition {
 		all = append(all, yes(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
 	}
 	if unread := s.in(quotav1alpha1.ChildUnread); len(unread) > 0 {
-		all = append(all, yes(quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread, "Nobody is raised until these have confirmed what they have: "+shares.Abbreviated(unread)))
+		all = append(all, yes(quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread,
+			"Nobody is raised until these have confirmed what they have: "+shares.Abbreviated(unread)))
 	}
 	if refused := slices.Concat(s.refused, s.in(quotav1alpha1.ChildNotReady)); len(refused) > 0 {
 		slices.Sort(refused)
 		all = append(all, yes(quotav1alpha1.ConditionChildNotReady, quotav1alpha1.ReasonReported,
-			"These get nothing more: "+shares.Abbreviated(refused)+". A FederatedQuota needs spec.allowedNamespaces to select its namespace, and a spec that can be acted on"))
+			"These get nothing more: "+shares.Abbreviated(refused)+
+				". A FederatedQuota needs spec.allowedNamespaces to select its namespace, and a spec that can be acted on"))
 	}
 	return all
 }
@@ -172,11 +178,14 @@ func (s *scope) conditions() []metav1.Condition {
 // ready sums up whether every child has a part of the present budget.
 func (s *scope) ready() metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
-		return metav1.Condition{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+		return metav1.Condition{
+			Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+		}
 	}
 	switch unread := s.in(quotav1alpha1.ChildUnread); {
 	case !s.p.DeletionTimestamp.IsZero():
-		return no(quotav1alpha1.ReasonRemoving, "Waiting for its children to leave: have them name another pool, or none: "+shares.Abbreviated(s.inside()))
+		return no(quotav1alpha1.ReasonRemoving, "Waiting for its children to leave: have them name another pool, or none: "+
+			shares.Abbreviated(s.inside()))
 	case s.halted.reason != "":
 		return no(s.halted.reason, s.halted.message)
 	case len(s.expected) > 0:
@@ -184,7 +193,8 @@ func (s *scope) ready() metav1.Condition {
 	case len(unread) > 0:
 		return no(quotav1alpha1.ReasonSettling, "These are yet to confirm what they have: "+shares.Abbreviated(unread))
 	}
-	return yes(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced, fmt.Sprintf("All %d children keep to a part of this budget", len(s.pool.Keys())))
+	return yes(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced,
+		fmt.Sprintf("All %d children keep to a part of this budget", len(s.pool.Keys())))
 }
 
 func yes(condition, reason, message string) metav1.Condition {
@@ -248,26 +258,11 @@ func (r *Reconciler) announce(ctx context.Context, s *scope, memory *memory, bef
 		if c.Reason == quotav1alpha1.ReasonEnforced || c.Reason == quotav1alpha1.ReasonRemoving {
 			kind = corev1.EventTypeNormal
 		}
-		ctrl.LoggerFrom(ctx).Info("Condition changed", "type", c.Type, "status", c.Status, "reason", c.Reason, "message", c.Message)
+		ctrl.LoggerFrom(ctx).Info("Condition changed",
+			"type", c.Type, "status", c.Status, "reason", c.Reason, "message", c.Message)
 		r.Recorder.Eventf(s.p, nil, kind, c.Reason, "Reconcile", "%s", conditions.Truncated(c.Message, noteLimit))
 	}
 }
 
 // noteLimit keeps the note of an event within what the API server takes.
 const noteLimit = 1000
-
-// tightest returns the two resources of which the largest part of the budget is used, that one first.
-func tightest(budget, used amount.List, formats corev1.ResourceList) string {
-	ratio := func(name corev1.ResourceName) float64 { return float64(used[name]) / float64(max(1, budget[name])) }
-	names := budget.Names()
-	slices.SortStableFunc(names, func(a, b corev1.ResourceName) int { return cmp.Compare(ratio(b), ratio(a)) })
-	var parts []string
-	for _, name := range names[:min(len(names), 2)] {
-		u, b := amount.ToQuantity(name, used[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
-		parts = append(parts, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String()))
-	}
-	if all := strings.Join(parts, ", "); len(all) <= 512 {
-		return all
-	}
-	return parts[0]
-}

@@ -1,14 +1,10 @@
 package quota
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -123,7 +119,7 @@ func (s *scope) totals() {
 	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
 	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected)
-	status.Tightest = tightest(budget, t.Used, formats)
+	status.Tightest = amount.Tightest(budget, t.Used, formats)
 }
 
 // fleetOf returns what shares say of the whole budget.
@@ -137,25 +133,3 @@ func (s *scope) fleetOf(fleet *shares.Fleet) quotav1alpha1.Fleet {
 	}
 	return f
 }
-
-// mostTight is how many resources a column of kubectl has room for.
-const mostTight = 2
-
-// tightest returns the resources of which the largest part of the budget is used, that one first.
-func tightest(budget, used amount.List, formats corev1.ResourceList) string {
-	ratio := func(name corev1.ResourceName) float64 { return float64(used[name]) / float64(max(1, budget[name])) }
-	names := budget.Names()
-	slices.SortStableFunc(names, func(a, b corev1.ResourceName) int { return cmp.Compare(ratio(b), ratio(a)) })
-	var parts []string
-	for _, name := range names[:min(len(names), mostTight)] {
-		u, b := amount.ToQuantity(name, used[name], formats[name].Format), amount.ToQuantity(name, budget[name], formats[name].Format)
-		parts = append(parts, fmt.Sprintf("%s: %s/%s", name, u.String(), b.String()))
-	}
-	if all := strings.Join(parts, ", "); len(all) <= tightestLimit {
-		return all
-	}
-	return parts[0]
-}
-
-// tightestLimit is the most bytes that the schema lets be there. One name and its amounts are always less.
-const tightestLimit = 512

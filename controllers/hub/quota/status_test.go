@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,37 +16,9 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/internal/amount"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-func TestTightest(t *testing.T) {
-	tests := map[string]struct {
-		budget, used amount.List
-		want         string
-	}{
-		"nothing":        {want: ""},
-		"unused":         {budget: amount.List{"pods": 3, "cpu": 1000}, want: "cpu: 0/1, pods: 0/3"},
-		"the fullest":    {budget: amount.List{"pods": 3, "cpu": 1000}, used: amount.List{"pods": 2, "cpu": 500}, want: "pods: 2/3, cpu: 500m/1"},
-		"above":          {budget: amount.List{"pods": 3, "cpu": 1000}, used: amount.List{"pods": 4, "cpu": 1000}, want: "pods: 4/3, cpu: 1/1"},
-		"as the user":    {budget: amount.List{"memory": 4 << 30}, used: amount.List{"memory": 1 << 29}, want: "memory: 512Mi/4Gi"},
-		"none to be had": {budget: amount.List{"pods": 0, "secrets": 4}, used: amount.List{"secrets": 1}, want: "secrets: 1/4, pods: 0/0"},
-		"first of equal": {budget: amount.List{"pods": 2, "cpu": 2000}, used: amount.List{"pods": 1, "cpu": 1000}, want: "cpu: 1/2, pods: 1/2"},
-		"two of three":   {budget: amount.List{"pods": 2, "secrets": 2, "services": 2}, used: amount.List{"services": 2, "secrets": 1}, want: "services: 2/2, secrets: 1/2"},
-		"no room for two": {
-			budget: amount.List{corev1.ResourceName("count/" + strings.Repeat("a", 260)): 2, corev1.ResourceName("count/" + strings.Repeat("b", 260)): 2},
-			want:   "count/" + strings.Repeat("a", 260) + ": 0/2",
-		},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tightest(tc.budget, tc.used, list("memory", "1Gi"))); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
-	}
-}
 
 // TestEventsTellOfOtherClusters has clusters come under a condition and leave it one after another, and numbers change
 // between.

@@ -69,7 +69,9 @@ func (f Finder) Find(ctx context.Context, c *Child) (m pool.Membership, trouble 
 
 // goOn takes up what the pool offers that a child stands in: the one that its spec names, or, until it can stand in
 // that, the one that it is to leave.
-func (f Finder) goOn(ctx context.Context, c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool, trouble string) (pool.Membership, string, error) {
+func (f Finder) goOn(
+	ctx context.Context, c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool, trouble string,
+) (pool.Membership, string, error) {
 	if m.Name != c.Pool && m.Stands() {
 		var err error
 		if shown, err = get(ctx, f.Cached, m.Name); err != nil {
@@ -112,7 +114,8 @@ func takeUp(c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool) (pool.M
 	next, _ := m.TakeUp(c.UID, offer)
 	names := sets.KeySet(c.Own).Union(sets.KeySet(next.Cap))
 	if names.Len() > MostNames {
-		return m, fmt.Sprintf("with the resources that QuotaPool %s limits there would be %d, and at most %d have room: limit fewer", m.Name, names.Len(), MostNames)
+		return m, fmt.Sprintf("with the resources that QuotaPool %s limits there would be %d, and at most %d have room: "+
+			"limit fewer", m.Name, names.Len(), MostNames)
 	}
 	return next, ""
 }
@@ -139,7 +142,8 @@ func Waiting(wanted string, m pool.Membership, trouble string) string {
 	case trouble != "":
 		return "What clusters have stays, and nothing is raised: " + trouble
 	}
-	return fmt.Sprintf("What clusters have stays, and nothing is raised until QuotaPool %s counts it: see the conditions there", m.Name)
+	return fmt.Sprintf("What clusters have stays, and nothing is raised until QuotaPool %s counts it: "+
+		"see the conditions there", m.Name)
 }
 
 // PoolOf returns the name of the pool that a FederatedQuota names, or nothing.
