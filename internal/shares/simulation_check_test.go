@@ -42,7 +42,8 @@ type ghost struct {
 	// would tell.
 	hidden [clusters]bool
 	// late is the revision of a quota that an agent has created, or taken over, on account of a share that somebody had
-	// deleted by hand since the agent looked, 0 if never.
+	// deleted by hand since the agent looked, or of one whose create has come to a cluster that the ledger does not know,
+	// 0 if never.
 	late [clusters]int64
 	// seen is what the members' stores showed last.
 	seen [clusters]seen

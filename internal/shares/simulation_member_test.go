@@ -129,6 +129,9 @@ func (w *world) receive(d delivery) {
 	case d.life != c.life && w.without != clusterIdentified:
 	case d.order == creates && !c.share.exists && !c.bare:
 		c.share = share{exists: true, uid: c.share.uid + 1, reported: nothing, used: nothing}
+		if w.hub.now.entries[clusterNames[d.cluster]].Revision == 0 {
+			w.ghost.late[d.cluster] = d.revision
+		}
 		w.writeShare(c, d)
 	case d.order == updates && c.share.exists && (c.share.uid == d.uid || w.without == shareIdentified):
 		w.writeShare(c, d)
