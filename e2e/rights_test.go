@@ -173,6 +173,7 @@ func (s *scenario) exercise() {
 	s.scraped()
 	s.joins()
 	s.requires()
+	s.pools()
 	s.claims(east)
 	s.repeats(east)
 	s.electedHub(1)
@@ -210,6 +211,16 @@ func (s *scenario) joins() {
 	})
 	s.must(s.hub.Delete(s.Context(), secret))
 	s.must(s.hub.Delete(s.Context(), cluster))
+}
+
+// pools has the budget enter a pool, and leave it again.
+func (s *scenario) pools() {
+	s.Helper()
+	pool := newPool("research", budget("30", "60"))
+	s.must(s.hub.Create(s.Context(), pool))
+	s.enters(pool.Name)
+	s.leaves()
+	s.removePool(pool)
 }
 
 // requires has a QuotaRequirement enforced, healed, and removed, and a namespace be covered.

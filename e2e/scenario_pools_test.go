@@ -31,8 +31,7 @@ func testPools(t *testing.T, w *world) {
 		s.witness(1)
 	}
 	creates := vision.goesOn(north)
-	research := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: "research"}}
-	research.Spec.Hard, research.Spec.AllowedNamespaces.Selector = all, &metav1.LabelSelector{}
+	research := newPool("research", all)
 	vision.must(w.hub.Create(t.Context(), research))
 	t.Cleanup(func() { vision.removePool(research) })
 	vision.enters(research.Name)
@@ -59,6 +58,13 @@ func testPools(t *testing.T, w *world) {
 	creates()
 	vision.finish()
 	speech.finish()
+}
+
+// newPool returns a pool that all namespaces may be in.
+func newPool(name string, hard corev1.ResourceList) *quotav1alpha1.QuotaPool {
+	pool := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	pool.Spec.Hard, pool.Spec.AllowedNamespaces.Selector = hard, &metav1.LabelSelector{}
+	return pool
 }
 
 // enters puts the FederatedQuota into a pool, and waits until it has a part of it.

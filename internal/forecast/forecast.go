@@ -210,7 +210,10 @@ func takeOver(share *shares.Share) {
 // the names that were limited.
 func enforced(share *shares.Share) ledger.Report {
 	present := share.Report
-	quota := ledger.Quota{Managed: true, Revision: present.Revision, Spec: present.Hard.ToList(nil), Used: present.Used.Only(present.Hard).ToList(nil)}
+	quota := ledger.Quota{
+		Managed: true, Revision: present.Revision,
+		Spec: present.Hard.ToList(nil), Used: present.Used.Only(present.Hard).ToList(nil),
+	}
 	report := ledger.Report{
 		Revision: share.Revision, Used: amount.List{},
 		Hard: amount.Saturate(quota.Limits(share.Revision, share.Hard.ToList(nil)), amount.Up),

@@ -58,7 +58,8 @@ func (m Membership) Floor(epoch int64) Membership {
 // TakeUp takes up what an entry offers, however long ago it was read, and says whether it was news. Its target is the
 // cap, and not what is granted: that stays while the target falls.
 func (m Membership) TakeUp(child string, offer Offer) (Membership, bool) {
-	if !m.Stands() || offer.PoolUID != m.UID || offer.UID != child || offer.Tenure != m.Tenure || offer.Revision <= m.Revision {
+	mine := offer.PoolUID == m.UID && offer.UID == child && offer.Tenure == m.Tenure
+	if !m.Stands() || !mine || offer.Revision <= m.Revision {
 		return m, false
 	}
 	m.Revision, m.Cap = offer.Revision, offer.Target.Clone()

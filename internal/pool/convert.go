@@ -33,7 +33,9 @@ func (m Membership) Stored(like corev1.ResourceList) *quotav1alpha1.PoolMembersh
 	if m.Tenure == 0 {
 		return nil
 	}
-	s := &quotav1alpha1.PoolMembership{Name: quotav1alpha1.PoolName(m.Name), UID: m.UID, Tenure: m.Tenure, Revision: m.Revision}
+	s := &quotav1alpha1.PoolMembership{
+		Name: quotav1alpha1.PoolName(m.Name), UID: m.UID, Tenure: m.Tenure, Revision: m.Revision,
+	}
 	if m.Cap != nil {
 		s.Cap = m.Cap.ToList(like)
 	}

@@ -143,12 +143,12 @@ func (c *child) look() {
 }
 
 // replaced is why the entry of a child stays as it is while another object has its name.
-const replaced = "another Cluster has its name now: what the old one was granted stays granted until spec.removal.destroyed " +
-	"says that it is destroyed"
+const replaced = "another Cluster has its name now: what the old one was granted stays granted until " +
+	"spec.removal.destroyed says that it is destroyed"
 
 // takenOver is why the entry of a child stays as it is whose share is another hub's by now.
-const takenOver = "another hub has taken this cluster over: its share was written for a Cluster that is not here. Stop that hub manager, " +
-	"or give up this budget here. To have the cluster back, declare the ledger lost"
+const takenOver = "another hub has taken this cluster over: its share was written for a Cluster that is not here. " +
+	"Stop that hub manager, or give up this budget here. To have the cluster back, declare the ledger lost"
 
 func (r *Round) twinOf(c *child, share *Share) string {
 	if owner := r.names[share.Owner]; owner != c.Name {
@@ -162,7 +162,8 @@ func (r *Round) sameServer(c *child) string {
 	if !r.ledger.Holds(c.Name) {
 		mend += ", or delete Cluster " + c.Name + ", which has no share"
 	}
-	return fmt.Sprintf("Clusters %s and %s lead to the same API server: %s. If the share was copied there, delete QuotaShare %s",
+	return fmt.Sprintf(
+		"Clusters %s and %s lead to the same API server: %s. If the share was copied there, delete QuotaShare %s",
 		min(c.Name, c.twin), max(c.Name, c.twin), mend, r.in.Key)
 }
 
@@ -245,7 +246,9 @@ const (
 )
 
 // unwritable are the reasons for which an agent has seen the share and writes nothing.
-var unwritable = sets.New(quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating, quotav1alpha1.ReasonWriteFailed)
+var unwritable = sets.New(
+	quotav1alpha1.ReasonNameTaken, quotav1alpha1.ReasonNamespaceTerminating, quotav1alpha1.ReasonWriteFailed,
+)
 
 // mobility says how far the child can do as it is told.
 func (c *child) mobility() mobility {

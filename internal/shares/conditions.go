@@ -30,7 +30,8 @@ func (r *Round) conditions(d *Decision) []Condition {
 	switch ready.Reason {
 	case quotav1alpha1.ReasonInvalidSpec, quotav1alpha1.ReasonConflict:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
-	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded, quotav1alpha1.ReasonRemoving, quotav1alpha1.ReasonNoClusters,
+	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded,
+		quotav1alpha1.ReasonRemoving, quotav1alpha1.ReasonNoClusters,
 		quotav1alpha1.ReasonPoolPending:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
 	}
@@ -38,7 +39,9 @@ func (r *Round) conditions(d *Decision) []Condition {
 }
 
 // harmless are the conditions that may be true while Ready is: the budget is kept.
-var harmless = sets.New(quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionForeignQuota)
+var harmless = sets.New(
+	quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionForeignQuota,
+)
 
 // Harmless says whether a condition may be true while Ready is.
 func Harmless(condition string) bool { return harmless.Has(condition) }
@@ -147,7 +150,8 @@ func (s *summary) notes() []Condition {
 		}
 	}
 	if names := s.reporting((*child).whyForeign); names != "" {
-		conditions = append(conditions, yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonReported, names+". "+nativequota.ForeignRisk))
+		conditions = append(conditions, yes(
+			quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonReported, names+". "+nativequota.ForeignRisk))
 	}
 	if names := s.reporting((*child).notServed); names != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ReasonReported, names))
@@ -157,8 +161,10 @@ func (s *summary) notes() []Condition {
 			"No such Cluster in the namespace of the Clusters: "+strings.Join(s.in.Strangers, "; ")))
 	}
 	if len(s.leftOut) > 0 {
-		conditions = append(conditions, yes(quotav1alpha1.ConditionLedgerFull, quotav1alpha1.ReasonTooManyClusters, fmt.Sprintf(
-			"The ledger has room for %d clusters, those that leave included, and none for: %s", MostChildren, Abbreviated(s.leftOut))))
+		message := fmt.Sprintf("The ledger has room for %d clusters, those that leave included, and none for: %s",
+			MostChildren, Abbreviated(s.leftOut))
+		conditions = append(conditions,
+			yes(quotav1alpha1.ConditionLedgerFull, quotav1alpha1.ReasonTooManyClusters, message))
 	}
 	if debt := s.debt(); debt != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
@@ -242,7 +248,8 @@ func (s *summary) inherent(name corev1.ResourceName) string {
 	if object == "" || s.ledger.Budget()[name] >= clusters {
 		return ""
 	}
-	return fmt.Sprintf(" (each of the %d clusters needs one, since the namespace has one there by itself, %s: raise the budget)", clusters, object)
+	return fmt.Sprintf(" (each of the %d clusters needs one, since the namespace has one there by itself, %s: "+
+		"raise the budget)", clusters, object)
 }
 
 // comingBack is how much of name the children that settle hold above their target.

@@ -47,7 +47,9 @@ type Account struct {
 // Explain takes what the children say, as Decide does, and says why limits are what they are. It decides nothing.
 func (r *Round) Explain() *Account {
 	r.hear()
-	account := &Account{Account: round.Explain(r.ledger, r.steering(r.children)), Halted: r.in.Halted, Findings: map[string]Finding{}}
+	account := &Account{
+		Account: round.Explain(r.ledger, r.steering(r.children)), Halted: r.in.Halted, Findings: map[string]Finding{},
+	}
 	for _, c := range r.children {
 		if e, ok := r.entry(c); ok {
 			account.Findings[c.Name] = r.stateOf(c, e)

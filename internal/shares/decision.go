@@ -134,7 +134,8 @@ func (r *Round) verdict(c *child) Verdict {
 	before := r.known[c.Name]
 	v := Verdict{
 		Name: c.Name, UID: c.uid, Read: c.read, Reported: c.read && c.share != nil,
-		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver, Confirms: c.confirms, Reasons: r.reasons(c), Unheard: c.unheard,
+		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver,
+		Confirms: c.confirms, Reasons: r.reasons(c), Unheard: c.unheard,
 		Abandoned: c.read && c.deleting && c.agent == absent,
 	}
 	if !known {

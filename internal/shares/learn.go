@@ -140,7 +140,8 @@ func (r *Round) learn(c *child) {
 // but not too often: something there may change the limit each time.
 func (r *Round) settle(c *child) {
 	r.ledger.Settle(c.Name, c.report)
-	if r.ledger.Disagrees(c.Name, c.report) && !c.said[quotav1alpha1.ConditionBreakGlass].True && c.Past.ConfirmedFor == 0 {
+	broken := c.said[quotav1alpha1.ConditionBreakGlass].True
+	if r.ledger.Disagrees(c.Name, c.report) && !broken && c.Past.ConfirmedFor == 0 {
 		r.ledger.Confirm(c.Name)
 		c.confirms = true
 	}

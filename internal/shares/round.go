@@ -100,7 +100,8 @@ func New(in *Input) *Round {
 func (in *Input) learned() learned {
 	read := func(c Child) bool { return c.Entry != nil && c.Entry.Revision > 0 }
 	rebuilt := func(c Child) bool {
-		return c.Entry != nil && c.Entry.Revision == 0 && !c.Entry.Granted.IsZero() && c.Entry.Reason != quotav1alpha1.ReasonMayHoldShare
+		return c.Entry != nil && c.Entry.Revision == 0 && !c.Entry.Granted.IsZero() &&
+			c.Entry.Reason != quotav1alpha1.ReasonMayHoldShare
 	}
 	switch {
 	case slices.ContainsFunc(in.Children, read):

@@ -24,7 +24,8 @@ func (r *Round) standing(c *child) round.Standing {
 	s := round.Standing{
 		Name: c.Name, UID: c.UID, Leaving: !c.Selected, Terms: c.Terms,
 		Used: c.report.Used, Demand: c.demand, Shapes: c.shapes, Expected: c.expected, Replacing: c.replacing,
-		CanRaise: c.mobility() >= following, Pinned: c.mobility() < responsive, Full: c.said[quotav1alpha1.ConditionNodesFull].True,
+		CanRaise: c.mobility() >= following, Pinned: c.mobility() < responsive,
+		Full:      c.said[quotav1alpha1.ConditionNodesFull].True,
 		DampedFor: c.Past.DampedFor, Gave: c.Past.Gave,
 	}
 	if !c.takesOver {

@@ -37,7 +37,8 @@ func (r *Round) findTakeOvers() {
 // hasFound says whether a child has a limit from somebody else that its share could take the place of: the share limits
 // all that this does.
 func (r *Round) hasFound(c *child) bool {
-	if c.share == nil || c.share.Found == nil || !c.read || !c.Selected || c.misfit != "" || c.deleting || r.ledger.RevisionOf(c.Name) == 0 {
+	there := c.read && c.share != nil && c.share.Found != nil
+	if !there || !c.Selected || c.misfit != "" || c.deleting || r.ledger.RevisionOf(c.Name) == 0 {
 		return false
 	}
 	budget := r.ledger.Budget()
@@ -85,7 +86,8 @@ func (r *Round) compare() {
 		differences := r.differences(probe.report.Hard, wanted[probe.Name])
 		c.takesOver = len(differences) == 0 || c.share.TakeOver != nil && c.share.TakeOver.UID == c.share.Found.UID
 		if !c.takesOver {
-			c.differs = "its ResourceQuota differs from its share, and whenToTakeOver is IfNoDiff: " + strings.Join(differences, ", ")
+			c.differs = "its ResourceQuota differs from its share, and whenToTakeOver is IfNoDiff: " +
+				strings.Join(differences, ", ")
 		}
 	}
 }

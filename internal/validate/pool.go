@@ -39,7 +39,8 @@ func crossed(d *quotav1alpha1.PoolDistribution) field.ErrorList {
 		for _, name := range names(least) {
 			q := least[name]
 			if limit, ok := most[name]; ok && q.Cmp(limit) > 0 && !together(d, name) {
-				problems = append(problems, field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), q.String(),
+				path := field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name))
+				problems = append(problems, field.Invalid(path, q.String(),
 					fmt.Sprintf("the rules give child %s more than its max: must be at most %s", child, limit.String())))
 			}
 		}
@@ -119,10 +120,12 @@ func (p Parents) Problems(pool quotav1alpha1.PoolName) field.ErrorList {
 			line = append(line, string(p[at]))
 		}
 		line = append(line, string(p[quotav1alpha1.PoolName(line[len(line)-1])]))
-		return field.ErrorList{field.Invalid(path, parent, fmt.Sprintf("leads in a circle (%s): name a pool that is not below %s", strings.Join(line, " below "), pool))}
+		why := fmt.Sprintf("leads in a circle (%s): name a pool that is not below %s", strings.Join(line, " below "), pool)
+		return field.ErrorList{field.Invalid(path, parent, why)}
 	}
 	if levels := len(above) + p.height(pool); parent != "" && levels > MostLevels {
-		return field.ErrorList{field.Invalid(path, parent, fmt.Sprintf("would have %d pools one above the other: must be at most %d", levels, MostLevels))}
+		why := fmt.Sprintf("would have %d pools one above the other: must be at most %d", levels, MostLevels)
+		return field.ErrorList{field.Invalid(path, parent, why)}
 	}
 	return nil
 }

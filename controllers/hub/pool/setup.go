@@ -28,7 +28,7 @@ import (
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotapools,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotapools/status,verbs=update
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=federatedquotas,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the reconciler, now or once the kind is served; begun is called before, to have others
@@ -80,24 +80,27 @@ var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Spec, after.Spec)
 }}
 
+// queue takes the pools that are to have a round.
+type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+
 // changes has an object wake the pools that a change of it concerns; before is nil where it has come, after where it
 // has gone.
 func changes(concerned func(ctx context.Context, before, after client.Object) sets.Set[string]) handler.EventHandler {
-	wake := func(ctx context.Context, before, after client.Object, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+	wake := func(ctx context.Context, before, after client.Object, q queue) {
 		for name := range concerned(ctx, before, after) {
 			if name != "" {
-				queue.Add(ctrl.Request{NamespacedName: client.ObjectKey{Name: name}})
+				q.Add(ctrl.Request{NamespacedName: client.ObjectKey{Name: name}})
 			}
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
 			wake(ctx, nil, e.Object, q)
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
 			wake(ctx, e.Object, nil, q)
 		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			wake(ctx, e.ObjectOld, e.ObjectNew, q)
 		},
 	}
