@@ -31,7 +31,7 @@ type act struct {
 func (d *display) acts(ctx context.Context, root string) error {
 	acts := []act{
 		{"split", d.split}, {"use", d.use}, {"reweigh", d.reweigh}, {"cut", d.cut}, {"demand", d.demand}, {"full", d.full},
-		{"reclaim", d.reclaim}, {"everybody", d.everybody}, {"restore", d.restore},
+		{"reclaim", d.reclaim}, {"everybody", d.everybody}, {"pool", d.pool}, {"restore", d.restore},
 	}
 	for _, act := range acts {
 		d.shown.Reset()
@@ -161,7 +161,7 @@ func (d *display) plan(ctx context.Context, mutate func(*quotav1alpha1.Federated
 
 // restore brings the demo back to the sample.
 func (d *display) restore(ctx context.Context, root string) error {
-	d.say("act 9: back to the sample: 30 cpu, 3:2:1")
+	d.say("act 10: back to the sample: 30 cpu, 3:2:1, and no pool")
 	for _, cluster := range members {
 		if err := d.delete(ctx, cluster, deployment("team-a", 0)); err != nil {
 			return err
@@ -172,6 +172,9 @@ func (d *display) restore(ctx context.Context, root string) error {
 		return err
 	}
 	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec = wanted.Spec }); err != nil {
+		return err
+	}
+	if err := d.dissolve(ctx); err != nil {
 		return err
 	}
 	if err := d.showSettled(ctx); err != nil {

@@ -97,9 +97,13 @@ func (d *display) describe(ctx context.Context) error {
 	return d.ask(ctx, fleet.HubName, "describe", quotaKey.Name, "--show-events=false")
 }
 
-// ask shows a command of the plugin, run against the hub or in a member, and its answer.
+// ask shows a command of the plugin about the budget, run against the hub or in a member, and its answer.
 func (d *display) ask(ctx context.Context, cluster string, args ...string) error {
-	args = append(args, "-n", quotaKey.Namespace)
+	return d.answer(ctx, cluster, append(args, "-n", quotaKey.Namespace)...)
+}
+
+// answer shows a command of the plugin, run against the hub or in a member, and its answer.
+func (d *display) answer(ctx context.Context, cluster string, args ...string) error {
 	said := "$ kubectl fedquota " + strings.Join(args, " ")
 	if cluster != fleet.HubName {
 		said += "   # in " + cluster
