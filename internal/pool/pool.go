@@ -88,6 +88,12 @@ func (p *Pool) Confirms(c *Child) bool {
 	return p.isOf(c) && c.Revision == p.Ledger.RevisionOf(c.Key)
 }
 
+// Settled says whether a child has stored its present entry, and has granted no more than that.
+func (p *Pool) Settled(c *Child) bool {
+	e, _ := p.Ledger.Entry(c.Key)
+	return p.Confirms(c) && e.Target.Covers(e.Granted)
+}
+
 // Enter makes an entry for a child that has announced itself, and says whether it did. Another object of that name has
 // to go first: uids have no order, so what was read may be the older one.
 func (p *Pool) Enter(c *Child) bool {
@@ -121,12 +127,12 @@ func (p *Pool) enter(c *Child, granted amount.List) {
 // own ledger still has granted. One that has not may show more than was known, which is charged.
 func (p *Pool) Settle(c *Child) {
 	if p.isOf(c) {
-		p.Ledger.Settle(c.Key, p.Report(c))
+		p.Ledger.Settle(c.Key, p.report(c))
 	}
 }
 
-// Report returns what a child reports of itself. One that has confirmed its entry limits all names of the pool.
-func (p *Pool) Report(c *Child) ledger.Report {
+// report returns what a child reports of itself. One that has confirmed its entry limits all names of the pool.
+func (p *Pool) report(c *Child) ledger.Report {
 	granted := make(amount.List, len(c.Granted))
 	for name := range p.Ledger.Budget() {
 		value, listed := c.Granted[name]

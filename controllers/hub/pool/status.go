@@ -140,7 +140,7 @@ func (s *scope) stateOf(key string) (quotav1alpha1.ChildState, obstacle) {
 	case c.stalled:
 		why := "it cannot act on its spec: see its conditions"
 		return quotav1alpha1.ChildNotReady, obstacle{quotav1alpha1.ReasonInvalidSpec, why}
-	case s.pool.Ledger.Settled(key, s.pool.Report(c.Child)):
+	case s.pool.Settled(c.Child):
 		return quotav1alpha1.ChildSettled, obstacle{}
 	case !e.Target.Covers(c.used.Only(e.Target)):
 		return quotav1alpha1.ChildDraining, obstacle{message: "it uses more than its target"}
