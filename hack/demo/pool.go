@@ -58,11 +58,14 @@ func (d *display) pool(ctx context.Context, root string) error {
 	if err := d.create(ctx, "west", deployment(neighbour.Namespace, 16)); err != nil {
 		return err
 	}
-	admitted := func() bool { return amount(acme.Status.Used, corev1.ResourceRequestsCPU) == "22" }
-	if err := d.untilPool(ctx, acme, "22 cpu to be used", admitted); err != nil {
+	if err := d.untilUsed(ctx, "west", "16"); err != nil {
 		return err
 	}
 	d.say(fmt.Sprintf("       all 16 admitted after %.1f s", time.Since(began).Seconds()))
+	seen := func() bool { return amount(acme.Status.Used, corev1.ResourceRequestsCPU) == "22" }
+	if err := d.untilPool(ctx, acme, "the pool to see what is used", seen); err != nil {
+		return err
+	}
 	return d.answer(ctx, fleet.HubName, "tree", "--resource", "requests.cpu")
 }
 
@@ -88,6 +91,19 @@ func (d *display) dissolve(ctx context.Context) error {
 		return err
 	}
 	return d.delete(ctx, fleet.HubName, poolOfBoth())
+}
+
+// untilUsed waits until a cluster uses as many cpus of the second team's budget.
+func (d *display) untilUsed(ctx context.Context, cluster, cpus string) error {
+	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
+		quota := &corev1.ResourceQuota{}
+		err := d.clients[cluster].Get(ctx, neighbour, quota)
+		return err == nil && amount(quota.Status.Used, corev1.ResourceRequestsCPU) == cpus, client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for %s to use %s cpu of %s: %w", cluster, cpus, neighbour, err)
+	}
+	return nil
 }
 
 // untilPool reads a pool until all is as it should be.

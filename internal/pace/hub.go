@@ -84,6 +84,12 @@ func SnapshotInterval(clusters, budgets int) time.Duration {
 	return 5*time.Second + beyond(clusters, budgets)
 }
 
+// PooledSnapshotInterval returns that of a budget which is in a pool: what it does not use any more is for others there,
+// and its status is what tells them.
+func PooledSnapshotInterval(clusters, budgets int) time.Duration {
+	return 500*time.Millisecond + beyond(clusters, budgets)
+}
+
 // RetellInterval returns the least time between two writes of a share of such a budget that differ in the usage of the
 // fleet alone: words for people, of which each one over many clusters is told with as many writes.
 func RetellInterval(clusters, budgets int) time.Duration {

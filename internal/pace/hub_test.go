@@ -35,6 +35,7 @@ func TestWhatNobodyWaitsFor(t *testing.T) {
 			for what, got := range map[string]time.Duration{
 				"rounds of usage":       pace.UsageDelay(tc.clusters, tc.budgets),
 				"snapshots":             pace.SnapshotInterval(tc.clusters, tc.budgets) - 5*time.Second,
+				"snapshots in pools":    pace.PooledSnapshotInterval(tc.clusters, tc.budgets) - 500*time.Millisecond,
 				"telling":               (pace.RetellInterval(tc.clusters, tc.budgets) - time.Second) / 10,
 				"trying again":          pace.RoundRetryInterval(tc.clusters, tc.budgets) - pace.RetryInterval,
 				"rounds":                (pace.RoundInterval(tc.clusters, tc.budgets) - 30*time.Second) / 3,

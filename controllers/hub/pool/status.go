@@ -30,7 +30,11 @@ func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if equality.Semantic.DeepEqual(stored, &s.p.Status) {
 		return next, nil
 	}
-	if left := pace.SnapshotInterval(0, 0) - s.now.Sub(memory.stored); left > 0 && sameButUsage(stored, &s.p.Status) {
+	interval := pace.SnapshotInterval
+	if s.member.Stands() {
+		interval = pace.PooledSnapshotInterval
+	}
+	if left := interval(0, 0) - s.now.Sub(memory.stored); left > 0 && sameButUsage(stored, &s.p.Status) {
 		next.RequeueAfter = min(next.RequeueAfter, left)
 		return next, nil
 	}

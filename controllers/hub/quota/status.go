@@ -29,7 +29,12 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	if memory.stored.IsZero() {
 		memory.stored = r.Clock.Now()
 	}
-	if wait := pace.SnapshotInterval(len(s.members), r.memories.number()) - r.Clock.Since(memory.stored); wait > 0 && sameButUsage(stored, &s.fq.Status) {
+	interval := pace.SnapshotInterval
+	if s.membership.Stands() {
+		interval = pace.PooledSnapshotInterval
+	}
+	wait := interval(len(s.members), r.memories.number()) - r.Clock.Since(memory.stored)
+	if wait > 0 && sameButUsage(stored, &s.fq.Status) {
 		s.snapshotDue = wait
 		return nil
 	}
