@@ -62,8 +62,8 @@ func (d *display) pool(ctx context.Context, root string) error {
 		return err
 	}
 	d.say(fmt.Sprintf("       all 16 admitted after %.1f s", time.Since(began).Seconds()))
-	seen := func() bool { return amount(acme.Status.Used, corev1.ResourceRequestsCPU) == "22" }
-	if err := d.untilPool(ctx, acme, "the pool to see what is used", seen); err != nil {
+	settled := func() bool { return shared() && amount(acme.Status.Used, corev1.ResourceRequestsCPU) == "22" }
+	if err := d.untilPool(ctx, acme, "the pool to settle, and to see what is used", settled); err != nil {
 		return err
 	}
 	return d.answer(ctx, fleet.HubName, "tree", "--resource", "requests.cpu")
