@@ -29,24 +29,7 @@ func (d *display) pool(ctx context.Context, root string) error {
 		return err
 	}
 	acme := poolOfBoth()
-	if err := d.create(ctx, fleet.HubName, acme); err != nil {
-		return err
-	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: neighbour.Namespace}}
-	if err := d.create(ctx, fleet.HubName, namespace); err != nil {
-		return err
-	}
-	inPool := &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(acme.Name)}
-	other, err := sample(root)
-	if err != nil {
-		return err
-	}
-	other.Namespace, other.Spec.Pool = neighbour.Namespace, inPool
-	other.Spec.Rebalance.Mode, other.Spec.Removal.Policy = quotav1alpha1.RebalanceAuto, quotav1alpha1.RemovalDelete
-	if err := d.create(ctx, fleet.HubName, other); err != nil {
-		return err
-	}
-	if err := d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Pool = inPool }); err != nil {
+	if err := d.gather(ctx, root, acme); err != nil {
 		return err
 	}
 	shared := func() bool { return acme.Status.Settled == "2/2" }
@@ -67,6 +50,28 @@ func (d *display) pool(ctx context.Context, root string) error {
 		return err
 	}
 	return d.answer(ctx, fleet.HubName, "tree", "--resource", "requests.cpu")
+}
+
+// gather creates the pool and the budget of the second team, and puts both teams into the pool.
+func (d *display) gather(ctx context.Context, root string, acme *quotav1alpha1.QuotaPool) error {
+	if err := d.create(ctx, fleet.HubName, acme); err != nil {
+		return err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: neighbour.Namespace}}
+	if err := d.create(ctx, fleet.HubName, namespace); err != nil {
+		return err
+	}
+	inPool := &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(acme.Name)}
+	other, err := sample(root)
+	if err != nil {
+		return err
+	}
+	other.Namespace, other.Spec.Pool = neighbour.Namespace, inPool
+	other.Spec.Rebalance.Mode, other.Spec.Removal.Policy = quotav1alpha1.RebalanceAuto, quotav1alpha1.RemovalDelete
+	if err := d.create(ctx, fleet.HubName, other); err != nil {
+		return err
+	}
+	return d.change(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Pool = inPool })
 }
 
 // poolOfBoth returns the pool above both teams.

@@ -84,8 +84,8 @@ func SnapshotInterval(clusters, budgets int) time.Duration {
 	return 5*time.Second + beyond(clusters, budgets)
 }
 
-// PooledSnapshotInterval returns that of a budget which is in a pool: what it does not use any more is for others there,
-// and its status is what tells them.
+// PooledSnapshotInterval returns that of a budget which is in a pool: what it does not use any more is for others
+// there, and its status is what tells them.
 func PooledSnapshotInterval(clusters, budgets int) time.Duration {
 	return 500*time.Millisecond + beyond(clusters, budgets)
 }
