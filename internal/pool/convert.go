@@ -42,6 +42,22 @@ func (m Membership) Stored(like corev1.ResourceList) *quotav1alpha1.PoolMembersh
 	return s
 }
 
+// Lacking returns what a child needs beyond the budget that it has in its pool, of the names of which it does; nothing
+// if it stands in none.
+func Lacking(stored *quotav1alpha1.PoolMembership, used, demand, hard corev1.ResourceList) amount.List {
+	if !MembershipOf(stored).Stands() {
+		return nil
+	}
+	lack := amount.List{}
+	needed := amount.Sum(amount.Saturate(used, amount.Up), amount.Saturate(demand, amount.Up))
+	for name, value := range amount.Sub(needed, amount.Saturate(hard, amount.Down)) {
+		if value > 0 {
+			lack[name] = value
+		}
+	}
+	return lack
+}
+
 // EntryOf returns the entry that is stored of a child.
 func EntryOf(c *quotav1alpha1.ChildStatus) Entry {
 	return Entry{Entry: ledger.EntryOf(c.Revision, c.Granted, c.Target), UID: c.UID, Tenure: c.Tenure}

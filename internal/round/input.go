@@ -45,6 +45,22 @@ type Terms struct {
 	Min, Lendable, Max, Headroom amount.List
 }
 
+// Override has amounts that a rule sets take the place of those that rules before it have set. An empty list sets nothing.
+func (t *Terms) Override(least, lendable, most, headroom corev1.ResourceList) {
+	for _, amounts := range []struct {
+		of       *amount.List
+		set      corev1.ResourceList
+		rounding amount.Rounding
+	}{
+		{&t.Min, least, amount.Up}, {&t.Lendable, lendable, amount.Down},
+		{&t.Max, most, amount.Down}, {&t.Headroom, headroom, amount.Up},
+	} {
+		if len(amounts.set) > 0 {
+			*amounts.of = amount.Saturate(amounts.set, amounts.rounding)
+		}
+	}
+}
+
 // Shape is demand that comes in requests of one unit.
 type Shape struct{ Amounts, Unit amount.List }
 

@@ -172,18 +172,7 @@ func terms(p *quotav1alpha1.QuotaPool, c *child) round.Terms {
 		if rule.Weight != nil {
 			t.Weight = int64(*rule.Weight)
 		}
-		if len(rule.Min) > 0 {
-			t.Min = amount.Saturate(rule.Min, amount.Up)
-		}
-		if len(rule.Lendable) > 0 {
-			t.Lendable = amount.Saturate(rule.Lendable, amount.Down)
-		}
-		if len(rule.Max) > 0 {
-			t.Max = amount.Saturate(rule.Max, amount.Down)
-		}
-		if len(rule.Headroom) > 0 {
-			t.Headroom = amount.Saturate(rule.Headroom, amount.Up)
-		}
+		t.Override(rule.Min, rule.Lendable, rule.Max, rule.Headroom)
 	}
 	t.Min, t.Max = within(t.Min, c.own), amount.Max(within(c.own, t.Max), within(t.Max, c.own))
 	t.Lendable = within(t.Lendable, t.Min)

@@ -18,6 +18,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 )
@@ -64,17 +65,7 @@ func withoutUsage(status *quotav1alpha1.QuotaPoolStatus) *quotav1alpha1.QuotaPoo
 
 // lacking returns what a pool that is in a pool needs beyond its budget, of the names of which it does.
 func lacking(status *quotav1alpha1.QuotaPoolStatus) amount.List {
-	if status.Pool == nil || status.Pool.UID == "" {
-		return nil
-	}
-	lack := amount.List{}
-	needed := amount.Sum(amount.Saturate(status.Used, amount.Up), amount.Saturate(status.Demand, amount.Up))
-	for name, value := range amount.Sub(needed, amount.Saturate(status.Hard, amount.Down)) {
-		if value > 0 {
-			lack[name] = value
-		}
-	}
-	return lack
+	return pool.Lacking(status.Pool, status.Used, status.Demand, status.Hard)
 }
 
 // report writes the round into the status.

@@ -13,6 +13,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -56,17 +57,7 @@ func sameButUsage(a, b *quotav1alpha1.FederatedQuotaStatus) bool {
 
 // lacking returns what a FederatedQuota that is in a pool needs beyond its budget, of the names of which it does.
 func lacking(status *quotav1alpha1.FederatedQuotaStatus) amount.List {
-	if status.Pool == nil || status.Pool.UID == "" {
-		return nil
-	}
-	lack := amount.List{}
-	needed := amount.Sum(amount.Saturate(status.Used, amount.Up), amount.Saturate(status.Demand, amount.Up))
-	for name, value := range amount.Sub(needed, amount.Saturate(status.Hard, amount.Down)) {
-		if value > 0 {
-			lack[name] = value
-		}
-	}
-	return lack
+	return pool.Lacking(status.Pool, status.Used, status.Demand, status.Hard)
 }
 
 func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.FederatedQuotaStatus {

@@ -9,7 +9,6 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -60,18 +59,7 @@ func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms 
 		if rule.Weight != nil && d.Weights != quotav1alpha1.WeightsEqual {
 			t.Weight = int64(*rule.Weight)
 		}
-		if len(rule.Min) > 0 {
-			t.Min = amount.Saturate(rule.Min, amount.Up)
-		}
-		if len(rule.Lendable) > 0 {
-			t.Lendable = amount.Saturate(rule.Lendable, amount.Down)
-		}
-		if len(rule.Max) > 0 {
-			t.Max = amount.Saturate(rule.Max, amount.Down)
-		}
-		if len(rule.Headroom) > 0 {
-			t.Headroom = amount.Saturate(rule.Headroom, amount.Up)
-		}
+		t.Override(rule.Min, rule.Lendable, rule.Max, rule.Headroom)
 	}
 	return t
 }
