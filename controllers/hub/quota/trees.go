@@ -45,6 +45,15 @@ func (t *trees) hear(quota types.UID, shown, rebuilt bool) {
 	}
 }
 
+// forget drops what is known of a FederatedQuota that is gone.
+func (t *trees) forget(quota types.UID) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	delete(t.heard, quota)
+	delete(t.passed, quota)
+	delete(t.rebuilt, quota)
+}
+
 // heardOf notes a round that is stored, of a FederatedQuota that is in a pool.
 func (r *Reconciler) heardOf(s *scope) {
 	if s.membership.Stands() {
