@@ -51,16 +51,20 @@ func (s *state) parts(seats [2]seat, pool string) map[seat]int64 {
 // until then the hub takes nothing from whoever has just become idle.
 func (s *state) atRest(seats [2]seat, pool string) bool {
 	for _, seat := range seats {
-		m := s.seats[seat]
-		if m.used != 0 || m.stated != 0 || m.demand != 0 || m.told != m.hard || m.reported != m.hard || m.granted != m.hard {
-			return false
-		}
-		q := s.quotas[seat.namespace]
-		if pool != "" && (q.used != 0 || q.demand != 0 || q.seen != 0 || q.granted != q.target || q.granted != q.limit) {
+		m, q := s.seats[seat], s.quotas[seat.namespace]
+		if !m.atRest() || pool != "" && !q.atRest() {
 			return false
 		}
 	}
 	return s.seats[seats[0]].granted > 0
+}
+
+func (m *seatState) atRest() bool {
+	return m.used == 0 && m.stated == 0 && m.demand == 0 && m.told == m.hard && m.reported == m.hard && m.granted == m.hard
+}
+
+func (q *quotaState) atRest() bool {
+	return q.used == 0 && q.demand == 0 && q.seen == 0 && q.granted == q.target && q.granted == q.limit
 }
 
 // watches follow the ledgers, and the shares and ResourceQuotas of the members, each by an own watch.
