@@ -55,6 +55,13 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
+	// demandByShape splits demand by what one request asks for, as in QuotaShares, for the pool that the FederatedQuota is
+	// in. It is left out of one that is in none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
+
 	// free is the part of the budget that no cluster holds: it can be given to any of them at once.
 	// +optional
 	// +mapType=atomic

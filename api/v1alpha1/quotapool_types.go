@@ -205,6 +205,13 @@ type QuotaPoolStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
+	// demandByShape splits demand by what one request asks for, as in QuotaShares, for the parent. It is left out of a pool
+	// without one.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
+
 	// free is the part of the budget that no child holds: it can be given to any of them at once.
 	// +optional
 	// +mapType=atomic

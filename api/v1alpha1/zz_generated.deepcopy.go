@@ -464,6 +464,13 @@ func (in *FederatedQuotaStatus) DeepCopyInto(out *FederatedQuotaStatus) {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
+	if in.DemandByShape != nil {
+		in, out := &in.DemandByShape, &out.DemandByShape
+		*out = make([]DemandShape, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Free != nil {
 		in, out := &in.Free, &out.Free
 		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
@@ -889,6 +896,13 @@ func (in *QuotaPoolStatus) DeepCopyInto(out *QuotaPoolStatus) {
 		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
+		}
+	}
+	if in.DemandByShape != nil {
+		in, out := &in.DemandByShape, &out.DemandByShape
+		*out = make([]DemandShape, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
 	if in.Free != nil {

@@ -3,6 +3,7 @@ package demand
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -32,9 +33,18 @@ func (n Need) and(other Need, budget amount.List) Need {
 // kinds puts those requests together that ask for the same of what a share limits, small ones before large ones: so
 // they are served.
 func kinds(share *quotav1alpha1.QuotaShare, needs map[string]Need) []Need {
-	byRequest, budget := map[string]Need{}, budgetOf(share)
-	for _, need := range needs {
-		if need = need.limited(share.Spec.Hard); len(need.Amounts) > 0 {
+	return together(maps.Values(needs), share.Spec.Hard, budgetOf(share))
+}
+
+// Together puts the demand of several together, of what a budget limits.
+func Together(needs []Need, hard corev1.ResourceList) []Need {
+	return together(slices.Values(needs), hard, amount.Saturate(hard, amount.Down))
+}
+
+func together(needs iter.Seq[Need], hard corev1.ResourceList, budget amount.List) []Need {
+	byRequest := map[string]Need{}
+	for need := range needs {
+		if need = need.limited(hard); len(need.Amounts) > 0 {
 			key := need.names() + ":" + need.request()
 			byRequest[key] = byRequest[key].and(need, budget)
 		}
@@ -109,7 +119,7 @@ func smaller(a, b, budget amount.List) amount.List {
 	return a
 }
 
-// limited is what a need asks for of the names that a share limits.
+// limited is what a need asks for of the names that are limited.
 func (n Need) limited(hard corev1.ResourceList) Need {
 	only := Need{Amounts: amount.List{}, Unit: amount.List{}}
 	for name, value := range n.Amounts {

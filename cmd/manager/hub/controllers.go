@@ -110,7 +110,7 @@ func (p *parts) lookAtStores() error {
 func (p *parts) reconcileQuotas() error {
 	p.quotas = &quota.Reconciler{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Members: p.connections, Stores: p.stores,
-		Clusters: p.clusters, AgentNamespace: p.agentNamespace,
+		Clusters: p.clusters, AgentNamespace: p.agentNamespace, Needs: &pool.Needs{},
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: p.mgr.GetEventRecorder(userAgent),
 	}
 	return p.quotas.SetupWithManager(p.mgr, p.each)
@@ -119,7 +119,7 @@ func (p *parts) reconcileQuotas() error {
 // reconcilePools makes the rounds of QuotaPools, once the hub serves them. FederatedQuotas follow those from then on.
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(),
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs,
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 	}
 	return reconciler.SetupWithManager(p.mgr, p.each, func() error { return p.quotas.WatchPools(p.mgr) })

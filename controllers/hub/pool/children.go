@@ -30,8 +30,9 @@ type child struct {
 	refused string
 	// leaving says that it is being deleted, and stalled that it cannot act on its spec.
 	leaving, stalled bool
-	// own is its own budget, used what it uses, and demand what it could use beyond that.
+	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split.
 	own, used, demand amount.List
+	shapes            []quotav1alpha1.DemandShape
 }
 
 // ofQuota returns a FederatedQuota as a child of the pool.
@@ -41,8 +42,9 @@ func (r *Reconciler) ofQuota(
 	c := &child{
 		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
 		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
-		used: amount.Saturate(fq.Status.Used, amount.Up), demand: amount.Saturate(fq.Status.Demand, amount.Up),
 	}
+	status := &fq.Status
+	c.needs(r.Needs.of(c.Key, Need{fq.ResourceVersion, status.Used, status.Demand, status.DemandByShape}))
 	allowed, err := r.allows(ctx, p, fq.Namespace)
 	if !allowed {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
@@ -51,13 +53,20 @@ func (r *Reconciler) ofQuota(
 }
 
 // ofPool returns a QuotaPool as a child of the pool.
-func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
-	return &child{
+func (r *Reconciler) ofPool(p, below *quotav1alpha1.QuotaPool) *child {
+	c := &child{
 		Child: pool.ChildOfPool(below), names: string(below.Spec.Parent) == p.Name,
 		leaving: !below.DeletionTimestamp.IsZero(),
 		stalled: stalled(below.Status.Conditions), own: ownBudget(below.Spec.Hard, below.Spec.Reserve),
-		used: amount.Saturate(below.Status.Used, amount.Up), demand: amount.Saturate(below.Status.Demand, amount.Up),
 	}
+	status := &below.Status
+	c.needs(r.Needs.of(c.Key, Need{below.ResourceVersion, status.Used, status.Demand, status.DemandByShape}))
+	return c
+}
+
+// needs takes what the child needs.
+func (c *child) needs(n Need) {
+	c.used, c.demand, c.shapes = amount.Saturate(n.Used, amount.Up), amount.Saturate(n.Demand, amount.Up), n.Shapes
 }
 
 func stalled(conditions []metav1.Condition) bool {
@@ -111,7 +120,7 @@ func (r *Reconciler) children(
 	}
 	for i := range pools.Items {
 		if below := &pools.Items[i]; below.Name != p.Name && concerns(p, string(below.Spec.Parent), below.Status.Pool) {
-			c := ofPool(p, below)
+			c := r.ofPool(p, below)
 			found[c.Key] = c
 		}
 	}
@@ -126,7 +135,7 @@ func (r *Reconciler) live(ctx context.Context, p *quotav1alpha1.QuotaPool, key s
 		if err := r.Live.Get(ctx, client.ObjectKey{Name: parts[1]}, below); err != nil {
 			return nil, ignoreNotFound(err, key)
 		}
-		return ofPool(p, below), nil
+		return r.ofPool(p, below), nil
 	}
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := r.Live.Get(ctx, client.ObjectKey{Namespace: parts[1], Name: parts[2]}, fq); err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -29,6 +30,9 @@ type Reconciler struct {
 	// Recorder writes events on QuotaPools.
 	Recorder events.EventRecorder
 
+	// Needs are what children need, as their rounds tell.
+	Needs *Needs
+
 	memories sync.Map // memory by UID
 	moving   sync.Map // names of pools that count what has moved: others tell when that may end
 }
@@ -37,6 +41,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &quotav1alpha1.QuotaPool{}
 	if err := r.Live.Get(ctx, req.NamespacedName, p); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.Needs.gone(req.Name)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if p.DeletionTimestamp.IsZero() {

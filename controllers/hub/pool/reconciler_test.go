@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 		WithObjects(pool, namespace("vision"), namespace("speech")).
 		WithStatusSubresource(&quotav1alpha1.FederatedQuota{}, &quotav1alpha1.QuotaPool{}).Build()}
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	w.r = &Reconciler{Client: w.Client, Live: w.Client, Clock: clock, Recorder: events.NewFakeRecorder(100)}
+	w.r = &Reconciler{Client: w.Client, Live: w.Client, Needs: &Needs{}, Clock: clock, Recorder: events.NewFakeRecorder(100)}
 	return w
 }
 

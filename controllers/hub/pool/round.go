@@ -268,10 +268,18 @@ func (r *Reconciler) standing(s *scope, key string) round.Standing {
 	memory := r.memoryOf(s.p.UID)
 	return round.Standing{
 		Name: key, UID: c.UID, Leaving: c.leaving && c.names, Terms: terms(s.p, c),
-		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.wants(),
+		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.wants(), Shapes: shapesOf(c.shapes),
 		CanRaise: c.names && c.refused == "" && !c.stalled, Pinned: !c.names || c.refused != "" || c.stalled || c.Unknown,
 		DampedFor: max(0, damping(&s.p.Spec)-s.now.Sub(memory.moved[key])), Gave: memory.gaveOf(key, s.now),
 	}
+}
+
+func shapesOf(stored []quotav1alpha1.DemandShape) []round.Shape {
+	shapes := make([]round.Shape, len(stored))
+	for i, s := range stored {
+		shapes[i] = round.Shape{Amounts: amount.Saturate(s.Amounts, amount.Up), Unit: amount.Saturate(s.Unit, amount.Up)}
+	}
+	return shapes
 }
 
 // splitOf returns how the budget of a pool is split.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
@@ -69,6 +70,7 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options, begun f
 		Watches(&quotav1alpha1.FederatedQuota{}, changes(aroundQuota)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.all),
 			builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		WatchesRawSource(source.Func(r.Needs.start)).
 		WithOptions(options).
 		Complete(r)
 }
@@ -119,7 +121,7 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 		status := fq.Status
 		said[i] = []any{
 			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.DeletionTimestamp,
-			status.Pool, status.Granted, status.Used, status.Demand, status.Revision == 0, stalled(status.Conditions),
+			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.Revision == 0, stalled(status.Conditions),
 		}
 	}
 	if equality.Semantic.DeepEqual(said[0], said[1]) {

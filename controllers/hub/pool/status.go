@@ -28,6 +28,7 @@ import (
 func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 	stored, memory, next := s.p.Status.DeepCopy(), r.memoryOf(s.p.UID), s.next()
 	s.report()
+	r.tell(s, stored)
 	if equality.Semantic.DeepEqual(stored, &s.p.Status) {
 		return next, nil
 	}
@@ -43,9 +44,25 @@ func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	memory.stored = s.now
+	r.tell(s, &s.p.Status)
 	memory.note(s.limits, s.now)
 	r.announce(ctx, s, memory, stored)
 	return next, nil
+}
+
+// tell has the parent know what the pool needs, before that is stored, and of that version afterwards. It tells the
+// children nothing: but what these need is for the pool while any of them lacks something.
+func (r *Reconciler) tell(s *scope, stored *quotav1alpha1.QuotaPoolStatus) {
+	short := slices.ContainsFunc(s.pool.Keys(), func(key string) bool {
+		e, _ := s.pool.Entry(key)
+		c := s.children[key]
+		return c != nil && !e.Target.Covers(amount.Sum(c.used, c.wants()).Only(e.Target))
+	})
+	r.Needs.fallShort(s.p.Name, short)
+	if status := &s.p.Status; s.member.Stands() {
+		need := Need{s.p.ResourceVersion, status.Used, status.Demand, status.DemandByShape}
+		r.Needs.Tell(s.member.Name, pool.KeyOf(s.p.Name), stored.Used, need, !lacking(stored).Equal(lacking(status)))
+	}
 }
 
 // sameButUsage says whether two statuses differ in the snapshot of usage alone. What a parent is asked for beyond
@@ -56,7 +73,7 @@ func sameButUsage(a, b *quotav1alpha1.QuotaPoolStatus) bool {
 
 func withoutUsage(status *quotav1alpha1.QuotaPoolStatus) *quotav1alpha1.QuotaPoolStatus {
 	bare := status.DeepCopy()
-	bare.Used, bare.Demand, bare.Tightest = nil, nil, ""
+	bare.Used, bare.Demand, bare.DemandByShape, bare.Tightest = nil, nil, nil, ""
 	for i := range bare.Children {
 		bare.Children[i].Used, bare.Children[i].Demand = nil, nil
 	}
@@ -77,9 +94,13 @@ func (s *scope) report() {
 	}
 	status.Children = nil
 	tallies := make([]round.Tally, 0, len(s.children))
+	var shapes []quotav1alpha1.DemandShape
 	for _, key := range s.pool.Keys() {
 		c := s.childStatus(key, before[quotav1alpha1.ChildKey(key)])
 		status.Children = append(status.Children, c)
+		if child := s.children[key]; child != nil {
+			shapes = append(shapes, child.shapes...)
+		}
 		tallies = append(tallies, round.Tally{
 			Selected: true, Settled: c.State == quotav1alpha1.ChildSettled,
 			Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
@@ -93,7 +114,10 @@ func (s *scope) report() {
 	status.Pool = s.member.Stored(s.p.Spec.Hard)
 	t, formats, budget := round.Total(s.pool.Ledger, tallies), s.p.Spec.Hard, s.pool.Ledger.Budget()
 	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
-	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
+	status.Used, status.Demand, status.DemandByShape = t.Used.ToList(formats), t.Demand.ToList(formats), nil
+	if s.member.Stands() {
+		status.DemandByShape = pool.ShapesOf(status.Demand, shapes, status.Hard)
+	}
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
 	status.Tightest = amount.Tightest(budget, t.Used, formats)
 	conditions.Replace(&status.Conditions, s.conditions(), s.p.Generation, s.now)

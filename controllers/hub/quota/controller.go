@@ -110,6 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
 		if apierrors.IsNotFound(err) {
 			forgetSeries(req.NamespacedName)
+			r.Needs.Forget(pool.QuotaKey(req.Namespace, req.Name))
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -36,6 +37,8 @@ type Reconciler struct {
 	// Trouble says what keeps the agent of a Cluster from running, as far as it is known; nil where the hub installs no
 	// agents.
 	Trouble func(cluster string) string
+	// Needs takes what FederatedQuotas need, for the rounds over their pools.
+	Needs *pools.Needs
 	// Clock says since when.
 	Clock clock.PassiveClock
 	// Timeout is how long a member may take to be read, and to be written.

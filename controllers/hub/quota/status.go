@@ -10,6 +10,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -23,6 +24,7 @@ import (
 func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	stored := s.fq.Status.DeepCopy()
 	s.report()
+	r.tell(s, stored)
 	if equality.Semantic.DeepEqual(stored, &s.fq.Status) {
 		return nil
 	}
@@ -43,10 +45,22 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 		return err
 	}
 	memory.stored = r.Clock.Now()
+	r.tell(s, &s.fq.Status)
 	r.births.leave(s.fq, r.Stores.Steady())
 	r.note(ctx, s)
 	r.announceNotes(ctx, s.fq, stored)
 	return nil
+}
+
+// tell has the pool know what is needed, before that is stored, and of that version afterwards.
+func (r *Reconciler) tell(s *scope, stored *quotav1alpha1.FederatedQuotaStatus) {
+	if status := &s.fq.Status; s.membership.Stands() {
+		need := pools.Need{
+			Version: s.fq.ResourceVersion, Used: status.Used, Demand: status.Demand, Shapes: status.DemandByShape,
+		}
+		key, haste := pool.QuotaKey(s.fq.Namespace, s.fq.Name), !lacking(stored).Equal(lacking(status))
+		r.Needs.Tell(s.membership.Name, key, stored.Used, need, haste)
+	}
 }
 
 // sameButUsage says whether two statuses differ in the snapshot of usage alone. What a pool is asked for beyond what it
@@ -62,7 +76,7 @@ func lacking(status *quotav1alpha1.FederatedQuotaStatus) amount.List {
 
 func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.FederatedQuotaStatus {
 	bare := status.DeepCopy()
-	bare.Used, bare.Demand, bare.Tightest = nil, nil, ""
+	bare.Used, bare.Demand, bare.DemandByShape, bare.Tightest = nil, nil, nil, ""
 	for i := range bare.Clusters {
 		bare.Clusters[i].Used, bare.Clusters[i].Demand, bare.Clusters[i].Unscheduled = nil, nil, nil
 	}
@@ -113,9 +127,23 @@ func (s *scope) totals() {
 	status, formats, t := &s.fq.Status, s.fq.Spec.Hard, &s.decision.Totals
 	budget := s.decision.Ledger.Budget()
 	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
-	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
+	status.Used, status.Demand, status.DemandByShape = t.Used.ToList(formats), t.Demand.ToList(formats), nil
+	if s.membership.Stands() {
+		status.DemandByShape = pool.ShapesOf(status.Demand, s.shapes(), status.Hard)
+	}
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected)
 	status.Tightest = amount.Tightest(budget, t.Used, formats)
+}
+
+// shapes returns what members ask for by shape.
+func (s *scope) shapes() []quotav1alpha1.DemandShape {
+	var shapes []quotav1alpha1.DemandShape
+	for _, m := range s.members {
+		if m.verdict != nil && m.verdict.Reported {
+			shapes = append(shapes, m.share.Status.DemandByShape...)
+		}
+	}
+	return shapes
 }
 
 // fleetOf returns what shares say of the whole budget.

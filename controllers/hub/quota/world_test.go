@@ -25,6 +25,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -122,7 +123,7 @@ func (w *world) newHub() *Reconciler {
 	watcher.BeginAt(w.clock.Now().Add(-pace.Looking))
 	return &Reconciler{
 		Client: hub, Live: hub, Members: w.members, Stores: watcher, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock,
-		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, trees: &trees{},
+		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, trees: &trees{}, Needs: &pools.Needs{},
 	}
 }
 

@@ -1,5 +1,6 @@
 // Donors measures how often the first attempt of a request is admitted that fits the budget, but only with what one,
-// two or three other members give, in three resources at once.
+// two or three other members give, in three resources at once: members of one budget, and of budgets in other namespaces
+// under one pool.
 package main
 
 import (
@@ -50,17 +51,19 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	for donors := 1; donors < len(members); donors++ {
-		b := bench{Rig: fleet, asks: members[0], donors: members[1 : donors+1]}
-		if err := b.start(ctx); err != nil {
-			return fmt.Errorf("%d donors: %w", donors, err)
-		}
-		for _, busy := range []int{0, runtime.NumCPU()} {
-			c, err := b.measure(ctx, *attempts, busy)
-			if err != nil {
+	for _, namespaces := range []bool{false, true} {
+		for donors := 1; donors < len(members); donors++ {
+			b := bench{Rig: fleet, asks: members[0], donors: members[1 : donors+1]}
+			if err := b.start(ctx, namespaces); err != nil {
 				return fmt.Errorf("%d donors: %w", donors, err)
 			}
-			r.Cells = append(r.Cells, *c)
+			for _, busy := range []int{0, runtime.NumCPU()} {
+				c, err := b.measure(ctx, *attempts, busy)
+				if err != nil {
+					return fmt.Errorf("%d donors: %w", donors, err)
+				}
+				r.Cells = append(r.Cells, *c)
+			}
 		}
 	}
 	if err := r.print(out); err != nil {
@@ -72,9 +75,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 // print prints the table.
 func (r *report) print(out io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\ndonors\tloops beside it\tfirst attempts\tadmitted\tanswered, p50, ms\tp99\n", r.Machine)
+	fmt.Fprintf(&b, "%s\n\ndonors\tare\tloops beside it\tfirst attempts\tadmitted\tanswered, p50, ms\tp99\n", r.Machine)
 	for _, c := range r.Cells {
-		fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%.0f\t%.0f\n", c.Donors, c.Busy, c.Attempts, c.Admitted, c.P50, c.P99)
+		are := "in one budget"
+		if c.Namespaces {
+			are = "in other namespaces"
+		}
+		fmt.Fprintf(&b, "%d\t%s\t%d\t%d\t%d\t%.0f\t%.0f\n", c.Donors, are, c.Busy, c.Attempts, c.Admitted, c.P50, c.P99)
 	}
 	return rig.Table(out, b.String())
 }

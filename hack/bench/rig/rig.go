@@ -118,10 +118,22 @@ func (r *Rig) Namespace(ctx context.Context, member, name string) error {
 	})
 }
 
-// Share makes a FederatedQuota over all members with a budget of CPUs, and waits until it is in force there and, unless
-// admission is off, requests that do not fit come to the webhooks.
+// In puts a FederatedQuota into a pool, over these members alone.
+func In(pool string, members ...string) func(*quotav1alpha1.FederatedQuota) {
+	return func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Pool = &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(pool)}
+		fq.Spec.Placement = quotav1alpha1.Placement{}
+		for _, m := range members {
+			fq.Spec.Placement.Clusters = append(fq.Spec.Placement.Clusters, quotav1alpha1.ClusterName(m))
+		}
+	}
+}
+
+// Share makes a FederatedQuota over all members, unless it is changed, with a budget of CPUs, and waits until it is in
+// force in these members and, unless admission is off, requests that do not fit come to the webhooks.
 func (r *Rig) Share(
 	ctx context.Context, namespace, cpu string, members []string, admission quotav1alpha1.Admission,
+	changes ...func(*quotav1alpha1.FederatedQuota),
 ) error {
 	for _, m := range members {
 		if err := r.Namespace(ctx, m, namespace); err != nil {
@@ -141,6 +153,9 @@ func (r *Rig) Share(
 			},
 			Admission: admission,
 		},
+	}
+	for _, change := range changes {
+		change(fq)
 	}
 	if err := r.HubClient.Create(ctx, fq); err != nil {
 		return err
