@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -28,7 +29,11 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Recorder writes events on QuotaPools.
 	Recorder events.EventRecorder
+	// Tenants keeps the FederatedQuotas of spec.namespaces; nil where nobody does.
+	Tenants *tenants.Reconciler
 
+	// indexed says that what is cached can be listed by pool.
+	indexed  bool
 	memories sync.Map // memory by UID
 }
 

@@ -96,7 +96,19 @@ func (s *scope) report() {
 	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
 	status.Tightest = amount.Tightest(budget, t.Used, formats)
+	s.reportNamespaces()
 	conditions.Replace(&status.Conditions, s.conditions(), s.p.Generation, s.now)
+}
+
+// reportNamespaces writes which namespaces the pool has by spec.namespaces, unless that is not known yet.
+func (s *scope) reportNamespaces() {
+	if s.namespaces == nil {
+		return
+	}
+	s.p.Status.Namespaces = ""
+	if s.p.Spec.Namespaces.Selector != nil {
+		s.p.Status.Namespaces = fmt.Sprintf("%d/%d", s.namespaces.Kept, s.namespaces.Selected)
+	}
 }
 
 // childStatus returns what is stored of a child.
@@ -167,7 +179,23 @@ func (s *scope) conditions() []metav1.Condition {
 			"These get nothing more: "+shares.Abbreviated(refused)+
 				". A FederatedQuota needs spec.allowedNamespaces to select its namespace, and a spec that can be acted on"))
 	}
-	return all
+	return append(all, s.leftOut()...)
+}
+
+// leftOut says which namespaces of the pool have no FederatedQuota for it; as before while that is not known yet.
+func (s *scope) leftOut() []metav1.Condition {
+	if s.namespaces == nil {
+		before := apimeta.FindStatusCondition(s.p.Status.Conditions, quotav1alpha1.ConditionNamespaceLeftOut)
+		if before == nil {
+			return nil
+		}
+		return []metav1.Condition{*before}
+	}
+	if len(s.namespaces.LeftOut) == 0 {
+		return nil
+	}
+	return []metav1.Condition{yes(quotav1alpha1.ConditionNamespaceLeftOut, quotav1alpha1.ReasonReported,
+		shares.Abbreviated(s.namespaces.LeftOut))}
 }
 
 // ready sums up whether every child has a part of the present budget.
