@@ -39,8 +39,8 @@ func template(spec *quotav1alpha1.QuotaPoolSpec) field.ErrorList {
 	return InTemplate(spec, Spec(tenant.Spec("", spec)))
 }
 
-// InTemplate returns the problems of a FederatedQuota that is kept for a pool in the words of the pool, without those of
-// hard if it is the pool's own.
+// InTemplate returns the problems of a FederatedQuota that is kept for a pool in the words of the pool, without those
+// of hard if it is the pool's own.
 func InTemplate(spec *quotav1alpha1.QuotaPoolSpec, problems field.ErrorList) field.ErrorList {
 	const path = "spec.namespaces.template"
 	hard := path + ".hard"

@@ -206,6 +206,8 @@ func (p *parts) serve() error {
 		Serves: hub.ServesOf(p.connections, p.clusters),
 	}).SetupWithManager(p.mgr)
 	(&hub.RequirementValidator{Reader: p.mgr.GetClient(), Clusters: p.clusters}).SetupWithManager(p.mgr)
-	(&hub.PoolValidator{Reader: p.mgr.GetClient()}).SetupWithManager(p.mgr)
+	(&hub.PoolValidator{
+		Reader: p.mgr.GetClient(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
+	}).SetupWithManager(p.mgr)
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 type finding struct {
 	// pool is the one that has it, or empty.
 	pool string
-	// kept says that it has a FederatedQuota for the pool, why says why it has none, or one that is not as it is to be, and
-	// refused that this was refused.
+	// kept says that it has a FederatedQuota for the pool, why says why it has none, or one that is not as it is to be,
+	// and refused that this was refused.
 	kept, refused bool
 	why           string
 }

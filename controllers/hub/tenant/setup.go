@@ -46,7 +46,8 @@ var deletion = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 var otherQuota = predicate.Or(predicate.LabelChangedPredicate{}, deletion, predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*quotav1alpha1.FederatedQuota), e.ObjectNew.(*quotav1alpha1.FederatedQuota)
-		return !equality.Semantic.DeepEqual(before.Spec, after.Spec) || tenant.IsKept(after) && !drained(before) && drained(after)
+		return !equality.Semantic.DeepEqual(before.Spec, after.Spec) ||
+			tenant.IsKept(after) && !drained(before) && drained(after)
 	},
 })
 
