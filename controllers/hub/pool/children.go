@@ -32,8 +32,9 @@ type child struct {
 	// names says that its spec names the pool, and refused why it may not be in it, or is empty.
 	names   bool
 	refused string
-	// leaving says that it is being deleted, and stalled that it cannot act on its spec.
-	leaving, stalled bool
+	// leaving says that it is being deleted, or kept for the pool no longer, and stalled that it cannot act on its spec.
+	// kept says that it is a FederatedQuota that is kept for a pool.
+	leaving, stalled, kept bool
 	// own is its own budget, used what it uses, and demand what it could use beyond that.
 	own, used, demand amount.List
 }
@@ -51,7 +52,8 @@ func (r *Reconciler) ofQuota(
 	if !validate.Allows(&p.Spec, labels) {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
 	}
-	if tenant.IsKept(fq) && !tenant.Matches(&p.Spec, "", fq.Namespace, labels) {
+	c.kept = tenant.IsKept(fq)
+	if c.kept && !tenant.Matches(&p.Spec, "", fq.Namespace, labels) {
 		c.leaving = true // its namespace is the pool's no longer: it gives all back
 	}
 	return c, err

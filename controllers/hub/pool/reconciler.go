@@ -80,6 +80,7 @@ func (r *Reconciler) meet(ctx context.Context, p *quotav1alpha1.QuotaPool) error
 }
 
 // remove takes the finalizer off a deleted pool that nobody is in any more, by a live list, and says whether it has.
+// FederatedQuotas that are kept for it go before: nobody would delete them then.
 func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	if s.p.DeletionTimestamp.IsZero() || s.pool.Ledger.Len() > 0 {
 		return false, nil
@@ -89,7 +90,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	for _, c := range live {
-		if c.Stands() && c.Membership.UID == string(s.p.UID) {
+		if s.contains(c) || c.kept && c.names {
 			return false, nil
 		}
 	}

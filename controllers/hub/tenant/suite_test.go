@@ -201,3 +201,11 @@ func (h *hub) reports(pool string) string {
 	h.must(err)
 	return strings.ReplaceAll(strings.Join(append([]string{fmt.Sprintf("%d/%d", report.Kept, report.Selected)}, report.LeftOut...), "\n"), h.own, "OWN")
 }
+
+// Config returns how to reach the API server, and ends the test if there is none.
+func Config(t *testing.T) *rest.Config {
+	t.Helper()
+	return newHub(t).config()
+}
+
+func (*hub) config() *rest.Config { return config }
