@@ -2,13 +2,18 @@ package hub
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/tenant"
 )
 
@@ -104,5 +109,62 @@ func TestTenantMembership(t *testing.T) {
 	const want = `spec.pool.name: Invalid value: "OWN-others": QuotaPool OWN-others does not allow namespace OWN: its spec.namespaces wants a namespace with labels "of=nobody" on the hub, label it so or name another pool`
 	if diff := cmp.Diff(want, d.refusal(err)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestKept has a team that may edit FederatedQuotas not change what is kept for a pool, and who may patch the pool do so.
+func TestKept(t *testing.T) {
+	d := newDoor(t)
+	d.cluster("east")
+	d.install("rbac", "hub", "federatedquota_roles.yaml")
+	d.install("default", "tenants.yaml")
+	team := d.tenant()
+	pool := d.stores("own", "hard: {pods: 10}\nnamespaces: {selector: {matchLabels: {kubernetes.io/metadata.name: OWN}}}")
+	manager := d.lead(pool.GetName(), "none")
+	d.must(d.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: d.namespace, Name: "manager"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fedquota-federatedquota-editor"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "lead-" + d.namespace}},
+	}))
+	const spec = "pool: {name: OWN-own}\nhard: {pods: 10}" + all
+	kept, own := d.quota("budget", spec), d.quota("own", spec+"\nscopes: [Terminating]")
+	kept.SetLabels(map[string]string{quotav1alpha1.KeptLabel: "QuotaPool"})
+	d.must(d.Create(t.Context(), kept))
+	d.must(d.Create(t.Context(), own))
+	write := func(c client.Client, object *unstructured.Unstructured, spec string, labels map[string]string) string {
+		t.Helper()
+		object = object.DeepCopy()
+		d.setSpec(object, spec)
+		object.SetLabels(labels)
+		err := c.Update(t.Context(), object, client.DryRunAll)
+		if err == nil {
+			return ""
+		}
+		if !apierrors.IsForbidden(err) {
+			t.Fatal(err)
+		}
+		_, message, _ := strings.Cut(err.Error(), "denied request: ")
+		return strings.ReplaceAll(message, d.namespace, "OWN")
+	}
+	const refused = "spec: is kept as QuotaPool OWN-own says in spec.namespaces.template: change it there"
+	label, without := map[string]string{quotav1alpha1.KeptLabel: "QuotaPool", "a": "b"}, "hard: {pods: 10}"+all
+	for write(team, kept, without, label) != refused { // until the policy is in force
+		d.must(t.Context().Err())
+	}
+	for name, tc := range map[string]struct {
+		who    client.Client
+		object *unstructured.Unstructured
+		spec   string
+		labels map[string]string
+		want   string
+	}{
+		"a team takes off the label":      {team, kept, spec, nil, refused},
+		"a team sets another label":       {team, kept, spec, label, ""},
+		"a team changes its own":          {team, own, without + "\nscopes: [Terminating]", nil, ""},
+		"who may patch the pool does all": {manager, kept, without, nil, ""},
+	} {
+		if diff := cmp.Diff(tc.want, write(tc.who, tc.object, tc.spec, tc.labels)); diff != "" {
+			t.Errorf("%s -want +got:\n%s", name, diff)
+		}
 	}
 }

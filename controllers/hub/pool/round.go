@@ -38,6 +38,8 @@ type scope struct {
 	split     round.Split
 	standings []round.Standing
 	limits    map[string]round.Limits
+	// states are those of the entries, once they are reported.
+	states map[string]quotav1alpha1.ChildState
 	// namespaces are those that the pool has by spec.namespaces, nil while that is not known.
 	namespaces *tenants.Report
 }

@@ -75,7 +75,7 @@ func (s *scope) report() {
 	for _, c := range status.Children {
 		before[c.Key] = c
 	}
-	status.Children = nil
+	status.Children, s.states = nil, map[string]quotav1alpha1.ChildState{}
 	tallies := make([]round.Tally, 0, len(s.children))
 	for _, key := range s.pool.Keys() {
 		c := s.childStatus(key, before[quotav1alpha1.ChildKey(key)])
@@ -122,6 +122,7 @@ func (s *scope) childStatus(key string, before quotav1alpha1.ChildStatus) quotav
 		c.Used, c.Demand = child.used.Only(budget).ToList(s.p.Spec.Hard), child.wants().Only(budget).ToList(s.p.Spec.Hard)
 	}
 	state, why := s.stateOf(key)
+	s.states[key] = state
 	c.State, c.Reason, c.Message = state, why.reason, conditions.Truncated(why.message, messageLimit)
 	if c.State != before.State || c.Since == nil {
 		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
@@ -239,7 +240,7 @@ func (s *scope) inside() []string {
 func (s *scope) in(state quotav1alpha1.ChildState) []string {
 	var keys []string
 	for _, key := range s.pool.Keys() {
-		if is, _ := s.stateOf(key); is == state {
+		if s.states[key] == state {
 			keys = append(keys, key)
 		}
 	}

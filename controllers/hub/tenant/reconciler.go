@@ -99,8 +99,8 @@ func apart(quotas []quotav1alpha1.FederatedQuota) (kept, own []*quotav1alpha1.Fe
 }
 
 // release has the FederatedQuotas go that were kept in a namespace which no pool has any more. One gets nothing from
-// its pool, and goes once nothing is granted to it: until then what is used counts there. If the pool is to go, there is
-// no budget left to protect. If there is no such pool, it may be about to be restored.
+// its pool, and goes once nothing is granted to it: until then what is used counts there. If the pool is to go, there
+// is no budget left to protect. If there is no such pool, it may be about to be restored.
 func (r *Reconciler) release(
 	ctx context.Context, pools []quotav1alpha1.QuotaPool, kept []*quotav1alpha1.FederatedQuota,
 ) error {
