@@ -221,6 +221,21 @@ func (s *scenario) pools() {
 	s.enters(pool.Name)
 	s.leaves()
 	s.removePool(pool)
+	s.tenant()
+}
+
+// tenant has a pool keep the FederatedQuota of a namespace, and let it go.
+func (s *scenario) tenant() {
+	s.Helper()
+	pool := newTenant("tenant", "tenant", budget("3", "6"))
+	s.must(s.hub.Create(s.Context(), pool))
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-b", Labels: map[string]string{teamLabel: "tenant"}}}
+	s.must(s.hub.Create(s.Context(), namespace))
+	kept := client.ObjectKey{Namespace: namespace.Name, Name: quotaName}
+	s.eventually("the FederatedQuota of a tenant", func(ctx context.Context) error {
+		return s.hub.Get(ctx, kept, &quotav1alpha1.FederatedQuota{})
+	})
+	s.removePool(pool)
 }
 
 // requires has a QuotaRequirement enforced, healed, and removed, and a namespace be covered.

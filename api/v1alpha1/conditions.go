@@ -47,6 +47,9 @@ const (
 	// ConditionChildNotReady is True on a QuotaPool while a child gets nothing more (ReasonReported), since its namespace
 	// is not allowed, or it cannot act on its spec. What it has stays, and the others go on.
 	ConditionChildNotReady = "ChildNotReady"
+	// ConditionNamespaceLeftOut is True on a QuotaPool while a namespace that it has by spec.namespaces has no
+	// FederatedQuota for it (ReasonReported). The message names it, says why, and what to do. The others go on.
+	ConditionNamespaceLeftOut = "NamespaceLeftOut"
 	// ConditionUnknownCluster is True while the spec names a Cluster that does not exist (ReasonNotFound). The other
 	// clusters go on. Correct the name.
 	ConditionUnknownCluster = "UnknownCluster"

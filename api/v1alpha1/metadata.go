@@ -53,6 +53,11 @@ const (
 	// value is "true".
 	JoinLabel = "quota.fedquota.io/join"
 
+	// KeptLabel marks a FederatedQuota that the hub manager keeps for the QuotaPool that spec.pool names; its value is
+	// "QuotaPool". Without it a FederatedQuota is a person's: who sets it hands that over to the pool that has the
+	// namespace, and who removes it takes it into his own hands.
+	KeptLabel = "quota.fedquota.io/kept-by"
+
 	// PokedAnnotation is set by the agent on a ReplicaSet, StatefulSet, DaemonSet, ReplicationController or Job that was
 	// refused and that there is room for now: its controller then tries again at once. Its value is when that was.
 	PokedAnnotation = "quota.fedquota.io/poked"

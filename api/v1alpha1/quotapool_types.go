@@ -18,6 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="Settled",type=string,JSONPath=`.status.settled`,description="Children that keep to their target / children"
 // +kubebuilder:printcolumn:name="Tightest",type=string,JSONPath=`.status.tightest`,description="The resources with the least room: used/budget"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
+// +kubebuilder:printcolumn:name="Namespaces",type=string,priority=1,JSONPath=`.status.namespaces`,description="Namespaces that have a FederatedQuota for the pool / namespaces that spec.namespaces gives it"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.status!="True")].message`,description="Why it is not ready"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.parent) || self.spec.parent != self.metadata.name",fieldPath=".spec.parent",message="a pool cannot be above itself: name another QuotaPool, or leave parent out for a root"
@@ -77,9 +78,15 @@ type QuotaPoolSpec struct {
 	// +optional
 	Rebalance Rebalance `json:"rebalance,omitempty,omitzero"`
 
-	// allowedNamespaces says whose FederatedQuotas may name this pool. Defaults to those of no namespace.
+	// allowedNamespaces says whose FederatedQuotas may name this pool, besides those of the namespaces that namespaces
+	// selects. Defaults to those of no namespace.
 	// +optional
 	AllowedNamespaces AllowedNamespaces `json:"allowedNamespaces,omitempty,omitzero"`
+
+	// namespaces makes the pool the budget of a tenant of many namespaces: the hub manager keeps a FederatedQuota for the
+	// pool in each of them.
+	// +optional
+	Namespaces TenantNamespaces `json:"namespaces,omitempty,omitzero"`
 }
 
 // AllowedNamespaces are namespaces on the hub.
@@ -88,6 +95,63 @@ type AllowedNamespaces struct {
 	// selector there is none.
 	// +optional
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// TenantNamespaces are namespaces on the hub that have their budgets from a pool.
+type TenantNamespaces struct {
+	// selector matches namespaces on the hub by their labels. An empty selector matches every namespace; without a
+	// selector there is none. Kubernetes' own namespaces and that of the agents are never matched. Of several pools that
+	// match a namespace, the one has it whose selector demands the most labels (matchLabels, In, Exists), and of those
+	// that demand as many, the one whose name comes first. A namespace that has a FederatedQuota without scopes of its own
+	// is left as it is.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+
+	// template is what the FederatedQuota of each namespace says. What somebody sets there beside it stays.
+	// +optional
+	Template QuotaTemplate `json:"template,omitempty,omitzero"`
+}
+
+// QuotaTemplate is the spec of the FederatedQuotas that are kept for a pool, each field as in FederatedQuotaSpec.
+type QuotaTemplate struct {
+	// name of each FederatedQuota, and of its ResourceQuotas in members. Defaults to budget. A FederatedQuota that is there
+	// keeps its name, also where its namespace comes to another pool.
+	// +optional
+	Name QuotaName `json:"name,omitempty"`
+
+	// hard is the most that each of the namespaces may use, per resource name. Defaults to hard of the pool: each of them
+	// may use all that the others do not.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
+	// +kubebuilder:validation:XValidation:rule="['pods', 'services', 'services.nodeports', 'services.loadbalancers', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'].all(name, !(name in self) || type(self[name]) == int || !self[name].matches('[.]0*[1-9]+$'))",message="counts of objects, such as pods and services, must be whole numbers"
+	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
+
+	// placement says which clusters share the budget of each namespace. Defaults to every Cluster. Without createNamespace,
+	// a namespace has a part only in the clusters where it exists.
+	// +optional
+	Placement *Placement `json:"placement,omitempty"`
+
+	// distribution says how the budget of each namespace is split over clusters.
+	// +optional
+	Distribution Distribution `json:"distribution,omitempty,omitzero"`
+
+	// rebalance says how limits move.
+	// +optional
+	Rebalance Rebalance `json:"rebalance,omitempty,omitzero"`
+
+	// admission says what agents do for requests that do not fit.
+	// +optional
+	Admission Admission `json:"admission,omitempty,omitzero"`
+
+	// existingQuotas says what becomes of ResourceQuotas that a namespace has in a member already.
+	// +optional
+	ExistingQuotas ExistingQuotas `json:"existingQuotas,omitempty,omitzero"`
+
+	// removal says what becomes of ResourceQuotas in members once a namespace has left the pool and uses nothing any
+	// more, or the pool is deleted.
+	// +optional
+	Removal Removal `json:"removal,omitempty,omitzero"`
 }
 
 // PoolDistribution says how the budget of a pool is split.
@@ -175,6 +239,12 @@ type QuotaPoolStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Settled string `json:"settled,omitempty"`
+
+	// namespaces is how many of the namespaces that the pool has by spec.namespaces have a FederatedQuota for it, as
+	// "kept/selected".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Namespaces string `json:"namespaces,omitempty"`
 
 	// tightest are the two resources with the least room, as "name: used/budget", the tightest one first.
 	// +optional

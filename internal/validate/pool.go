@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/tenant"
 )
 
 // Pool returns what is wrong with the spec of a QuotaPool by itself.
@@ -28,7 +29,33 @@ func Pool(spec *quotav1alpha1.QuotaPoolSpec) field.ErrorList {
 		bounds := &quotav1alpha1.DistributionRule{Min: r.Min, Lendable: r.Lendable, Max: r.Max, Headroom: r.Headroom}
 		problems = append(problems, bounded(path.Child("distribution", "rules").Index(i), bounds, spec.Hard, grains)...)
 	}
-	return append(problems, crossed(&spec.Distribution)...)
+	problems = append(problems, crossed(&spec.Distribution)...)
+	problems = append(problems, selector(path.Child("namespaces", "selector"), spec.Namespaces.Selector)...)
+	return append(problems, template(spec)...)
+}
+
+// template checks by itself what the FederatedQuotas that are kept for a pool are to say.
+func template(spec *quotav1alpha1.QuotaPoolSpec) field.ErrorList {
+	return InTemplate(spec, Spec(tenant.Spec("", spec)))
+}
+
+// InTemplate returns the problems of a FederatedQuota that is kept for a pool in the words of the pool, without those
+// of hard if it is the pool's own.
+func InTemplate(spec *quotav1alpha1.QuotaPoolSpec, problems field.ErrorList) field.ErrorList {
+	const path = "spec.namespaces.template"
+	hard := path + ".hard"
+	if len(spec.Namespaces.Template.Hard) == 0 {
+		hard = "spec.hard"
+	}
+	words := strings.NewReplacer("spec.hard", hard, "spec.", path+".")
+	var own field.ErrorList
+	for _, problem := range problems {
+		problem.Field, problem.Detail = words.Replace(problem.Field), words.Replace(problem.Detail)
+		if strings.HasPrefix(problem.Field, path) {
+			own = append(own, problem)
+		}
+	}
+	return own
 }
 
 // crossed checks that no child that a rule names has a min from one rule above its max from another.
@@ -86,11 +113,13 @@ func Bounds(d *quotav1alpha1.PoolDistribution, child quotav1alpha1.ChildName) (l
 
 // Allows says whether the FederatedQuotas of a namespace with these labels may name a pool.
 func Allows(spec *quotav1alpha1.QuotaPoolSpec, of map[string]string) bool {
-	if spec.AllowedNamespaces.Selector == nil {
-		return false
-	}
-	s, err := metav1.LabelSelectorAsSelector(spec.AllowedNamespaces.Selector)
-	return err == nil && s.Matches(labels.Set(of))
+	return slices.ContainsFunc(
+		[]*metav1.LabelSelector{spec.AllowedNamespaces.Selector, spec.Namespaces.Selector},
+		func(selector *metav1.LabelSelector) bool {
+			s, err := metav1.LabelSelectorAsSelector(selector) // which nothing matches if there is none
+			return err == nil && s.Matches(labels.Set(of))
+		},
+	)
 }
 
 // MostLevels is how many pools there may be one above the other.

@@ -37,11 +37,14 @@ func (v *Validator) admitted(ctx context.Context, before, fq *quotav1alpha1.Fede
 
 // whom says which namespaces a pool allows.
 func whom(pool *quotav1alpha1.QuotaPool) string {
-	selector := pool.Spec.AllowedNamespaces.Selector
+	selector, which := pool.Spec.AllowedNamespaces.Selector, "allowedNamespaces"
+	if selector == nil {
+		selector, which = pool.Spec.Namespaces.Selector, "namespaces"
+	}
 	if selector == nil {
 		return "its spec.allowedNamespaces allows none, name another pool"
 	}
-	return fmt.Sprintf("its spec.allowedNamespaces wants a namespace with labels %q on the hub, label it so or name another pool", metav1.FormatLabelSelector(selector))
+	return fmt.Sprintf("its spec.%s wants a namespace with labels %q on the hub, label it so or name another pool", which, metav1.FormatLabelSelector(selector))
 }
 
 // inPool warns of a pool that does not exist, and of a budget that is above what the pools over it have.

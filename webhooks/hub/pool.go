@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/shares"
 	"github.com/fedquota/fedquota/internal/validate"
@@ -21,8 +22,11 @@ import (
 
 // PoolValidator refuses a QuotaPool that the hub manager would not act upon, in the words that its condition would have.
 type PoolValidator struct {
-	// Reader reads QuotaPools and FederatedQuotas.
+	// Reader reads QuotaPools, FederatedQuotas, Clusters, and the metadata of namespaces.
 	Reader client.Reader
+	// Clusters says where the Clusters are, AgentNamespace where the agents are in members.
+	Clusters       members.Namespaces
+	AgentNamespace string
 }
 
 // PoolPath is where the webhook is served, as its marker says.
@@ -56,6 +60,9 @@ func (v *PoolValidator) ValidateDelete(_ context.Context, pool *quotav1alpha1.Qu
 	if len(children) == 0 {
 		return nil, nil
 	}
+	if pool.Spec.Namespaces.Selector != nil {
+		return v.deletion(pool), nil
+	}
 	return admission.Warnings{fmt.Sprintf("QuotaPool %s stays until all have left it: give %s another pool, or none", pool.Name, shares.Abbreviated(children))}, nil
 }
 
@@ -65,13 +72,20 @@ func (v *PoolValidator) judge(ctx context.Context, before, pool *quotav1alpha1.Q
 	if err != nil {
 		return (*surroundings)(nil).blind(err), nil
 	}
+	clusters, err := v.Clusters.List(ctx, v.Reader)
+	if err != nil {
+		return (*surroundings)(nil).blind(err), nil
+	}
+	problems := func(of *quotav1alpha1.QuotaPool) field.ErrorList {
+		return slices.Concat(around.problems(of), v.templateProblems(of, clusters))
+	}
 	var old field.ErrorList
 	told := sets.New[string]()
 	if before != nil {
-		old = around.problems(before)
+		old = problems(before)
 		told.Insert(around.warnings(before)...)
 	}
-	added, kept := split(old, around.problems(pool))
+	added, kept := split(old, problems(pool))
 	var warnings admission.Warnings
 	for _, problem := range kept {
 		warnings = append(warnings, "not acted upon, as before: "+problem.Error())
@@ -84,7 +98,7 @@ func (v *PoolValidator) judge(ctx context.Context, before, pool *quotav1alpha1.Q
 			warnings = append(warnings, warning)
 		}
 	}
-	return append(warnings, poolBelowUsage(before, pool)...), nil
+	return slices.Concat(warnings, poolBelowUsage(before, pool), v.tenants(ctx, around, before, pool)), nil
 }
 
 // forest are all pools.

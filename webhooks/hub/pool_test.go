@@ -218,6 +218,7 @@ func TestLead(t *testing.T) {
 		{own, "hard: {pods: 10}\nreserve: {pods: 1}", "spec.reserve" + only},
 		{own, "hard: {pods: 10}\nparent: OWN-other", "spec.parent" + only},
 		{own, "hard: {pods: 10}\nallowedNamespaces: {selector: {}}", "spec.allowedNamespaces" + only},
+		{own, "hard: {pods: 10}\nnamespaces: {selector: {}}", "spec.namespaces" + only},
 		{below, "parent: OWN-own\nhard: {pods: 9}\nallowedNamespaces: {selector: {}}", ""},
 	} {
 		if diff := cmp.Diff(tc.want, write(tc.pool, tc.spec)); diff != "" {

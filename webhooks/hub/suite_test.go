@@ -121,7 +121,7 @@ func newManager(at *envtest.WebhookInstallOptions) (ctrl.Manager, error) {
 	v := &Validator{Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Clusters: members.Namespaces{Home: clusterNamespace}, AgentNamespace: agentNamespace, Serves: widgetsInWest}
 	Quoter{}.SetupWithManager(mgr)
 	v.SetupWithManager(mgr)
-	(&PoolValidator{Reader: mgr.GetClient()}).SetupWithManager(mgr)
+	(&PoolValidator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}, AgentNamespace: agentNamespace}).SetupWithManager(mgr)
 	(&RequirementValidator{Reader: mgr.GetClient(), Clusters: members.Namespaces{Home: clusterNamespace}}).SetupWithManager(mgr)
 	return mgr, nil
 }

@@ -3,6 +3,7 @@ package hub
 import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -36,6 +37,7 @@ func cached(clusters members.Namespaces) cache.Options {
 		&clusterv1.Cluster{}:            {Namespaces: objects},
 		&corev1.Secret{}:                {Namespaces: secrets, Transform: kubeconfigsAlone},
 		&quotav1alpha1.FederatedQuota{}: {Transform: entriesAlone},
+		&corev1.Namespace{}:             {Transform: labelsAlone},
 	}}
 }
 
@@ -48,6 +50,14 @@ func entriesAlone(object any) (any, error) {
 			c := &fq.Status.Clusters[i]
 			*c = quotav1alpha1.ClusterStatus{Name: c.Name, UID: c.UID, Revision: c.Revision, State: c.State}
 		}
+	}
+	return object, nil
+}
+
+// labelsAlone leaves out of a namespace what people note on it.
+func labelsAlone(object any) (any, error) {
+	if n, ok := object.(*metav1.PartialObjectMetadata); ok {
+		n.ManagedFields, n.Annotations = nil, nil
 	}
 	return object, nil
 }

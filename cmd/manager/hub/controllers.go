@@ -24,6 +24,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
+	"github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/rollback"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -116,11 +117,15 @@ func (p *parts) reconcileQuotas() error {
 	return p.quotas.SetupWithManager(p.mgr, p.each)
 }
 
-// reconcilePools makes the rounds of QuotaPools, once the hub serves them. FederatedQuotas follow those from then on.
+// reconcilePools makes the rounds of QuotaPools, once the hub serves them, and keeps the FederatedQuotas of tenants.
+// FederatedQuotas follow pools from then on.
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs,
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
+		Tenants: &tenant.Reconciler{
+			Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), AgentNamespace: p.agentNamespace,
+		},
 	}
 	return reconciler.SetupWithManager(p.mgr, p.each, func() error { return p.quotas.WatchPools(p.mgr) })
 }
@@ -201,6 +206,8 @@ func (p *parts) serve() error {
 		Serves: hub.ServesOf(p.connections, p.clusters),
 	}).SetupWithManager(p.mgr)
 	(&hub.RequirementValidator{Reader: p.mgr.GetClient(), Clusters: p.clusters}).SetupWithManager(p.mgr)
-	(&hub.PoolValidator{Reader: p.mgr.GetClient()}).SetupWithManager(p.mgr)
+	(&hub.PoolValidator{
+		Reader: p.mgr.GetClient(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
+	}).SetupWithManager(p.mgr)
 	return nil
 }

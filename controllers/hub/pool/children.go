@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,13 +12,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/internal/tenant"
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
@@ -28,8 +32,9 @@ type child struct {
 	// names says that its spec names the pool, and refused why it may not be in it, or is empty.
 	names   bool
 	refused string
-	// leaving says that it is being deleted, and stalled that it cannot act on its spec.
-	leaving, stalled bool
+	// leaving says that it is being deleted, or kept for the pool no longer, and stalled that it cannot act on its spec.
+	// kept says that it is a FederatedQuota that is kept for a pool.
+	leaving, stalled, kept bool
 	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split.
 	own, used, demand amount.List
 	shapes            []quotav1alpha1.DemandShape
@@ -45,9 +50,13 @@ func (r *Reconciler) ofQuota(
 	}
 	status := &fq.Status
 	c.needs(r.Needs.of(c.Key, Need{fq.ResourceVersion, status.Used, status.Demand, status.DemandByShape}))
-	allowed, err := r.allows(ctx, p, fq.Namespace)
-	if !allowed {
+	labels, err := r.labelsOf(ctx, fq.Namespace)
+	if !validate.Allows(&p.Spec, labels) {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
+	}
+	c.kept = tenant.IsKept(fq)
+	if c.kept && !tenant.Matches(&p.Spec, "", fq.Namespace, labels) {
+		c.leaving = true // its namespace is the pool's no longer: it gives all back
 	}
 	return c, err
 }
@@ -77,21 +86,47 @@ func ownBudget(hard, reserve corev1.ResourceList) amount.List {
 	return amount.Sub(amount.Saturate(hard, amount.Down), amount.Saturate(reserve, amount.Up))
 }
 
-// allows says whether FederatedQuotas of a namespace may be in the pool.
-func (r *Reconciler) allows(ctx context.Context, p *quotav1alpha1.QuotaPool, namespace string) (bool, error) {
-	if p.Spec.AllowedNamespaces.Selector == nil {
-		return false, nil
-	}
-	found := &corev1.Namespace{}
-	if err := r.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy); err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	return validate.Allows(&p.Spec, found.Labels), nil
+// labelsOf returns the labels of a namespace, none if it is gone.
+func (r *Reconciler) labelsOf(ctx context.Context, namespace string) (map[string]string, error) {
+	found := tenants.Namespace()
+	err := r.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy)
+	return found.Labels, client.IgnoreNotFound(err)
 }
 
 // concerns says whether a child names the pool, or is in one of its name.
 func concerns(p *quotav1alpha1.QuotaPool, names string, stored *quotav1alpha1.PoolMembership) bool {
 	return names == p.Name || stored != nil && string(stored.Name) == p.Name
+}
+
+// byPool is the index of what is cached: the pools that an object names, or is in.
+const byPool = "pool"
+
+// index has what is cached be listed by pool.
+func (r *Reconciler) index(ctx context.Context, indexer client.FieldIndexer) error {
+	r.indexed = true
+	return errors.Join(
+		indexer.IndexField(ctx, &quotav1alpha1.FederatedQuota{}, byPool, func(object client.Object) []string {
+			fq := object.(*quotav1alpha1.FederatedQuota)
+			return around(membership.PoolOf(fq), fq.Status.Pool)
+		}),
+		indexer.IndexField(ctx, &quotav1alpha1.QuotaPool{}, byPool, func(object client.Object) []string {
+			p := object.(*quotav1alpha1.QuotaPool)
+			return around(string(p.Spec.Parent), p.Status.Pool)
+		}),
+	)
+}
+
+func around(names string, in *quotav1alpha1.PoolMembership) []string {
+	return sets.List(sets.New(names, stored(in)).Delete(""))
+}
+
+// cached returns how to list the children of a pool from the cache.
+func (r *Reconciler) cached(p *quotav1alpha1.QuotaPool) []client.ListOption {
+	options := []client.ListOption{client.UnsafeDisableDeepCopy}
+	if r.indexed {
+		options = append(options, client.MatchingFields{byPool: p.Name})
+	}
+	return options
 }
 
 // children returns all that name the pool, or are in one of its name, by key, as a reader shows them.

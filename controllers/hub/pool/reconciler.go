@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -29,10 +30,14 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Recorder writes events on QuotaPools.
 	Recorder events.EventRecorder
+	// Tenants keeps the FederatedQuotas of spec.namespaces; nil where nobody does.
+	Tenants *tenants.Reconciler
 
 	// Needs are what children need, as their rounds tell.
 	Needs *Needs
 
+	// indexed says that what is cached can be listed by pool.
+	indexed  bool
 	memories sync.Map // memory by UID
 	moving   sync.Map // names of pools that count what has moved: others tell when that may end
 }
@@ -83,6 +88,7 @@ func (r *Reconciler) meet(ctx context.Context, p *quotav1alpha1.QuotaPool) error
 }
 
 // remove takes the finalizer off a deleted pool that nobody is in any more, by a live list, and says whether it has.
+// FederatedQuotas that are kept for it go before: nobody would delete them then.
 func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	if s.p.DeletionTimestamp.IsZero() || s.pool.Ledger.Len() > 0 {
 		return false, nil
@@ -92,7 +98,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	for _, c := range live {
-		if c.Stands() && c.Membership.UID == string(s.p.UID) {
+		if s.contains(c) || c.kept && c.names {
 			return false, nil
 		}
 	}

@@ -26,8 +26,12 @@ type world struct {
 	*testing.T
 	client.Client
 
-	r *Reconciler
+	r     *Reconciler
+	clock *clocktesting.FakeClock
 }
+
+// after lets time pass.
+func (w *world) after(d time.Duration) { w.clock.Step(d) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -43,6 +47,7 @@ func newWorld(t *testing.T) *world {
 		WithObjects(pool, namespace("vision"), namespace("speech")).
 		WithStatusSubresource(&quotav1alpha1.FederatedQuota{}, &quotav1alpha1.QuotaPool{}).Build()}
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	w.clock = clock
 	w.r = &Reconciler{Client: w.Client, Live: w.Client, Needs: &Needs{}, Clock: clock, Recorder: events.NewFakeRecorder(100)}
 	return w
 }

@@ -12,6 +12,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -40,6 +41,10 @@ type scope struct {
 	split     round.Split
 	standings []round.Standing
 	limits    map[string]round.Limits
+	// states are those of the entries, once they are reported.
+	states map[string]quotav1alpha1.ChildState
+	// namespaces are those that the pool has by spec.namespaces, nil while that is not known.
+	namespaces *tenants.Report
 }
 
 // obstacle is why something does not go on.
@@ -52,8 +57,13 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 		return nil, err
 	}
 	var err error
-	if s.children, err = r.children(ctx, r, p, client.UnsafeDisableDeepCopy); err != nil {
+	if s.children, err = r.children(ctx, r, p, r.cached(p)...); err != nil {
 		return nil, err
+	}
+	if r.Tenants != nil {
+		if s.namespaces, err = r.Tenants.Report(ctx, p.Name); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.rebuild(ctx, s); err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package pool
 
 import (
 	"context"
+	"errors"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -24,6 +26,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
+	"github.com/fedquota/fedquota/internal/validate"
 )
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotapools,verbs=get;list;watch;patch
@@ -60,7 +63,11 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options, begun f
 		}
 		return false, nil
 	}
-	if err := begun(); err != nil {
+	if err := errors.Join(begun(), r.index(context.Background(), mgr.GetFieldIndexer())); err != nil {
+		return false, err
+	}
+	r.Tenants.Wake = make(chan event.GenericEvent)
+	if err := r.Tenants.SetupWithManager(mgr, options); err != nil {
 		return false, err
 	}
 	return true, ctrl.NewControllerManagedBy(mgr).
@@ -68,8 +75,8 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options, begun f
 		For(&quotav1alpha1.QuotaPool{}, builder.WithPredicates(changed)).
 		Watches(&quotav1alpha1.QuotaPool{}, changes(r.aroundPool)).
 		Watches(&quotav1alpha1.FederatedQuota{}, changes(aroundQuota)).
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.all),
-			builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		Watches(&corev1.Namespace{}, handler.Funcs{UpdateFunc: r.relabelled}, builder.OnlyMetadata).
+		WatchesRawSource(source.Channel(r.Tenants.Wake, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Func(r.Needs.start)).
 		WithOptions(options).
 		Complete(r)
@@ -177,6 +184,24 @@ func Offered(before, after *quotav1alpha1.QuotaPool) sets.Set[string] {
 		}
 	}
 	return keys
+}
+
+// relabelled wakes the pools that a change of a namespace's labels concerns.
+func (r *Reconciler) relabelled(ctx context.Context, e event.UpdateEvent, q queue) {
+	if maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) {
+		return
+	}
+	var pools quotav1alpha1.QuotaPoolList
+	if err := r.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaPools")
+		return
+	}
+	for i := range pools.Items {
+		spec := &pools.Items[i].Spec
+		if validate.Allows(spec, e.ObjectOld.GetLabels()) != validate.Allows(spec, e.ObjectNew.GetLabels()) {
+			q.Add(ctrl.Request{NamespacedName: client.ObjectKey{Name: pools.Items[i].Name}})
+		}
+	}
 }
 
 // all returns all pools.

@@ -92,7 +92,7 @@ func (s *scope) report() {
 	for _, c := range status.Children {
 		before[c.Key] = c
 	}
-	status.Children = nil
+	status.Children, s.states = nil, map[string]quotav1alpha1.ChildState{}
 	tallies := make([]round.Tally, 0, len(s.children))
 	var shapes []quotav1alpha1.DemandShape
 	for _, key := range s.pool.Keys() {
@@ -120,7 +120,19 @@ func (s *scope) report() {
 	}
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
 	status.Tightest = amount.Tightest(budget, t.Used, formats)
+	s.reportNamespaces()
 	conditions.Replace(&status.Conditions, s.conditions(), s.p.Generation, s.now)
+}
+
+// reportNamespaces writes which namespaces the pool has by spec.namespaces, unless that is not known yet.
+func (s *scope) reportNamespaces() {
+	if s.namespaces == nil {
+		return
+	}
+	s.p.Status.Namespaces = ""
+	if s.p.Spec.Namespaces.Selector != nil {
+		s.p.Status.Namespaces = fmt.Sprintf("%d/%d", s.namespaces.Kept, s.namespaces.Selected)
+	}
 }
 
 // childStatus returns what is stored of a child.
@@ -137,6 +149,7 @@ func (s *scope) childStatus(key string, before quotav1alpha1.ChildStatus) quotav
 		c.Used, c.Demand = s.pool.Ledger.Budget().Times(0).ToList(s.p.Spec.Hard), nil
 	}
 	state, why := s.stateOf(key)
+	s.states[key] = state
 	c.State, c.Reason, c.Message = state, why.reason, conditions.Truncated(why.message, messageLimit)
 	if c.State != before.State || c.Since == nil {
 		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
@@ -201,7 +214,23 @@ func (s *scope) conditions() []metav1.Condition {
 			"These get nothing more: "+shares.Abbreviated(refused)+
 				". A FederatedQuota needs spec.allowedNamespaces to select its namespace, and a spec that can be acted on"))
 	}
-	return all
+	return append(all, s.leftOut()...)
+}
+
+// leftOut says which namespaces of the pool have no FederatedQuota for it; as before while that is not known yet.
+func (s *scope) leftOut() []metav1.Condition {
+	if s.namespaces == nil {
+		before := apimeta.FindStatusCondition(s.p.Status.Conditions, quotav1alpha1.ConditionNamespaceLeftOut)
+		if before == nil {
+			return nil
+		}
+		return []metav1.Condition{*before}
+	}
+	if len(s.namespaces.LeftOut) == 0 {
+		return nil
+	}
+	return []metav1.Condition{yes(quotav1alpha1.ConditionNamespaceLeftOut, quotav1alpha1.ReasonReported,
+		shares.Abbreviated(s.namespaces.LeftOut))}
 }
 
 // ready sums up whether every child has a part of the present budget.
@@ -245,7 +274,7 @@ func (s *scope) inside() []string {
 func (s *scope) in(state quotav1alpha1.ChildState) []string {
 	var keys []string
 	for _, key := range s.pool.Keys() {
-		if is, _ := s.stateOf(key); is == state {
+		if s.states[key] == state {
 			keys = append(keys, key)
 		}
 	}
