@@ -7,6 +7,7 @@ import (
 	"context"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -36,6 +37,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	p := &quotav1alpha1.QuotaPool{}
 	if err := r.Live.Get(ctx, req.NamespacedName, p); err != nil {
+		if apierrors.IsNotFound(err) {
+			forgetSeries(req.Name)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if p.DeletionTimestamp.IsZero() {
@@ -91,6 +95,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	stored := s.p.DeepCopy()
 	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
 	r.memories.Delete(s.p.UID)
+	forgetSeries(s.p.Name)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, patch))
 }

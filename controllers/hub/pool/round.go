@@ -296,6 +296,8 @@ type memory struct {
 	raised bool
 	// ready is the reason of Ready that an event has told last.
 	ready string
+	// series are the names of which there are metrics.
+	series []corev1.ResourceName
 	// stored is when the status was written last.
 	stored time.Time
 	// moved is when the target of a child changed last, and gave when it went down last and has not gone up since.

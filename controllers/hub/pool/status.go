@@ -28,6 +28,7 @@ import (
 func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 	stored, memory, next := s.p.Status.DeepCopy(), r.memoryOf(s.p.UID), s.next()
 	s.report()
+	s.measure(memory)
 	if equality.Semantic.DeepEqual(stored, &s.p.Status) {
 		return next, nil
 	}
