@@ -38,16 +38,21 @@ type child struct {
 func (r *Reconciler) ofQuota(
 	ctx context.Context, p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota,
 ) (*child, error) {
-	c := &child{
-		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
-		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
-		used: amount.Saturate(fq.Status.Used, amount.Up), demand: amount.Saturate(fq.Status.Demand, amount.Up),
-	}
+	c := quotaOf(p, fq)
 	allowed, err := r.allows(ctx, p, fq.Namespace)
 	if !allowed {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
 	}
 	return c, err
+}
+
+// quotaOf returns a FederatedQuota as a child of the pool whose namespace is allowed.
+func quotaOf(p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *child {
+	return &child{
+		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
+		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
+		used: amount.Saturate(fq.Status.Used, amount.Up), demand: amount.Saturate(fq.Status.Demand, amount.Up),
+	}
 }
 
 // ofPool returns a QuotaPool as a child of the pool.

@@ -272,8 +272,7 @@ func (f *Forest) lending(pool *quotav1alpha1.QuotaPool, of string, name corev1.R
 // stakeOf returns weight, min and max of a child. Nobody has a part that is more than it may have by itself.
 func (f *Forest) stakeOf(pool *quotav1alpha1.QuotaPool, key string, name corev1.ResourceName) apportion.Stake {
 	b := apportion.Stake{Weight: 1, Hi: math.MaxInt64}
-	_, short, _ := strings.Cut(key, "/")
-	child := quotav1alpha1.ChildName(short)
+	child := quotav1alpha1.ChildName(childName(key))
 	least, most := validate.Bounds(&pool.Spec.Distribution, child)
 	b.Lo = amount.Saturate(least, amount.Up)[name]
 	if limit, ok := amount.Saturate(most, amount.Down)[name]; ok {
