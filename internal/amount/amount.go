@@ -79,6 +79,16 @@ func ToQuantity(name corev1.ResourceName, value int64, format resource.Format) r
 	return *q
 }
 
+// InBaseUnits returns an amount of name in cores, bytes or objects, as metrics give it. The most that can be counted is
+// what nobody knows the amount of: +Inf.
+func InBaseUnits(name corev1.ResourceName, value int64) float64 {
+	if value == math.MaxInt64 {
+		return math.Inf(1)
+	}
+	q := ToQuantity(name, value, "")
+	return q.AsApproximateFloat64()
+}
+
 // ToList returns the amounts as quantities, each in the format that the same name has in like.
 func (l List) ToList(like corev1.ResourceList) corev1.ResourceList {
 	quantities := make(corev1.ResourceList, len(l))

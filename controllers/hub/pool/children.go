@@ -44,12 +44,8 @@ type child struct {
 func (r *Reconciler) ofQuota(
 	ctx context.Context, p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota,
 ) (*child, error) {
-	c := &child{
-		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
-		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
-	}
-	status := &fq.Status
-	c.needs(r.Needs.of(c.Key, Need{fq.ResourceVersion, status.Used, status.Demand, status.DemandByShape}))
+	c := quotaOf(p, fq)
+	c.needs(r.Needs.of(c.Key, needOfQuota(fq)))
 	labels, err := r.labelsOf(ctx, fq.Namespace)
 	if !validate.Allows(&p.Spec, labels) {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
@@ -61,16 +57,40 @@ func (r *Reconciler) ofQuota(
 	return c, err
 }
 
+// quotaOf returns a FederatedQuota as a child of the pool whose namespace is allowed, with the needs that it has stored.
+func quotaOf(p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *child {
+	c := &child{
+		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
+		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
+	}
+	c.needs(needOfQuota(fq))
+	return c
+}
+
+func needOfQuota(fq *quotav1alpha1.FederatedQuota) Need {
+	return Need{fq.ResourceVersion, fq.Status.Used, fq.Status.Demand, fq.Status.DemandByShape}
+}
+
 // ofPool returns a QuotaPool as a child of the pool.
 func (r *Reconciler) ofPool(p, below *quotav1alpha1.QuotaPool) *child {
+	c := ofPool(p, below)
+	c.needs(r.Needs.of(c.Key, needOfPool(below)))
+	return c
+}
+
+// ofPool returns a QuotaPool as a child of the pool, with the needs that it has stored.
+func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 	c := &child{
 		Child: pool.ChildOfPool(below), names: string(below.Spec.Parent) == p.Name,
 		leaving: !below.DeletionTimestamp.IsZero(),
 		stalled: stalled(below.Status.Conditions), own: ownBudget(below.Spec.Hard, below.Spec.Reserve),
 	}
-	status := &below.Status
-	c.needs(r.Needs.of(c.Key, Need{below.ResourceVersion, status.Used, status.Demand, status.DemandByShape}))
+	c.needs(needOfPool(below))
 	return c
+}
+
+func needOfPool(p *quotav1alpha1.QuotaPool) Need {
+	return Need{p.ResourceVersion, p.Status.Used, p.Status.Demand, p.Status.DemandByShape}
 }
 
 // needs takes what the child needs.

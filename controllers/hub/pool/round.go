@@ -240,7 +240,7 @@ func (r *Reconciler) steer(ctx context.Context, s *scope) error {
 	}
 	s.split = splitOf(&s.p.Spec)
 	for _, key := range s.pool.Keys() {
-		s.standings = append(s.standings, r.standing(s, key))
+		s.standings = append(s.standings, s.standing(key, r.memoryOf(s.p.UID)))
 	}
 	in := &round.Input{ID: string(s.p.UID), Split: s.split, Uncounted: !heard, Children: s.standings}
 	before := s.pool.Ledger.Revision()
@@ -270,12 +270,11 @@ func (r *Reconciler) heard(ctx context.Context, s *scope) (bool, error) {
 }
 
 // standing returns how a child stands to the pool. One that leaves by itself, or cannot act, keeps what it has.
-func (r *Reconciler) standing(s *scope, key string) round.Standing {
+func (s *scope) standing(key string, memory *memory) round.Standing {
 	c := s.children[key]
 	if c == nil || !s.pool.Knows(c.Child) {
 		return round.Standing{Name: key, UID: key, Pinned: true}
 	}
-	memory := r.memoryOf(s.p.UID)
 	return round.Standing{
 		Name: key, UID: c.UID, Leaving: c.leaving && c.names, Terms: terms(s.p, c),
 		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.wants(), Shapes: shapesOf(c.shapes),
@@ -343,6 +342,8 @@ type memory struct {
 	raised bool
 	// ready is the reason of Ready that an event has told last.
 	ready string
+	// series are the names of which there are metrics.
+	series []corev1.ResourceName
 	// stored is when the status was written last.
 	stored time.Time
 	// moved is when the target of a child changed last, and gave when it went down last and has not gone up since.

@@ -1,11 +1,9 @@
 package quota
 
 import (
-	"math"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,7 +11,6 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/ledger"
 )
 
 var (
@@ -60,8 +57,8 @@ func (r *Reconciler) measure(s *scope) {
 	ready.WithLabelValues(s.fq.Namespace, s.fq.Name).Set(truth(isReady))
 	for _, name := range names {
 		labels := prometheus.Labels{"namespace": s.fq.Namespace, "name": s.fq.Name, "resource": string(name)}
-		grantedRatio.With(labels).Set(baseUnits(name, s.decision.Ledger.Granted(name)) / baseUnits(name, max(1, budget[name])))
-		debt.With(labels).Set(baseUnits(name, s.decision.Ledger.Debt(name)))
+		grantedRatio.With(labels).Set(amount.InBaseUnits(name, s.decision.Ledger.Granted(name)) / amount.InBaseUnits(name, max(1, budget[name])))
+		debt.With(labels).Set(amount.InBaseUnits(name, s.decision.Ledger.Debt(name)))
 	}
 	for _, m := range s.members {
 		v := m.verdict
@@ -81,15 +78,6 @@ func forgetSeries(key types.NamespacedName) {
 	grantedRatio.DeletePartialMatch(labels)
 	debt.DeletePartialMatch(labels)
 	ready.DeletePartialMatch(labels)
-}
-
-// baseUnits returns an amount in cores, bytes or objects.
-func baseUnits(name corev1.ResourceName, value int64) float64 {
-	if value == ledger.Unknown {
-		return math.Inf(1)
-	}
-	q := amount.ToQuantity(name, value, "")
-	return q.AsApproximateFloat64()
 }
 
 func truth(b bool) float64 {

@@ -15,6 +15,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -24,6 +25,11 @@ ever exceeds the budget. It believes neither the hub nor the agents, only what t
 servers of the members enforce and count, and shares no code with them: it is the observer
 that judges fedquota's own tests. Run it on the hub.
 
+Of qp/POOL it watches all that is below the QuotaPool: whether what is in force below each
+pool is within its budget, and whether each ledger grants no more than its budget and what
+its pool gives. What was granted above a budget when the watch began is debt: it may stay,
+and nobody may be raised.
+
 It needs the right to get the kubeconfig Secrets of the Clusters. A cluster that does not
 answer cannot be judged, and the command fails.
 
@@ -31,6 +37,9 @@ It ends with 0 if nothing was exceeded, and with 2 if something was.`
 
 	example = `  # Watch for a minute
   kubectl fedquota audit compute -n team-a
+
+  # Watch a pool, and all that is below it
+  kubectl fedquota audit qp/research
 
   # Watch for an hour, and keep all that was seen
   kubectl fedquota audit compute -n team-a --for 1h -o json > audit.json`
@@ -51,7 +60,7 @@ type Options struct {
 func NewCommand(env *cli.Env) *cobra.Command {
 	o := &Options{env: env}
 	command := &cobra.Command{
-		Use:               "audit NAME",
+		Use:               "audit [KIND/]NAME",
 		Short:             "Watch members, and prove whether a budget is ever exceeded",
 		Long:              long,
 		Example:           example,
@@ -65,10 +74,17 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	return command
 }
 
-func (o *Options) run(ctx context.Context, name string) error {
+func (o *Options) run(ctx context.Context, arg string) error {
 	hub, err := o.env.Client()
 	if err != nil {
 		return err
+	}
+	kind, name, err := cli.ParseName(arg)
+	switch {
+	case err != nil:
+		return err
+	case kind == cli.QuotaPool:
+		return o.runTree(ctx, hub, name)
 	}
 	namespace, err := o.env.Namespace()
 	if err != nil {
@@ -95,16 +111,16 @@ func (o *Options) run(ctx context.Context, name string) error {
 	if changed(before, after) {
 		return errChanged
 	}
-	return o.tell(report)
+	return o.tell(report, o.print)
 }
 
 // options returns whom to watch, and what they may hold together.
 func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alpha1.FederatedQuota) (observer.Options, error) {
 	options := observer.Options{
-		Members: map[string]*rest.Config{}, Namespace: fq.Namespace, Name: fq.Name, Budget: fq.Status.Hard,
-		OnExcess: func(e observer.Excess) {
-			_, _ = fmt.Fprintf(o.env.ErrOut, "%s: the clusters hold %s more than %s\n", e.Resource, e.Certain.String(), e.Allowed.String())
-		},
+		Members: map[string]*rest.Config{}, Namespace: fq.Namespace, Name: fq.Name, Budget: fq.Status.Hard, OnExcess: o.alarm,
+	}
+	if fq.Spec.Pool != nil || fq.Status.Pool != nil {
+		options.Budget = view.Own(fq.Spec.Hard, fq.Spec.Reserve) // what the pool gives moves while the spec stays
 	}
 	for _, c := range fq.Status.Clusters {
 		config, err := cli.WayTo(ctx, hub, o.live.Clusters.Key(string(c.Name)))
@@ -117,6 +133,11 @@ func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alp
 		return options, fmt.Errorf("FederatedQuota %s/%s has no clusters yet", fq.Namespace, fq.Name)
 	}
 	return options, nil
+}
+
+// alarm tells at once of an excess.
+func (o *Options) alarm(e observer.Excess) {
+	_, _ = fmt.Fprintf(o.env.ErrOut, "%s: the clusters hold %s more than %s\n", e.Resource, e.Certain.String(), e.Allowed.String())
 }
 
 // watch watches until the time is over, or the context ends. The first reads are bounded: nobody waits for a cluster
@@ -167,9 +188,15 @@ func changed(before, after *quotav1alpha1.FederatedQuota) bool {
 }
 
 // tell prints the verdict.
-func (o *Options) tell(report observer.Report) error {
+func (o *Options) tell(report observer.Report, show func(*text.Page, observer.Report)) error {
 	violations := report.Violations()
-	if err := o.output.Print(o.env.Out, report, func() error { return o.print(report, violations) }); err != nil {
+	err := o.output.Print(o.env.Out, report, func() error {
+		page := o.env.Page(o.env.Out)
+		show(page, report)
+		verdict(page, report, violations)
+		return page.Err()
+	})
+	if err != nil {
 		return err
 	}
 	if len(violations) > 0 {
@@ -178,24 +205,41 @@ func (o *Options) tell(report observer.Report) error {
 	return nil
 }
 
-func (o *Options) print(report observer.Report, violations []string) error {
-	page := o.env.Page(o.env.Out)
+// print prints what was seen of one budget.
+func (o *Options) print(page *text.Page, report observer.Report) {
+	page.Printf("FederatedQuota %s/%s: watched %d clusters for %s, %d versions of their ResourceQuotas\n\n", report.Namespace, report.Name,
+		len(report.Members), lengthOf(report), versionsOf(report))
+	t := &text.Table{Header: []string{"RESOURCE", "BUDGET", "LARGEST SUM", "EXCEEDED", "SUSPECTED"}}
+	for _, r := range report.Resources {
+		t.Cells(append(text.Plains(string(r.Name), r.Budget.String(), r.Largest.String()), exceeded(&r)...)...)
+	}
+	page.Print(t)
+}
+
+func lengthOf(report observer.Report) time.Duration {
+	return report.End.Sub(report.Start).Round(time.Second)
+}
+
+// versionsOf counts all versions of ResourceQuotas.
+func versionsOf(report observer.Report) int {
 	versions := 0
 	for _, m := range report.Members {
 		versions += m.Versions
 	}
-	page.Printf("FederatedQuota %s/%s: watched %d clusters for %s, %d versions of their ResourceQuotas\n\n", report.Namespace, report.Name,
-		len(report.Members), report.End.Sub(report.Start).Round(time.Second), versions)
-	t := &text.Table{Header: []string{"RESOURCE", "BUDGET", "LARGEST SUM", "EXCEEDED", "SUSPECTED"}}
-	for _, r := range report.Resources {
-		exceeded := text.Cell{Text: fmt.Sprint(r.Confirmed), Style: text.Green}
-		if r.Confirmed > 0 {
-			exceeded.Style = text.Red
-		}
-		t.Cells(text.Cell{Text: string(r.Name)}, text.Cell{Text: r.Budget.String()}, text.Cell{Text: r.Largest.String()}, exceeded,
-			text.Cell{Text: fmt.Sprint(r.Seen - r.Confirmed)})
+	return versions
+}
+
+// exceeded are the cells that count excesses: those that are proved, and those that are suspected.
+func exceeded(r *observer.ResourceReport) []text.Cell {
+	proved := text.Cell{Text: fmt.Sprint(r.Confirmed), Style: text.Green}
+	if r.Confirmed > 0 {
+		proved.Style = text.Red
 	}
-	page.Print(t)
+	return []text.Cell{proved, {Text: fmt.Sprint(r.Seen - r.Confirmed)}}
+}
+
+// verdict prints what was proved, and what may have been missed.
+func verdict(page *text.Page, report observer.Report, violations []string) {
 	page.Printf("\n")
 	for _, violation := range violations {
 		page.Paragraph(0, text.Red, violation)
@@ -205,8 +249,12 @@ func (o *Options) print(report observer.Report, violations []string) error {
 			page.Paragraph(0, text.Yellow, fmt.Sprintf("%s: the watch broke %d times, and what happened in between was not seen", m.Name, len(m.Gaps)))
 		}
 	}
+	for _, l := range report.Ledgers {
+		if l.Gaps > 0 {
+			page.Paragraph(0, text.Yellow, fmt.Sprintf("%s: the watch broke %d times, and what happened in between was not seen", l.Name, l.Gaps))
+		}
+	}
 	if len(violations) == 0 {
 		page.Printf("%s\n", page.Paint(text.Green, "Never exceeded: nothing proves that the clusters held more than the budget together."))
 	}
-	return page.Err()
 }

@@ -22,6 +22,8 @@ const (
 	AnyKind Kind = iota
 	FederatedQuota
 	QuotaShare
+	// QuotaPool is a budget above budgets: only commands that know of pools take it.
+	QuotaPool
 )
 
 // kinds are the ways to write a kind.
@@ -30,6 +32,8 @@ var kinds = map[string]Kind{
 	"federatedquota.quota.fedquota.io": FederatedQuota, "federatedquotas.quota.fedquota.io": FederatedQuota,
 	"qs": QuotaShare, "quotashare": QuotaShare, "quotashares": QuotaShare,
 	"quotashare.quota.fedquota.io": QuotaShare, "quotashares.quota.fedquota.io": QuotaShare,
+	"qp": QuotaPool, "quotapool": QuotaPool, "quotapools": QuotaPool,
+	"quotapool.quota.fedquota.io": QuotaPool, "quotapools.quota.fedquota.io": QuotaPool,
 }
 
 // ParseName takes NAME or KIND/NAME apart.
@@ -40,16 +44,19 @@ func ParseName(arg string) (Kind, string, error) {
 	}
 	found, known := kinds[strings.ToLower(kind)]
 	if !known || name == "" {
-		return 0, "", fmt.Errorf("%q: must be NAME, fq/NAME or qs/NAME", arg)
+		return 0, "", fmt.Errorf("%q: must be NAME, fq/NAME, qs/NAME or qp/NAME", arg)
 	}
 	return found, name, nil
 }
 
-// Find returns the FederatedQuota, or else the QuotaShare, that an argument names.
+// Find returns the FederatedQuota, or else the QuotaShare, that an argument names, or the QuotaPool of qp/NAME.
 func Find(ctx context.Context, c client.Client, namespace, arg string) (client.Object, error) {
 	kind, name, err := ParseName(arg)
 	if err != nil {
 		return nil, err
+	}
+	if kind == QuotaPool {
+		return findPool(ctx, c, name)
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: name}
 	fq, share := &quotav1alpha1.FederatedQuota{}, &quotav1alpha1.QuotaShare{}
@@ -68,6 +75,14 @@ func Find(ctx context.Context, c client.Client, namespace, arg string) (client.O
 		return nil, Served(other)
 	}
 	return nil, err
+}
+
+func findPool(ctx context.Context, c client.Client, name string) (client.Object, error) {
+	pool := &quotav1alpha1.QuotaPool{}
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, pool); err != nil {
+		return nil, Served(err)
+	}
+	return Typed(pool), nil
 }
 
 // passes says whether the name may be that of a QuotaShare, if it is none of a FederatedQuota that can be read.

@@ -21,3 +21,20 @@ func PoolOf(ctx context.Context, c client.Client, fq *quotav1alpha1.FederatedQuo
 	}
 	return view.PoolOf(fq, pool, only)
 }
+
+// ClimbOf says where a FederatedQuota or a QuotaPool in a pool could get from what it needs and has not. Who may not read
+// pools is not told; who may not read FederatedQuotas of other namespaces sees what pools say of them.
+func ClimbOf(ctx context.Context, c client.Client, object client.Object, only view.Only) []view.Climb {
+	if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok && fq.Spec.Pool == nil && fq.Status.Pool == nil {
+		return nil
+	}
+	var pools quotav1alpha1.QuotaPoolList
+	if c.List(ctx, &pools) != nil {
+		return nil
+	}
+	var quotas quotav1alpha1.FederatedQuotaList
+	if c.List(ctx, &quotas) != nil {
+		quotas.Items = nil
+	}
+	return view.ForestOf(pools.Items, quotas.Items, only).Climb(object)
+}

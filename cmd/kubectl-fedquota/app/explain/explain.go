@@ -18,7 +18,9 @@ import (
 
 const (
 	long = `Say why each limit of a budget is what it is: what the cluster needs, what it lends or
-borrows, and what the next change waits for. Run it on the hub.
+borrows, and what the next change waits for. Run it on the hub. Of qp/POOL it says why each
+child of a QuotaPool has what it has. Of what is in a pool it says, too, at which level of
+the tree there is none left.
 
 It reads the ledger and asks every cluster, and has the hub manager's own code say why. It
 asks members by their kubeconfig Secrets; who may not read these gets an answer by what
@@ -29,6 +31,9 @@ the hub has stored last.`
 
   # Why one cluster has no more CPUs
   kubectl fedquota explain compute -n team-a --cluster west --resource requests.cpu
+
+  # Why the children of a pool have what they have
+  kubectl fedquota explain qp/research
 
   # The same for a script
   kubectl fedquota explain compute -n team-a -o json`
@@ -46,7 +51,7 @@ type Options struct {
 func NewCommand(env *cli.Env) *cobra.Command {
 	o := &Options{env: env}
 	command := &cobra.Command{
-		Use:               "explain NAME",
+		Use:               "explain [KIND/]NAME",
 		Short:             "Say why each limit is what it is",
 		Long:              long,
 		Example:           example,
@@ -73,9 +78,16 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	fq, err := find(ctx, hub, namespace, arg)
+	object, err := cli.Find(ctx, hub, namespace, arg)
 	if err != nil {
 		return err
+	}
+	if p, ok := object.(*quotav1alpha1.QuotaPool); ok {
+		return o.pool(ctx, hub, p)
+	}
+	fq, ok := object.(*quotav1alpha1.FederatedQuota)
+	if !ok {
+		return fmt.Errorf("QuotaShare %s: a member knows its limit, and not why: ask on the hub, or see kubectl fedquota why", arg)
 	}
 	if err := o.check(fq); err != nil {
 		return err
@@ -85,23 +97,14 @@ func (o *Options) run(ctx context.Context, arg string) error {
 		return err
 	}
 	in := fleet.Input(fq)
-	s := &sentences{fq: fq, account: shares.New(in).Explain(), static: in.Split.Static, only: o.only}
-	e := s.explanation(fleet.Hints)
+	s := &sentences{
+		formats: fq.Spec.Hard, unseen: fq.Status.Revision == 0,
+		account: shares.New(in).Explain(), static: in.Split.Static, only: o.only,
+	}
+	e := s.explanation(&view.Explanation{Namespace: fq.Namespace, Name: fq.Name, Hints: fleet.Hints})
 	e.Pool = cli.PoolOf(ctx, hub, fq, o.only)
+	e.Climb = cli.ClimbOf(ctx, hub, fq, o.only)
 	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
-}
-
-// find returns a FederatedQuota: only the hub knows why.
-func find(ctx context.Context, c client.Client, namespace, arg string) (*quotav1alpha1.FederatedQuota, error) {
-	object, err := cli.Find(ctx, c, namespace, arg)
-	if err != nil {
-		return nil, err
-	}
-	fq, ok := object.(*quotav1alpha1.FederatedQuota)
-	if !ok {
-		return nil, fmt.Errorf("QuotaShare %s: a member knows its limit, and not why: ask on the hub, or see kubectl fedquota why", arg)
-	}
-	return fq, nil
 }
 
 // check says whether there is what the flags ask for.

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -18,20 +17,22 @@ import (
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
-// sentences say why limits are what they are.
+// sentences say why limits are what they are: those of the clusters of a FederatedQuota, or of the children of a pool.
 type sentences struct {
-	fq      *quotav1alpha1.FederatedQuota
 	account *shares.Account
+	// formats are those of amounts, and unseen says that no hub manager has acted on the budget yet.
+	formats corev1.ResourceList
+	unseen  bool
 	static  bool
 	only    view.Only
+	// ofPool says that the limits are targets of the children of a pool.
+	ofPool bool
 }
 
-// explanation returns what is to be shown.
-func (s *sentences) explanation(hints []string) *view.Explanation {
-	e := &view.Explanation{
-		Namespace: s.fq.Namespace, Name: s.fq.Name, Hints: hints, Halted: s.account.Halted.Message, HaltedReason: s.account.Halted.Reason,
-		Unseen: s.fq.Status.Revision == 0, Resources: []view.ExplainedResource{},
-	}
+// explanation fills in what is to be shown.
+func (s *sentences) explanation(e *view.Explanation) *view.Explanation {
+	e.Halted, e.HaltedReason, e.Unseen = s.account.Halted.Message, s.account.Halted.Reason, s.unseen
+	e.Resources = []view.ExplainedResource{}
 	if e.Unseen {
 		return e
 	}
@@ -47,7 +48,7 @@ func (s *sentences) quantity(name corev1.ResourceName, value int64) string {
 	if value == ledger.Unknown {
 		return "anything"
 	}
-	q := amount.ToQuantity(name, value, s.fq.Spec.Hard[name].Format)
+	q := amount.ToQuantity(name, value, s.formats[name].Format)
 	return q.String()
 }
 
@@ -86,11 +87,30 @@ func (s *sentences) resource(name corev1.ResourceName) view.ExplainedResource {
 func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.ExplainedLimit {
 	claim := c.Claims[name]
 	said := []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)}
-	return view.ExplainedLimit{
+	limit := view.ExplainedLimit{
 		Cluster: c.Name, State: s.account.Findings[c.Name].State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
 		Reason: claim.Verdict.Reason, Bound: claim.Bound,
 		Sentences: slices.DeleteFunc(said, func(sentence string) bool { return sentence == "" }),
 	}
+	if s.ofPool {
+		limit.Cluster, limit.Child = "", c.Name
+	}
+	return limit
+}
+
+// poolWords are those that are said of the children of a pool.
+var poolWords = strings.NewReplacer(
+	"The placement does not select it any more", "It does not name the pool any more",
+	"Its pods", "What it has of other resources", "they lack", "it lacks", "could not use", "does not let it use",
+	"clusters", "children", "cluster", "child", "limits", "targets", "limit", "target",
+)
+
+// worded returns a sentence in the words of what it is about, before anything is filled in.
+func (s *sentences) worded(sentence string) string {
+	if s.ofPool {
+		return poolWords.Replace(sentence)
+	}
+	return sentence
 }
 
 // reason says why the limit is what it is, as the round found.
@@ -98,9 +118,9 @@ func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) stri
 	claim := c.Claims[name]
 	switch {
 	case c.Leaving:
-		return "The placement does not select it any more: it gives back what it was granted as its usage falls."
+		return s.worded("The placement does not select it any more: it gives back what it was granted as its usage falls.")
 	case c.Pinned:
-		return "The limit does not move now: " + s.pinned(c, name)
+		return s.worded("The limit does not move now: ") + s.pinned(c, name)
 	case slices.Contains(alone, claim.Bound):
 		return s.filled(claim.Bound.Sentence(), c, name)
 	case s.static && claim.Verdict.Reason == allocate.Weight:
@@ -132,7 +152,7 @@ func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.R
 		"{replacing}", s.others(c, name, func(o round.ClaimAccount) int64 { return o.Replacing }),
 		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
 		"{holders}", cmp.Or(holders, "others"),
-	).Replace(sentence)
+	).Replace(s.worded(sentence))
 }
 
 // heldAbove is what a cluster holds above what its limit becomes, as far as that is known.
@@ -173,7 +193,7 @@ func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) st
 	case missing <= 0:
 		return fmt.Sprintf("The rules keep room for %s more here, while nobody needs that.", s.quantity(name, claim.Headroom))
 	default:
-		return fmt.Sprintf("The rules keep room for %s more here, while nobody needs that. %s are missing: they are not free, or the limit was moved for headroom a moment ago.",
+		return fmt.Sprintf(s.worded("The rules keep room for %s more here, while nobody needs that. %s are missing: they are not free, or the limit was moved for headroom a moment ago."),
 			s.quantity(name, claim.Headroom), s.quantity(name, missing))
 	}
 }
@@ -181,12 +201,12 @@ func (s *sentences) headroom(c *round.ChildAccount, name corev1.ResourceName) st
 // pinned says why a limit does not move.
 func (s *sentences) pinned(c *round.ChildAccount, name corev1.ResourceName) string {
 	state := s.account.Findings[c.Name]
-	why := fmt.Sprintf("the cluster is %s", state.State)
+	why := fmt.Sprintf(s.worded("the cluster is %s"), state.State)
 	if state.Why.Message != "" {
 		why += " (" + state.Why.Message + ")"
 	}
 	if c.Claims[name].Granted == ledger.Unknown {
-		return why + ". It may hold anything, until it says what it holds: no limit goes up before."
+		return why + s.worded(". It may hold anything, until it says what it holds: no limit goes up before.")
 	}
 	return fmt.Sprintf("%s. It keeps the %s that it was granted.", why, s.quantity(name, c.Claims[name].Granted))
 }
@@ -213,10 +233,10 @@ func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) str
 	case c.Pinned || claim.Granted <= claim.Target:
 		return ""
 	case claim.Used > claim.Target:
-		return fmt.Sprintf("It uses %s above its limit of %s. Nothing that runs is touched: the limit in force follows usage down.",
+		return fmt.Sprintf(s.worded("It uses %s above its limit of %s. Nothing that runs is touched: the limit in force follows usage down."),
 			s.quantity(name, claim.Used-claim.Target), s.quantity(name, claim.Target))
 	}
-	return fmt.Sprintf("It was granted %s, which counts until it reports the lower limit in force.", s.quantity(name, claim.Granted))
+	return fmt.Sprintf(s.worded("It was granted %s, which counts until it reports the lower limit in force."), s.quantity(name, claim.Granted))
 }
 
 // relation says whom a cluster lends to, or borrows from, compared with a split by weight.

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -74,9 +73,7 @@ func told(t *testing.T, claim round.ClaimAccount) string {
 	}
 	west := holds(6)
 	west.Replacing = 1
-	fq := &quotav1alpha1.FederatedQuota{}
-	fq.Spec.Hard = corev1.ResourceList{"pods": resource.MustParse("12")}
-	s := &sentences{fq: fq, account: &shares.Account{Account: &round.Account{
+	s := &sentences{formats: corev1.ResourceList{"pods": resource.MustParse("12")}, account: &shares.Account{Account: &round.Account{
 		Budget: amount.List{"pods": 12}, Free: amount.List{"pods": 0}, Debt: amount.List{"pods": 1},
 		Expected: []string{"north"}, Reporting: map[corev1.ResourceName][]string{"pods": {"south"}},
 		Children: []round.ChildAccount{child("east", claim), child("west", west), child("gone", holds(ledger.Unknown))},

@@ -10,15 +10,19 @@ import (
 
 // Explanation says why the limits of a budget are what they are.
 type Explanation struct {
-	Namespace string `json:"namespace"`
+	// Kind is left out for a FederatedQuota.
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	// Hints say what could not be read, and what is taken instead.
 	Hints []string `json:"hints,omitempty"`
 	// Halted and HaltedReason say why the spec cannot be acted on.
 	Halted       string `json:"halted,omitempty"`
 	HaltedReason string `json:"haltedReason,omitempty"`
-	// Pool is what the pool of the budget gives to it, left out for a budget without one.
-	Pool *Pool `json:"pool,omitempty"`
+	// Pool is what the pool of the budget gives to it, left out for a budget without one. Climb says what binds it in the
+	// pools above, from the budget to the root, for each resource of which more is asked for than it has.
+	Pool  *Pool   `json:"pool,omitempty"`
+	Climb []Climb `json:"climb,omitempty"`
 	// Unseen says that no hub manager has acted on the budget yet, so there is nothing to explain.
 	Unseen    bool                `json:"unseen,omitempty"`
 	Resources []ExplainedResource `json:"resources"`
@@ -37,9 +41,10 @@ type ExplainedResource struct {
 	Limits []ExplainedLimit `json:"limits"`
 }
 
-// ExplainedLimit explains the limit of one cluster.
+// ExplainedLimit explains the limit of one cluster, or the target of one child of a pool.
 type ExplainedLimit struct {
-	Cluster string                     `json:"cluster"`
+	Cluster string                     `json:"cluster,omitempty"`
+	Child   string                     `json:"child,omitempty"`
 	State   quotav1alpha1.ClusterState `json:"state"`
 	Limit   string                     `json:"limit"`
 	Used    string                     `json:"used"`

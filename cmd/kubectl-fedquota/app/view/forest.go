@@ -133,7 +133,7 @@ func (f *Forest) pool(p, above *quotav1alpha1.QuotaPool) *Node {
 	if above == nil && p.Spec.Parent != "" && f.pools[poolKey(string(p.Spec.Parent))] == nil {
 		n.Message = "there is no QuotaPool " + string(p.Spec.Parent)
 	}
-	h := held{own(p.Spec.Hard, p.Spec.Reserve), p.Status.Used, p.Status.Demand, p.Status.Granted, p.Status.Free}
+	h := held{Own(p.Spec.Hard, p.Spec.Reserve), p.Status.Used, p.Status.Demand, p.Status.Granted, p.Status.Free}
 	if above != nil {
 		h.granted = nil
 	}
@@ -146,8 +146,8 @@ func (f *Forest) pool(p, above *quotav1alpha1.QuotaPool) *Node {
 	return n
 }
 
-// own returns what somebody may have by itself.
-func own(hard, reserve corev1.ResourceList) corev1.ResourceList {
+// Own returns what somebody may have by itself.
+func Own(hard, reserve corev1.ResourceList) corev1.ResourceList {
 	budget := corev1.ResourceList{}
 	for name := range hard {
 		q := hard[name].DeepCopy()
@@ -171,7 +171,7 @@ func (f *Forest) child(key string, above *quotav1alpha1.QuotaPool) *Node {
 		n.Namespace, n.Name, _ = strings.Cut(name, "/")
 	}
 	if fq := f.quotas[key]; fq != nil {
-		h = held{budget: own(fq.Spec.Hard, fq.Spec.Reserve), used: fq.Status.Used, demand: fq.Status.Demand}
+		h = held{budget: Own(fq.Spec.Hard, fq.Spec.Reserve), used: fq.Status.Used, demand: fq.Status.Demand}
 	}
 	f.fill(n, key, h, above)
 	return n
@@ -272,8 +272,7 @@ func (f *Forest) lending(pool *quotav1alpha1.QuotaPool, of string, name corev1.R
 // stakeOf returns weight, min and max of a child. Nobody has a part that is more than it may have by itself.
 func (f *Forest) stakeOf(pool *quotav1alpha1.QuotaPool, key string, name corev1.ResourceName) apportion.Stake {
 	b := apportion.Stake{Weight: 1, Hi: math.MaxInt64}
-	_, short, _ := strings.Cut(key, "/")
-	child := quotav1alpha1.ChildName(short)
+	child := quotav1alpha1.ChildName(childName(key))
 	least, most := validate.Bounds(&pool.Spec.Distribution, child)
 	b.Lo = amount.Saturate(least, amount.Up)[name]
 	if limit, ok := amount.Saturate(most, amount.Down)[name]; ok {
@@ -281,9 +280,9 @@ func (f *Forest) stakeOf(pool *quotav1alpha1.QuotaPool, key string, name corev1.
 	}
 	var budget corev1.ResourceList
 	if p := f.pools[key]; p != nil {
-		budget = own(p.Spec.Hard, p.Spec.Reserve)
+		budget = Own(p.Spec.Hard, p.Spec.Reserve)
 	} else if fq := f.quotas[key]; fq != nil {
-		budget = own(fq.Spec.Hard, fq.Spec.Reserve)
+		budget = Own(fq.Spec.Hard, fq.Spec.Reserve)
 	}
 	if limit, ok := amount.Saturate(budget, amount.Down)[name]; ok {
 		b.Hi = min(b.Hi, limit)

@@ -27,7 +27,7 @@ func PoolOf(fq *quotav1alpha1.FederatedQuota, pool *quotav1alpha1.QuotaPool, onl
 	if fq.Spec.Pool == nil {
 		return nil
 	}
-	p := &Pool{Name: string(fq.Spec.Pool.Name), hard: only.list(own(fq.Spec.Hard, fq.Spec.Reserve))}
+	p := &Pool{Name: string(fq.Spec.Pool.Name), hard: only.list(Own(fq.Spec.Hard, fq.Spec.Reserve))}
 	if m := fq.Status.Pool; m != nil && m.Name == fq.Spec.Pool.Name && m.Revision > 0 {
 		p.Entered, p.Gives = true, only.list(m.Cap)
 	}

@@ -196,7 +196,8 @@ func (a *answer) elsewhere(share *quotav1alpha1.QuotaShare) view.Help {
 	lacking := charge.Lacking(cost, amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down), fleet.Budget)
 	if lacking == "" {
 		return view.Help{Advice: "All clusters together have room for it, as the hub told last. The hub raises this limit as soon as other clusters have " +
-			"given up what they do not use. If that lasts, ask on the hub: kubectl fedquota explain " + share.Name}
+			"given up what they do not use, and the budget's QuotaPool, if it has one, gives as much. If that lasts, ask on the hub: " +
+			"kubectl fedquota why fq/" + share.Name}
 	}
 	known := []string{"All clusters together have no room for it either, as the hub told last: " + lacking + "."}
 	if len(fleet.Waiting) > 0 {

@@ -20,6 +20,9 @@ would fit now, what all clusters have left, and what to do. Run it in the member
 A name without a kind is that of a Deployment, StatefulSet, Job, ReplicaSet or Pod. An
 event leads to what it is about. The role view of the namespace is enough.
 
+On the hub, why fq/NAME says why a budget in a QuotaPool does not get more, and qp/NAME why
+a pool does not: what it has, who lends, and at which level of the tree there is none left.
+
 It ends with 0 if nothing is refused or waits, and with 2 if something is.`
 
 	example = `  # Why a Deployment does not get its pods
@@ -27,7 +30,10 @@ It ends with 0 if nothing is refused or waits, and with 2 if something is.`
 
   # Why a pod does not start, and what an event is about
   kubectl fedquota why pod/web-6d4cf56db6-2xkqf -n team-a
-  kubectl fedquota why event/web-6d4cf56db6.18a2f -n team-a`
+  kubectl fedquota why event/web-6d4cf56db6.18a2f -n team-a
+
+  # Why a budget does not get more of its pools, on the hub
+  kubectl fedquota why fq/compute -n team-a`
 )
 
 // NewCommand returns the command.
@@ -54,6 +60,9 @@ func run(ctx context.Context, env *cli.Env, arg string, output cli.Output) error
 	namespace, err := env.Namespace()
 	if err != nil {
 		return err
+	}
+	if kind, _, err := cli.ParseName(arg); err == nil && (kind == cli.FederatedQuota || kind == cli.QuotaPool) {
+		return climb(ctx, env, c, namespace, arg, output)
 	}
 	s, err := find(ctx, c, namespace, arg)
 	if err != nil {
