@@ -120,6 +120,12 @@ var agentMutants = []mutant{
 		pkg: agentTests, test: "TestNoTakeOver/it_limits_more",
 	},
 	{
+		protection: "taking over: what was announced is taken back when the share goes, so that no late write takes over",
+		in:         "controllers/member/share.Reconciler.remove", old: "r.unmark(ctx, quota)",
+		new: "error(nil)",
+		pkg: agentTests, test: "TestTakeOverIsTold",
+	},
+	{
 		protection: "release: on account of a share that is still there",
 		in:         "Reconciler.stillThere", old: "if live.UID == share.UID &&",
 		new: "if !share.DeletionTimestamp.IsZero() || live.UID == share.UID &&",

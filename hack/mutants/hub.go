@@ -197,6 +197,12 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestLostLedgerAndShareOfAClusterThatLeaves",
 	},
 	{
+		protection: "a limit that an agent is about to take over counts where its share is gone",
+		in:         "Orphan", old: " || nativequota.ToBeTakenOver(quota)",
+		new: "",
+		pkg: hubTests, test: "TestOrphan/about_to_be_taken_over",
+	},
+	{
 		protection: "a ledger counts on above the revision of a limit whose share is gone",
 		in:         "Orphan", old: "return &ledger.Share{InForce: revision}",
 		new: "return &ledger.Share{}",

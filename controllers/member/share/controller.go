@@ -240,6 +240,9 @@ func (r *Reconciler) begin(ctx context.Context, share *quotav1alpha1.QuotaShare,
 		if err := r.present(ctx, share); err != nil {
 			return err
 		}
+		if err := r.mark(ctx, quota); err != nil {
+			return err
+		}
 	}
 	return r.stillThere(ctx, share)
 }

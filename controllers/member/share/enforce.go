@@ -48,7 +48,10 @@ func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 		"metadata": map[string]any{
 			"resourceVersion": quota.ResourceVersion,
 			"labels":          labels,
-			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil, quotav1alpha1.NoteAnnotation: nil},
+			"annotations": map[string]any{
+				quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil, quotav1alpha1.NoteAnnotation: nil,
+				quotav1alpha1.ToBeTakenOverAnnotation: nil,
+			},
 		},
 		"spec": map[string]any{"hard": patches.Replacing(quota.Spec.Hard, hard)},
 	})

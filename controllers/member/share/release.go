@@ -35,6 +35,9 @@ func (r *Reconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare
 			return ctrl.Result{}, errors.Join(err, r.reportUnreleased(ctx, share, err))
 		}
 	}
+	if err := r.unmark(ctx, quota); err != nil {
+		return ctrl.Result{}, err
+	}
 	stored := share.DeepCopy()
 	if !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
 		return ctrl.Result{}, nil

@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,11 +101,48 @@ func (r *Reconciler) present(ctx context.Context, share *quotav1alpha1.QuotaShar
 		fmt.Errorf("its API server has yet to see label %s", quotav1alpha1.TakesOverLabel))
 }
 
-// withdraw takes the labels off a ResourceQuota that was taken over, and then off its share: no write of what is labelled
-// is allowed without a share that is.
+// mark says on a foreign ResourceQuota that it is about to be taken over, and has it read again. From then on the hub
+// counts with that, also where somebody deletes the share right before it is.
+func (r *Reconciler) mark(ctx context.Context, quota *corev1.ResourceQuota) error {
+	if nativequota.ToBeTakenOver(quota) {
+		return nil
+	}
+	if err := r.annotate(ctx, quota, "true"); err != nil {
+		return err
+	}
+	return apierrors.NewConflict(corev1.Resource("resourcequotas"), quota.Name, errors.New("it was annotated, and is read again"))
+}
+
+// unmark takes that back from a foreign ResourceQuota that is not taken over after all. An agent that was about to meets
+// another version of it then.
+func (r *Reconciler) unmark(ctx context.Context, quota *corev1.ResourceQuota) error {
+	if quota == nil || !isForeign(quota) || !nativequota.ToBeTakenOver(quota) {
+		return nil
+	}
+	return client.IgnoreNotFound(r.annotate(ctx, quota, nil))
+}
+
+// annotate says on a foreign ResourceQuota, as it was read, that it is about to be taken over, or says so no more.
+func (r *Reconciler) annotate(ctx context.Context, quota *corev1.ResourceQuota, value any) error {
+	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+		"resourceVersion": quota.ResourceVersion, "annotations": map[string]any{quotav1alpha1.ToBeTakenOverAnnotation: value},
+	}})
+	if err != nil {
+		return err
+	}
+	return r.Patch(ctx, quota.DeepCopy(), patch)
+}
+
+// withdraw ends what was begun to take a ResourceQuota over that is not to be any more. Of one that was taken over it takes
+// the label off, and then off its share: no write of what is labelled is allowed without a share that is.
 func (r *Reconciler) withdraw(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
 	_, labelled := share.Labels[quotav1alpha1.TakesOverLabel]
 	taken := quota != nil && nativequota.IsManaged(quota) && quota.Labels[quotav1alpha1.TakesOverLabel] != ""
+	if quota == nil || !mayTakeOver(share, quota) {
+		if err := r.unmark(ctx, quota); err != nil {
+			return err
+		}
+	}
 	switch {
 	case taken && !labelled:
 		return r.present(ctx, share)
