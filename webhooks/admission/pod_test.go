@@ -15,7 +15,7 @@ import (
 	"github.com/fedquota/fedquota/internal/demand/signature"
 )
 
-// TestReadNewPod shows that nothing is left out of pods that their cost, their scopes or their shape depend on.
+// TestReadNewPod shows that nothing is left out of pods that their cost, their scopes or their signature depend on.
 func TestReadNewPod(t *testing.T) {
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), serializer.NewCodecFactory(clientgoscheme.Scheme)).NilChance(.3)
 	for range 300 {
