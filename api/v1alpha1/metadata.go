@@ -44,6 +44,10 @@ const (
 	// which it has not made. By it the policy fedquota-takeover finds what the hub has allowed.
 	TakesOverLabel = "quota.fedquota.io/takes-over"
 
+	// ToBeTakenOverAnnotation is set by the agent on a ResourceQuota that it has not made and is about to take over. A hub
+	// that finds no share of its name counts with that.
+	ToBeTakenOverAnnotation = "quota.fedquota.io/to-be-taken-over"
+
 	// DestroyedAnnotation on a Cluster says, for all FederatedQuotas at once, that the cluster is destroyed and that what
 	// was granted to it is free. Its value is the reason, which must not be empty. It does not count while the hub is
 	// connected to the cluster.

@@ -12,9 +12,11 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // occupied is a world in which a team has a ResourceQuota of the budget's name, and the share of a budget has come that
@@ -104,8 +106,10 @@ func TestTakeOver(t *testing.T) {
 	w.wantsReport(6, l{"pods", "5"}, l{"pods", "2"})
 	w.wantsReason("Enforced")
 	share := w.status()
-	if labels := share.Labels[quotav1alpha1.TakesOverLabel] + w.quota().Labels[quotav1alpha1.TakesOverLabel]; labels != "" || share.Status.ExistingQuota != nil {
-		t.Errorf("the share goes on taking over: labels %v, %+v", labels, share.Status.ExistingQuota)
+	left := share.Labels[quotav1alpha1.TakesOverLabel] + w.quota().Labels[quotav1alpha1.TakesOverLabel] +
+		w.quota().Annotations[quotav1alpha1.ToBeTakenOverAnnotation]
+	if left != "" || share.Status.ExistingQuota != nil {
+		t.Errorf("the share goes on taking over: labels and annotation %v, %+v", left, share.Status.ExistingQuota)
 	}
 }
 
@@ -172,8 +176,10 @@ func TestTakeOverAsItWasRead(t *testing.T) {
 	w.allow(6, w.quota().UID, l{"pods", "6"}, l{"pods", "6"})
 	tried := false
 	w.agent.Client = preceded(as(t, agent), func() bool {
-		tried = true
 		q := w.quota()
+		if tried = nativequota.ToBeTakenOver(q); !tried {
+			return true // it is annotated first
+		}
 		q.Spec.Hard = list("pods", "60")
 		must(t, as(t, tenant).Update(t.Context(), q))
 		return false
@@ -187,8 +193,42 @@ func TestTakeOverAsItWasRead(t *testing.T) {
 		w.reconcile()
 	}
 	w.wantsQuota("", "pods", "60")
+	if nativequota.ToBeTakenOver(w.quota()) {
+		t.Error("the annotation stays that says that it is taken over")
+	}
 	if got := w.status().Status.ExistingQuota; got == nil || !quotav1.Equals(got.Hard, list("pods", "60")) {
 		t.Errorf("the hub is told of %+v", got)
+	}
+}
+
+// TestTakeOverIsTold has a share be deleted by hand right before the agent takes over the ResourceQuota: that says so by
+// then, for a hub that looks. The agent that lets the share go takes that back, and what comes late is refused.
+func TestTakeOverIsTold(t *testing.T) {
+	w := occupied(t, l{"pods", "6"}, l{"pods", "2"}, l{"pods", "0"})
+	w.allow(6, w.quota().UID, l{"pods", "6"}, l{"pods", "5"})
+	tried := false
+	w.agent.Client = preceded(as(t, agent), func() bool {
+		q := w.quota()
+		if tried = nativequota.ToBeTakenOver(q); !tried {
+			return true
+		}
+		if nativequota.IsManaged(q) {
+			t.Error("it is managed before a hub could know")
+		}
+		must(t, as(t, admin).Delete(t.Context(), w.status()))
+		other := w.newAgent()
+		_, err := other.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key})
+		must(t, err)
+		return false
+	})
+	var last error
+	eventually(t, func(context.Context) string {
+		_, last = w.try()
+		return unless(tried, last)
+	})
+	w.wantsQuota("", "pods", "6")
+	if nativequota.ToBeTakenOver(w.quota()) || !w.gone() {
+		t.Errorf("annotations %v, share gone: %t, the late write: %v", w.quota().Annotations, w.gone(), last)
 	}
 }
 
@@ -214,16 +254,21 @@ func TestTakeOversGoInTurn(t *testing.T) {
 	}
 }
 
+const announced = `{"metadata":{"annotations":{"quota.fedquota.io/to-be-taken-over":"true"}}}`
+
 // TestTakeOverIsBounded tries by the agent's account to take what the hub has not allowed.
 func TestTakeOverIsBounded(t *testing.T) {
 	const take = `{"metadata":{"labels":{"quota.fedquota.io/managed":"true","quota.fedquota.io/takes-over":"true"},"annotations":{"quota.fedquota.io/revision":"6"}}`
 	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"quota.fedquota.io/takes-over":"true"}}}`))
+	announce := client.RawPatch(types.MergePatchType, []byte(announced))
 	for name, tc := range map[string]struct {
 		allow   func(w *world, uid types.UID)
 		patch   string
+		bare    bool
 		refused string
 	}{
 		"allowed":          {allow: func(w *world, uid types.UID) { w.allow(6, uid, l{"pods", "6"}, l{"pods", "9"}) }, patch: `,"spec":{"hard":{"pods":"9"}}}`},
+		"not announced":    {allow: func(w *world, uid types.UID) { w.allow(6, uid, l{"pods", "6"}, l{"pods", "9"}) }, bare: true, patch: `}`, refused: "about to be taken over before"},
 		"not allowed":      {allow: func(*world, types.UID) {}, patch: `}`, refused: "the hub has not allowed"},
 		"another one":      {allow: func(w *world, _ types.UID) { w.allow(6, "another", l{"pods", "6"}, l{"pods", "9"}) }, patch: `}`, refused: "the hub has not allowed"},
 		"a larger one":     {allow: func(w *world, uid types.UID) { w.allow(6, uid, l{"pods", "5"}, l{"pods", "9"}) }, patch: `}`, refused: "the hub has not allowed"},
@@ -236,6 +281,9 @@ func TestTakeOverIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := occupied(t, l{"pods", "6"}, l{"pods", "2"}, l{"pods", "0"})
+			if !tc.bare {
+				must(t, as(t, agent).Patch(t.Context(), w.quota(), announce))
+			}
 			q, own := w.quota(), client.NewDryRunClient(as(t, agent))
 			tc.allow(w, q.UID)
 			must(t, as(t, agent).Patch(t.Context(), w.status(), label))
@@ -246,11 +294,26 @@ func TestTakeOverIsBounded(t *testing.T) {
 			})
 		})
 	}
+	for name, tc := range map[string]struct{ patch, refused string }{
+		"an announcement":             {patch: announced},
+		"no announcement":             {patch: `{"metadata":{"annotations":{"quota.fedquota.io/to-be-taken-over":null}}}`},
+		"an announcement and a limit": {patch: `{"metadata":{"annotations":{"quota.fedquota.io/to-be-taken-over":"true"}},"spec":{"hard":{"pods":"60"}}}`, refused: "the agent writes ResourceQuotas that it manages"},
+		"an announcement and a label": {patch: `{"metadata":{"labels":{"a":"b"},"annotations":{"quota.fedquota.io/to-be-taken-over":"true"}}}`, refused: "the agent writes ResourceQuotas that it manages"},
+		"another annotation":          {patch: `{"metadata":{"annotations":{"a":"b"}}}`, refused: "the agent writes ResourceQuotas that it manages"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := occupied(t, l{"pods", "6"}, l{"pods", "2"}, l{"pods", "0"})
+			got := refusal(t, client.NewDryRunClient(as(t, agent)).Patch(t.Context(), w.quota(), client.RawPatch(types.MergePatchType, []byte(tc.patch))))
+			if (tc.refused == "") != (got == "") || !strings.Contains(got, tc.refused) {
+				t.Errorf("refused for %q; want %q", got, tc.refused)
+			}
+		})
+	}
 	t.Run("without labels", func(t *testing.T) {
 		w := occupied(t, l{"pods", "6"}, l{"pods", "2"}, l{"pods", "0"})
 		w.allow(6, w.quota().UID, l{"pods", "6"}, l{"pods", "9"})
-		unlabelled := strings.Replace(take, `,"quota.fedquota.io/takes-over":"true"`, "", 1) + "}"
-		got := refusal(t, client.NewDryRunClient(as(t, agent)).Patch(t.Context(), w.quota(), client.RawPatch(types.MergePatchType, []byte(unlabelled))))
+		bare := strings.Replace(take, `,"quota.fedquota.io/takes-over":"true"`, "", 1) + "}"
+		got := refusal(t, client.NewDryRunClient(as(t, agent)).Patch(t.Context(), w.quota(), client.RawPatch(types.MergePatchType, []byte(bare))))
 		if want := "the agent writes ResourceQuotas that it manages"; !strings.Contains(got, want) {
 			t.Errorf("refused for %q; want %q", got, want)
 		}

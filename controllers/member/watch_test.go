@@ -21,6 +21,7 @@ import (
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 )
 
 // TestWatch has the book know of the workloads of the cluster, by the rights of the agent.
@@ -129,7 +130,7 @@ func lacking(book *demand.Book, namespace string) amount.List {
 	share := &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "compute"}}
 	share.Spec.Hard = list("pods", "10", "requests.cpu", "10")
 	needs, _ := book.Demand(share, time.Now().Add(time.Minute))
-	return demand.Total(needs)
+	return shape.Total(needs)
 }
 
 // limitRange returns one that gives each container a request for cpu.

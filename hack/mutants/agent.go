@@ -33,19 +33,19 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: no limit of a ResourceQuota that was released meanwhile",
-		in:         "whileManaged", old: "append([]patches.Operation{test}, change...)",
+		in:         "WhileManaged", old: "append([]patches.Operation{test}, change...)",
 		new: "append([]patches.Operation{test}[:0], change...)",
 		pkg: agentTests, test: "TestLateAfterRelease/limit_in_force",
 	},
 	{
 		protection: "enforce: what was released is taken over as it was read",
-		in:         "specPatch", old: "			\"resourceVersion\": quota.ResourceVersion,\n",
+		in:         "SpecPatch", old: "			\"resourceVersion\": quota.ResourceVersion,\n",
 		new: "",
 		pkg: agentTests, test: "TestTakesOverAsItWasRead",
 	},
 	{
 		protection: "report: what somebody puts in the place of a managed ResourceQuota is told to the hub",
-		in:         "statusOf", old: "atRevision(seen) || replaced(seen)",
+		in:         "controllers/member/share/report.Status", old: "AtRevision(seen) || replaced(seen)",
 		new: "atRevision(seen)",
 		pkg: agentTests, test: "TestAnotherInItsPlace",
 	},
@@ -57,7 +57,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "release: what was enforced is noted",
-		in:         "releasePatch",
+		in:         "ReleasePatch",
 		old:        "[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))",
 		new:        "[quotav1alpha1.ReleasedAnnotation] = \"true\"",
 		pkg:        agentTests,
@@ -65,7 +65,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "release: what was enforced is noted as it is, not as it was read",
-		in:         "releasePatch", old: "	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok {",
+		in:         "ReleasePatch", old: "	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok {",
 		new: "	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok && false {",
 		pkg: agentTests, test: "TestReleasesWhatItRead",
 	},
@@ -89,13 +89,13 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "succession: what was released limits the namespace until the limit in its place is in force",
-		in:         "Reconciler.succeed", old: "if !inForce {",
-		new: "if !inForce && seen.quota == nil {",
+		in:         "Succession.Complete", old: "if !inForce {",
+		new: "if !inForce && len(left) == 0 {",
 		pkg: agentTests, test: "TestSuccession",
 	},
 	{
 		protection: "succession: what was released goes as it was read",
-		in:         "Reconciler.succeed",
+		in:         "Succession.Complete",
 		old:        "client.Preconditions{UID: &quota.UID, ResourceVersion: &quota.ResourceVersion}",
 		new:        "client.Preconditions{UID: &quota.UID}",
 		pkg:        agentTests,
@@ -103,21 +103,27 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "succession: only what the share counts is taken the place of",
-		in:         "covers", old: "== len(quota.Spec.Hard)",
+		in:         "Covers", old: "== len(quota.Spec.Hard)",
 		new: ">= 0",
 		pkg: agentTests, test: "TestNoSuccession/it_limits_more",
 	},
 	{
 		protection: "taking over: only what the hub has allowed, and no higher limit",
-		in:         "mayTakeOver", old: "return within && len(",
+		in:         "MayTakeOver", old: "return within && len(",
 		new: "_ = within\n	return len(",
 		pkg: agentTests, test: "TestNoTakeOver/less_is_charged",
 	},
 	{
 		protection: "taking over: only what the share limits in its place",
-		in:         "mayTakeOver", old: " || !covers(share, quota)",
+		in:         "MayTakeOver", old: " || !Covers(share, quota)",
 		new: "",
 		pkg: agentTests, test: "TestNoTakeOver/it_limits_more",
+	},
+	{
+		protection: "taking over: what was announced is taken back when the share goes, so that no late write takes over",
+		in:         "controllers/member/share.Reconciler.remove", old: "takeover.Unmark(ctx, r.Client, quota)",
+		new: "error(nil)",
+		pkg: agentTests, test: "TestTakeOverIsTold",
 	},
 	{
 		protection: "release: on account of a share that is still there",
@@ -127,7 +133,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: limit and revision in one write",
-		in:         "specPatch", old: "text := nativequota.FormatRevision(revision)",
+		in:         "SpecPatch", old: "text := nativequota.FormatRevision(revision)",
 		new: "text := nativequota.FormatRevision(max(1, nativequota.Revision(quota)))",
 		pkg: agentTests, test: "TestRaiseAndLower/confirm",
 	},
@@ -175,7 +181,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "report: under the revision that the ResourceQuota carries, not the share's",
-		in:         "statusOf", old: "status.Revision = nativequota.Revision(seen.quota)",
+		in:         "controllers/member/share/report.Status", old: "status.Revision = nativequota.Revision(seen.Quota)",
 		new: "status.Revision = seen.share.Spec.Revision",
 		pkg: agentTests, test: "TestBreakGlass",
 	},
@@ -195,14 +201,14 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "report: nothing while the quota controller is stuck",
-		in:         "reliable", old: "if seen.stuck || seen.unguarded",
-		new: "if seen.unguarded",
+		in:         "reliable", old: "if seen.Stuck || seen.Unguarded",
+		new: "if seen.Unguarded",
 		pkg: agentTests, test: "TestStuckQuotaController",
 	},
 	{
 		protection: "report: nothing while guard or fence is not in force",
-		in:         "reliable", old: `seen.stuck || seen.unguarded != "" ||`,
-		new: `seen.stuck ||`,
+		in:         "reliable", old: `seen.Stuck || seen.Unguarded != "" ||`,
+		new: `seen.Stuck ||`,
 		pkg: agentTests, test: "TestReportsNothingWhileUnguarded",
 	},
 	{

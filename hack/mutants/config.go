@@ -153,6 +153,22 @@ var configMutants = []mutant{
 		test:       "TestTakeOverIsBounded/drops_what_it_is",
 	},
 	{
+		protection: "bounds of the agent: it says before that it is about to take over",
+		file:       takeover,
+		old:        `expression: "'quota.fedquota.io/to-be-taken-over' in`,
+		new:        `expression: "true || 'quota.fedquota.io/to-be-taken-over' in`,
+		pkg:        agentTests,
+		test:       "TestTakeOverIsBounded/not_announced",
+	},
+	{
+		protection: "bounds of the agent: of a ResourceQuota of somebody else it writes one annotation",
+		file:       "config/member/policy/agent.yaml",
+		old:        "request.operation == 'UPDATE' && variables.annotates",
+		new:        "request.operation == 'UPDATE'",
+		pkg:        agentTests,
+		test:       "TestTakeOverIsBounded/an_announcement_and_a_limit",
+	},
+	{
 		protection: "share: nobody edits a QuotaShare without saying that they are the hub",
 		file:       sharePolicy, old: "object.spec == oldObject.spec &&", new: "",
 		pkg: agentTests, test: "TestSharePolicy/an_administrator_edits_limit_and_revision",

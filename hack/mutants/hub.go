@@ -197,6 +197,12 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestLostLedgerAndShareOfAClusterThatLeaves",
 	},
 	{
+		protection: "a limit that an agent is about to take over counts where its share is gone",
+		in:         "Orphan", old: " || nativequota.ToBeTakenOver(quota)",
+		new: "",
+		pkg: hubTests, test: "TestOrphan/about_to_be_taken_over",
+	},
+	{
 		protection: "a ledger counts on above the revision of a limit whose share is gone",
 		in:         "Orphan", old: "return &ledger.Share{InForce: revision}",
 		new: "return &ledger.Share{}",
@@ -366,7 +372,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full says so while more pods fit, too",
-		in:         "namespace.idles", old: "w.stopped(now) || ns.full(w.Owner, shape, now)",
+		in:         "namespace.idles", old: "w.stopped(now) || ns.full(w.Owner, pod, now)",
 		new: "w.stopped(now)",
 		pkg: "internal/demand", test: "TestDemand/pods_that_no_node_has_room_for,_and_more_of_them_that_fit",
 	},
@@ -378,7 +384,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a workload that lacks pods for too long gives their room up, though it replaces them",
-		in:         "rollout.age", old: "r.spent, r.had = pace.RolloutPatience, r.stays",
+		in:         "Rollout.age", old: "r.spent, r.had = pace.RolloutPatience, r.stays",
 		new: "r.spent = pace.RolloutPatience",
 		pkg: "internal/demand", test: "TestReplacing/for_too_long",
 	},

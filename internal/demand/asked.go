@@ -1,13 +1,12 @@
 package demand
 
 import (
-	"fmt"
-	"hash/fnv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 )
 
 const (
@@ -17,17 +16,10 @@ const (
 	theRest = "others"
 )
 
-// Key names an owner in few characters, the same in each book.
-func (o Owner) Key() string {
-	hash := fnv.New64a()
-	_, _ = fmt.Fprintf(hash, "%s/%s/%s", o.Kind, o.Name, o.UID) // a hash takes everything
-	return fmt.Sprintf("%016x", hash.Sum64())
-}
-
 // Asked returns what those need under a share of whom this book was told that a request does not fit: what other books
 // may not know of. It is by their keys, and bounded: those that come last are one, but for workloads, which other books
 // come to know by themselves.
-func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]Need {
+func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]shape.Shape {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	defer b.tidy(share.Namespace)
@@ -35,10 +27,10 @@ func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]
 	if !known {
 		return nil
 	}
-	asked, workloads, others := map[string]Need{}, sets.New[string](), sets.New[string]()
+	asked, workloads, others := map[string]shape.Shape{}, sets.New[string](), sets.New[string]()
 	for owner, need := range ns.needs(share, now, new(bool)) {
 		_, refused := ns.refusals[share.Name][owner]
-		if limited := need.limited(share.Spec.Hard); refused && len(limited.Amounts) > 0 && !ns.full(owner, need.pod, now) {
+		if limited := need.Limited(share.Spec.Hard); refused && len(limited.Amounts) > 0 && !ns.full(owner, need.pod, now) {
 			asked[owner.Key()] = limited
 			if _, workload := ns.workloads[owner.UID]; workload {
 				workloads.Insert(owner.Key())
@@ -53,7 +45,7 @@ func (b *Book) Asked(share *quotav1alpha1.QuotaShare, now time.Time) map[string]
 	keys := append(sets.List(others), sets.List(workloads)...)
 	for _, key := range keys[askedOwners-1:] {
 		if others.Has(key) {
-			asked[theRest] = asked[theRest].and(asked[key], budgetOf(share))
+			asked[theRest] = asked[theRest].And(asked[key], budgetOf(share))
 		}
 		delete(asked, key)
 	}

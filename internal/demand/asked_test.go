@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -18,18 +19,18 @@ func TestAsked(t *testing.T) {
 	for name, tc := range map[string]struct {
 		happens func(b *demand.Book)
 		after   time.Duration
-		want    map[string]demand.Need
+		want    map[string]shape.Shape
 	}{
 		"nothing":                              {happens: func(*demand.Book) {}},
 		"a workload that was not refused here": {happens: func(b *demand.Book) { b.SetWorkload(workload(3), start) }, after: later},
 		"a workload one of whose requests is held": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.Hold(key, web, onePod, cpus(1, 1), start)
-		}, want: map[string]demand.Need{web.Key(): {Amounts: cpus(3, 3), Unit: cpus(1, 1)}}},
+		}, want: map[string]shape.Shape{web.Key(): {Amounts: cpus(3, 3), Unit: cpus(1, 1)}}},
 		"a workload and a bare pod": {happens: func(b *demand.Book) {
 			b.Hold(key, web, onePod, cpus(1, 1), start)
 			b.Hold(key, bare, onePod, cpus(2, 1), start)
-		}, want: map[string]demand.Need{web.Key(): {Amounts: cpus(1, 1), Unit: cpus(1, 1)}, bare.Key(): {Amounts: cpus(2, 1), Unit: cpus(2, 1)}}},
+		}, want: map[string]shape.Shape{web.Key(): {Amounts: cpus(1, 1), Unit: cpus(1, 1)}, bare.Key(): {Amounts: cpus(2, 1), Unit: cpus(2, 1)}}},
 		"a request that is forgotten": {happens: func(b *demand.Book) {
 			b.Hold(key, bare, onePod, cpus(1, 1), start)
 			b.End(key, bare, cpus(1, 1), false, start)

@@ -4,60 +4,12 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand/habit"
+	"github.com/fedquota/fedquota/internal/demand/rollout"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
-
-// Owner is who asks: the controller of an object, or the object itself if it has none.
-type Owner struct {
-	// Kind and Name of the owner.
-	Kind, Name string
-	// UID of a controller, empty for an object of its own.
-	UID types.UID
-}
-
-// Workload is what is known of an object that makes pods, such as a ReplicaSet.
-type Workload struct {
-	Owner
-	// Namespace it is in.
-	Namespace string
-	// Desired is how many pods it wants to exist now.
-	Desired int64
-	// OneByOne means that a pod is replaced only when it is gone.
-	OneByOne bool
-	// Placed means that each of its pods is for a node of its own: one that waits for its node says nothing of the others.
-	Placed bool
-	// StatedUntil is until when it wants room for its pods, of which it makes none itself; zero if it makes them.
-	StatedUntil time.Time
-	// Blocked means that it waits for its own pods before it makes another one.
-	Blocked bool
-	// RefusedBy is the quota that its controller says refused it, empty if none did.
-	RefusedBy string
-	// Rollout says whose pods it makes.
-	Rollout Rollout
-	// Template is the spec of its pods, trimmed; nil if it wants none.
-	Template *corev1.PodSpec
-}
-
-// Pod is what is known of a pod.
-type Pod struct {
-	// UID of the pod and of its controller.
-	UID, Owner types.UID
-	// Namespace it is in.
-	Namespace string
-	// Ended means that it is terminal, Terminating that it is being deleted.
-	Ended, Terminating bool
-	// Unschedulable is since when no node has room for it, zero while one may have; Shape is its shape then.
-	Unschedulable time.Time
-	Shape         *Shape
-	// Unplaced is since when no node has room for it or a gate holds it, and Spec what it is charged for then, trimmed.
-	Unplaced time.Time
-	Spec     *corev1.PodSpec
-}
 
 // Book is what is known of the demand in a cluster. It is safe for concurrent use.
 type Book struct {
@@ -73,26 +25,11 @@ type namespace struct {
 	unschedulable   map[types.UID]Pod
 	unplaced        map[types.UID]Pod               // those that no node has room for, or that a gate holds
 	refusals        map[string]map[Owner]*refusal   // by share
-	habits          map[string]map[string]*habit    // by share, and by what one request asks for
-	rollouts        map[types.UID]*rollout          // by who has pods replaced
+	habits          map[string]habit.Habits         // by share, and by what one request asks for
+	rollouts        map[types.UID]*rollout.Rollout  // by who has pods replaced
 	limitRanges     map[string]nativequota.Defaults // what each of them gives
 	defaults        nativequota.Defaults            // what they give together
 }
-
-// workload is a workload with what follows from its pods.
-type workload struct {
-	Workload
-	pod     *corev1.PodSpec // the template with the defaults of the namespace
-	missing int64
-	since   time.Time              // missing has been what it is
-	denied  string                 // the share that denied a request of it last, since it last lacked nothing
-	asked   map[string]amount.List // what a request of it asked for that did not fit a share since then, by share
-	room    map[string]spell       // of room for one of its pods that it makes nothing of, by share
-	lacked  map[string]bool        // the shares that were seen without room for one of its pods since it was denied last
-}
-
-// spell is the time through which something was seen again and again.
-type spell struct{ since, seen time.Time }
 
 // NewBook returns an empty book.
 func NewBook() *Book { return &Book{namespaces: map[string]*namespace{}} }
@@ -104,8 +41,8 @@ func (b *Book) namespace(name string) *namespace {
 			workloads: map[types.UID]*workload{}, pods: map[types.UID]Pod{},
 			present: map[types.UID]int64{}, active: map[types.UID]int64{},
 			unschedulable: map[types.UID]Pod{}, unplaced: map[types.UID]Pod{},
-			refusals: map[string]map[Owner]*refusal{}, habits: map[string]map[string]*habit{},
-			rollouts: map[types.UID]*rollout{}, limitRanges: map[string]nativequota.Defaults{},
+			refusals: map[string]map[Owner]*refusal{}, habits: map[string]habit.Habits{},
+			rollouts: map[types.UID]*rollout.Rollout{}, limitRanges: map[string]nativequota.Defaults{},
 		}
 		b.namespaces[name] = ns
 	}
@@ -134,7 +71,6 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 		ns.leave(entry)
 	}
 	entry.Workload, entry.pod = w, ns.defaults.To(w.Template)
-	ns.join(entry)
 	return ns.count(w.UID, now)
 }
 
@@ -257,32 +193,24 @@ func (ns *namespace) count(uid types.UID, now time.Time) bool {
 	return lacked || missing > 0 || rolled
 }
 
-// Asleep returns the workloads that lack pods which a share charges, and that were denied or stopped trying; the one
-// that has waited longest first. Those that make nothing of the room there is are left out: waking them does not help
-// either.
-func (b *Book) Asleep(share *quotav1alpha1.QuotaShare, now time.Time) []Sleeper {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	ns, known := b.namespaces[share.Namespace]
-	if !known {
-		return nil
+// roll brings the rollout up to date that a workload is a part of, and says whether other pods are lost.
+func (ns *namespace) roll(w *workload, now time.Time) bool {
+	of := w.Rollout.Of
+	if of == "" {
+		return false
 	}
-	var sleepers []Sleeper
-	for _, w := range ns.workloads {
-		r, refused := ns.refusals[share.Name][w.Owner]
-		trying := refused && r.open > 0
-		stopped := w.denied == share.Name || w.stopped(now)
-		if w.missing == 0 || w.states() || trying || !stopped {
-			continue
-		}
-		unit, _ := w.asks(share, ns.refusals[share.Name])
-		if len(unit) > 0 && !w.futile(share, unit, now) {
-			sleepers = append(
-				sleepers,
-				Sleeper{Owner: w.Owner, Unit: unit, Missing: w.missing, Since: w.since, Refused: w.refusedBy() == share.Name},
-			)
-		}
+	if ns.rollouts[of] == nil {
+		ns.rollouts[of] = &rollout.Rollout{}
 	}
-	sortSleepers(sleepers)
-	return sleepers
+	return ns.rollouts[of].See(w.UID, rollout.Part{
+		Revision: w.Rollout.Revision, Desired: w.Desired, Pods: w.Rollout.Pods, Within: w.Rollout.Within,
+		Present: ns.present[w.UID], Active: ns.active[w.UID], Pod: w.pod,
+	}, now)
+}
+
+// leave strikes a workload out of the rollout that it was a part of.
+func (ns *namespace) leave(w *workload) {
+	if r, known := ns.rollouts[w.Rollout.Of]; known && r.Leave(w.UID) {
+		delete(ns.rollouts, w.Rollout.Of)
+	}
 }

@@ -13,6 +13,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -23,8 +25,8 @@ var (
 	bare  = demand.Owner{Kind: "Pod", Name: "bare"}
 )
 
-// onePod is the shape of a pod that asks for a CPU.
-var onePod = demand.ShapeOf(workload(1).Template)
+// onePod is the signature of a pod that asks for a CPU.
+var onePod = signature.Of(workload(1).Template)
 
 // later is long after the start for a workload that makes no progress.
 const later = 3 * time.Second
@@ -63,7 +65,7 @@ func stuck(owner types.UID, cpu string, change ...func(*corev1.PodSpec)) demand.
 	for _, c := range change {
 		c(s)
 	}
-	return demand.Pod{UID: "1", Owner: owner, Namespace: key.Namespace, Unschedulable: start, Shape: demand.ShapeOf(s)}
+	return demand.Pod{UID: "1", Owner: owner, Namespace: key.Namespace, Unschedulable: start, Signature: signature.Of(s)}
 }
 
 func podOf(owner, uid types.UID) demand.Pod {
@@ -275,7 +277,7 @@ func TestDemand(t *testing.T) {
 		}, after: 30 * time.Second, want: cpus(3, 3)},
 		"one that asks for more": {happens: func(b *demand.Book) {
 			b.SetPod(stuck("web", "1"), start)
-			b.Hold(key, bare, demand.ShapeOf(spec("2")), cpus(2, 1), start)
+			b.Hold(key, bare, signature.Of(spec("2")), cpus(2, 1), start)
 		}, after: 30 * time.Second, want: none, full: true},
 		"one for other nodes": {happens: func(b *demand.Book) {
 			b.SetPod(stuck("gpu", "1", func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"gpu": "yes"} }), start)
@@ -369,7 +371,7 @@ func TestAsleep(t *testing.T) {
 }
 
 // total returns all of the demand in a book.
-func total(b *demand.Book, share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]demand.Need) amount.List {
+func total(b *demand.Book, share *quotav1alpha1.QuotaShare, now time.Time, elsewhere ...map[string]shape.Shape) amount.List {
 	needs, _ := b.Demand(share, now, elsewhere...)
-	return demand.Total(needs)
+	return shape.Total(needs)
 }

@@ -6,16 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // refusal is what was seen of an owner's requests that did not fit a share.
 type refusal struct {
-	pod  *Shape      // of the last pod, nil if it was about other objects
-	unit amount.List // what one request asked for
-	held amount.List // what the requests ask for that are held now
-	open int         // how many they are
-	peak amount.List // the most that was held at a time, less what was admitted since
+	pod  *signature.Signature // of the last pod, nil if it was about other objects
+	unit amount.List          // what one request asked for
+	held amount.List          // what the requests ask for that are held now
+	open int                  // how many they are
+	peak amount.List          // the most that was held at a time, less what was admitted since
 	seen time.Time
 }
 
@@ -27,9 +28,9 @@ func (ns *namespace) strike(share string, owner Owner) {
 	}
 }
 
-// Hold notes a request that does not fit a share, for a pod of a shape or, without one, for something else, and says
+// Hold notes a request that does not fit a share, for a pod of a signature or, without one, for something else, and says
 // whether it is asked for: not if no node has room for it. The caller ends it by End.
-func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *Shape, asked amount.List, now time.Time) bool {
+func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *signature.Signature, asked amount.List, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	ns := b.namespace(share.Namespace)
@@ -63,8 +64,8 @@ func (b *Book) End(share types.NamespacedName, owner Owner, asked amount.List, f
 		return
 	}
 	r.seen, r.open, r.held = now, r.open-1, amount.Sub(r.held, asked)
-	if h := ns.habit(share.Name, owner, asked); h != nil {
-		h.end(fits)
+	if h := ns.habitOf(share.Name, owner, asked); h != nil {
+		h.End(fits)
 	}
 	if !fits {
 		if w, ok := ns.workloads[owner.UID]; ok {
@@ -89,9 +90,9 @@ func (b *Book) Admitted(share types.NamespacedName, owner Owner, asked amount.Li
 	defer b.mutex.Unlock()
 	defer b.tidy(share.Namespace)
 	ns := b.namespace(share.Namespace)
-	if h := ns.habit(share.Name, owner, asked); h != nil {
-		h.come(now)
-		h.end(true)
+	if h := ns.habitOf(share.Name, owner, asked); h != nil {
+		h.Come(now)
+		h.End(true)
 	}
 	r, known := ns.refusals[share.Name][owner]
 	if !known {
@@ -115,14 +116,6 @@ func (b *Book) refused(share types.NamespacedName, owner Owner) bool {
 	}
 	_, refused := ns.refusals[share.Name][owner]
 	return refused
-}
-
-// ask notes what a request of the workload asked for that did not fit a share.
-func (w *workload) ask(share string, asked amount.List) {
-	if w.asked == nil {
-		w.asked = map[string]amount.List{}
-	}
-	w.asked[share] = asked
 }
 
 // Refused says whether requests are noted that did not fit a share.

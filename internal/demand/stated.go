@@ -9,13 +9,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// StatedUntil returns until when a suspended Job states that room for its pods is wanted, zero if it does not, and what
+// Statement returns until when a suspended Job states that room for its pods is wanted, zero if it does not, and what
 // is wrong with its annotation.
-func StatedUntil(job *batchv1.Job) (time.Time, *field.Error) {
+func Statement(job *batchv1.Job) (time.Time, *field.Error) {
 	value, states := job.Annotations[quotav1alpha1.DemandForAnnotation]
 	if !states || !ptr.Deref(job.Spec.Suspend, false) {
 		return time.Time{}, nil
@@ -28,25 +27,4 @@ func StatedUntil(job *batchv1.Job) (time.Time, *field.Error) {
 		)
 	}
 	return job.CreationTimestamp.Add(lasts), nil
-}
-
-// states says whether a workload makes no pods and states that it wants room for them.
-func (w *workload) states() bool { return !w.StatedUntil.IsZero() }
-
-// lacks returns how many pods a workload lacks, if it wants them now: no more than the budget holds of those for which
-// it only wants room.
-func (w *workload) lacks(unit, budget amount.List, now time.Time) int64 {
-	if !w.states() {
-		return w.missing
-	}
-	if !now.Before(w.StatedUntil) {
-		return 0
-	}
-	most := w.missing
-	for name, value := range unit.Only(budget) {
-		if value > 0 {
-			most = min(most, budget[name]/value)
-		}
-	}
-	return most
 }

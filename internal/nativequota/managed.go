@@ -17,6 +17,12 @@ func IsManaged(quota *corev1.ResourceQuota) bool {
 	return managed
 }
 
+// ToBeTakenOver says whether an agent is about to make a ResourceQuota its own that it has not made.
+func ToBeTakenOver(quota *corev1.ResourceQuota) bool {
+	_, annotated := quota.Annotations[quotav1alpha1.ToBeTakenOverAnnotation]
+	return annotated
+}
+
 // IsReleased says whether a ResourceQuota enforced a share once, and was handed over to the users of the cluster.
 func IsReleased(quota *corev1.ResourceQuota) bool {
 	_, released := quota.Annotations[quotav1alpha1.ReleasedAnnotation]

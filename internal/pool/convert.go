@@ -1,11 +1,13 @@
 package pool
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
@@ -62,17 +64,17 @@ func Lacking(stored *quotav1alpha1.PoolMembership, used, demand, hard corev1.Res
 // ShapesOf puts the demand of several, of each what it is in all and by shape, together for the pool above: none where
 // one of them does not say of which shape its demand is. Hard is what is limited.
 func ShapesOf(total corev1.ResourceList, shapes []quotav1alpha1.DemandShape, hard corev1.ResourceList) []quotav1alpha1.DemandShape {
-	needs := make([]demand.Need, len(shapes))
+	asked := make([]shape.Shape, len(shapes))
 	for i := range shapes {
-		needs[i] = demand.Need{Amounts: amount.Saturate(shapes[i].Amounts, amount.Up), Unit: amount.Saturate(shapes[i].Unit, amount.Up)}
+		asked[i] = shape.Shape{Amounts: amount.Saturate(shapes[i].Amounts, amount.Up), Unit: amount.Saturate(shapes[i].Unit, amount.Up)}
 	}
-	needs = demand.Together(needs, hard)
-	if !demand.Total(needs).Covers(amount.Saturate(total, amount.Up)) {
+	joined := shape.Join(slices.Values(asked), hard, amount.Saturate(hard, amount.Down))
+	if !shape.Total(joined).Covers(amount.Saturate(total, amount.Up)) {
 		return nil
 	}
-	together := make([]quotav1alpha1.DemandShape, len(needs))
-	for i, need := range needs {
-		together[i] = quotav1alpha1.DemandShape{Amounts: need.Amounts.ToList(hard), Unit: need.Unit.ToList(hard)}
+	together := make([]quotav1alpha1.DemandShape, len(joined))
+	for i, s := range joined {
+		together[i] = quotav1alpha1.DemandShape{Amounts: s.Amounts.ToList(hard), Unit: s.Unit.ToList(hard)}
 	}
 	return together
 }

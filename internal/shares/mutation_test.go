@@ -32,6 +32,7 @@ const (
 	createsGiveNothing
 	// What holds on to a cluster that leaves.
 	bereftCounts
+	markedCounts
 	drainedBefore
 	revisionKept
 	// What the member's API server does not let through, nor an agent ask for: fencedMemberWrites is all of that.

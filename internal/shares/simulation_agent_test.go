@@ -116,6 +116,9 @@ func (w *world) act(m int, a *agent) int {
 // letGo does with a quota what a share was told that was deleted, and takes the finalizer off the share.
 func (w *world) letGo(m int, a *agent) {
 	c := &w.members[m]
+	if w.mark(m, a, false) == conflicts {
+		return
+	}
 	if a.share.removal && a.quota.managed && !w.release(m, &a.quota, a.share.used.quantities()) {
 		return
 	}
@@ -140,8 +143,8 @@ func (w *world) enforce(m int, a *agent) outcome {
 	if state.Outdates(a.share.revision) && !w.lacks(agentKnowsRevisions) {
 		return enforced
 	}
-	if a.quota.foreign && !a.mayTakeOver() {
-		return enforced
+	if a.quota.foreign && (!a.quota.marked || !a.mayTakeOver()) {
+		return w.mark(m, a, a.mayTakeOver())
 	}
 	limits := state.Yield(w.misread(state).Limits(a.share.revision, hard), a.attempt, attempts)
 	if state.Enforces(a.share.revision, limits) {

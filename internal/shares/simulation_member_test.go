@@ -39,8 +39,8 @@ func (s share) report() ledger.Report {
 // released.
 type quota struct {
 	exists, managed bool
-	// foreign says that no agent has made it.
-	foreign            bool
+	// foreign says that no agent has made it, and marked that one is about to take it over.
+	foreign, marked    bool
 	version            int
 	revision           int64
 	spec, status, used amounts
@@ -174,7 +174,7 @@ func (w *world) writeSpec(m int, revision int64, told, spec amounts) bool {
 			w.ghost.found(m, n, max(w.members[m].running[n], q.used[n], q.status[n]))
 		}
 	}
-	q.exists, q.managed, q.foreign, q.revision, q.told, q.spec = true, true, false, revision, told, spec
+	q.exists, q.managed, q.foreign, q.marked, q.revision, q.told, q.spec = true, true, false, false, revision, told, spec
 	q.version++
 	return true
 }

@@ -143,7 +143,8 @@ func (w *world) readChild(l *leader, c *shares.Child, s step) {
 	if member.reachable && member.bare {
 		c.Reading.HeldBack.Reason = quotav1alpha1.ReasonNamespaceMissing
 	}
-	if q := &member.quota; c.Live && q.managed && w.without != bereftCounts {
+	held := member.quota.managed || member.quota.marked && w.without != markedCounts
+	if q := &member.quota; c.Live && held && w.without != bereftCounts {
 		l.orphan[m] = true
 		c.Reading.Orphan = &ledger.Share{InForce: q.revision}
 		if q.revision == forgedRevision { // of what no ledger gave, nothing is told

@@ -36,6 +36,21 @@ func (a *agent) mayTakeOver() bool {
 	return a.share.allowed && covered(a.quota.spec, a.share.hard)
 }
 
+// mark has an agent say on a quota of somebody else that it takes that over, and look again before it does; or no more.
+func (w *world) mark(m int, a *agent, marked bool) outcome {
+	q := &w.members[m].quota
+	if a.quota.marked == marked {
+		return enforced
+	}
+	if a.quota.outdated(q) {
+		return conflicts
+	}
+	q.marked = marked
+	q.version++
+	w.note("%s marks its quota: %v", clusterNames[m], marked)
+	return conflicts
+}
+
 // takesOver notes what a limit of somebody else lets be used that is taken over: nobody knew of that when the budget was
 // handed out.
 func (w *world) takesOver(m int, revision int64) {

@@ -247,6 +247,8 @@ func TestSchedulesThatFailed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		rules
 		tape []step
+		// needs is a protection without which it fails.
+		needs protection
 	}{
 		"a share is deleted by hand between an agent's look and its write": {tape: []step{
 			0xa4513443, 0xff53a60b, 0x87dd012, 0x80053b79, 0xb04f3b32, 0x53636a0a, 0x626a009b, 0x49ace49f, 0x178266ea, 0xfada2ef9, 0x1b1a03f8,
@@ -269,10 +271,18 @@ func TestSchedulesThatFailed(t *testing.T) {
 			0x62ec4ca, 0xb3bcf773, 0x5481167f, 0x61ae9cff, 0x30824ded, 0x5563ba02, 0xd27e5b00, 0x9f559cd0, 0x16f64177, 0xec0dfb79, 0x1f5e252f,
 			0xd3c7ea0c,
 		}},
+		"a share is deleted by hand before its agent takes over, and the ledger lost": {rules: rules{taking: true}, tape: []step{
+			0xfe590a5c, 0xb8383f70, 0xeb04b07e, 0x43e7865f, 0xe4e0faf5, 0x3db0b2fd, 0xce1690f, 0x3102637,
+		}, needs: markedCounts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if w := play(tc.tape, tc.rules, false); w.err != nil {
 				t.Error(explain(tc.tape, tc.rules))
+			}
+			without := tc.rules
+			without.without = tc.needs
+			if w := play(tc.tape, without, false); w.err == nil && tc.needs != everything {
+				t.Error("it passes without what it needs")
 			}
 		})
 	}

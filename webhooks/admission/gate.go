@@ -19,6 +19,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 	"github.com/fedquota/fedquota/webhooks/admission/shared"
@@ -169,10 +170,10 @@ func (g *Gate) pass(ctx context.Context, request Request, lacks []claim, now tim
 
 // hold tells all shares what the request asks for, so that they are raised at the same time, and waits for them.
 func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time.Time) string {
-	shape := shapeOf(request.Charge.Object)
+	pod := signatureOf(request.Charge.Object)
 	for i := range asks {
 		c := &asks[i]
-		if g.Book.Hold(c.Key, request.Owner, shape, c.asked, now) {
+		if g.Book.Hold(c.Key, request.Owner, pod, c.asked, now) {
 			c.waiter = c.Queue(c.asked, now)
 		}
 		g.Report(c.Key)
@@ -204,10 +205,10 @@ func (g *Gate) await(ctx context.Context, asks []claim) (denial string) {
 	return denial
 }
 
-// shapeOf returns the shape of a pod, nil for any other object.
-func shapeOf(object any) *demand.Shape {
+// signatureOf returns that of a pod, nil for any other object.
+func signatureOf(object any) *signature.Signature {
 	if pod, ok := object.(*corev1.Pod); ok {
-		return demand.ShapeOf(&pod.Spec)
+		return signature.Of(&pod.Spec)
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 )
 
-// TestReadNewPod shows that nothing is left out of pods that their cost, their scopes or their shape depend on.
+// TestReadNewPod shows that nothing is left out of pods that their cost, their scopes or their signature depend on.
 func TestReadNewPod(t *testing.T) {
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), serializer.NewCodecFactory(clientgoscheme.Scheme)).NilChance(.3)
 	for range 300 {
@@ -32,7 +32,7 @@ func TestReadNewPod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(demand.TrimPodSpec(&whole.Spec), demand.TrimPodSpec(&read.Spec)); diff != "" {
+		if diff := cmp.Diff(signature.TrimPodSpec(&whole.Spec), signature.TrimPodSpec(&read.Spec)); diff != "" {
 			t.Fatalf("of %s (-whole +read):\n%s", raw, diff)
 		}
 		if diff := cmp.Diff(whole.OwnerReferences, read.OwnerReferences); diff != "" {

@@ -19,6 +19,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
@@ -220,7 +221,7 @@ func (s *scene) answer(answers <-chan string, within time.Duration) string {
 func (s *scene) demand() string {
 	s.Helper()
 	needs, _ := s.gate.Book.Demand(s.share, s.clock.Now())
-	amounts := demand.Total(needs)
+	amounts := shape.Total(needs)
 	quantity := amounts.ToList(s.share.Spec.Hard)["requests.cpu"]
 	return quantity.String()
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 )
@@ -128,7 +129,7 @@ func TestAdmitHoldsNothingForFullNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")
 		s.gate.Book.SetPod(demand.Pod{
-			UID: "stuck", Owner: "other", Namespace: key.Namespace, Unschedulable: s.clock.Now(), Shape: demand.ShapeOf(&cpuPod("3").Spec),
+			UID: "stuck", Owner: "other", Namespace: key.Namespace, Unschedulable: s.clock.Now(), Signature: signature.Of(&cpuPod("3").Spec),
 		}, s.clock.Now())
 		s.inVain()
 		s.written("10")

@@ -123,6 +123,13 @@ func TestOrphan(t *testing.T) {
 		"released": {mutate: func(q *corev1.ResourceQuota) {
 			q.Labels, q.Annotations = nil, map[string]string{quotav1alpha1.ReleasedAnnotation: "7"}
 		}},
+		"about to be taken over": {
+			mutate: func(q *corev1.ResourceQuota) {
+				q.Labels, q.Annotations = nil, map[string]string{quotav1alpha1.ToBeTakenOverAnnotation: "true"}
+			},
+			want: &ledger.Share{},
+		},
+		"somebody else's": {mutate: func(q *corev1.ResourceQuota) { q.Labels, q.Annotations = nil, nil }},
 		"of other scopes": {mutate: func(q *corev1.ResourceQuota) {
 			q.Spec.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}
 		}},

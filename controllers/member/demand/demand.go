@@ -17,6 +17,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 )
 
 // agingInterval is how often demand is looked at that time alone changes.
@@ -117,7 +118,7 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 		)
 	}
 	if len(needs) > 0 {
-		seen.Total = demand.Total(needs).ToList(share.Spec.Hard)
+		seen.Total = shape.Total(needs).ToList(share.Spec.Hard)
 	}
 	if expected := d.Book.Expected(share, now); len(expected) > 0 {
 		seen.Expected, pending = expected.ToList(share.Spec.Hard), true

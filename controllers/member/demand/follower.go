@@ -20,7 +20,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/internal/amount"
-	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -68,12 +68,12 @@ func (d *Demand) others(share *quotav1alpha1.QuotaShare) map[string]quotav1alpha
 }
 
 // elsewhere returns what replicas state, for the book.
-func elsewhere(requested map[string]quotav1alpha1.ReplicaDemand) []map[string]demand.Need {
-	stated := make([]map[string]demand.Need, 0, len(requested))
+func elsewhere(requested map[string]quotav1alpha1.ReplicaDemand) []map[string]shape.Shape {
+	stated := make([]map[string]shape.Shape, 0, len(requested))
 	for _, r := range requested {
-		asked := make(map[string]demand.Need, len(r.Owners))
+		asked := make(map[string]shape.Shape, len(r.Owners))
 		for _, o := range r.Owners {
-			asked[o.Owner] = demand.Need{
+			asked[o.Owner] = shape.Shape{
 				Amounts: amount.Saturate(o.Amounts, amount.Up), Unit: amount.Saturate(o.Unit, amount.Up),
 			}
 		}

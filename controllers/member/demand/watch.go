@@ -122,7 +122,7 @@ func noteOf(object any) (any, error) {
 		}
 		n.of = workload
 		if job, ok := object.(*batchv1.Job); ok {
-			_, n.problem = demand.StatedUntil(job)
+			_, n.problem = demand.Statement(job)
 		}
 	}
 	meta := object.(client.Object)

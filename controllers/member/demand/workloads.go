@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
@@ -36,9 +37,9 @@ func podOf(pod *corev1.Pod) demand.Pod {
 		if condition.Type != corev1.PodScheduled || condition.Status != corev1.ConditionFalse {
 			continue
 		}
-		p.Unplaced, p.Spec = condition.LastTransitionTime.Time, new(demand.TrimPodSpec(&pod.Spec))
+		p.Unplaced, p.Spec = condition.LastTransitionTime.Time, new(signature.TrimPodSpec(&pod.Spec))
 		if condition.Reason == corev1.PodReasonUnschedulable {
-			p.Unschedulable, p.Shape = condition.LastTransitionTime.Time, demand.ShapeOf(&pod.Spec)
+			p.Unschedulable, p.Signature = condition.LastTransitionTime.Time, signature.Of(&pod.Spec)
 		}
 	}
 	return p
@@ -74,7 +75,7 @@ func workloadOf(object any) (demand.Workload, bool) {
 		w.Blocked = o.Spec.PodManagementPolicy != appsv1.ParallelPodManagement && o.Status.ReadyReplicas < o.Status.Replicas
 		return w, true
 	case *batchv1.Job:
-		until, _ := demand.StatedUntil(o)
+		until, _ := demand.Statement(o)
 		w := newWorkload("Job", o, jobPods(o, !until.IsZero()), &o.Spec.Template)
 		w.StatedUntil = until
 		w.OneByOne = o.Spec.PodReplacementPolicy != nil && *o.Spec.PodReplacementPolicy == batchv1.Failed
@@ -161,7 +162,7 @@ func newWorkload(kind string, object client.Object, desired int64, template *cor
 		Namespace: object.GetNamespace(),
 	}
 	if desired > 0 && template != nil && object.GetDeletionTimestamp() == nil {
-		w.Desired, w.Template = desired, new(demand.TrimPodSpec(nativequota.OfTemplate(&template.Spec)))
+		w.Desired, w.Template = desired, new(signature.TrimPodSpec(nativequota.OfTemplate(&template.Spec)))
 	}
 	return w
 }

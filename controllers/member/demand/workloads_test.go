@@ -15,6 +15,8 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 )
 
 // TestNotesOfPods has the note of a pod say what the book holds, and stay what it is.
@@ -43,13 +45,13 @@ func TestNotesOfPods(t *testing.T) {
 			}
 			want := demand.Pod{UID: "1", Owner: "web", Namespace: "team"}
 			if tc.gated || tc.waits {
-				want.Unplaced, want.Spec = since.Time, new(demand.TrimPodSpec(&pod.Spec))
+				want.Unplaced, want.Spec = since.Time, new(signature.TrimPodSpec(&pod.Spec))
 			}
 			if tc.waits {
-				want.Unschedulable, want.Shape = since.Time, demand.ShapeOf(&pod.Spec)
+				want.Unschedulable, want.Signature = since.Time, signature.Of(&pod.Spec)
 			}
 			once := noteOrFail(t, pod)
-			if diff := cmp.Diff(want, once.of, cmp.AllowUnexported(demand.Shape{})); diff != "" {
+			if diff := cmp.Diff(want, once.of, cmp.AllowUnexported(signature.Signature{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if twice := noteOrFail(t, once); twice != once {
@@ -84,7 +86,7 @@ func TestTemplatesWithLimits(t *testing.T) {
 	book := demand.NewBook()
 	book.SetWorkload(noteOrFail(t, set).of.(demand.Workload), time.Unix(1000, 0))
 	needs, _ := book.Demand(share, time.Unix(1010, 0))
-	got := demand.Total(needs)
+	got := shape.Total(needs)
 	if diff := cmp.Diff(amount.List{"requests.cpu": 6000, "limits.cpu": 6000}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
@@ -27,6 +28,10 @@ import (
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/member/canary"
 	"github.com/fedquota/fedquota/controllers/member/demand"
+	"github.com/fedquota/fedquota/controllers/member/share/managed"
+	"github.com/fedquota/fedquota/controllers/member/share/neighbours"
+	"github.com/fedquota/fedquota/controllers/member/share/report"
+	"github.com/fedquota/fedquota/controllers/member/share/takeover"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
@@ -142,24 +147,24 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	seen.replacing = replacing
+	seen.Replacing = replacing
 	result, err := r.reportDemand(ctx, seen)
-	if err == nil && !expected(seen.enforceErr) {
-		err = seen.enforceErr
+	if err == nil && !report.Expected(seen.EnforceErr) {
+		err = seen.EnforceErr
 	}
 	return sooner(result, wait.Jitter(pace.ShareLookInterval, jitter)), err
 }
 
 // reportDemand reports with what the cluster could use, and wakes those that there is room for.
-func (r *Reconciler) reportDemand(ctx context.Context, seen observation) (ctrl.Result, error) {
-	seen.demand = r.Demand.See(seen.share)
-	seen.demand.Replacing = quotav1.Max(seen.demand.Replacing, seen.replacing)
+func (r *Reconciler) reportDemand(ctx context.Context, seen report.Observation) (ctrl.Result, error) {
+	seen.Demand = r.Demand.See(seen.Share)
+	seen.Demand.Replacing = quotav1.Max(seen.Demand.Replacing, seen.Replacing)
 	result, err := r.report(ctx, seen)
-	if seen.demand.After > 0 {
-		result = sooner(result, seen.demand.After)
+	if seen.Demand.After > 0 {
+		result = sooner(result, seen.Demand.After)
 	}
-	if atRevision(seen) {
-		r.Demand.Wake(ctx, seen.share, seen.quota)
+	if report.AtRevision(seen) {
+		r.Demand.Wake(ctx, seen.Share, seen.Quota)
 	}
 	return result, err
 }
@@ -173,24 +178,27 @@ func sooner(result ctrl.Result, after time.Duration) ctrl.Result {
 }
 
 // act enforces a share, and returns all that its report is decided on.
-func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict canary.Verdict) (observation, error) {
-	seen := observation{
-		share: share, quota: quota, stuck: verdict.Stuck, unguarded: verdict.Unguarded, uncharged: verdict.Uncharged, now: r.Clock.Now(),
+func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict canary.Verdict) (report.Observation, error) {
+	seen := report.Observation{
+		Share: share, Quota: quota, Now: r.Clock.Now(),
+		Stuck: verdict.Stuck, Unguarded: verdict.Unguarded, Uncharged: verdict.Uncharged,
 	}
-	left, err := r.predecessors(ctx, share)
+	left, err := neighbours.Predecessors(ctx, r.Client, share)
 	if err != nil {
 		return seen, err
 	}
 	if verdict.Unguarded == "" {
-		seen.quota, seen.enforceErr = r.enforce(ctx, share, quota, inherited(left))
+		seen.Quota, seen.EnforceErr = r.enforce(ctx, share, quota, managed.Inherited(left))
 	}
-	if apierrors.IsConflict(seen.enforceErr) || apierrors.IsAlreadyExists(seen.enforceErr) {
-		return seen, seen.enforceErr
+	if apierrors.IsConflict(seen.EnforceErr) || apierrors.IsAlreadyExists(seen.EnforceErr) {
+		return seen, seen.EnforceErr
 	}
-	if err := r.withdraw(ctx, share, seen.quota); err != nil {
+	if err := takeover.Withdraw(ctx, r.Client, share, seen.Quota); err != nil {
 		return seen, err
 	}
-	seen.foreign, err = r.foreignQuotas(ctx, share, r.succeed(ctx, seen, left))
+	succession := neighbours.Succession{Client: r.Client, Recorder: r.Recorder}
+	going := succession.Complete(ctx, share, left, report.Enforced(seen).Status == metav1.ConditionTrue)
+	seen.Foreign, err = neighbours.Foreign(ctx, r.Client, share, going)
 	return seen, err
 }
 
@@ -214,14 +222,14 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 		return quota, err
 	}
 	if quota == nil {
-		quota = newQuota(share, ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard))
+		quota = managed.New(share, ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard))
 		return quota, r.Create(ctx, quota)
 	}
 	quota = quota.DeepCopy()
 	if err := r.enforceSpec(ctx, share, quota, inherited); err != nil {
 		return quota, err
 	}
-	patch, err := statusPatch(quota)
+	patch, err := managed.StatusPatch(quota)
 	if patch == nil || err != nil {
 		return quota, err
 	}
@@ -236,8 +244,8 @@ func (r *Reconciler) begin(ctx context.Context, share *quotav1alpha1.QuotaShare,
 	if r.Ask != nil {
 		r.Ask(ctx) // the first limit is zero, and what does not fit is to be held from the start
 	}
-	if quota != nil && isForeign(quota) {
-		if err := r.present(ctx, share); err != nil {
+	if quota != nil && managed.IsForeign(quota) {
+		if err := takeover.Begin(ctx, r.Client, share, quota); err != nil {
 			return err
 		}
 	}
@@ -246,7 +254,7 @@ func (r *Reconciler) begin(ctx context.Context, share *quotav1alpha1.QuotaShare,
 
 // leftAlone says whether the share is not to change quota.
 func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return !forShare(share, quota) && !mayTakeOver(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
+	return !managed.ForShare(share, quota) && !managed.MayTakeOver(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
 }
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
@@ -258,7 +266,7 @@ func (r *Reconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.Quota
 		if state.Enforces(share.Spec.Revision, hard) {
 			return nil
 		}
-		patch, err := specPatch(quota, share.Spec.Revision, hard)
+		patch, err := managed.SpecPatch(quota, share.Spec.Revision, hard)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/member/share/managed"
+	"github.com/fedquota/fedquota/controllers/member/share/takeover"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -34,6 +36,9 @@ func (r *Reconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare
 		case err != nil:
 			return ctrl.Result{}, errors.Join(err, r.reportUnreleased(ctx, share, err))
 		}
+	}
+	if err := takeover.Unmark(ctx, r.Client, quota); err != nil {
+		return ctrl.Result{}, err
 	}
 	stored := share.DeepCopy()
 	if !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
@@ -62,7 +67,7 @@ func (r *Reconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShar
 	case quotav1alpha1.RemovalDelete:
 		return client.IgnoreNotFound(r.Delete(ctx, quota, client.Preconditions{UID: &quota.UID}))
 	case quotav1alpha1.RemovalRetain:
-		patch, err := releasePatch(quota, share.Status.Used)
+		patch, err := managed.ReleasePatch(quota, share.Status.Used)
 		if err != nil {
 			return err
 		}
@@ -71,7 +76,7 @@ func (r *Reconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShar
 			return r.unlessChanged(ctx, quota, err)
 		}
 		if err == nil {
-			r.Recorder.Eventf(quota, share, corev1.EventTypeWarning, quotav1alpha1.ReasonReleased, "Release", "%s", releaseNote(quota))
+			r.Recorder.Eventf(quota, share, corev1.EventTypeWarning, quotav1alpha1.ReasonReleased, "Release", "%s", managed.ReleaseNote(quota))
 		}
 		return err
 	default:

@@ -8,12 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/member/share/managed"
 )
 
 // enforcing returns a share of so many pods, and its ResourceQuota that enforces it.
 func enforcing(pods, used string) (*quotav1alpha1.QuotaShare, *corev1.ResourceQuota) {
 	share := &quotav1alpha1.QuotaShare{Spec: quotav1alpha1.QuotaShareSpec{Revision: 3, Hard: podsOnly(pods)}}
-	quota := newQuota(share, share.Spec.Hard)
+	quota := managed.New(share, share.Spec.Hard)
 	quota.ResourceVersion = "1"
 	quota.Status.Hard, quota.Status.Used = podsOnly(pods), podsOnly(used)
 	return share, quota

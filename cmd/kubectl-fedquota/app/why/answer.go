@@ -51,7 +51,7 @@ func (a *answer) view() *view.Answer {
 // suspended adds what a Job states that is suspended. It waits if that is not understood.
 func (a *answer) suspended(v *view.Answer, job *batchv1.Job) {
 	v.Suspended = true
-	until, problem := demand.StatedUntil(job)
+	until, problem := demand.Statement(job)
 	switch {
 	case problem != nil:
 		v.Problem, v.Waits = problem.Error(), true

@@ -241,11 +241,13 @@ func fleetOf(fleet *quotav1alpha1.Fleet) shares.Fleet {
 	return f
 }
 
-// Orphan returns what the ResourceQuota tells that enforced a share of a FederatedQuota, which is gone, or nil if it
-// enforces none: an agent that lets a share go as it was told releases its ResourceQuota before.
+// Orphan returns what the ResourceQuota tells that enforced a share of a FederatedQuota, which is gone, or that an agent
+// was about to take over for one. It returns nil if it enforces none: an agent that lets a share go as it was told
+// releases its ResourceQuota before.
 func Orphan(quota *corev1.ResourceQuota, fq *quotav1alpha1.FederatedQuota, forged func(revision int64) bool) *ledger.Share {
 	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
-	if !nativequota.IsManaged(quota) || !quota.DeletionTimestamp.IsZero() || !SameScope(counts, &fq.Spec) {
+	held := nativequota.IsManaged(quota) || nativequota.ToBeTakenOver(quota)
+	if !held || !quota.DeletionTimestamp.IsZero() || !SameScope(counts, &fq.Spec) {
 		return nil
 	}
 	revision := nativequota.Revision(quota)

@@ -11,6 +11,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 )
 
 // gpus is a share of which many gpus are free.
@@ -33,11 +34,11 @@ func TestKinds(t *testing.T) {
 	b.Hold(key, demand.Owner{Kind: "Pod", Name: "second"}, onePod, amount.List{"pods": 1, "requests.cpu": 500}, start)
 	trainer := demand.Owner{Kind: "Pod", Name: "trainer"}
 	b.Hold(key, trainer, onePod, amount.List{"pods": 1, "requests.cpu": 4000, "requests.nvidia.com/gpu": 8}, start)
-	elsewhere := map[string]demand.Need{
+	elsewhere := map[string]shape.Shape{
 		trainer.Key(): {Amounts: amount.List{"pods": 2, "requests.cpu": 12000}, Unit: amount.List{"pods": 1, "requests.cpu": 6000}},
 	}
 	got, _ := b.Demand(gpus(), start, elsewhere)
-	want := []demand.Need{
+	want := []shape.Shape{
 		{Amounts: amount.List{"pods": 2, "requests.cpu": 1000}, Unit: amount.List{"pods": 1, "requests.cpu": 500}},
 		{Amounts: amount.List{"pods": 3, "requests.cpu": 6000}, Unit: amount.List{"pods": 1, "requests.cpu": 2000}},
 		{
@@ -57,9 +58,9 @@ func TestUnitsAreRequests(t *testing.T) {
 	b.Hold(key, web, onePod, amount.List{"requests.cpu": 4000, "requests.nvidia.com/gpu": 1}, start)
 	b.Hold(key, bare, onePod, amount.List{"requests.cpu": 1000, "requests.nvidia.com/gpu": 4}, start)
 	got, _ := b.Demand(gpus(), start)
-	var want []demand.Need
+	var want []shape.Shape
 	for _, request := range []amount.List{{"requests.cpu": 4000, "requests.nvidia.com/gpu": 1}, {"requests.cpu": 1000, "requests.nvidia.com/gpu": 4}} {
-		want = append(want, demand.Need{Amounts: request, Unit: request})
+		want = append(want, shape.Shape{Amounts: request, Unit: request})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -81,7 +82,7 @@ func TestManySizes(t *testing.T) {
 	if len(got) != 8 {
 		t.Fatalf("%d kinds: %v", len(got), got)
 	}
-	want := []demand.Need{
+	want := []shape.Shape{
 		{Amounts: amount.List{"requests.cpu": 7000 + 8000 + 9000 + 10000 + 11000}, Unit: amount.List{"requests.cpu": 7000}},
 		{Amounts: amount.List{"requests.cpu": 12000, "requests.nvidia.com/gpu": 1}, Unit: amount.List{"requests.cpu": 12000, "requests.nvidia.com/gpu": 1}},
 	}
@@ -100,7 +101,7 @@ func TestKindsAreBounded(t *testing.T) {
 		b.Hold(key, demand.Owner{Kind: "Thing", Name: fmt.Sprint(i)}, nil, amount.List{name: 3}, start)
 	}
 	got, _ := b.Demand(s, start)
-	if len(got) != 8 || len(demand.Total(got)) != 20 {
-		t.Errorf("%d kinds of %d names", len(got), len(demand.Total(got)))
+	if len(got) != 8 || len(shape.Total(got)) != 20 {
+		t.Errorf("%d kinds of %d names", len(got), len(shape.Total(got)))
 	}
 }

@@ -1,7 +1,10 @@
-package share
+package report
 
 import (
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -30,9 +33,16 @@ func TestUnblocks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := quotav1alpha1.QuotaShareStatus{Used: podsOnly(tc.before.used), Demand: podsOnly(tc.before.demand)}
 			after := quotav1alpha1.QuotaShareStatus{Hard: podsOnly(tc.hard), Used: podsOnly(tc.after.used), Demand: podsOnly(tc.after.demand)}
-			if got := unblocks(&before, &after); got != tc.want {
+			if got := Unblocks(&before, &after); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
 	}
+}
+
+func podsOnly(count string) corev1.ResourceList {
+	if count == "" {
+		return nil
+	}
+	return corev1.ResourceList{"pods": resource.MustParse(count)}
 }

@@ -1,4 +1,4 @@
-package share
+package managed
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// newQuota returns the managed ResourceQuota of a share that has none yet.
-func newQuota(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1.ResourceQuota {
+// New returns the managed ResourceQuota of a share that has none yet.
+func New(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:   share.Namespace,
@@ -31,56 +31,59 @@ func newQuota(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1
 	}
 }
 
-// specPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was
+// SpecPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was
 // released, or that others have made, is taken over with it, as it was read.
-func specPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
+func SpecPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
 	text := nativequota.FormatRevision(revision)
 	if nativequota.IsManaged(quota) && len(quota.Annotations) > 0 {
-		return whileManaged(quota,
+		return WhileManaged(quota,
 			patches.Operation{Op: "add", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text},
 			patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: hard})
 	}
 	labels := map[string]any{quotav1alpha1.ManagedLabel: "true"}
-	if isForeign(quota) {
+	if IsForeign(quota) {
 		labels[quotav1alpha1.TakesOverLabel] = "true"
 	}
 	return patches.Merge(map[string]any{
 		"metadata": map[string]any{
 			"resourceVersion": quota.ResourceVersion,
 			"labels":          labels,
-			"annotations":     map[string]any{quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil, quotav1alpha1.NoteAnnotation: nil},
+			"annotations": map[string]any{
+				quotav1alpha1.RevisionAnnotation: text, quotav1alpha1.ReleasedAnnotation: nil, quotav1alpha1.NoteAnnotation: nil,
+				quotav1alpha1.ToBeTakenOverAnnotation: nil,
+			},
 		},
 		"spec": map[string]any{"hard": patches.Replacing(quota.Spec.Hard, hard)},
 	})
 }
 
-// whileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since
+// WhileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since
 // it was read, and then neither guard nor fence judges what comes late.
-func whileManaged(quota *corev1.ResourceQuota, change ...patches.Operation) (client.Patch, error) {
+func WhileManaged(quota *corev1.ResourceQuota, change ...patches.Operation) (client.Patch, error) {
 	test := patches.Operation{Op: "test", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel), Value: quota.Labels[quotav1alpha1.ManagedLabel]}
 	return patches.JSON(append([]patches.Operation{test}, change...)...)
 }
 
-// statusPatch returns the patch that brings what was written in force, or nil if it is there.
-func statusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
+// StatusPatch returns the patch that brings what was written in force, or nil if it is there.
+func StatusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	hard := nativequota.StateOf(quota).Publish()
 	if quotav1.Equals(hard, quota.Status.Hard) {
 		return nil, nil
 	}
-	return whileManaged(quota, patches.Operation{Op: "add", Path: patches.Pointer("status", "hard"), Value: hard})
+	return WhileManaged(quota, patches.Operation{Op: "add", Path: patches.Pointer("status", "hard"), Value: hard})
 }
 
-// releaseNote says what a ResourceQuota that is let go means to who finds it.
-func releaseNote(quota *corev1.ResourceQuota) string {
+// ReleaseNote says what a ResourceQuota that is let go means to who finds it.
+func ReleaseNote(quota *corev1.ResourceQuota) string {
 	return fmt.Sprintf("fedquota has let go of this ResourceQuota: FederatedQuota %[1]s/%[2]s was deleted, or does not select this cluster any more. "+
 		"Its limit is what was used then, so nothing more can be created. A FederatedQuota of any name that limits the same resources "+
 		"here takes its place. To lift it: kubectl delete resourcequota -n %[1]s %[2]s", quota.Namespace, quota.Name)
 }
 
-// releasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it:
+// ReleasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it:
 // the ledger forgets the cluster, and a share may still be on its way. reported is the usage that the hub was told of
 // last.
-func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (client.Patch, error) {
+func ReleasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (client.Patch, error) {
 	annotations := maps.Clone(quota.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -90,9 +93,9 @@ func releasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (cl
 		change = append(change, patches.Operation{Op: "test", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text})
 	}
 	delete(annotations, quotav1alpha1.RevisionAnnotation)
-	annotations[quotav1alpha1.NoteAnnotation] = releaseNote(quota)
+	annotations[quotav1alpha1.NoteAnnotation] = ReleaseNote(quota)
 	annotations[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))
-	return whileManaged(quota, append(change,
+	return WhileManaged(quota, append(change,
 		patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
 		patches.Operation{Op: "add", Path: patches.Pointer("metadata", "annotations"), Value: annotations},
 		patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: nativequota.StateOf(quota).Release(reported)})...)

@@ -5,11 +5,9 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/pace"
 )
-
-// waits says whether a pod without a node has been so for so long that somebody should know.
-func (p *Pod) waits(now time.Time) bool { return now.Sub(p.Unplaced) >= pace.UnschedulableAfter }
 
 // Unscheduled returns what a share charges pods that no node has had room for, or that a gate has held, for a while;
 // and whether time alone changes it.
@@ -28,4 +26,20 @@ func (b *Book) Unscheduled(share *quotav1alpha1.QuotaShare, now time.Time) (char
 		}
 	}
 	return charged, pending
+}
+
+// full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the
+// same nodes, has waited for a node in vain. More budget for such pods would not help this cluster. It helps those of
+// which each has its own node.
+func (ns *namespace) full(owner Owner, pod *signature.Signature, now time.Time) bool {
+	if w, known := ns.workloads[owner.UID]; known && w.Placed {
+		return false
+	}
+	for _, waiting := range ns.unschedulable {
+		alike := pod != nil && owner.UID != "" && waiting.Owner == owner.UID || pod.AsksNoLess(waiting.Signature)
+		if alike && now.Sub(waiting.Unschedulable) >= pace.UnschedulableAfter {
+			return true
+		}
+	}
+	return false
 }

@@ -1,4 +1,5 @@
-package demand
+// Package signature tells pods apart by whether a node has room for them.
+package signature
 
 import (
 	"crypto/sha256"
@@ -12,8 +13,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// Shape is what decides whether a node has room for a pod, as far as the pod alone tells.
-type Shape struct {
+// Signature is what decides whether a node has room for a pod, as far as the pod alone tells.
+type Signature struct {
 	// requests is what the pod asks of its node.
 	requests amount.List
 	// placement says to which nodes it may go, and before whom. It is only compared, and may be long: this is the hash of
@@ -21,8 +22,8 @@ type Shape struct {
 	placement [sha256.Size]byte
 }
 
-// ShapeOf returns the shape of the pods of a spec.
-func ShapeOf(spec *corev1.PodSpec) *Shape {
+// Of returns the signature of the pods of a spec.
+func Of(spec *corev1.PodSpec) *Signature {
 	requests := resourcehelper.PodRequests(&corev1.Pod{Spec: *spec}, resourcehelper.PodResourcesOptions{})
 	bound := TrimPodSpec(spec)
 	placement, err := json.Marshal(corev1.PodSpec{
@@ -32,10 +33,10 @@ func ShapeOf(spec *corev1.PodSpec) *Shape {
 	if err != nil {
 		return nil // no pod that came out of JSON
 	}
-	return &Shape{requests: amount.Saturate(requests, amount.Up), placement: sha256.Sum256(placement)}
+	return &Signature{requests: amount.Saturate(requests, amount.Up), placement: sha256.Sum256(placement)}
 }
 
-// TrimPodSpec returns what of a pod's spec its cost, the scopes and its shape depend on.
+// TrimPodSpec returns what of a pod's spec its cost, the scopes and its signature depend on.
 func TrimPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
 	trimmed := nativequota.TrimPodSpec(spec)
 	trimmed.NodeSelector, trimmed.Affinity = spec.NodeSelector, spec.Affinity
@@ -54,7 +55,7 @@ func TrimPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
 	return trimmed
 }
 
-// asksNoLess says whether a node that has room for a pod of this shape has room for one of the other.
-func (s *Shape) asksNoLess(than *Shape) bool {
+// AsksNoLess says whether a node that has room for a pod of this signature has room for one of the other.
+func (s *Signature) AsksNoLess(than *Signature) bool {
 	return s != nil && than != nil && s.placement == than.placement && s.requests.Covers(than.requests)
 }

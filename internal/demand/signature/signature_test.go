@@ -1,4 +1,4 @@
-package demand
+package signature
 
 import (
 	"crypto/sha256"
@@ -10,13 +10,13 @@ import (
 
 // TestPlacement has shapes of pods be alike that may go to the same nodes.
 func TestPlacement(t *testing.T) {
-	pod := func(cpu, zone string) *Shape {
-		return ShapeOf(&corev1.PodSpec{NodeSelector: map[string]string{"zone": zone}, Containers: []corev1.Container{{
+	pod := func(cpu, zone string) *Signature {
+		return Of(&corev1.PodSpec{NodeSelector: map[string]string{"zone": zone}, Containers: []corev1.Container{{
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}},
 		}}})
 	}
 	for name, tc := range map[string]struct {
-		more, less *Shape
+		more, less *Signature
 		want       bool
 	}{
 		"the same nodes":           {more: pod("2", "a"), less: pod("1", "a"), want: true},
@@ -24,7 +24,7 @@ func TestPlacement(t *testing.T) {
 		"other nodes":              {more: pod("2", "a"), less: pod("1", "b")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.more.asksNoLess(tc.less); got != tc.want {
+			if got := tc.more.AsksNoLess(tc.less); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
@@ -33,7 +33,7 @@ func TestPlacement(t *testing.T) {
 
 // TestPlacementIsShort has the shapes that are remembered not grow with what pods say of their placement.
 func TestPlacementIsShort(t *testing.T) {
-	if length := len(ShapeOf(&corev1.PodSpec{NodeSelector: map[string]string{"a": string(make([]byte, 1<<20))}}).placement); length > sha256.Size {
+	if length := len(Of(&corev1.PodSpec{NodeSelector: map[string]string{"a": string(make([]byte, 1<<20))}}).placement); length > sha256.Size {
 		t.Errorf("%d bytes", length)
 	}
 }
