@@ -17,6 +17,7 @@ import (
 	manifests "github.com/fedquota/fedquota/config/webhook"
 	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/applied"
+	"github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -26,6 +27,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/served"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/webhooks/hub"
 )
@@ -58,6 +60,7 @@ func (p *parts) setUp(ctx context.Context) error {
 		setup.Step{Name: "the looks at stores", Do: p.lookAtStores},
 		setup.Step{Name: "the quota controller", Do: p.reconcileQuotas},
 		setup.Step{Name: "the pool controller", Do: p.reconcilePools},
+		setup.Step{Name: "the reports of capacity", Do: p.followNodes},
 		setup.Step{Name: "the installation of agents", Do: p.installAgents},
 		setup.Step{Name: "the requirements of quotas", Do: p.requireQuotas},
 		setup.Step{Name: "the joining by Secrets and ClusterProfiles", Do: p.join},
@@ -119,10 +122,23 @@ func (p *parts) reconcileQuotas() error {
 // reconcilePools makes the rounds of QuotaPools, once the hub serves them. FederatedQuotas follow those from then on.
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(),
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clusters: p.clusters,
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 	}
 	return reconciler.SetupWithManager(p.mgr, p.each, func() error { return p.quotas.WatchPools(p.mgr) })
+}
+
+// followNodes keeps what the nodes of members can run, once the hub serves that kind. Budgets follow it from then on.
+func (p *parts) followNodes() error {
+	return served.Once(p.mgr, func() error {
+		reconciler := &capacity.Reconciler{
+			Client: p.mgr.GetClient(), Members: p.connections, AgentNamespace: p.agentNamespace, Timeout: pace.MemberTimeout,
+		}
+		if err := reconciler.SetupWithManager(p.mgr, p.each); err != nil {
+			return err
+		}
+		return p.quotas.WatchCapacity(p.mgr)
+	}, capacity.Kind)
 }
 
 // applies returns a controller of objects in members. Those who listen to wake hear of each Cluster of which there is

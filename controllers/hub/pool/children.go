@@ -16,6 +16,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/validate"
@@ -40,8 +41,9 @@ func (r *Reconciler) ofQuota(
 ) (*child, error) {
 	c := &child{
 		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
-		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
-		used: amount.Saturate(fq.Status.Used, amount.Up), demand: amount.Saturate(fq.Status.Demand, amount.Up),
+		stalled: stalled(fq.Status.Conditions),
+		own:     capacity.Budget(fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity),
+		used:    amount.Saturate(fq.Status.Used, amount.Up), demand: amount.Saturate(fq.Status.Demand, amount.Up),
 	}
 	allowed, err := r.allows(ctx, p, fq.Namespace)
 	if !allowed {
@@ -55,7 +57,7 @@ func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 	return &child{
 		Child: pool.ChildOfPool(below), names: string(below.Spec.Parent) == p.Name,
 		leaving: !below.DeletionTimestamp.IsZero(),
-		stalled: stalled(below.Status.Conditions), own: ownBudget(below.Spec.Hard, below.Spec.Reserve),
+		stalled: stalled(below.Status.Conditions), own: ownBudget(below),
 		used: amount.Saturate(below.Status.Used, amount.Up), demand: amount.Saturate(below.Status.Demand, amount.Up),
 	}
 }
@@ -64,8 +66,13 @@ func stalled(conditions []metav1.Condition) bool {
 	return apimeta.IsStatusConditionTrue(conditions, quotav1alpha1.ConditionStalled)
 }
 
-func ownBudget(hard, reserve corev1.ResourceList) amount.List {
-	return amount.Sub(amount.Saturate(hard, amount.Down), amount.Saturate(reserve, amount.Up))
+// ownBudget returns the budget of a pool that no parent bounds.
+func ownBudget(p *quotav1alpha1.QuotaPool) amount.List {
+	var rule *quotav1alpha1.Capacity
+	if p.Spec.Capacity != nil {
+		rule = &p.Spec.Capacity.Capacity
+	}
+	return capacity.Budget(p.Spec.Hard, p.Spec.Reserve, rule, p.Status.Capacity)
 }
 
 // allows says whether FederatedQuotas of a namespace may be in the pool.

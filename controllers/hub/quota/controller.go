@@ -23,6 +23,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -78,6 +79,24 @@ func (r *Reconciler) WatchPools(mgr ctrl.Manager) error {
 			r.enqueueInPool(ctx, after.Name, pools.Offered(before, after), queue)
 		},
 	}))
+}
+
+// WatchCapacity has rounds of FederatedQuotas start that follow the nodes of a cluster when these can run something else.
+func (r *Reconciler) WatchCapacity(mgr ctrl.Manager) error {
+	return r.controller.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.ClusterCapacity{},
+		handler.EnqueueRequestsFromMapFunc(r.following)))
+}
+
+// following returns the FederatedQuotas whose budget follows the nodes of a cluster.
+func (r *Reconciler) following(ctx context.Context, report client.Object) []ctrl.Request {
+	cluster := &clusterv1.Cluster{}
+	if err := r.Get(ctx, client.ObjectKeyFromObject(report), cluster); err != nil {
+		return nil // what changes with a Cluster, its own watch tells
+	}
+	of := r.Clusters.Of(cluster)
+	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool {
+		return fq.Spec.Capacity != nil && input.Concerns(fq, of)
+	})
 }
 
 // enqueueInPool has rounds start of the FederatedQuotas that name a pool or are in it: those of these keys, or all if that

@@ -16,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -69,7 +70,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 	}
 	in := &shares.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
-		Budget: capped(fq, member, budgetOf(fq, halted)), Reach: reachOf(spec, member), Formats: spec.Hard,
+		Budget: capped(fq, member, budgetOf(fq, halted)), Reach: reachOf(fq, member), Formats: spec.Hard,
 		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch, Fresh: around.Fresh,
 		Restored: around.Restored,
 		Ready:    wasReady(fq),
@@ -90,7 +91,7 @@ func budgetOf(fq *quotav1alpha1.FederatedQuota, halted shares.Obstacle) amount.L
 	if halted != (shares.Obstacle{}) {
 		return amount.Saturate(fq.Status.Hard, amount.Down)
 	}
-	return Wanted(&fq.Spec)
+	return Wanted(fq)
 }
 
 // capped returns what the pool lets be distributed of a budget, of the names that the scopes count. Where the spec cannot
@@ -104,16 +105,21 @@ func capped(fq *quotav1alpha1.FederatedQuota, member pool.Membership, budget amo
 
 // reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it; nil
 // where it is in none.
-func reachOf(spec *quotav1alpha1.FederatedQuotaSpec, member pool.Membership) amount.List {
+func reachOf(fq *quotav1alpha1.FederatedQuota, member pool.Membership) amount.List {
 	if !member.Stands() {
 		return nil
 	}
-	return Wanted(spec)
+	return Wanted(fq)
 }
 
-// Wanted returns the budget that a spec asks for.
-func Wanted(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
-	return amount.Sub(amount.Saturate(spec.Hard, amount.Down), amount.Saturate(spec.Reserve, amount.Up))
+// Wanted returns the budget that a FederatedQuota asks for, where it follows the nodes as they were told of last.
+func Wanted(fq *quotav1alpha1.FederatedQuota) amount.List {
+	return capacity.Budget(fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity)
+}
+
+// stated returns the budget of a spec that no node bounds.
+func stated(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
+	return capacity.Budget(spec.Hard, spec.Reserve, nil, nil)
 }
 
 // wasReady says whether the last stored round has found every cluster to enforce a share of the present spec.
