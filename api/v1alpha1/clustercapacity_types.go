@@ -68,6 +68,7 @@ type Capacity struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=317
 	Resources []corev1.ResourceName `json:"resources,omitempty"`
 }
 

@@ -48,8 +48,8 @@ type PoolName string
 // QuotaPoolSpec is the budget of a pool and how it is split. A list or a map of amounts that is optional and empty means
 // what it means to leave it out, and so does an object without fields; but an empty selector selects everything.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || self.reserve.all(name, name in self.?hard.orValue({}) || name in self.?capacity.?resources.orValue([]))",fieldPath=".reserve",message="may only name resources that hard or capacity.resources names"
-// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || self.distribution.granularity.all(name, name in self.?hard.orValue({}) || name in self.?capacity.?resources.orValue([]))",fieldPath=".distribution.granularity",message="may only name resources that hard or capacity.resources names"
+// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || has(self.capacity) || has(self.hard) && self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || has(self.capacity) || has(self.hard) && self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
 // +kubebuilder:validation:XValidation:rule="self.?hard.orValue({}).size() + self.?capacity.?resources.orValue([]).size() > 0",fieldPath=".hard",message="names no resource: set hard, or the names that follow the nodes in capacity.resources"
 type QuotaPoolSpec struct {
 	// parent is the QuotaPool that this one gets its budget from. A pool without a parent is a root.

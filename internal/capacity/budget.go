@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,20 +27,17 @@ func Budget(
 	return amount.Sub(budget, amount.Saturate(reserve, amount.Up))
 }
 
-// Most returns the percentage of what nodes can run of the names of a budget that follow them; nil without a rule.
+// Most returns the percentage of what nodes can run of the names of a budget that follow them; nil without a rule, and
+// before the nodes were looked at.
 func Most(hard corev1.ResourceList, rule *quotav1alpha1.Capacity, found *quotav1alpha1.CapacityStatus) amount.List {
-	if rule == nil {
+	if rule == nil || found == nil {
 		return nil
 	}
-	percent := int64(100)
+	percent, most := int64(100), amount.List{}
 	if rule.Percent != nil {
 		percent = int64(*rule.Percent)
 	}
-	allocatable := amount.List{}
-	if found != nil {
-		allocatable = amount.Saturate(found.Allocatable, amount.Down)
-	}
-	most := amount.List{}
+	allocatable := amount.Saturate(found.Allocatable, amount.Down)
 	for _, name := range Names(hard, rule) {
 		most[name] = portion(allocatable[name], percent)
 	}
@@ -120,5 +116,5 @@ func counted(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %s", n, strings.TrimSuffix(what, "s")+"s")
+	return fmt.Sprintf("%d %ss", n, what)
 }
