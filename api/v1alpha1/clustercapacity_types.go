@@ -39,9 +39,22 @@ type ClusterCapacity struct {
 	// +kubebuilder:validation:MaxProperties=256
 	Unused map[corev1.ResourceName]resource.Quantity `json:"unused,omitempty"`
 
+	// growth is what nodes may still be added for. The hub manager notes it in its copy; without it, nobody knows.
+	// +optional
+	Growth *CapacityGrowth `json:"growth,omitempty"`
+
 	// reportTime is when this was found to be something else than before.
 	// +optional
 	ReportTime *metav1.Time `json:"reportTime,omitempty"`
+}
+
+// CapacityGrowth is what nodes of a cluster may still be added for.
+type CapacityGrowth struct {
+	// resources are what those nodes would have for pods, by resource name as nodes have it; none if no node may be added.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=256
+	Resources map[corev1.ResourceName]resource.Quantity `json:"resources,omitempty"`
 }
 
 // ClusterCapacityList is a list of ClusterCapacity.

@@ -155,12 +155,15 @@ type NamespaceTemplate struct {
 
 // WeightRule says where the weights of clusters come from.
 //
-// +kubebuilder:validation:Enum=Equal;Static
+// +kubebuilder:validation:Enum=Capacity;Equal;Static
 type WeightRule string
 
 const (
 	// WeightsEqual gives every cluster the same weight.
 	WeightsEqual WeightRule = "Equal"
+	// WeightsCapacity takes for each resource name what the nodes of a cluster can run of it, 1 for names that nodes have
+	// nothing of. A cluster that has not said what its nodes can run stands last in line.
+	WeightsCapacity WeightRule = "Capacity"
 	// WeightsStatic takes the weight of a cluster from the last rule that matches it and has one, else 1.
 	WeightsStatic WeightRule = "Static"
 )

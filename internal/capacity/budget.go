@@ -118,3 +118,35 @@ func counted(n int64, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// Weights returns what the nodes of a cluster can run of each name, 1 of names that nodes have nothing of. A cluster
+// without a report weighs nothing.
+func Weights(names []corev1.ResourceName, report *quotav1alpha1.ClusterCapacity) amount.List {
+	weights := make(amount.List, len(names))
+	for _, name := range names {
+		node := nativequota.OfNode(name)
+		switch {
+		case node == "":
+			weights[name] = 1
+		case report != nil:
+			weights[name], _ = amount.FromQuantity(node, report.Allocatable[node], amount.Down)
+		}
+	}
+	return weights
+}
+
+// Room returns what the nodes of a cluster can run that no pod requests, together with what may still be added, of the
+// names that nodes have; nil where it is not known what may be added.
+func Room(names []corev1.ResourceName, report *quotav1alpha1.ClusterCapacity) amount.List {
+	if report == nil || report.Growth == nil {
+		return nil
+	}
+	room := amount.List{}
+	unused, more := amount.Saturate(report.Unused, amount.Down), amount.Saturate(report.Growth.Resources, amount.Down)
+	for _, name := range names {
+		if node := nativequota.OfNode(name); node != "" {
+			room[name] = amount.Add(unused[node], more[node])
+		}
+	}
+	return room
+}

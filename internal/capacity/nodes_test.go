@@ -38,13 +38,15 @@ func TestNodesThatCount(t *testing.T) {
 		change func(*corev1.Node)
 		want   int32
 	}{
-		"ready":           {want: 1},
-		"not ready":       {change: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }},
-		"says nothing":    {change: func(n *corev1.Node) { n.Status.Conditions = nil }},
-		"cordoned":        {change: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
-		"being deleted":   {change: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Now()) }},
-		"virtual":         {change: func(n *corev1.Node) { n.Labels = map[string]string{"type": "virtual-kubelet"} }},
-		"virtual and all": {want: 1, change: func(n *corev1.Node) { n.Labels = map[string]string{"type": "virtual-kubelet", quotav1alpha1.CapacityLabel: "true"} }},
+		"ready":         {want: 1},
+		"not ready":     {change: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }},
+		"says nothing":  {change: func(n *corev1.Node) { n.Status.Conditions = nil }},
+		"cordoned":      {change: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
+		"being deleted": {change: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Now()) }},
+		"virtual":       {change: func(n *corev1.Node) { n.Labels = map[string]string{"type": "virtual-kubelet"} }},
+		"virtual and all": {want: 1, change: func(n *corev1.Node) {
+			n.Labels = map[string]string{"type": "virtual-kubelet", quotav1alpha1.CapacityLabel: "true"}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nodes := &capacity.Nodes{}

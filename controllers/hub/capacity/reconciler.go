@@ -52,7 +52,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 	}
 	arrivals := predicate.Funcs{
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			const key = quotav1alpha1.GrowthAnnotation
+			return e.ObjectOld.GetAnnotations()[key] != e.ObjectNew.GetAnnotations()[key]
+		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 	r.controller, err = ctrl.NewControllerManagedBy(mgr).
@@ -119,6 +122,7 @@ func (r *Reconciler) watcher(cluster client.ObjectKey) clustercache.Watcher {
 func (r *Reconciler) keep(ctx context.Context, cluster *clusterv1.Cluster, report *quotav1alpha1.ClusterCapacity) error {
 	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name}}
 	_, err := controllerutil.CreateOrPatch(ctx, r, kept, func() error {
+		kept.Growth = growthOf(cluster)
 		if !same(kept, report) {
 			kept.Nodes, kept.Allocatable = report.Nodes, report.Allocatable
 			kept.Unused, kept.ReportTime = report.Unused, report.ReportTime
@@ -127,6 +131,14 @@ func (r *Reconciler) keep(ctx context.Context, cluster *clusterv1.Cluster, repor
 	})
 	if err != nil {
 		return fmt.Errorf("keeping what the nodes of Cluster %s can run: %w", cluster.Name, err)
+	}
+	return nil
+}
+
+// growthOf returns what may still be added to the nodes of a cluster, nil if that is not known.
+func growthOf(cluster *clusterv1.Cluster) *quotav1alpha1.CapacityGrowth {
+	if cluster.Annotations[quotav1alpha1.GrowthAnnotation] == "none" {
+		return &quotav1alpha1.CapacityGrowth{}
 	}
 	return nil
 }

@@ -54,9 +54,9 @@ rebalance: {mode: Static}`)
 	w.agents["east"].used = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("9")}
 	w.settle()
 	w.runs("east", 0, "0")
-	w.runs("west", 1, "10")
-	budget("5", "1 node in 2 clusters")
-	if diff := cmp.Diff([]string{"east 2/9 Draining", "west 3/3 Settled"}, w.ledger(corev1.ResourcePods)); diff != "" {
+	w.runs("west", 1, "12")
+	budget("6", "1 node in 2 clusters")
+	if diff := cmp.Diff([]string{"east 3/9 Draining", "west 3/3 Settled"}, w.ledger(corev1.ResourcePods)); diff != "" {
 		t.Errorf("nodes are gone: -want +got:\n%s", diff)
 	}
 	w.runs("west", 3, "30")
@@ -70,4 +70,69 @@ rebalance: {mode: Static}`)
 	if status := w.quota().Status; status.Capacity != nil {
 		t.Errorf("a budget that follows no nodes says %+v", status.Capacity)
 	}
+}
+
+// TestWeightsOfNodes splits a budget by what the nodes of each cluster can run.
+func TestWeightsOfNodes(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.runs("east", 3, "30")
+	w.runs("west", 1, "10")
+	w.create(quotaName, `
+hard: {pods: "20", services: "9"}
+placement: {clusterSelector: {}}
+distribution: {weights: Capacity, rules: [{weight: 7}]}
+rebalance: {mode: Static}`)
+	w.settle()
+	for name, want := range map[corev1.ResourceName][]string{
+		corev1.ResourcePods:     {"east 15/15 Settled", "north 0/0 Settled", "west 5/5 Settled"},
+		corev1.ResourceServices: {"east 3/3 Settled", "north 3/3 Settled", "west 3/3 Settled"},
+	} {
+		if diff := cmp.Diff(want, w.ledger(name)); diff != "" {
+			t.Errorf("%s -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+// TestNoRoomWithoutNodes lends a cluster whose nodes stay what they are no more than they can run, and goes on as before
+// where that is not known.
+func TestNoRoomWithoutNodes(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.runs("east", 1, "10")
+	w.grows("east", "4")
+	w.create(quotaName, `
+hard: {pods: "40"}
+placement: {clusterSelector: {}}`)
+	w.settle()
+	for _, name := range []string{"east", "west"} {
+		w.agents[name].wants = 15
+	}
+	w.settle()
+	if diff := cmp.Diff([]string{"4", "15"}, []string{w.inUse("east"), w.inUse("west")}); diff != "" {
+		t.Errorf("with room for 4: -want +got:\n%s", diff)
+	}
+	w.grows("east", "")
+	w.settle()
+	if got := w.inUse("east"); got != "15" {
+		t.Errorf("east uses %s where nobody knows what its nodes can come to", got)
+	}
+}
+
+// grows has the hub know that a cluster has room for so many pods and gets no more nodes, or know nothing of that.
+func (w *world) grows(cluster, room string) {
+	w.t.Helper()
+	report := &quotav1alpha1.ClusterCapacity{}
+	w.must(servers[hubName].Get(w.t.Context(), client.ObjectKey{Namespace: w.clusters, Name: cluster}, report))
+	report.Growth = nil
+	if room != "" {
+		report.Growth = &quotav1alpha1.CapacityGrowth{}
+		report.Unused = corev1.ResourceList{corev1.ResourcePods: resource.MustParse(room)}
+	}
+	w.must(servers[hubName].Update(w.t.Context(), report))
+}
+
+// inUse returns how many pods are in use in a member, as its share says.
+func (w *world) inUse(member string) string {
+	w.t.Helper()
+	pods := w.share(member).Status.Used[corev1.ResourcePods]
+	return pods.String()
 }

@@ -31,6 +31,8 @@ type Surroundings struct {
 	Clusters []members.Cluster
 	// Destroyed names further Clusters: those that are said to be destroyed.
 	Destroyed sets.Set[string]
+	// Nodes are what agents have reported of the nodes of clusters, by cluster.
+	Nodes map[string]*quotav1alpha1.ClusterCapacity
 	// Siblings are the FederatedQuotas of the namespace.
 	Siblings []quotav1alpha1.FederatedQuota
 	// Holders are the clusters in which a look has found a share, and Expected those that are about to say what they hold.
@@ -163,7 +165,7 @@ func Damping(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
 
 // childrenOf returns all Clusters, and all that have an entry, by name.
 func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) []*shares.Child {
-	byName := make(map[string]*shares.Child, len(around.Clusters))
+	byName, names := make(map[string]*shares.Child, len(around.Clusters)), Wanted(fq).Names()
 	for i := range around.Clusters {
 		cluster := &around.Clusters[i]
 		byName[cluster.Name] = &shares.Child{
@@ -172,6 +174,10 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 	}
 	for name, cluster := range selected {
 		byName[name].Selected, byName[name].Terms = true, terms(&fq.Spec.Distribution, cluster)
+		byName[name].Room = capacity.Room(names, around.Nodes[name])
+		if fq.Spec.Distribution.Weights == quotav1alpha1.WeightsCapacity {
+			byName[name].Terms.Weights = capacity.Weights(names, around.Nodes[name])
+		}
 	}
 	for i := range fq.Status.Clusters {
 		entry := Entry(&fq.Status.Clusters[i])
@@ -222,6 +228,7 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		Pinging: share.Status.Ping > share.Spec.Pong,
 		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Said: Said(share.Status.Conditions),
 		Expected: amount.Saturate(share.Status.Expected, amount.Up), Replacing: amount.Saturate(share.Status.Replacing, amount.Up),
+		Unscheduled: amount.Saturate(share.Status.Unscheduled, amount.Up),
 	}
 	switch policy := quotav1alpha1.RemovalPolicy(removal); policy {
 	case quotav1alpha1.RemovalRetain, quotav1alpha1.RemovalDelete:
