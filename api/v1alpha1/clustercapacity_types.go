@@ -33,7 +33,8 @@ type ClusterCapacity struct {
 	// +kubebuilder:validation:MaxProperties=256
 	Allocatable map[corev1.ResourceName]resource.Quantity `json:"allocatable,omitempty"`
 
-	// unused is the part of allocatable that no pod requests. It follows changes of a twentieth of allocatable.
+	// unused is the part of allocatable that no pod requests. It follows changes of a twentieth of allocatable, or of a
+	// quarter of itself.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=256

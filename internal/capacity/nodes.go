@@ -198,8 +198,8 @@ func (n *Nodes) Report(now time.Time, grace time.Duration) Report {
 	return r
 }
 
-// tellsFrom is the part of allocatable that unused has to change by for a new report.
-const tellsFrom = 20
+// tellsFrom is the part of allocatable that unused has to change by for a new report, and tellsOf the part of itself.
+const tellsFrom, tellsOf = 20, 4
 
 // Differs says whether a report says something that is worth a write.
 func (r *Report) Differs(before *Report) bool {
@@ -207,8 +207,9 @@ func (r *Report) Differs(before *Report) bool {
 		return true
 	}
 	for name, value := range r.Unused {
-		step := max(1, r.Allocatable[name]/tellsFrom)
-		if other := before.Unused[name]; value >= other+step || other >= value+step {
+		other := before.Unused[name]
+		step := max(1, min(r.Allocatable[name]/tellsFrom, min(value, other)/tellsOf))
+		if value >= other+step || other >= value+step {
 			return true
 		}
 	}

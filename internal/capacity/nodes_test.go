@@ -142,18 +142,24 @@ func TestDiffers(t *testing.T) {
 	}
 	before := report(10, 1000, 500)
 	for name, c := range map[string]struct {
-		after *capacity.Report
-		want  bool
+		before, after *capacity.Report
+		want          bool
 	}{
 		"the same":              {after: report(10, 1000, 500)},
 		"less than a twentieth": {after: report(10, 1000, 451)},
 		"a twentieth less":      {after: report(10, 1000, 450), want: true},
 		"a twentieth more":      {after: report(10, 1000, 550), want: true},
 		"another node as large": {after: report(11, 1000, 500), want: true},
+		"the last of it":        {after: report(10, 1000, 1), before: report(10, 1000, 0), want: true},
+		"a fourth less":         {after: report(10, 1000, 30), before: report(10, 1000, 40), want: true},
+		"less than a fourth":    {after: report(10, 1000, 35), before: report(10, 1000, 40)},
 		"larger nodes":          {after: report(10, 1001, 500), want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.after.Differs(before); got != c.want {
+			if c.before == nil {
+				c.before = before
+			}
+			if got := c.after.Differs(c.before); got != c.want {
 				t.Errorf("got %t", got)
 			}
 		})
