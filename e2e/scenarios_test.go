@@ -70,6 +70,7 @@ func TestScenariosOfRestoresAndDemand(t *testing.T) {
 		{"a lent min is reclaimed", testReclaim},
 		{"the fleet is full", testFull},
 		{"nodes are full", testNodes},
+		{"a budget that follows nodes", testCapacity},
 		{"hub down while limits follow demand", testHubDown},
 		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},

@@ -31,7 +31,7 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	Tightest string `json:"tightest,omitempty"`
 
-	// hard is the budget: spec.hard less spec.reserve.
+	// hard is the budget: what spec.hard and spec.capacity say, less spec.reserve, and no more than its pool gives.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
@@ -80,6 +80,10 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
 	SpecRevision int64 `json:"specRevision,omitempty"`
+
+	// capacity is what the budget was made from, where it follows the nodes of clusters.
+	// +optional
+	Capacity *CapacityStatus `json:"capacity,omitempty"`
 
 	// pool is what the FederatedQuota is to its pool. It stays after the FederatedQuota has left, with the tenure alone.
 	// +optional

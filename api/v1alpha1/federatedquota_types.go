@@ -17,6 +17,7 @@ import (
 // +kubebuilder:printcolumn:name="Tightest",type=string,JSONPath=`.status.tightest`,description="The resources with the least room: used/budget"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
 // +kubebuilder:printcolumn:name="Pool",type=string,priority=1,JSONPath=`.spec.pool.name`,description="The QuotaPool that the budget is a part of"
+// +kubebuilder:printcolumn:name="Capacity",type=string,priority=1,JSONPath=`.status.capacity.summary`,description="The nodes that the budget was made from"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.status!="True")].message`,description="Why it is not ready"
 type FederatedQuota struct {
@@ -40,12 +41,13 @@ type FederatedQuota struct {
 //
 // +kubebuilder:validation:XValidation:rule="(self.?scopes.orValue([]).size() > 0) == (oldSelf.?scopes.orValue([]).size() > 0) && (self.?scopes.orValue([]).size() == 0 || self.scopes == oldSelf.scopes)",message="scopes is immutable, as it is in a ResourceQuota: create another FederatedQuota"
 // +kubebuilder:validation:XValidation:rule="(self.?scopeSelector.?matchExpressions.orValue([]).size() > 0) == (oldSelf.?scopeSelector.?matchExpressions.orValue([]).size() > 0) && (self.?scopeSelector.?matchExpressions.orValue([]).size() == 0 || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable, since a member would not recount usage: create another FederatedQuota"
-// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
-// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || has(self.capacity) || has(self.hard) && self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || has(self.capacity) || has(self.hard) && self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="self.?hard.orValue({}).size() + self.?capacity.?resources.orValue([]).size() > 0",fieldPath=".hard",message="names no resource: set hard, or the names that follow the nodes in capacity.resources"
 type FederatedQuotaSpec struct {
 	// hard is the budget per resource name, as in a ResourceQuota: the most that all selected clusters may use together.
-	// +required
-	// +kubebuilder:validation:MinProperties=1
+	// It may be left out where capacity.resources names what is limited.
+	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
 	// +kubebuilder:validation:XValidation:rule="['pods', 'services', 'services.nodeports', 'services.loadbalancers', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'].all(name, !(name in self) || type(self[name]) == int || !self[name].matches('[.]0*[1-9]+$'))",message="counts of objects, such as pods and services, must be whole numbers"
@@ -69,6 +71,11 @@ type FederatedQuotaSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
 	Reserve map[corev1.ResourceName]resource.Quantity `json:"reserve,omitempty"`
+
+	// capacity has the budget follow what the nodes of the selected clusters can run. With hard as well, the smaller counts.
+	// Nodes that go lower the budget: what is in use goes on, and nobody is raised until that is paid.
+	// +optional
+	Capacity *Capacity `json:"capacity,omitempty"`
 
 	// pool is the QuotaPool that the budget is a part of: it is then no more than the pool gives of the resources that the
 	// pool limits. The pool has to allow the namespace.
@@ -148,12 +155,15 @@ type NamespaceTemplate struct {
 
 // WeightRule says where the weights of clusters come from.
 //
-// +kubebuilder:validation:Enum=Equal;Static
+// +kubebuilder:validation:Enum=Capacity;Equal;Static
 type WeightRule string
 
 const (
 	// WeightsEqual gives every cluster the same weight.
 	WeightsEqual WeightRule = "Equal"
+	// WeightsCapacity takes for each resource name what the nodes of a cluster can run of it, 1 for names that nodes have
+	// nothing of. A cluster that has not said what its nodes can run stands last in line.
+	WeightsCapacity WeightRule = "Capacity"
 	// WeightsStatic takes the weight of a cluster from the last rule that matches it and has one, else 1.
 	WeightsStatic WeightRule = "Static"
 )

@@ -22,6 +22,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&QuotaShare{}, &QuotaShareList{},
 		&QuotaRequirement{}, &QuotaRequirementList{},
 		&QuotaPool{}, &QuotaPoolList{},
+		&ClusterCapacity{}, &ClusterCapacityList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

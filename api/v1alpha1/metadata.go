@@ -71,6 +71,17 @@ const (
 	// hour.
 	DemandForAnnotation = "quota.fedquota.io/demand-for"
 
+	// CapacityLabel on a node of a member says whether the node counts in what the cluster can run, where it would not
+	// by itself: a node of a virtual kubelet. Its value is "true".
+	CapacityLabel = "quota.fedquota.io/capacity"
+
+	// GrowthAnnotation on a Cluster says whether nodes may still be added to the cluster. "none" says that none may: no
+	// budget gives the cluster more room then than its nodes have. Without it, any may.
+	GrowthAnnotation = "quota.fedquota.io/growth"
+
+	// CapacityName is the name of the ClusterCapacity that an agent keeps in its namespace.
+	CapacityName = "member"
+
 	// EchoAnnotation is never stored. The agent sets it on a managed ResourceQuota in a dry run, to ask whether the API
 	// server judges by what is stored.
 	EchoAnnotation = "quota.fedquota.io/echo"

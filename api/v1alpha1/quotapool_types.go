@@ -17,6 +17,7 @@ import (
 // +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parent`,description="The QuotaPool above"
 // +kubebuilder:printcolumn:name="Settled",type=string,JSONPath=`.status.settled`,description="Children that keep to their target / children"
 // +kubebuilder:printcolumn:name="Tightest",type=string,JSONPath=`.status.tightest`,description="The resources with the least room: used/budget"
+// +kubebuilder:printcolumn:name="Capacity",type=string,priority=1,JSONPath=`.status.capacity.summary`,description="The nodes that the budget was made from"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready or not"
 // +kubebuilder:printcolumn:name="Namespaces",type=string,priority=1,JSONPath=`.status.namespaces`,description="Namespaces that have a FederatedQuota for the pool / namespaces that spec.namespaces gives it"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation"
@@ -48,17 +49,18 @@ type PoolName string
 // QuotaPoolSpec is the budget of a pool and how it is split. A list or a map of amounts that is optional and empty means
 // what it means to leave it out, and so does an object without fields; but an empty selector selects everything.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
-// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="!has(self.reserve) || has(self.capacity) || has(self.hard) && self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || has(self.capacity) || has(self.hard) && self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
+// +kubebuilder:validation:XValidation:rule="self.?hard.orValue({}).size() + self.?capacity.?resources.orValue([]).size() > 0",fieldPath=".hard",message="names no resource: set hard, or the names that follow the nodes in capacity.resources"
 type QuotaPoolSpec struct {
 	// parent is the QuotaPool that this one gets its budget from. A pool without a parent is a root.
 	// +optional
 	Parent PoolName `json:"parent,omitempty"`
 
 	// hard is the budget per resource name, as in a ResourceQuota: the most that all FederatedQuotas below the pool may
-	// use together. A resource that it does not name is not limited by the pool.
-	// +required
-	// +kubebuilder:validation:MinProperties=1
+	// use together. A resource that it does not name is not limited by the pool. It may be left out where
+	// capacity.resources names what is limited.
+	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
 	// +kubebuilder:validation:XValidation:rule="['pods', 'services', 'services.nodeports', 'services.loadbalancers', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'].all(name, !(name in self) || type(self[name]) == int || !self[name].matches('[.]0*[1-9]+$'))",message="counts of objects, such as pods and services, must be whole numbers"
@@ -69,6 +71,11 @@ type QuotaPoolSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
 	Reserve map[corev1.ResourceName]resource.Quantity `json:"reserve,omitempty"`
+
+	// capacity has the budget follow what the nodes of clusters can run. With hard as well, the smaller counts. Nodes that
+	// go lower the budget: what is in use goes on, and nobody is raised until that is paid.
+	// +optional
+	Capacity *PoolCapacity `json:"capacity,omitempty"`
 
 	// distribution says how the budget is split. Defaults to equal weights without bounds.
 	// +optional
@@ -251,7 +258,7 @@ type QuotaPoolStatus struct {
 	// +kubebuilder:validation:MaxLength=512
 	Tightest string `json:"tightest,omitempty"`
 
-	// hard is the budget: spec.hard less spec.reserve, and no more than the parent gives.
+	// hard is the budget: what spec.hard and spec.capacity say, less spec.reserve, and no more than the parent gives.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
@@ -299,6 +306,10 @@ type QuotaPoolStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=9007199254740991
 	SpecRevision int64 `json:"specRevision,omitempty"`
+
+	// capacity is what the budget was made from, where it follows the nodes of clusters.
+	// +optional
+	Capacity *CapacityStatus `json:"capacity,omitempty"`
 
 	// pool is what this pool is to the one above it.
 	// +optional

@@ -20,6 +20,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/demand/shape"
 )
@@ -106,7 +107,7 @@ func watch(t *testing.T, shares client.Client, api kubernetes.Interface) *demand
 	d := &memberdemand.Demand{Client: shares, Clock: clock.RealClock{}, Book: demand.NewBook()}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- (&memberdemand.Watch{Demand: d, API: api}).Start(ctx) }()
+	go func() { ended <- (&memberdemand.Watch{Demand: d, API: api, Nodes: &capacity.Nodes{}}).Start(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		must(t, <-ended)

@@ -38,6 +38,8 @@ type Child struct {
 	ID string
 	// Weight is the child's part relative to the others. Zero stands last in line, as in Bound.
 	Weight int64
+	// Weights, if there are any, take the place of Weight, one entry per resource.
+	Weights []int64
 	// Pinned children cannot be changed now (unreachable, draining): what they were granted stays theirs and is taken
 	// off the budget before anybody else is looked at.
 	Pinned bool
@@ -86,6 +88,14 @@ type Claim struct {
 	// Target is what the child was last told to enforce, at most Granted. Auto starts from it and not from Granted:
 	// otherwise a lowering that is still under way would look as if it had to be asked for again, of others too.
 	Target int64
+}
+
+// weight is the child's weight for a resource.
+func (m *Child) weight(resource int) int64 {
+	if m.Weights == nil {
+		return m.Weight
+	}
+	return m.Weights[resource]
 }
 
 // normalized is the claim as it counts: no amount below zero, and Max not below Min.

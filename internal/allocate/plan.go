@@ -1,6 +1,8 @@
 package allocate
 
 import (
+	"slices"
+
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/apportion"
 )
@@ -11,7 +13,7 @@ type auto struct {
 	options Options
 	plans   []plan // one per resource
 	filler  apportion.Filler
-	bounds  []apportion.Stake // the weights and ranks of the children; lo and hi are set for each fill
+	line    []apportion.Stake // the weights and ranks of the children: who comes first
 	surplus []int64           // what each holds above its fair share, as far as it is kept
 	donors  []int             // working memory
 	parts   []int64           // the result of a fill of the moves
@@ -24,17 +26,18 @@ type auto struct {
 type plan struct {
 	*auto
 	resource int
-	grain    int64   // the step in which its targets come
-	budget   int64   // what is left when pinned children are taken off
-	unused   int64   // the part of it that is not in use
-	claims   []Claim // as they count
-	asks     []int64 // demand, as far as the other resources of the same pods have room for it
-	need     []int64 // what the layers of need give
-	floor    []int64 // what the layers before demand give
-	assured  []int64 // what is given on top for the headroom that the claims ask for
-	headroom []int64 // what is given for headroom on top, assured or in percent
-	fair     []int64 // need, headroom, and the rest by weight
-	reserve  int64   // what the hub should keep
+	bounds   []apportion.Stake // the weights and ranks of the children; lo and hi are set for each fill
+	grain    int64             // the step in which its targets come
+	budget   int64             // what is left when pinned children are taken off
+	unused   int64             // the part of it that is not in use
+	claims   []Claim           // as they count
+	asks     []int64           // demand, as far as the other resources of the same pods have room for it
+	need     []int64           // what the layers of need give
+	floor    []int64           // what the layers before demand give
+	assured  []int64           // what is given on top for the headroom that the claims ask for
+	headroom []int64           // what is given for headroom on top, assured or in percent
+	fair     []int64           // need, headroom, and the rest by weight
+	reserve  int64             // what the hub should keep
 	targets  []int64
 }
 
@@ -46,7 +49,7 @@ func newAuto(in *Input, options Options) *auto {
 		in:      in,
 		options: options,
 		plans:   make([]plan, len(in.Budgets)),
-		bounds:  make([]apportion.Stake, children),
+		line:    make([]apportion.Stake, children),
 		surplus: make([]int64, children),
 		donors:  make([]int, 0, children),
 		parts:   make([]int64, children),
@@ -54,7 +57,7 @@ func newAuto(in *Input, options Options) *auto {
 		rooms:   make([]int64, len(in.Budgets)),
 	}
 	for i := range in.Children {
-		a.bounds[i] = apportion.Stake{Weight: in.Children[i].Weight, Rank: ranks[i]}
+		a.line[i] = apportion.Stake{Weight: in.Children[i].Weight, Rank: ranks[i]}
 	}
 	for r := range a.plans {
 		a.plans[r] = a.newPlan(r, make([]int64, 7*children))
@@ -69,6 +72,7 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 	p := plan{
 		auto:     a,
 		resource: resource,
+		bounds:   slices.Clone(a.line),
 		grain:    a.in.grain(resource),
 		budget:   a.in.open(resource),
 		claims:   make([]Claim, children),
@@ -82,6 +86,7 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 	}
 	var used apportion.Total
 	for i := range a.in.Children {
+		p.bounds[i].Weight = a.in.Children[i].weight(resource)
 		if m := &a.in.Children[i]; !m.Pinned {
 			p.claims[i] = m.Claims[resource].normalized()
 			p.asks[i] = p.claims[i].Demand
@@ -89,7 +94,7 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 		}
 	}
 	p.unused = used.MinusFrom(p.budget)
-	expectFair(&a.filler, p.budget, p.claims, a.bounds, a.parts)
+	expectFair(&a.filler, p.budget, p.claims, p.bounds, a.parts)
 	return p
 }
 

@@ -29,8 +29,8 @@ func Ration(in Input, result Result, free []int64, mayRaise func(child, resource
 				most = 0
 			}
 			need := max(amount.Add(c.Used, c.Demand), c.Min) - c.Granted
-			needed[i] = apportion.Stake{Weight: in.Children[i].Weight, Hi: min(max(need, 0), most), Rank: ranks[i]}
-			missing[i] = apportion.Stake{Weight: in.Children[i].Weight, Hi: most, Rank: ranks[i]}
+			needed[i] = apportion.Stake{Weight: in.Children[i].weight(resource), Hi: min(max(need, 0), most), Rank: ranks[i]}
+			missing[i] = apportion.Stake{Weight: in.Children[i].weight(resource), Hi: most, Rank: ranks[i]}
 		}
 		for i, part := range apportion.Fill(free[resource], needed) {
 			missing[i].Lo = part

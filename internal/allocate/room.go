@@ -130,5 +130,5 @@ func (in *Input) entitlement(child, resource int, rank uint64) apportion.Stake {
 	}
 	c := m.Claims[resource].normalized()
 	need := min(c.Max, amount.Add(c.Used, c.Demand))
-	return apportion.Stake{Weight: m.Weight, Lo: min(c.Min, need), Hi: need, Rank: rank}
+	return apportion.Stake{Weight: m.weight(resource), Lo: min(c.Min, need), Hi: need, Rank: rank}
 }

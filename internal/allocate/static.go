@@ -37,7 +37,7 @@ func (in *Input) staticBounds(resource int, budget int64, ranks []uint64, bounds
 	var guaranteed apportion.Total
 	for i := range in.Children {
 		m := &in.Children[i]
-		bounds[i] = apportion.Stake{Weight: m.Weight, Rank: ranks[i]}
+		bounds[i] = apportion.Stake{Weight: m.weight(resource), Rank: ranks[i]}
 		if m.Pinned {
 			continue
 		}

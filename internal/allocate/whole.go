@@ -51,7 +51,7 @@ func (a *auto) serveWhole() {
 	for r := range a.plans {
 		left[r] = a.plans[r].slack()
 	}
-	slices.SortFunc(short, func(i, j int) int { return apportion.InLine(&a.bounds[i], &a.bounds[j]) })
+	slices.SortFunc(short, func(i, j int) int { return apportion.InLine(&a.line[i], &a.line[j]) })
 	for _, i := range short {
 		if a.shapes[i] == nil {
 			a.topUp(i, left)

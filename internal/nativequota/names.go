@@ -134,3 +134,17 @@ func Integer(name corev1.ResourceName) bool {
 	return counts.Has(name) ||
 		strings.Contains(s, "/") && !strings.Contains(s, nativeInfix) && !strings.HasPrefix(s, requestsPrefix)
 }
+
+// OfNode returns the name under which nodes have what is counted under name: cpu for requests.cpu and cpu, pods for pods,
+// nvidia.com/gpu for requests.nvidia.com/gpu; "" if nodes have nothing of it.
+func OfNode(name corev1.ResourceName) corev1.ResourceName {
+	if name == corev1.ResourcePods || name == countPods {
+		return corev1.ResourcePods
+	}
+	bare := corev1.ResourceName(strings.TrimPrefix(string(name), requestsPrefix))
+	huge := strings.HasPrefix(string(bare), hugePagesPrefix)
+	if compute[bare] || huge || bare != name && extended(string(bare)) {
+		return bare
+	}
+	return ""
+}

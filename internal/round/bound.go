@@ -128,7 +128,7 @@ func (r *round) waitsFor(c *Standing, name corev1.ResourceName) Bound {
 func (u *unbound) mayBind(bound Bound, c *Standing, reason allocate.Reason) bool {
 	switch bound {
 	case BoundNodes:
-		return c.Full
+		return c.Full || len(c.Room) > 0
 	case BoundMax:
 		return reason == allocate.Capped
 	case BoundDamping:

@@ -42,6 +42,9 @@ func (r *round) claimant(c *Standing, lifted ...Bound) allocate.Child {
 	claimant := allocate.Child{ID: c.Name, Claims: make([]allocate.Claim, len(r.names))}
 	if !c.Leaving {
 		claimant.ID, claimant.Weight = c.UID, c.Terms.Weight
+		if c.Terms.Weights != nil {
+			claimant.Weights = inOrder(c.Terms.Weights, r.names)
+		}
 	}
 	claimant.Damped = c.DampedFor > 0 && !slices.Contains(lifted, BoundDamping)
 	for _, shape := range c.Shapes {
@@ -105,8 +108,8 @@ func inOrder(list amount.List, names []corev1.ResourceName) []int64 {
 // restrict takes off a claim what the child could make no use of, or could not be given. A name that it does not count
 // stays as it is, as if all that was granted were used.
 func (r *round) restrict(claim *allocate.Claim, c *Standing, name corev1.ResourceName, lifted []Bound) {
-	if c.Full && !slices.Contains(lifted, BoundNodes) {
-		claim.Max = min(claim.Max, withoutHeadroom(claim))
+	if !slices.Contains(lifted, BoundNodes) {
+		claim.Max = min(claim.Max, c.placeFor(claim, name))
 	}
 	switch {
 	case r.ledger.Granted(name) != ledger.Unknown:
@@ -131,10 +134,17 @@ func asTold(claim *allocate.Claim) {
 	}
 }
 
-// withoutHeadroom is what a child gets at most that has no place for more: what it has or asks for. Pods that find no
-// node would fill any headroom, step by step, and no other child could use it then.
-func withoutHeadroom(claim *allocate.Claim) int64 {
-	return max(claim.Target, amount.Add(claim.Used, claim.Demand))
+// placeFor is what a child gets at most. One that has no place for more keeps what it has. One of which only that is known
+// that it is full gets what it asks for, and no headroom: pods that find no node would fill any, step by step, and no other
+// child could use it then.
+func (s *Standing) placeFor(claim *allocate.Claim, name corev1.ResourceName) int64 {
+	if room, known := s.Room[name]; known {
+		return max(claim.Target, amount.Add(claim.Used, room))
+	}
+	if s.Full {
+		return max(claim.Target, amount.Add(claim.Used, claim.Demand))
+	}
+	return math.MaxInt64
 }
 
 // most returns the bound of a child that stays; one that leaves gets nothing.

@@ -39,9 +39,11 @@ type Split struct {
 	Respites pace.RespiteTimes
 }
 
-// Terms are what the distribution gives a child. A name that Max does not have is not bounded.
+// Terms are what the distribution gives a child. A name that Max does not have is not bounded. Weights, unless it is nil,
+// takes the place of Weight; a name that it does not have counts as 0 there.
 type Terms struct {
 	Weight                       int64
+	Weights                      amount.List
 	Min, Lendable, Max, Headroom amount.List
 }
 
@@ -88,6 +90,8 @@ type Standing struct {
 	Barred   sets.Set[corev1.ResourceName]
 	// Pinned says that its limit can neither go up nor down now: where limits follow demand, it keeps what it was granted.
 	Pinned bool
+	// Room is what it has a place for beyond what it uses, by resource name. A name without it is not bounded so.
+	Room amount.List
 	// Full says that it has no place for more than it has or asks for: it gets no headroom.
 	Full bool
 

@@ -50,11 +50,11 @@ type child struct {
 	forged bool
 	misfit string
 	// report, demand, shapes, expected and replacing are what the share says, empty if that says nothing of this budget.
-	report    ledger.Report
-	demand    amount.List
-	shapes    []round.Shape
-	expected  amount.List
-	replacing amount.List
+	report                 ledger.Report
+	demand                 amount.List
+	shapes                 []round.Shape
+	expected               amount.List
+	replacing, unscheduled amount.List
 	// takesOver says that its agent is to make a limit its own that it has from somebody else, and differs why it is not
 	// to, if that would change the limit.
 	takesOver bool
@@ -191,7 +191,7 @@ func (r *Round) believe(c *child, share *Share) {
 			"then its ResourceQuota behind broken glass", revision, r.in.Key)
 	default:
 		c.report, c.demand, c.shapes, c.expected = share.Report, share.Demand, share.Shapes, share.Expected
-		c.replacing = share.Replacing
+		c.replacing, c.unscheduled = share.Replacing, share.Unscheduled
 	}
 }
 

@@ -70,6 +70,9 @@ type Child struct {
 	Holds bool
 	// Terms are its weight and its bounds.
 	Terms round.Terms
+	// Room is what its nodes can run that no pod requests, and nodes that may still be added, by name of the budget. A name
+	// without it is not bounded by nodes.
+	Room amount.List
 	// Entry is its entry in the ledger as it was stored, nil if it has none.
 	Entry *Entry
 
@@ -166,8 +169,9 @@ type Share struct {
 	Shapes []round.Shape
 	// Expected is what the next request is expected to ask for.
 	Expected amount.List
-	// Replacing is what it has given up to replace its own objects.
-	Replacing amount.List
+	// Replacing is what it has given up to replace its own objects, and Unscheduled what pods use that no node has had room
+	// for.
+	Replacing, Unscheduled amount.List
 }
 
 // Found is a ResourceQuota that no agent has made: its limits, and what is used.
@@ -196,6 +200,8 @@ type Past struct {
 	Gave map[corev1.ResourceName]time.Duration
 	// DampedFor is how long its limit must not move for headroom, since it was moved a moment ago.
 	DampedFor time.Duration
+	// Placed is what was used when Child.Room was found out. What was used since then takes of it. Nil takes nothing.
+	Placed amount.List
 	// ToldFor is how long the usage that its share was told of will do.
 	ToldFor time.Duration
 	// ConfirmedFor is how long it is not given a new revision just to confirm it.

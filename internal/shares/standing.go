@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -25,6 +26,7 @@ func (r *Round) standing(c *child) round.Standing {
 		Name: c.Name, UID: c.UID, Leaving: !c.Selected, Terms: c.Terms,
 		Used: c.report.Used, Demand: c.demand, Shapes: c.shapes, Expected: c.expected, Replacing: c.replacing,
 		CanRaise: c.mobility() >= following, Pinned: c.mobility() < responsive,
+		Room:      c.roomOnNodes(),
 		Full:      c.said[quotav1alpha1.ConditionNodesFull].True,
 		DampedFor: c.Past.DampedFor, Gave: c.Past.Gave,
 	}
@@ -38,4 +40,14 @@ func (r *Round) standing(c *child) round.Standing {
 		s.Awaited[name] = pace.FirstReportWait - c.Past.UnheardFor[name]
 	}
 	return s
+}
+
+// roomOnNodes returns what the nodes of a child have a place for beyond what is used. Pods that wait for a node take of
+// it, and so do those that came since it was found out.
+func (c *child) roomOnNodes() amount.List {
+	room := amount.Sub(c.Room, c.unscheduled)
+	if c.Past.Placed == nil {
+		return room
+	}
+	return amount.Sub(room, amount.Sub(c.report.Used, c.Past.Placed))
 }

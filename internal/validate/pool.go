@@ -17,17 +17,25 @@ import (
 // Pool returns what is wrong with the spec of a QuotaPool by itself.
 func Pool(spec *quotav1alpha1.QuotaPoolSpec) field.ErrorList {
 	path := field.NewPath("spec")
+	var rule *quotav1alpha1.Capacity
 	problems := resources(path.Child("hard"), spec.Hard)
+	if spec.Capacity != nil {
+		rule = &spec.Capacity.Capacity
+		problems = append(problems, following(path.Child("capacity"), rule)...)
+		at := path.Child("capacity", "placement", "clusterSelector")
+		problems = append(problems, selector(at, spec.Capacity.Placement.ClusterSelector)...)
+	}
+	listed := limited(spec.Hard, rule)
 	problems = append(problems, resources(path.Child("reserve"), spec.Reserve)...)
-	problems = append(problems, known(path.Child("reserve"), spec.Reserve, spec.Hard)...)
+	problems = append(problems, known(path.Child("reserve"), spec.Reserve, listed)...)
 	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
 	problems = append(problems, selector(path.Child("allowedNamespaces", "selector"), spec.AllowedNamespaces.Selector)...)
 	grains := spec.Distribution.Granularity
-	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, spec.Hard)...)
+	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, listed)...)
 	for i := range spec.Distribution.Rules {
 		r := &spec.Distribution.Rules[i]
 		bounds := &quotav1alpha1.DistributionRule{Min: r.Min, Lendable: r.Lendable, Max: r.Max, Headroom: r.Headroom}
-		problems = append(problems, bounded(path.Child("distribution", "rules").Index(i), bounds, spec.Hard, grains)...)
+		problems = append(problems, bounded(path.Child("distribution", "rules").Index(i), bounds, listed, grains)...)
 	}
 	problems = append(problems, crossed(&spec.Distribution)...)
 	problems = append(problems, selector(path.Child("namespaces", "selector"), spec.Namespaces.Selector)...)

@@ -19,13 +19,16 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // Spec returns what is wrong with a spec by itself.
 func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	path := field.NewPath("spec")
+	listed := limited(spec.Hard, spec.Capacity)
 	problems := resources(path.Child("hard"), spec.Hard)
+	problems = append(problems, following(path.Child("capacity"), spec.Capacity)...)
 	problems = append(problems, resources(path.Child("reserve"), spec.Reserve)...)
 	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
 	problems = append(problems, scopes(path, spec)...)
@@ -34,13 +37,42 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 		problems,
 		metadata(path.Child("placement", "namespaceTemplate"), &spec.Placement.NamespaceTemplate)...)
 	grains := spec.Distribution.Granularity
-	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, spec.Hard)...)
+	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, listed)...)
 	for i := range spec.Distribution.Rules {
 		at, r := path.Child("distribution", "rules").Index(i), &spec.Distribution.Rules[i]
 		problems = append(problems, selector(at.Child("clusterSelector"), r.ClusterSelector)...)
-		problems = append(problems, bounded(at, r, spec.Hard, grains)...)
+		problems = append(problems, bounded(at, r, listed, grains)...)
 	}
 	return problems
+}
+
+// following checks the names that follow the nodes.
+func following(path *field.Path, rule *quotav1alpha1.Capacity) field.ErrorList {
+	var problems field.ErrorList
+	if rule == nil {
+		return problems
+	}
+	for i, name := range rule.Resources {
+		if nativequota.Name(name) != "" || nativequota.OfNode(name) == "" {
+			problems = append(problems, field.Invalid(path.Child("resources").Index(i), name,
+				"nodes have nothing of that: valid are names such as requests.cpu, requests.memory, pods or requests.nvidia.com/gpu"))
+		}
+	}
+	return problems
+}
+
+// limited returns hard with the names that only follow the nodes, of which there may be any amount.
+func limited(hard corev1.ResourceList, rule *quotav1alpha1.Capacity) corev1.ResourceList {
+	listed := maps.Clone(hard)
+	for _, name := range capacity.Names(hard, rule) {
+		if _, bounded := listed[name]; !bounded {
+			if listed == nil {
+				listed = corev1.ResourceList{}
+			}
+			listed[name] = amount.ToQuantity(name, amount.Limit, resource.DecimalSI)
+		}
+	}
+	return listed
 }
 
 // metadata checks what namespaces are created with, as native objects do. What the agent notes on namespaces is not for

@@ -13,12 +13,14 @@ import (
 	"github.com/fedquota/fedquota/cmd/manager/setup"
 	manifests "github.com/fedquota/fedquota/config/member/webhook"
 	"github.com/fedquota/fedquota/controllers/member/canary"
+	membercapacity "github.com/fedquota/fedquota/controllers/member/capacity"
 	"github.com/fedquota/fedquota/controllers/member/coverage"
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/member/recount"
 	"github.com/fedquota/fedquota/controllers/member/share"
 	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/serving"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/webhooks/admission"
 )
@@ -35,11 +37,14 @@ func setUp(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *set
 	}
 	recounts := &recount.Reconciler{Client: c, Live: live, Clock: now}
 	notes := &coverage.Reconciler{Client: c}
+	nodes := &capacity.Nodes{}
+	report := &membercapacity.Reporter{Client: c, Live: live, Clock: now, Nodes: nodes, Namespace: namespace}
 	follower := &memberdemand.Follower{Demand: needs, Elected: mgr.Elected()}
 	return setup.All(
 		setup.Step{Name: "the canary", Do: func() error { return quotaCanary.SetupWithManager(mgr) }},
 		setup.Step{Name: "the watch over the store", Do: func() error { return mgr.Add(quotaCanary.Watchdog(live)) }},
-		setup.Step{Name: "the watch over pods and workloads", Do: func() error { return watch(mgr, needs) }},
+		setup.Step{Name: "the watch over pods and workloads", Do: func() error { return watch(mgr, needs, nodes) }},
+		setup.Step{Name: "the report of what nodes can run", Do: func() error { return mgr.Add(report) }},
 		setup.Step{Name: "the share controller", Do: func() error { return shares.SetupWithManager(mgr) }},
 		setup.Step{Name: "the recount of pods", Do: func() error { return recounts.SetupWithManager(mgr) }},
 		setup.Step{Name: "the notes of what is covered", Do: func() error { return notes.SetupWithManager(mgr) }},
@@ -48,8 +53,8 @@ func setUp(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *set
 	)
 }
 
-// watch adds what learns of pods and workloads to the manager.
-func watch(mgr ctrl.Manager, needs *memberdemand.Demand) error {
+// watch adds what learns of pods, workloads and nodes to the manager.
+func watch(mgr ctrl.Manager, needs *memberdemand.Demand, nodes *capacity.Nodes) error {
 	config := rest.CopyConfig(mgr.GetConfig())
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -58,7 +63,7 @@ func watch(mgr ctrl.Manager, needs *memberdemand.Demand) error {
 		return err
 	}
 	return (&memberdemand.Watch{
-		Demand: needs, API: api, Recorder: mgr.GetEventRecorder("fedquota-agent"), Elected: mgr.Elected(),
+		Demand: needs, API: api, Nodes: nodes, Recorder: mgr.GetEventRecorder("fedquota-agent"), Elected: mgr.Elected(),
 	}).SetupWithManager(mgr)
 }
 

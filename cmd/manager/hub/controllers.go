@@ -17,6 +17,7 @@ import (
 	manifests "github.com/fedquota/fedquota/config/webhook"
 	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/applied"
+	"github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -27,6 +28,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/rollback"
+	"github.com/fedquota/fedquota/controllers/served"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/webhooks/hub"
 )
@@ -59,6 +61,7 @@ func (p *parts) setUp(ctx context.Context) error {
 		setup.Step{Name: "the looks at stores", Do: p.lookAtStores},
 		setup.Step{Name: "the quota controller", Do: p.reconcileQuotas},
 		setup.Step{Name: "the pool controller", Do: p.reconcilePools},
+		setup.Step{Name: "the reports of capacity", Do: p.followNodes},
 		setup.Step{Name: "the installation of agents", Do: p.installAgents},
 		setup.Step{Name: "the requirements of quotas", Do: p.requireQuotas},
 		setup.Step{Name: "the joining by Secrets and ClusterProfiles", Do: p.join},
@@ -121,13 +124,26 @@ func (p *parts) reconcileQuotas() error {
 // FederatedQuotas follow pools from then on.
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs,
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Clusters: p.clusters,
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 		Tenants: &tenant.Reconciler{
 			Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), AgentNamespace: p.agentNamespace,
 		},
 	}
 	return reconciler.SetupWithManager(p.mgr, p.each, func() error { return p.quotas.WatchPools(p.mgr) })
+}
+
+// followNodes keeps what the nodes of members can run, once the hub serves that kind. Budgets follow it from then on.
+func (p *parts) followNodes() error {
+	return served.Once(p.mgr, func() error {
+		reconciler := &capacity.Reconciler{
+			Client: p.mgr.GetClient(), Members: p.connections, AgentNamespace: p.agentNamespace, Timeout: pace.MemberTimeout,
+		}
+		if err := reconciler.SetupWithManager(p.mgr, p.each); err != nil {
+			return err
+		}
+		return p.quotas.WatchCapacity(p.mgr)
+	}, capacity.Kind)
 }
 
 // applies returns a controller of objects in members. Those who listen to wake hear of each Cluster of which there is

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +18,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/tenant"
@@ -61,7 +61,8 @@ func (r *Reconciler) ofQuota(
 func quotaOf(p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *child {
 	c := &child{
 		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),
-		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
+		stalled: stalled(fq.Status.Conditions),
+		own:     capacity.Budget(fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity),
 	}
 	c.needs(needOfQuota(fq))
 	return c
@@ -83,7 +84,7 @@ func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 	c := &child{
 		Child: pool.ChildOfPool(below), names: string(below.Spec.Parent) == p.Name,
 		leaving: !below.DeletionTimestamp.IsZero(),
-		stalled: stalled(below.Status.Conditions), own: ownBudget(below.Spec.Hard, below.Spec.Reserve),
+		stalled: stalled(below.Status.Conditions), own: ownBudget(below),
 	}
 	c.needs(needOfPool(below))
 	return c
@@ -102,8 +103,13 @@ func stalled(conditions []metav1.Condition) bool {
 	return apimeta.IsStatusConditionTrue(conditions, quotav1alpha1.ConditionStalled)
 }
 
-func ownBudget(hard, reserve corev1.ResourceList) amount.List {
-	return amount.Sub(amount.Saturate(hard, amount.Down), amount.Saturate(reserve, amount.Up))
+// ownBudget returns the budget of a pool that no parent bounds.
+func ownBudget(p *quotav1alpha1.QuotaPool) amount.List {
+	var rule *quotav1alpha1.Capacity
+	if p.Spec.Capacity != nil {
+		rule = &p.Spec.Capacity.Capacity
+	}
+	return capacity.Budget(p.Spec.Hard, p.Spec.Reserve, rule, p.Status.Capacity)
 }
 
 // labelsOf returns the labels of a namespace, none if it is gone.

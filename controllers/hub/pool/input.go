@@ -21,7 +21,7 @@ func Input(
 	for i := range p.Status.Children {
 		entries[string(p.Status.Children[i].Key)] = pool.EntryOf(&p.Status.Children[i])
 	}
-	budget := s.member.Budget(ownBudget(p.Spec.Hard, p.Spec.Reserve))
+	budget := s.member.Budget(ownBudget(p))
 	s.pool = pool.New(string(p.UID), budget, p.Status.Revision, 0, entries)
 	for i := range quotas {
 		if fq := &quotas[i]; concerns(p, membership.PoolOf(fq), fq.Status.Pool) {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -26,6 +27,8 @@ type Reconciler struct {
 	client.Client
 	// Live reads from the API server: the pool itself, and of children what the protocol demands.
 	Live client.Reader
+	// Clusters says where the Clusters are whose nodes budgets may follow.
+	Clusters members.Namespaces
 	// Clock says since when.
 	Clock clock.PassiveClock
 	// Recorder writes events on QuotaPools.

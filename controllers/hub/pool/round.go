@@ -11,9 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	hubcapacity "github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -85,7 +87,10 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 
 // stand finds out what the pool is to its parent, and opens the ledger with the budget that this gives.
 func (r *Reconciler) stand(ctx context.Context, s *scope) error {
-	p, own, epoch := s.p, ownBudget(s.p.Spec.Hard, s.p.Spec.Reserve), ledger.Epoch(s.now)
+	if err := r.followNodes(ctx, s.p); err != nil {
+		return err
+	}
+	p, own, epoch := s.p, ownBudget(s.p), ledger.Epoch(s.now)
 	finder := membership.Finder{Cached: r, Live: r.Live}
 	var trouble string
 	var err error
@@ -111,6 +116,32 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 		entries[string(p.Status.Children[i].Key)] = pool.EntryOf(&p.Status.Children[i])
 	}
 	s.pool = pool.New(string(p.UID), s.member.Budget(own), p.Status.Revision, epoch, entries)
+	return nil
+}
+
+// followNodes notes what the nodes of the clusters can run that the budget follows. It is stored with the ledger that is
+// made of it.
+func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool) error {
+	rule := p.Spec.Capacity
+	if rule == nil {
+		p.Status.Capacity = nil
+		return nil
+	}
+	clusters, err := r.Clusters.List(ctx, r, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return err
+	}
+	reports, err := hubcapacity.Reports(ctx, r, r.Clusters)
+	if err != nil {
+		return err
+	}
+	var selected []string
+	for i := range clusters {
+		if capacity.Selects(&rule.Placement, clusters[i].Name, clusters[i].Labels) {
+			selected = append(selected, clusters[i].Name)
+		}
+	}
+	p.Status.Capacity = capacity.StatusOf(capacity.Names(p.Spec.Hard, &rule.Capacity), selected, reports)
 	return nil
 }
 

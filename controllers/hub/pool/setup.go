@@ -2,29 +2,27 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
-	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/controllers/served"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/validate"
 )
@@ -38,39 +36,27 @@ import (
 // SetupWithManager registers the reconciler, now or once the kind is served; begun is called before, to have others
 // watch the kind. A hub without it is none the worse.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options, begun func() error) error {
-	if started, err := r.begin(mgr, options, begun); started || err != nil {
-		return err
-	}
-	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		err := wait.PollUntilContextCancel(ctx, pace.ProfilesInterval, false, func(context.Context) (bool, error) {
-			return r.begin(mgr, options, begun)
-		})
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the manager ends
+	return served.Once(mgr, func() error {
+		if err := begun(); err != nil {
+			return err
 		}
-		return err
-	}))
+		return r.begin(mgr, options)
+	}, kind)
 }
 
 // kind is that of pools.
 var kind = schema.GroupKind{Group: quotav1alpha1.GroupVersion.Group, Kind: "QuotaPool"}
 
-// begin registers the reconciler if the kind is served. If that cannot be known just now, it is asked again.
-func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options, begun func() error) (bool, error) {
-	if _, err := mgr.GetRESTMapper().RESTMapping(kind); err != nil {
-		if !apimeta.IsNoMatchError(err) {
-			mgr.GetLogger().Error(err, "Asking whether QuotaPools are served")
-		}
-		return false, nil
-	}
-	if err := errors.Join(begun(), r.index(context.Background(), mgr.GetFieldIndexer())); err != nil {
-		return false, err
+// begin registers the reconciler and that of tenants, and has it hear of what nodes can run once the hub serves that.
+func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options) error {
+	if err := r.index(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	r.Tenants.Wake = make(chan event.GenericEvent)
 	if err := r.Tenants.SetupWithManager(mgr, options); err != nil {
-		return false, err
+		return err
 	}
-	return true, ctrl.NewControllerManagedBy(mgr).
+	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("pool").
 		For(&quotav1alpha1.QuotaPool{}, builder.WithPredicates(changed)).
 		Watches(&quotav1alpha1.QuotaPool{}, changes(r.aroundPool)).
@@ -78,8 +64,22 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options, begun f
 		Watches(&corev1.Namespace{}, handler.Funcs{UpdateFunc: r.relabelled}, builder.OnlyMetadata).
 		WatchesRawSource(source.Channel(r.Tenants.Wake, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Func(r.Needs.start)).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.following),
+			builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WithOptions(options).
-		Complete(r)
+		Build(r)
+	if err != nil {
+		return err
+	}
+	return served.Once(mgr, func() error {
+		return c.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.ClusterCapacity{},
+			handler.EnqueueRequestsFromMapFunc(r.following)))
+	}, capacity.Kind)
+}
+
+// following returns the pools whose budget follows what nodes can run.
+func (r *Reconciler) following(ctx context.Context, _ client.Object) []ctrl.Request {
+	return r.those(ctx, func(p *quotav1alpha1.QuotaPool) bool { return p.Spec.Capacity != nil })
 }
 
 // changed lets through a pool that is to be acted on otherwise: its own rounds change its status.
@@ -127,8 +127,9 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 		names.Insert(membership.PoolOf(fq), stored(fq.Status.Pool))
 		status := fq.Status
 		said[i] = []any{
-			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.DeletionTimestamp,
-			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.Revision == 0, stalled(status.Conditions),
+			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.DeletionTimestamp, status.Capacity,
+			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.Revision == 0,
+			stalled(status.Conditions),
 		}
 	}
 	if equality.Semantic.DeepEqual(said[0], said[1]) {
@@ -206,14 +207,21 @@ func (r *Reconciler) relabelled(ctx context.Context, e event.UpdateEvent, q queu
 
 // all returns all pools.
 func (r *Reconciler) all(ctx context.Context, _ client.Object) []ctrl.Request {
+	return r.those(ctx, func(*quotav1alpha1.QuotaPool) bool { return true })
+}
+
+// those returns the pools that a function picks.
+func (r *Reconciler) those(ctx context.Context, picks func(*quotav1alpha1.QuotaPool) bool) []ctrl.Request {
 	var pools quotav1alpha1.QuotaPoolList
 	if err := r.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaPools")
 		return nil
 	}
-	requests := make([]ctrl.Request, 0, len(pools.Items))
+	var requests []ctrl.Request
 	for i := range pools.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKey{Name: pools.Items[i].Name}})
+		if picks(&pools.Items[i]) {
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKey{Name: pools.Items[i].Name}})
+		}
 	}
 	return requests
 }

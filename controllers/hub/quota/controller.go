@@ -23,6 +23,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -78,6 +79,28 @@ func (r *Reconciler) WatchPools(mgr ctrl.Manager) error {
 			r.enqueueInPool(ctx, after.Name, pools.Offered(before, after), queue)
 		},
 	}))
+}
+
+// WatchCapacity has rounds of FederatedQuotas start that follow the nodes of a cluster when these can run something else.
+func (r *Reconciler) WatchCapacity(mgr ctrl.Manager) error {
+	r.nodes.Store(true)
+	return r.controller.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.ClusterCapacity{},
+		handler.EnqueueRequestsFromMapFunc(r.following)))
+}
+
+// following returns the FederatedQuotas that a report of the nodes of a cluster concerns: those that are made of nodes, and
+// where it is known how many there can be, those that could use more.
+func (r *Reconciler) following(ctx context.Context, report client.Object) []ctrl.Request {
+	bounds := report.(*quotav1alpha1.ClusterCapacity).Growth != nil
+	cluster := &clusterv1.Cluster{}
+	if err := r.Get(ctx, client.ObjectKeyFromObject(report), cluster); err != nil {
+		return nil // what changes with a Cluster, its own watch tells
+	}
+	of := r.Clusters.Of(cluster)
+	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool {
+		made := fq.Spec.Capacity != nil || fq.Spec.Distribution.Weights == quotav1alpha1.WeightsCapacity
+		return (made || bounds && len(fq.Status.Demand) > 0) && input.Concerns(fq, of)
+	})
 }
 
 // enqueueInPool has rounds start of the FederatedQuotas that name a pool or are in it: those of these keys, or all if that

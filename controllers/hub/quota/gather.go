@@ -3,14 +3,17 @@ package quota
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	hubcapacity "github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
 )
@@ -25,7 +28,7 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{fq: fq, now: r.Clock.Now(), in: input.Of(fq, around), membership: stands}
+	s := &scope{fq: fq, now: r.Clock.Now(), nodes: around.Nodes, in: input.Of(fq, around), membership: stands}
 	s.round = shares.New(s.in)
 	s.members = membersOf(s.round, around.Clusters)
 	_ = members.ForEach(s.members, func(m *member) error {
@@ -51,12 +54,38 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 		return nil, fmt.Errorf("listing FederatedQuotas in namespace %s: %w", fq.Namespace, err)
 	}
 	standing, destroyed := r.sift(ctx, clusters)
+	nodes, err := r.followNodes(ctx, fq, standing)
+	if err != nil {
+		return nil, err
+	}
 	// Before any member is read: what comes to be known meanwhile is no part of this round.
 	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), standing)
 	return &input.Surroundings{
-		Clusters: standing, Destroyed: destroyed, Siblings: siblings.Items, Holders: found.Holders, Expected: found.Expected,
+		Clusters: standing, Destroyed: destroyed, Nodes: nodes, Siblings: siblings.Items, Holders: found.Holders, Expected: found.Expected,
 		Agents: r.AgentNamespace, Epoch: ledger.Epoch(r.Clock.Now()), Fresh: r.births.fresh(fq, r.Stores.Steady()),
 	}, nil
+}
+
+// followNodes returns what the nodes of clusters can run, once the hub serves that kind. Where the budget follows them it
+// is noted in the status, to be stored with the ledger that is made of it.
+func (r *Reconciler) followNodes(
+	ctx context.Context, fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster,
+) (map[string]*quotav1alpha1.ClusterCapacity, error) {
+	if !r.nodes.Load() {
+		return nil, nil
+	}
+	reports, err := hubcapacity.Reports(ctx, r, r.Clusters)
+	if err != nil {
+		return nil, err
+	}
+	if fq.Spec.Capacity == nil {
+		fq.Status.Capacity = nil
+		return reports, nil
+	}
+	selected, _ := input.Placed(fq, clusters)
+	names := capacity.Names(fq.Spec.Hard, fq.Spec.Capacity)
+	fq.Status.Capacity = capacity.StatusOf(names, slices.Collect(maps.Keys(selected)), reports)
+	return reports, nil
 }
 
 // sift returns the Clusters without those that are said to be destroyed, and the names of those.

@@ -60,6 +60,10 @@ type history struct {
 	stalled time.Time
 	// decided is when the ledger decided on the cluster first since it was settled last, zero while it is settled.
 	decided time.Time
+	// nodes is the report of what the nodes can run that was seen last, by its UID and version, and placed what was used
+	// when it came.
+	nodes  string
+	placed amount.List
 	// observed is the last generation of the share that its agent had seen, idleSince when it was first found to be not
 	// the present one.
 	observed  int64
@@ -125,6 +129,18 @@ func (h *history) move(now time.Time, before, after amount.List) {
 // remaining returns how much of a pause is left that began at an instant.
 func remaining(pause time.Duration, since, now time.Time) time.Duration {
 	return max(0, pause-now.Sub(since))
+}
+
+// place returns what was used when the last report of what the nodes can run came. What was used since then is not in it.
+func (h *history) place(report *quotav1alpha1.ClusterCapacity, used amount.List) amount.List {
+	if report == nil || report.Growth == nil {
+		h.nodes, h.placed = "", nil
+		return nil
+	}
+	if version := string(report.UID) + "/" + report.ResourceVersion; version != h.nodes {
+		h.nodes, h.placed = version, used
+	}
+	return h.placed
 }
 
 // idleFor returns how long the agent has not acted although there was something to act on.
@@ -271,6 +287,9 @@ func (r *Reconciler) recall(s *scope, m *member) {
 		StalledFor:   remaining(pace.StallInterval, h.stalled, s.now),
 		IdleFor:      h.idleFor(s.now, m.share),
 		UnheardFor:   h.unheardFor(s.now),
+	}
+	if share := m.Reading.Share; share != nil {
+		m.Past.Placed = h.place(s.nodes[m.Name], share.Report.Used)
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *Reconciler) stand(ctx context.Context, fq *quotav1alpha1.FederatedQuota
 	}
 	child := &membership.Child{
 		Key: pool.QuotaKey(fq.Namespace, fq.Name), UID: string(fq.UID), Generation: fq.Generation,
-		Pool: membership.PoolOf(fq), Stored: fq.Status.Pool, Own: input.Wanted(&fq.Spec),
+		Pool: membership.PoolOf(fq), Stored: fq.Status.Pool, Own: input.Wanted(fq),
 		Lost: fq.Status.Revision == 0 && !around.Fresh, Restored: around.Restored, Epoch: around.Epoch,
 	}
 	m, trouble, err := membership.Finder{Cached: r, Live: r.Live}.Find(ctx, child)

@@ -48,7 +48,9 @@ type Reconciler struct {
 
 	controller controller.Controller
 	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to start.
-	heard    atomic.Bool
+	heard atomic.Bool
+	// nodes says that the hub serves what nodes can run.
+	nodes    atomic.Bool
 	births   births
 	trees    *trees
 	silences members.Silences
@@ -62,6 +64,8 @@ type scope struct {
 	fq  *quotav1alpha1.FederatedQuota
 	now time.Time
 	in  *shares.Input
+	// nodes are what the nodes of clusters can run, by cluster.
+	nodes map[string]*quotav1alpha1.ClusterCapacity
 	// membership is what the FederatedQuota is to its pool from this round on.
 	membership pool.Membership
 	// round says whom it concerns, and members are those, by name. gather fills them in.

@@ -121,10 +121,12 @@ func (w *world) newHub() *Reconciler {
 		Wake: make(chan event.GenericEvent, 100), // looks see the shares of other tests, too
 	}
 	watcher.BeginAt(w.clock.Now().Add(-pace.Looking))
-	return &Reconciler{
+	r := &Reconciler{
 		Client: hub, Live: hub, Members: w.members, Stores: watcher, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock,
 		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, trees: &trees{}, Needs: &pools.Needs{},
 	}
+	r.nodes.Store(true)
+	return r
 }
 
 // recorded returns a client that notes what the hub manager writes.

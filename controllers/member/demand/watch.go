@@ -15,15 +15,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// Watch keeps the book by the pods, LimitRanges and workloads of the cluster.
+// Watch keeps the book by the pods, LimitRanges and workloads of the cluster, and notes what its nodes have.
 type Watch struct {
 	*Demand
 	// API is the cluster's.
 	API kubernetes.Interface
+	// Nodes are those of the cluster, and what pods take of them.
+	Nodes *capacity.Nodes
 	// Recorder tells of Jobs that state their demand in a way that is not understood. Elected is closed when this replica
 	// is the one that does so.
 	Recorder events.EventRecorder
@@ -43,9 +46,11 @@ func (w *Watch) Start(ctx context.Context) error {
 	defer objects.Shutdown()
 	if err := w.take(
 		ctx, objects, objects.Core().V1().Pods().Informer(), objects.Core().V1().LimitRanges().Informer(),
+		objects.Core().V1().Nodes().Informer(),
 	); err != nil {
 		return err
 	}
+	w.Nodes.Complete()
 	apps := objects.Apps().V1()
 	if err := w.take(
 		ctx, objects, apps.ReplicaSets().Informer(), apps.StatefulSets().Informer(), apps.DaemonSets().Informer(),
@@ -64,8 +69,8 @@ func (w *Watch) take(
 	var taken []toolscache.DoneChecker
 	for _, informer := range kinds {
 		registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { w.follow(ctx, object) },
-			UpdateFunc: func(_, object any) { w.follow(ctx, object) },
+			AddFunc:    func(object any) { w.follow(ctx, nil, object) },
+			UpdateFunc: func(before, object any) { w.follow(ctx, before, object) },
 			DeleteFunc: func(object any) { w.unset(ctx, object) },
 		})
 		if err != nil {
@@ -78,12 +83,44 @@ func (w *Watch) take(
 	return nil
 }
 
-// follow has the book follow an object.
-func (w *Watch) follow(ctx context.Context, object any) {
+// follow has the book follow an object, of which before is what it was, nil if it has come.
+func (w *Watch) follow(ctx context.Context, before, object any) {
 	w.set(ctx, object)
-	if n, ok := object.(*note); ok && n.problem != nil {
+	n, ok := object.(*note)
+	if !ok {
+		return
+	}
+	if node, ok := n.of.(capacity.Node); ok {
+		w.Nodes.Set(node, w.Clock.Now())
+	}
+	w.Nodes.Move(loadOf(before), n.load)
+	if n.problem != nil {
 		w.complain(n)
 	}
+}
+
+// unset has the book forget an object that is gone.
+func (w *Watch) unset(ctx context.Context, object any) {
+	if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = gone.Obj
+	}
+	w.Demand.unset(ctx, object)
+	n, ok := object.(*note)
+	if !ok {
+		return
+	}
+	if _, ok := n.of.(capacity.Node); ok {
+		w.Nodes.Delete(n.Name)
+	}
+	w.Nodes.Move(n.load, capacity.Load{})
+}
+
+// loadOf returns what a pod took of its node; nothing of anything else.
+func loadOf(object any) capacity.Load {
+	if n, ok := object.(*note); ok {
+		return n.load
+	}
+	return capacity.Load{}
 }
 
 // complain says on a Job what is wrong with what it states.
@@ -101,8 +138,10 @@ func (w *Watch) complain(n *note) {
 // note is what is kept of an object: who it is, and what the book holds of it. A cluster may have a hundred thousand.
 type note struct {
 	metav1.ObjectMeta
-	// of is a demand.Pod, a demand.Workload or what a LimitRange gives.
+	// of is a demand.Pod, a demand.Workload, what a LimitRange gives, or a capacity.Node.
 	of any
+	// load is what a pod takes of its node.
+	load capacity.Load
 	// problem is what is wrong with the demand that a Job states.
 	problem *field.Error
 }
@@ -112,7 +151,9 @@ func noteOf(object any) (any, error) {
 	n := &note{}
 	switch o := object.(type) {
 	case *corev1.Pod:
-		n.of = podOf(o)
+		n.of, n.load = podOf(o), capacity.LoadOf(o)
+	case *corev1.Node:
+		n.of = capacity.NodeOf(o)
 	case *corev1.LimitRange:
 		n.of = nativequota.DefaultsOf(o)
 	default:
@@ -152,9 +193,6 @@ func (d *Demand) set(ctx context.Context, object any) {
 }
 
 func (d *Demand) unset(ctx context.Context, object any) {
-	if gone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
-	}
 	n, ok := object.(*note)
 	if !ok {
 		return
@@ -167,6 +205,8 @@ func (d *Demand) unset(ctx context.Context, object any) {
 		d.Book.DeleteWorkload(n.Namespace, n.UID)
 	case nativequota.Defaults:
 		changed = d.Book.DeleteLimitRange(n.Namespace, n.Name)
+	case capacity.Node:
+		changed = false
 	}
 	if changed {
 		d.reportNamespace(ctx, n.Namespace)

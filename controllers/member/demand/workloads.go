@@ -16,7 +16,7 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// +kubebuilder:rbac:groups="",resources=limitranges;pods;replicationcontrollers,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=limitranges;nodes;pods;replicationcontrollers,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=replicationcontrollers/status,verbs=patch
 // +kubebuilder:rbac:groups=apps,resources=daemonsets;replicasets;statefulsets,verbs=list;watch
 // +kubebuilder:rbac:groups=apps,resources=daemonsets/status;replicasets/status;statefulsets/status,verbs=patch

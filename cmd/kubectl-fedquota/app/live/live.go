@@ -10,11 +10,13 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -48,6 +50,7 @@ type Fleet struct {
 	options  Options
 	now      time.Time
 	siblings []quotav1alpha1.FederatedQuota
+	nodes    map[string]*quotav1alpha1.ClusterCapacity
 }
 
 // Member is what was read in a member.
@@ -73,6 +76,9 @@ func Read(ctx context.Context, env *cli.Env, hub client.Client, key client.Objec
 		return nil, fmt.Errorf("listing the FederatedQuotas in namespace %s: %w", key.Namespace, err)
 	}
 	f.Clusters, f.siblings = clusters, siblings.Items
+	if f.nodes, err = capacity.Reports(ctx, hub, options.Clusters); err != nil && !apimeta.IsNoMatchError(err) {
+		f.Hints = append(f.Hints, "what nodes can run is left out: "+err.Error())
+	}
 	f.readMembers(ctx, env, hub, key)
 	return f, nil
 }
@@ -146,7 +152,7 @@ func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *shares.Input {
 	standing, destroyed := f.sift()
 	in := input.Of(fq, &input.Surroundings{
 		Clusters: standing, Destroyed: destroyed, Siblings: f.siblings, Holders: f.holders(), Expected: sets.New[string](),
-		Agents: f.options.AgentNamespace, Epoch: ledger.Epoch(f.now),
+		Agents: f.options.AgentNamespace, Epoch: ledger.Epoch(f.now), Nodes: f.nodes,
 	})
 	for i := range in.Children {
 		c := &in.Children[i]

@@ -67,7 +67,8 @@ func destroyed(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cl
 	return problems
 }
 
-// guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget.
+// guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget, but for what
+// nodes make of it: those come and go.
 func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*members.Cluster) field.ErrorList {
 	sum, clusters, problems := amount.List{}, map[corev1.ResourceName][]string{}, field.ErrorList{}
 	for _, cluster := range slices.Sorted(maps.Keys(selected)) {
@@ -82,9 +83,9 @@ func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*mem
 			}
 		}
 	}
-	budget := Wanted(spec)
+	budget := stated(spec)
 	for _, name := range sum.Names() {
-		if sum[name] > budget[name] {
+		if most, is := budget[name]; is && sum[name] > most {
 			problems = append(problems, excessive(spec, name, sum[name], budget[name],
 				"the min of clusters %s add up to more than the budget: must be at most %s in all", shares.Abbreviated(clusters[name])))
 		}
@@ -102,7 +103,7 @@ const MostNames = 64
 // tooManyNames checks that the ledger has room for the names of the budget beside those that left it and are granted
 // still.
 func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
-	budget := Wanted(&fq.Spec)
+	budget := Wanted(fq)
 	for _, c := range fq.Status.Clusters {
 		names := maps.Clone(budget)
 		for name := range c.Granted {

@@ -62,7 +62,7 @@ func ViewOf(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) *View 
 	selected, missing := Placed(fq, clusters)
 	view := &View{
 		Selected: slices.Sorted(maps.Keys(selected)), Strangers: strangers(&fq.Spec, clusters, missing),
-		Overruled: overruled(&fq.Spec.Distribution, selected), Budget: Wanted(&fq.Spec), Guaranteed: amount.List{},
+		Overruled: overruled(&fq.Spec.Distribution, selected), Budget: Wanted(fq), Guaranteed: amount.List{},
 	}
 	for _, cluster := range selected {
 		t := terms(&fq.Spec.Distribution, cluster)

@@ -16,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -30,6 +31,8 @@ type Surroundings struct {
 	Clusters []members.Cluster
 	// Destroyed names further Clusters: those that are said to be destroyed.
 	Destroyed sets.Set[string]
+	// Nodes are what agents have reported of the nodes of clusters, by cluster.
+	Nodes map[string]*quotav1alpha1.ClusterCapacity
 	// Siblings are the FederatedQuotas of the namespace.
 	Siblings []quotav1alpha1.FederatedQuota
 	// Holders are the clusters in which a look has found a share, and Expected those that are about to say what they hold.
@@ -69,7 +72,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 	}
 	in := &shares.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
-		Budget: capped(fq, member, budgetOf(fq, halted)), Reach: reachOf(spec, member), Formats: spec.Hard,
+		Budget: capped(fq, member, budgetOf(fq, halted)), Reach: reachOf(fq, member), Formats: spec.Hard,
 		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch, Fresh: around.Fresh,
 		Restored: around.Restored,
 		Ready:    wasReady(fq),
@@ -90,7 +93,7 @@ func budgetOf(fq *quotav1alpha1.FederatedQuota, halted shares.Obstacle) amount.L
 	if halted != (shares.Obstacle{}) {
 		return amount.Saturate(fq.Status.Hard, amount.Down)
 	}
-	return Wanted(&fq.Spec)
+	return Wanted(fq)
 }
 
 // capped returns what the pool lets be distributed of a budget, of the names that the scopes count. Where the spec cannot
@@ -104,16 +107,21 @@ func capped(fq *quotav1alpha1.FederatedQuota, member pool.Membership, budget amo
 
 // reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it; nil
 // where it is in none.
-func reachOf(spec *quotav1alpha1.FederatedQuotaSpec, member pool.Membership) amount.List {
+func reachOf(fq *quotav1alpha1.FederatedQuota, member pool.Membership) amount.List {
 	if !member.Stands() {
 		return nil
 	}
-	return Wanted(spec)
+	return Wanted(fq)
 }
 
-// Wanted returns the budget that a spec asks for.
-func Wanted(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
-	return amount.Sub(amount.Saturate(spec.Hard, amount.Down), amount.Saturate(spec.Reserve, amount.Up))
+// Wanted returns the budget that a FederatedQuota asks for, where it follows the nodes as they were told of last.
+func Wanted(fq *quotav1alpha1.FederatedQuota) amount.List {
+	return capacity.Budget(fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity)
+}
+
+// stated returns the budget of a spec that no node bounds.
+func stated(spec *quotav1alpha1.FederatedQuotaSpec) amount.List {
+	return capacity.Budget(spec.Hard, spec.Reserve, nil, nil)
 }
 
 // wasReady says whether the last stored round has found every cluster to enforce a share of the present spec.
@@ -157,7 +165,7 @@ func Damping(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
 
 // childrenOf returns all Clusters, and all that have an entry, by name.
 func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) []*shares.Child {
-	byName := make(map[string]*shares.Child, len(around.Clusters))
+	byName, names := make(map[string]*shares.Child, len(around.Clusters)), Wanted(fq).Names()
 	for i := range around.Clusters {
 		cluster := &around.Clusters[i]
 		byName[cluster.Name] = &shares.Child{
@@ -166,6 +174,10 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 	}
 	for name, cluster := range selected {
 		byName[name].Selected, byName[name].Terms = true, terms(&fq.Spec.Distribution, cluster)
+		byName[name].Room = capacity.Room(names, around.Nodes[name])
+		if fq.Spec.Distribution.Weights == quotav1alpha1.WeightsCapacity {
+			byName[name].Terms.Weights = capacity.Weights(names, around.Nodes[name])
+		}
 	}
 	for i := range fq.Status.Clusters {
 		entry := Entry(&fq.Status.Clusters[i])
@@ -216,6 +228,7 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		Pinging: share.Status.Ping > share.Spec.Pong,
 		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Said: Said(share.Status.Conditions),
 		Expected: amount.Saturate(share.Status.Expected, amount.Up), Replacing: amount.Saturate(share.Status.Replacing, amount.Up),
+		Unscheduled: amount.Saturate(share.Status.Unscheduled, amount.Up),
 	}
 	switch policy := quotav1alpha1.RemovalPolicy(removal); policy {
 	case quotav1alpha1.RemovalRetain, quotav1alpha1.RemovalDelete:

@@ -54,7 +54,7 @@ func overruledFor(d *quotav1alpha1.Distribution, field string, cluster *members.
 // valueOf returns what a rule sets a field to, nil if it does not set it.
 func valueOf(d *quotav1alpha1.Distribution, rule *quotav1alpha1.DistributionRule, field string) any {
 	if field == "weight" {
-		if rule.Weight == nil || d.Weights == quotav1alpha1.WeightsEqual {
+		if rule.Weight == nil || !weighs(d) {
 			return nil
 		}
 		return *rule.Weight

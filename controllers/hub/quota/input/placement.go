@@ -56,12 +56,17 @@ func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms 
 		if !matches(rule, cluster) {
 			continue
 		}
-		if rule.Weight != nil && d.Weights != quotav1alpha1.WeightsEqual {
+		if rule.Weight != nil && weighs(d) {
 			t.Weight = int64(*rule.Weight)
 		}
 		t.Override(rule.Min, rule.Lendable, rule.Max, rule.Headroom)
 	}
 	return t
+}
+
+// weighs says whether the weights of rules count.
+func weighs(d *quotav1alpha1.Distribution) bool {
+	return d.Weights == "" || d.Weights == quotav1alpha1.WeightsStatic
 }
 
 func matches(rule *quotav1alpha1.DistributionRule, cluster *members.Cluster) bool {

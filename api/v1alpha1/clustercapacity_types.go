@@ -1,0 +1,130 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ClusterCapacity is what the nodes of a member can run. The agent keeps it in its own namespace, and the hub manager
+// keeps the last one of each member beside the Cluster, under the name of that.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:shortName=ccap,categories=fedquota
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.nodes`,description="Nodes that are ready and schedulable"
+// +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=`.allocatable.cpu`,description="What pods on them may request together"
+// +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.allocatable.memory`,description="What pods on them may request together"
+// +kubebuilder:printcolumn:name="Unused CPU",type=string,JSONPath=`.unused.cpu`,description="What of it no pod requests"
+// +kubebuilder:printcolumn:name="Reported",type=date,JSONPath=`.reportTime`,description="Time since it was found to be something else"
+type ClusterCapacity struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// nodes is how many nodes are ready and schedulable.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Nodes *int32 `json:"nodes,omitempty"`
+
+	// allocatable is the sum of what these nodes have for pods, by resource name as nodes have it.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=256
+	Allocatable map[corev1.ResourceName]resource.Quantity `json:"allocatable,omitempty"`
+
+	// unused is the part of allocatable that no pod requests. It follows changes of a twentieth of allocatable, or of a
+	// quarter of itself.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=256
+	Unused map[corev1.ResourceName]resource.Quantity `json:"unused,omitempty"`
+
+	// growth is what nodes may still be added for. The hub manager notes it in its copy; without it, nobody knows.
+	// +optional
+	Growth *CapacityGrowth `json:"growth,omitempty"`
+
+	// reportTime is when this was found to be something else than before.
+	// +optional
+	ReportTime *metav1.Time `json:"reportTime,omitempty"`
+}
+
+// CapacityGrowth is what nodes of a cluster may still be added for.
+type CapacityGrowth struct {
+	// resources are what those nodes would have for pods, by resource name as nodes have it; none if no node may be added.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=256
+	Resources map[corev1.ResourceName]resource.Quantity `json:"resources,omitempty"`
+}
+
+// ClusterCapacityList is a list of ClusterCapacity.
+//
+// +kubebuilder:object:root=true
+type ClusterCapacityList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// items is the list of ClusterCapacity.
+	Items []ClusterCapacity `json:"items"`
+}
+
+// Capacity has a budget follow what the nodes of clusters can run.
+type Capacity struct {
+	// percent is how much of what the nodes can run is the budget. What hard says of a name bounds it further. Defaults to
+	// 100.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Percent *int32 `json:"percent,omitempty"`
+
+	// resources are the names of the budget that follow the nodes, such as requests.cpu, whether hard names them or not.
+	// Defaults to those of hard that nodes have.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	Resources []corev1.ResourceName `json:"resources,omitempty"`
+}
+
+// PoolCapacity has the budget of a QuotaPool follow what the nodes of clusters can run.
+type PoolCapacity struct {
+	Capacity `json:",inline"`
+
+	// placement says whose nodes count.
+	// +optional
+	Placement CapacityPlacement `json:"placement,omitempty,omitzero"`
+}
+
+// CapacityPlacement selects Clusters: those that the selector matches and those that are named; all if it has neither.
+type CapacityPlacement struct {
+	// clusterSelector selects Clusters by their labels.
+	// +optional
+	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
+
+	// clusters selects Clusters by name.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=1000
+	Clusters []ClusterName `json:"clusters,omitempty"`
+}
+
+// CapacityStatus is what the nodes of clusters can run, as a budget was made of it.
+//
+// +structType=atomic
+type CapacityStatus struct {
+	// summary says of how many nodes and clusters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Summary string `json:"summary,omitempty"`
+
+	// allocatable is what all nodes together can run, of the resources that the budget names.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Allocatable map[corev1.ResourceName]resource.Quantity `json:"allocatable,omitempty"`
+
+	// unreported are clusters that have not said yet what their nodes can run: they count for nothing.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Unreported []ClusterName `json:"unreported,omitempty"`
+}

@@ -1,0 +1,167 @@
+// Package capacity keeps on the hub what the nodes of each member can run, as its agent has reported it last. Budgets
+// that follow the nodes are made of that, also while a member cannot be read.
+package capacity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/pace"
+)
+
+// +kubebuilder:rbac:groups=quota.fedquota.io,resources=clustercapacities,verbs=list;watch
+// +kubebuilder:rbac:groups=quota.fedquota.io,namespace=default,resources=clustercapacities,verbs=create;patch
+
+// Kind is that of reports.
+var Kind = quotav1alpha1.GroupVersion.WithKind("ClusterCapacity").GroupKind()
+
+// Reconciler copies the report of a member to the hub.
+type Reconciler struct {
+	client.Client
+	// Members connects to members.
+	Members clustercache.ClusterCache
+	// AgentNamespace is where the agents run in members.
+	AgentNamespace string
+	// Timeout is how long a member may take to be read.
+	Timeout time.Duration
+
+	controller controller.Controller
+}
+
+// SetupWithManager registers the reconciler.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) (err error) {
+	connected := func(_ context.Context, cluster client.Object) []ctrl.Request {
+		return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
+	}
+	arrivals := predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			const key = quotav1alpha1.GrowthAnnotation
+			return e.ObjectOld.GetAnnotations()[key] != e.ObjectNew.GetAnnotations()[key]
+		},
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+	r.controller, err = ctrl.NewControllerManagedBy(mgr).
+		Named("capacity").
+		For(&clusterv1.Cluster{}, builder.WithPredicates(arrivals)).
+		WatchesRawSource(r.Members.GetClusterSource("capacity", connected)).
+		WithOptions(options).
+		Build(r)
+	return err
+}
+
+// Reconcile copies the report of one member, if there is one. What was copied stays while the member cannot be read, and
+// goes with the Cluster.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cluster := &clusterv1.Cluster{}
+	if err := r.Get(ctx, req.NamespacedName, cluster); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !cluster.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	report, err := r.read(ctx, req.NamespacedName)
+	switch {
+	case errors.Is(err, clustercache.ErrClusterNotConnected):
+		return ctrl.Result{}, nil // its connection brings it here again
+	case members.IsAbsentKind(err): // its agent is of an earlier version, or there is none yet
+		return ctrl.Result{RequeueAfter: pace.InstallInterval}, nil
+	case err != nil || report == nil:
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.keep(ctx, cluster, report)
+}
+
+// read returns the report of a member, nil if there is none.
+func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*quotav1alpha1.ClusterCapacity, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	if err := r.Members.Watch(ctx, key, r.watcher(key)); err != nil {
+		return nil, err
+	}
+	reader, err := r.Members.GetReader(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	report := &quotav1alpha1.ClusterCapacity{}
+	err = reader.Get(ctx, client.ObjectKey{Namespace: r.AgentNamespace, Name: quotav1alpha1.CapacityName}, report)
+	if apierrors.IsNotFound(err) && !members.IsAbsentKind(err) {
+		return nil, nil
+	}
+	return report, err
+}
+
+// watcher has the report of a member bring its Cluster here.
+func (r *Reconciler) watcher(cluster client.ObjectKey) clustercache.Watcher {
+	return clustercache.NewWatcher(clustercache.WatcherOptions{
+		Name: "capacity", Watcher: r.controller, Kind: &quotav1alpha1.ClusterCapacity{},
+		EventHandler: handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request {
+			return []ctrl.Request{{NamespacedName: cluster}}
+		}),
+	})
+}
+
+// keep has the hub's copy say what the report says. The copy belongs to the Cluster.
+func (r *Reconciler) keep(ctx context.Context, cluster *clusterv1.Cluster, report *quotav1alpha1.ClusterCapacity) error {
+	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name}}
+	_, err := controllerutil.CreateOrPatch(ctx, r, kept, func() error {
+		kept.Growth = growthOf(cluster)
+		if !same(kept, report) {
+			kept.Nodes, kept.Allocatable = report.Nodes, report.Allocatable
+			kept.Unused, kept.ReportTime = report.Unused, report.ReportTime
+		}
+		return controllerutil.SetOwnerReference(cluster, kept, r.Scheme(), controllerutil.WithBlockOwnerDeletion(false))
+	})
+	if err != nil {
+		return fmt.Errorf("keeping what the nodes of Cluster %s can run: %w", cluster.Name, err)
+	}
+	return nil
+}
+
+// growthOf returns what may still be added to the nodes of a cluster, nil if that is not known.
+func growthOf(cluster *clusterv1.Cluster) *quotav1alpha1.CapacityGrowth {
+	if cluster.Annotations[quotav1alpha1.GrowthAnnotation] == "none" {
+		return &quotav1alpha1.CapacityGrowth{}
+	}
+	return nil
+}
+
+// same says whether two reports say the same.
+func same(a, b *quotav1alpha1.ClusterCapacity) bool {
+	return equality.Semantic.DeepEqual(a.Nodes, b.Nodes) && equality.Semantic.DeepEqual(a.Allocatable, b.Allocatable) &&
+		equality.Semantic.DeepEqual(a.Unused, b.Unused)
+}
+
+// Reports returns what the nodes of members can run, by what the Clusters are called.
+func Reports(
+	ctx context.Context, reader client.Reader, clusters members.Namespaces,
+) (map[string]*quotav1alpha1.ClusterCapacity, error) {
+	reports := map[string]*quotav1alpha1.ClusterCapacity{}
+	for _, namespace := range clusters.All() {
+		var list quotav1alpha1.ClusterCapacityList
+		if err := reader.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("listing ClusterCapacities in namespace %s: %w", namespace, err)
+		}
+		for i := range list.Items {
+			reports[clusters.Name(client.ObjectKeyFromObject(&list.Items[i]))] = &list.Items[i]
+		}
+	}
+	return reports, nil
+}

@@ -1,0 +1,138 @@
+package quota
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+// runs has the hub know of nodes of a cluster for so many pods.
+func (w *world) runs(cluster string, nodes int32, pods string) {
+	w.t.Helper()
+	report := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: w.clusters, Name: cluster}}
+	err := servers[hubName].Get(w.t.Context(), client.ObjectKeyFromObject(report), report)
+	w.must(client.IgnoreNotFound(err))
+	report.Nodes, report.Allocatable = &nodes, corev1.ResourceList{corev1.ResourcePods: resource.MustParse(pods)}
+	if err != nil {
+		w.must(servers[hubName].Create(w.t.Context(), report))
+		return
+	}
+	w.must(servers[hubName].Update(w.t.Context(), report))
+}
+
+// TestBudgetFollowsNodes has a budget of half of what nodes can run: a cluster without a report counts for nothing,
+// nodes that go leave debt and hurt nobody, and hard bounds it.
+func TestBudgetFollowsNodes(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.runs("east", 2, "20")
+	w.create(quotaName, `
+hard: {pods: "18"}
+capacity: {percent: 50}
+placement: {clusterSelector: {}}
+rebalance: {mode: Static}`)
+	budget := func(want, summary string) {
+		t.Helper()
+		w.settle()
+		status := w.quota().Status
+		pods := status.Hard[corev1.ResourcePods]
+		if diff := cmp.Diff([]string{want, summary}, []string{pods.String(), status.Capacity.Summary}); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	budget("10", "2 nodes in 1 cluster, 1 without a report")
+	w.runs("west", 1, "10")
+	budget("15", "3 nodes in 2 clusters")
+	w.runs("west", 3, "30")
+	budget("18", "5 nodes in 2 clusters") // hard
+
+	w.agents["east"].used = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("9")}
+	w.settle()
+	w.runs("east", 0, "0")
+	w.runs("west", 1, "12")
+	budget("6", "1 node in 2 clusters")
+	if diff := cmp.Diff([]string{"east 3/9 Draining", "west 3/3 Settled"}, w.ledger(corev1.ResourcePods)); diff != "" {
+		t.Errorf("nodes are gone: -want +got:\n%s", diff)
+	}
+	w.runs("west", 3, "30")
+	budget("15", "3 nodes in 2 clusters")
+
+	w.edit(`
+hard: {pods: "18"}
+placement: {clusterSelector: {}}
+rebalance: {mode: Static}`)
+	w.settle()
+	if status := w.quota().Status; status.Capacity != nil {
+		t.Errorf("a budget that follows no nodes says %+v", status.Capacity)
+	}
+}
+
+// TestWeightsOfNodes splits a budget by what the nodes of each cluster can run.
+func TestWeightsOfNodes(t *testing.T) {
+	w := newWorld(t, "east", "north", "west")
+	w.runs("east", 3, "30")
+	w.runs("west", 1, "10")
+	w.create(quotaName, `
+hard: {pods: "20", services: "9"}
+placement: {clusterSelector: {}}
+distribution: {weights: Capacity, rules: [{weight: 7}]}
+rebalance: {mode: Static}`)
+	w.settle()
+	for name, want := range map[corev1.ResourceName][]string{
+		corev1.ResourcePods:     {"east 15/15 Settled", "north 0/0 Settled", "west 5/5 Settled"},
+		corev1.ResourceServices: {"east 3/3 Settled", "north 3/3 Settled", "west 3/3 Settled"},
+	} {
+		if diff := cmp.Diff(want, w.ledger(name)); diff != "" {
+			t.Errorf("%s -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+// TestNoRoomWithoutNodes lends a cluster whose nodes stay what they are no more than they can run, and goes on as before
+// where that is not known.
+func TestNoRoomWithoutNodes(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.runs("east", 1, "10")
+	w.grows("east", "4")
+	w.create(quotaName, `
+hard: {pods: "40"}
+placement: {clusterSelector: {}}`)
+	w.settle()
+	for _, name := range []string{"east", "west"} {
+		w.agents[name].wants = 15
+	}
+	w.settle()
+	if diff := cmp.Diff([]string{"4", "15"}, []string{w.inUse("east"), w.inUse("west")}); diff != "" {
+		t.Errorf("with room for 4: -want +got:\n%s", diff)
+	}
+	w.grows("east", "")
+	w.settle()
+	if got := w.inUse("east"); got != "15" {
+		t.Errorf("east uses %s where nobody knows what its nodes can come to", got)
+	}
+}
+
+// grows has the hub know that a cluster has room for so many pods and gets no more nodes, or know nothing of that.
+func (w *world) grows(cluster, room string) {
+	w.t.Helper()
+	report := &quotav1alpha1.ClusterCapacity{}
+	w.must(servers[hubName].Get(w.t.Context(), client.ObjectKey{Namespace: w.clusters, Name: cluster}, report))
+	report.Growth = nil
+	if room != "" {
+		report.Growth = &quotav1alpha1.CapacityGrowth{}
+		report.Unused = corev1.ResourceList{corev1.ResourcePods: resource.MustParse(room)}
+	}
+	w.must(servers[hubName].Update(w.t.Context(), report))
+}
+
+// inUse returns how many pods are in use in a member, as its share says.
+func (w *world) inUse(member string) string {
+	w.t.Helper()
+	pods := w.share(member).Status.Used[corev1.ResourcePods]
+	return pods.String()
+}
