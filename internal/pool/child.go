@@ -48,6 +48,16 @@ func (m Membership) Leave(generation int64) Membership { return Membership{Tenur
 // next returns the next tenure. The generation stands for those of a status that was lost.
 func (m Membership) next(generation int64) int64 { return max(generation, m.Tenure+1) }
 
+// Renew has the child be counted anew in the pool that it stands in, frozen, as when it came: its sum has risen above
+// its cap, by a child of its own that came with something. What was read of it before cannot bring its entry down again.
+func (m Membership) Renew(generation int64) Membership {
+	renewed := m.Announce(m.Name, m.UID, generation)
+	if m.Frozen() {
+		renewed.Revision = m.Revision
+	}
+	return renewed
+}
+
 // Floor has the child take up no entry that was given before now: its ledger was lost or put back, and so was the
 // pool's perhaps. The pool sees a revision that it has not given, and rebuilds.
 func (m Membership) Floor(epoch int64) Membership {

@@ -69,6 +69,23 @@ func (p *Pool) Store(key string, into *quotav1alpha1.ChildStatus, like corev1.Re
 	into.Revision, into.Granted, into.Target = p.Ledger.Stored(key, like)
 }
 
+// TreeOf returns what pools have stored, by one list of all.
+func TreeOf(all []quotav1alpha1.QuotaPool) Tree {
+	tree := make(Tree, len(all))
+	for i := range all {
+		p := &all[i]
+		n := &Node{
+			Key: KeyOf(p.Name), UID: string(p.UID), Membership: MembershipOf(p.Status.Pool),
+			Budget: amount.Saturate(p.Status.Hard, amount.Down), Entries: make(map[string]Entry, len(p.Status.Children)),
+		}
+		for j := range p.Status.Children {
+			n.Entries[string(p.Status.Children[j].Key)] = EntryOf(&p.Status.Children[j])
+		}
+		tree[p.Name] = n
+	}
+	return tree
+}
+
 // OfferTo returns what a QuotaPool offers to a child, and whether it has an entry for it.
 func OfferTo(key string, p *quotav1alpha1.QuotaPool) (Offer, bool) {
 	for i := range p.Status.Children {

@@ -36,6 +36,8 @@ type Pool struct {
 
 	uid    string
 	stands map[string]stand
+	// came is what those had that were entered since it was read, beyond what was counted of them.
+	came amount.List
 }
 
 // stand is whom an entry was made for.
@@ -47,7 +49,7 @@ type stand struct {
 // New returns the pool of that uid. A name that is new in the budget may have been granted by any child without limit:
 // it counts as unknown until the child has confirmed.
 func New(uid string, budget amount.List, revision, epoch int64, entries map[string]Entry) *Pool {
-	p := &Pool{uid: uid, stands: make(map[string]stand, len(entries))}
+	p := &Pool{uid: uid, stands: make(map[string]stand, len(entries)), came: amount.List{}}
 	known := make(map[string]ledger.Entry, len(entries))
 	for key, e := range entries {
 		p.stands[key] = stand{e.UID, e.Tenure}
@@ -95,18 +97,51 @@ func (p *Pool) Settled(c *Child) bool {
 }
 
 // Enter makes an entry for a child that has announced itself, and says whether it did. Another object of that name has
-// to go first: uids have no order, so what was read may be the older one.
+// to go first: uids have no order, so what was read may be the older one. One that is counted anew is
+// told to have no more than before.
 func (p *Pool) Enter(c *Child) bool {
 	s, present := p.stands[c.Key]
 	if !p.holds(c) || c.Revision > 0 || present && (s.uid != c.UID || s.tenure >= c.Tenure) {
 		return false
 	}
-	granted := c.Granted
+	granted, target := c.Granted, c.Target
 	if c.Unknown {
 		granted = p.unknown()
 	}
-	p.enter(c, granted)
+	before, _ := p.Ledger.Entry(c.Key)
+	if present {
+		target = least(target, before.Target)
+	}
+	p.enter(c, granted, target)
+	for name := range p.Ledger.Budget() {
+		if granted[name] > before.Granted[name] {
+			p.came[name] = amount.Add(p.came[name], granted[name])
+		}
+	}
 	return true
+}
+
+// Outgrows says whether those that were entered have taken the sum of this pool above what its own pool lets it have.
+// It is to be counted anew there, in the write that stores their entries.
+func (p *Pool) Outgrows(own Membership) bool {
+	for name, came := range p.came {
+		most, limited := own.Cap[name]
+		if came > 0 && own.Stands() && (own.Frozen() || limited && p.Ledger.Granted(name) > most) {
+			return true
+		}
+	}
+	return false
+}
+
+// least returns the smaller amount of each name that both lists have.
+func least(a, b amount.List) amount.List {
+	smaller := amount.List{}
+	for name, value := range a {
+		if other, ok := b[name]; ok {
+			smaller[name] = min(value, other)
+		}
+	}
+	return smaller
 }
 
 // unknown returns a list of which nobody knows what is granted.
@@ -118,9 +153,9 @@ func (p *Pool) unknown() amount.List {
 	return unknown
 }
 
-func (p *Pool) enter(c *Child, granted amount.List) {
+func (p *Pool) enter(c *Child, granted, target amount.List) {
 	p.stands[c.Key] = stand{c.UID, c.Tenure}
-	p.Ledger.Enter(c.Key, granted, c.Target)
+	p.Ledger.Enter(c.Key, granted, target)
 }
 
 // Settle takes what a child shows into its entry: one that has confirmed it has no more than its target, or what its
@@ -146,11 +181,11 @@ func (p *Pool) report(c *Child) ledger.Report {
 	return ledger.Report{Revision: c.Revision, Hard: granted, Used: granted}
 }
 
-// Left ends the entry of a child that was read in a later tenure, and says whether it did. One that stands here in a
-// later tenure, and has stored a revision, was given that by another ledger, or has lost its own: see Lost.
+// Left ends the entry of a child that was read in a later tenure, and in no pool, and says whether it did. One that
+// stands in another pool has Moved, and one that stands here has been away: it is entered anew.
 func (p *Pool) Left(c *Child) bool {
 	s, present := p.stands[c.Key]
-	if !present || s.uid != c.UID || s.tenure >= c.Tenure || p.holds(c) && c.Revision > 0 {
+	if !present || s.uid != c.UID || s.tenure >= c.Tenure || c.Stands() {
 		return false
 	}
 	p.drop(c.Key)
@@ -181,11 +216,14 @@ func (p *Pool) Lost(children []Child) bool {
 	})
 }
 
-// Rebuild makes entries for the children that stand in the pool, and for nobody else. They have to be listed live,
-// after the pool was read: one that is missed may take up what the lost ledger decided. Each may have granted
-// anything until it has confirmed a revision above all that the lost ledger can have given.
+// Rebuild makes entries for the children that stand in the pool. They have to be listed live, after the pool was read:
+// one that is missed may take up what the lost ledger decided. Each may have granted anything until it has confirmed a
+// revision above all that the lost ledger can have given. Entries of others stay until it is known that they may go.
 func (p *Pool) Rebuild(live []Child) {
-	highest := p.Ledger.Revision()
+	highest, before := p.Ledger.Revision(), make(map[string]ledger.Entry, len(p.stands))
+	for key := range p.stands {
+		before[key], _ = p.Ledger.Entry(key)
+	}
 	for i := range live {
 		if p.holds(&live[i]) {
 			highest = max(highest, live[i].Revision)
@@ -193,11 +231,11 @@ func (p *Pool) Rebuild(live []Child) {
 	}
 	p.Ledger.Rebuild(highest)
 	for _, key := range p.Keys() {
-		p.drop(key)
+		p.Ledger.Enter(key, before[key].Granted, before[key].Target)
 	}
 	for i := range live {
 		if p.holds(&live[i]) {
-			p.enter(&live[i], p.unknown())
+			p.enter(&live[i], p.unknown(), live[i].Target)
 		}
 	}
 }

@@ -18,7 +18,7 @@ var actions = map[string]action{
 	"announce": {6, (*world).announce}, "leave": {3, (*world).leave}, "take up": {12, (*world).takeUp},
 	"raise own": {10, (*world).raiseOwn}, "lower own": {6, (*world).lowerOwn}, "restore own": {3, (*world).restoreOwn},
 	"settle own": {12, (*world).settleOwn}, "rebuild own": {6, (*world).rebuildOwn},
-	"enter": {10, (*world).enter}, "settle": {12, (*world).settle}, "left": {3, (*world).left}, "gone": {3, (*world).gone},
+	"enter": {10, (*world).enter}, "settle": {12, (*world).settle}, "left": {3, (*world).left}, "moved": {6, (*world).moved}, "gone": {3, (*world).gone},
 	"raise": {12, (*world).raise}, "lower": {8, (*world).lower}, "restore": {3, (*world).restore}, "rebuild": {8, (*world).rebuild},
 	"deliver": {12, (*world).deliver}, "charge": {10, (*world).charge}, "fall": {8, (*world).fall},
 	"name": {2, (*world).name}, "unname": {1, (*world).unname}, "delete": {1, (*world).remove}, "create": {3, (*world).create},
@@ -35,7 +35,8 @@ func (w *world) announce(n *node) {
 		return
 	}
 	uid := p.now().uid
-	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) {
+	comes := !w.inside || !w.inTree(o)
+	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && comes {
 		return
 	}
 	o = o.copy()
@@ -111,8 +112,10 @@ func (w *world) own(n *node, change func(l *ledger.Ledger, e ledger.Entry)) {
 		l.Adopt(theMember, nil)
 	}
 	before, _ := l.Entry(theMember)
-	change(l, before)
-	w.shutOwn(n, o, l)
+	noted := len(w.log)
+	if change(l, before); len(w.log) > noted {
+		w.shutOwn(n, o, l)
+	}
 }
 
 func (w *world) raiseOwn(n *node) {
@@ -132,6 +135,9 @@ func (w *world) raiseOwn(n *node) {
 func (w *world) lowerOwn(n *node) {
 	if !n.now().member.Frozen() {
 		w.own(n, func(l *ledger.Ledger, e ledger.Entry) {
+			if e.Target[cpu] == 0 {
+				return
+			}
 			l.Lower(theMember, cpu, e.Target[cpu]-1)
 			w.note("%s lowers to %d", n.key, e.Target[cpu]-1)
 		})
@@ -140,7 +146,11 @@ func (w *world) lowerOwn(n *node) {
 
 func (w *world) restoreOwn(n *node) {
 	if !w.frozen(n.now()) {
-		w.own(n, func(l *ledger.Ledger, e ledger.Entry) { l.Restore(theMember, cpu, e.Target[cpu]+1) })
+		w.own(n, func(l *ledger.Ledger, e ledger.Entry) {
+			if l.Restore(theMember, cpu, e.Target[cpu]+1); l.RevisionOf(theMember) > e.Revision {
+				w.note("%s restores %d", n.key, e.Target[cpu]+1)
+			}
+		})
 	}
 }
 
@@ -149,8 +159,10 @@ func (w *world) settleOwn(n *node) {
 		return
 	}
 	report := n.reports[len(n.reports)-1-w.rand.IntN(min(3, len(n.reports)))]
-	w.own(n, func(l *ledger.Ledger, _ ledger.Entry) {
-		l.Settle(theMember, report)
+	w.own(n, func(l *ledger.Ledger, before ledger.Entry) {
+		if l.Settle(theMember, report); l.Granted(cpu) == before.Granted[cpu] {
+			return
+		}
 		w.note("%s settles revision %d: granted %d", n.key, report.Revision, l.Granted(cpu))
 	})
 }
@@ -218,8 +230,12 @@ func (w *world) settle(n *node) {
 			return false
 		}
 		child := read(c, o)
+		before, _ := p.Entry(c.key)
 		w.settles(p, child)
 		e, _ := p.Entry(c.key)
+		if e.Granted[cpu] == before.Granted[cpu] {
+			return false
+		}
 		w.note("%s settles %s at revision %d of %d: granted %d", n.key, c.key, child.Revision, e.Revision, e.Granted[cpu])
 		return true
 	})
@@ -253,14 +269,60 @@ func (w *world) left(n *node) {
 			return false
 		}
 		child := read(c, o)
-		if w.without == "the leaving write" && o.parent != n.key {
+		gone := p.Left(child)
+		switch {
+		case w.without == "the leaving write" && o.parent != n.key:
+			gone = p.Gone(c.key, nil)
+		case w.without == "the live read of another uid":
+			gone = p.Gone(c.key, child)
+		}
+		if !gone {
+			return false
+		}
+		w.note("%s lets go of %s", n.key, c.key)
+		return true
+	})
+}
+
+func (w *world) moved(n *node) {
+	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		o, own := w.stale(c), n.now().member
+		if !o.exists {
+			return false
+		}
+		child, before := read(c, o), p.Ledger.Revision()
+		e, present := p.Entry(c.key)
+		if w.without == "counting what has moved" && present && e.UID == child.UID && e.Tenure < child.Tenure && child.Membership.UID != n.now().uid {
+			w.note("%s drops %s at once", n.key, c.key)
 			return p.Gone(c.key, nil)
 		}
-		if w.without == "the live read of another uid" {
-			return p.Gone(c.key, child)
+		gone := p.Moved(child, own, w.tree())
+		if gone || p.Ledger.Revision() > before {
+			after, _ := p.Entry(c.key)
+			w.note("%s lets go of what %s has taken to %s: keeps %d of %d", n.key, c.key, child.Name, after.Granted[cpu], e.Granted[cpu])
+			return true
 		}
-		return p.Left(child)
+		return false
 	})
+}
+
+// tree is what all pools have stored now.
+func (w *world) tree() pool.Tree {
+	t := pool.Tree{}
+	for _, n := range w.nodes {
+		o := n.now()
+		if w.without == "one snapshot of all pools" {
+			o = w.stale(n)
+		}
+		if !n.pool || !o.exists {
+			continue
+		}
+		t[n.key] = &pool.Node{Key: n.key, UID: o.uid, Membership: o.member, Budget: w.budget(n, o), Entries: o.entries}
+		if w.without == "what a move leaves behind" {
+			t[n.key].Budget = nil
+		}
+	}
+	return t
 }
 
 func (w *world) gone(n *node) {
@@ -269,10 +331,11 @@ func (w *world) gone(n *node) {
 		if w.without == "the live read of who is gone" {
 			o = w.stale(c)
 		}
-		if o.exists {
-			return p.Gone(c.key, read(c, o))
+		gone := o.exists && p.Gone(c.key, read(c, o)) || !o.exists && p.Gone(c.key, nil)
+		if gone {
+			w.note("%s finds %s gone", n.key, c.key)
 		}
-		return p.Gone(c.key, nil)
+		return gone
 	})
 }
 
@@ -326,6 +389,7 @@ func (w *world) lower(n *node) {
 			}
 			o.entries[c.key] = e
 			n.write(o)
+			w.note("%s lowers %s to %d by the same revision", n.key, c.key, to)
 			return false
 		case w.without == "waiting for what is lowered":
 			p.Ledger.Gone(c.key)
@@ -344,7 +408,10 @@ func (w *world) restore(n *node) {
 	}
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
 		e, _ := p.Entry(c.key)
-		p.Ledger.Restore(c.key, cpu, e.Target[cpu]+1)
+		if p.Ledger.Restore(c.key, cpu, e.Target[cpu]+1); p.Ledger.RevisionOf(c.key) == e.Revision {
+			return false
+		}
+		w.note("%s restores %s to %d", n.key, c.key, e.Target[cpu]+1)
 		return true
 	})
 }
@@ -378,7 +445,7 @@ func (w *world) rebuild(n *node) {
 	w.note("%s rebuilds, revision %d", n.key, p.Ledger.Revision())
 }
 
-func (n *node) report() {
+func (w *world) report(n *node) {
 	bound := amount.List{cpu: max(n.member.limit, n.member.used)}
 	n.reports = append(n.reports, ledger.Report{Revision: n.member.revision, Hard: bound, Used: amount.List{cpu: n.member.used}})
 }
@@ -392,26 +459,33 @@ func (w *world) deliver(n *node) {
 		return
 	}
 	n.member.revision, n.member.limit = d.revision, d.limit
-	n.report()
+	w.report(n)
 	w.note("the member of %s enforces %d of revision %d", n.key, d.limit, d.revision)
 }
 
 func (w *world) charge(n *node) {
 	if !n.pool && n.member.used < n.member.limit {
 		n.member.used++
-		n.report()
+		w.note("the member of %s uses %d", n.key, n.member.used)
+		w.report(n)
 	}
 }
 
 func (w *world) fall(n *node) {
 	if !n.pool && n.member.used > 0 {
 		n.member.used--
-		n.report()
+		w.note("the member of %s uses %d", n.key, n.member.used)
+		w.report(n)
 	}
 }
 
 func (w *world) parentOf(n *node) string {
-	if n.key == "c" || n.pool || w.levels == 2 || w.rand.IntN(3) == 0 {
+	switch {
+	case w.inside && n.key == "side":
+		return []string{"top", "mid"}[w.rand.IntN(2)]
+	case w.inside && !n.pool:
+		return []string{"top", "mid", "side"}[w.rand.IntN(3)]
+	case n.key == "c" || n.pool || w.levels == 2 || w.rand.IntN(3) == 0:
 		return "top"
 	}
 	return "mid"
@@ -422,6 +496,7 @@ func (w *world) respec(n *node, change func(o *object)) {
 	o.generation++
 	change(o)
 	n.write(o)
+	w.note("%s names %q, and its own budget is %d", n.key, o.parent, o.hard)
 }
 
 func (w *world) name(n *node) {

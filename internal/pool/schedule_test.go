@@ -18,10 +18,12 @@ var kinds = map[string]rules{
 	"three levels, steady":       {levels: 3, steady: true, moves: true},
 	"three levels":               {levels: 3, moves: true},
 	"three levels, ledgers lost": {levels: 3, moves: true, lost: true},
+	"moves below a pool, alone":  {levels: 3, steady: true, moves: true, inside: true, alone: true},
+	"moves below a pool":         {levels: 3, steady: true, moves: true, inside: true},
 	"three levels, restored":     {levels: 3, steady: true, restores: true},
 }
 
-const scheduleLength = 400
+const scheduleLength = 150
 
 // play plays schedules of a kind until one breaks something, and returns what, and how it came to be.
 func play(r rules, count int) (broken string, after int) {
@@ -64,6 +66,10 @@ func TestSchedulesNeed(t *testing.T) {
 		"the live read of another uid":           "two levels",
 		"the live list of whom a rebuild counts": "two levels, ledgers lost",
 		"the cap of a pool below a pool":         "three levels, steady",
+		"counting what has moved":                "moves below a pool, alone",
+		"counting anew what has grown":           "moves below a pool, alone",
+		"what a move leaves behind":              "moves below a pool, alone",
+		"one snapshot of all pools":              "moves below a pool, alone",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()

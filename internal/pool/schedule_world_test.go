@@ -74,6 +74,10 @@ type rules struct {
 	levels int
 	// steady: whoever joins has nothing, and budgets of pools are not cut, so that no debt excuses anything.
 	steady bool
+	// inside: whoever is below the top may move to any pool there, with what it has.
+	inside bool
+	// alone: nothing happens beside such moves and raises, so that there are more of these.
+	alone bool
 	// moves, reborn, lost, restores: children join and leave; finalizers are torn off pools; ledgers are wiped; the store
 	// goes back.
 	moves, reborn, lost, restores bool
@@ -126,10 +130,37 @@ func newWorld(r rules, seed uint64) *world {
 	}
 	w.add("a", false, parent, 3)
 	w.add("b", false, parent, 3)
+	if r.inside {
+		w.add("side", true, "top", 3)
+	}
 	if r.levels == 3 {
 		w.add("c", false, "top", 3)
 	}
+	if r.inside {
+		w.begin("mid", 2)
+		w.begin("side", 0)
+		w.begin("c", 1)
+		w.begin("a", 2)
+		w.begin("b", 0)
+	}
 	return w
+}
+
+// begin has a child be in its pool from the start, with a part of the budget.
+func (w *world) begin(key string, part int64) {
+	o := w.byKey[key].now()
+	p := w.byKey[o.parent].now()
+	p.revision++
+	amounts := amount.List{cpu: part}
+	e := ledger.Entry{Revision: p.revision, Granted: amounts, Target: amounts}
+	p.entries[key] = pool.Entry{Entry: e, UID: o.uid, Tenure: 1}
+	o.member = pool.Membership{Name: o.parent, UID: p.uid, Tenure: 1, Revision: p.revision, Cap: amounts}
+	if n := w.byKey[key]; !n.pool {
+		o.revision++
+		o.entries[theMember] = pool.Entry{Entry: ledger.Entry{Revision: o.revision, Granted: amounts, Target: amounts}}
+		n.member.revision, n.member.limit = o.revision, part
+		w.report(n)
+	}
 }
 
 // stale returns a version of a node that a cache may show: any, but the last ones more often.
@@ -144,7 +175,7 @@ func (w *world) stale(n *node) *object {
 func (w *world) children(p *node) []*node {
 	var found []*node
 	for _, n := range w.nodes {
-		if n != p && (n.key != "top") && (p.key == "top" || !n.pool) {
+		if n != p && n.key != "top" && (p.key == "top" || !n.pool || n.key == "side") {
 			found = append(found, n)
 		}
 	}
@@ -181,9 +212,13 @@ func (w *world) open(n *node) *pool.Pool {
 	return pool.New(o.uid, w.budget(n, o), o.revision, w.epoch(), o.entries)
 }
 
-// shut stores the ledger of a pool.
+// shut stores the ledger of a pool, and what the pool is to its own by that.
 func (w *world) shut(n *node, p *pool.Pool) {
 	o := n.now().copy()
+	if p.Outgrows(o.member) && w.without != "counting anew what has grown" {
+		o.member = o.member.Renew(o.generation)
+		w.note("%s is to be counted anew, in tenure %d", n.key, o.member.Tenure)
+	}
 	o.revision, o.entries = p.Ledger.Revision(), map[string]pool.Entry{}
 	for _, key := range p.Keys() {
 		o.entries[key], _ = p.Entry(key)
@@ -257,11 +292,31 @@ func (w *world) below(c, p *node) bool {
 	return o.exists && o.member.Stands() && o.member.UID == p.now().uid && o.member.Cap != nil
 }
 
+// inTree says whether an object stands below the top, counted there or not.
+func (w *world) inTree(o *object) bool {
+	p := w.byKey[o.member.Name]
+	if p == nil || !p.now().exists || p.now().uid != o.member.UID {
+		return false
+	}
+	return p.key == "top" || w.inTree(p.now())
+}
+
+// inForce returns what is in force anywhere below the top.
+func (w *world) inForce() int64 {
+	var sum int64
+	for _, n := range w.nodes {
+		if !n.pool && n.now().exists && w.inTree(n.now()) {
+			sum += w.holds(n)
+		}
+	}
+	return sum
+}
+
 // indebted says whether a pool has more granted than its own pool allows, as after a child has joined with something: its
 // own pool learns of that later.
 func (w *world) indebted(n *node) bool {
 	granted, _ := sums(n.now())
-	return n.pool && !w.steady && granted[cpu] > n.now().member.Cap[cpu]
+	return n.pool && (!w.steady || w.inside) && granted[cpu] > n.now().member.Cap[cpu]
 }
 
 // check holds the invariants against what is really there.
@@ -271,7 +326,10 @@ func (w *world) check() {
 		if !p.pool || !o.exists {
 			continue
 		}
-		if w.steady && w.uses(p) > o.hard {
+		if w.inside && p.key == "top" && w.inForce() > o.hard {
+			w.fail("S1: %d are in force below the top, whose budget is %d", w.inForce(), o.hard)
+		}
+		if w.steady && !w.inside && w.uses(p) > o.hard {
 			w.fail("S1: %d are used below %s, whose budget is %d", w.uses(p), p.key, o.hard)
 		}
 		if o.revision == 0 || o.restored || w.restores {
@@ -292,22 +350,30 @@ func (w *world) check() {
 	}
 }
 
-// run plays a schedule, and returns what it broke.
+// aside are the actions without which moves below a pool are played alone.
+var aside = []string{"unname", "delete", "create", "cut", "lower own", "restore own", "fall", "rebuild own", "rebuild", "gone", "left"}
+
+// run plays a schedule of so many steps that change something, and returns what it broke.
 func (w *world) run(steps int) error {
 	names := slices.Sorted(maps.Keys(actions))
+	if w.alone {
+		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(aside, name) })
+	}
 	var total int
 	for _, name := range names {
 		total += actions[name].weight
 	}
-	for range steps {
-		at := w.rand.IntN(total)
+	for len(w.log) < steps {
+		at, noted := w.rand.IntN(total), len(w.log)
 		for _, name := range names {
 			if at -= actions[name].weight; at < 0 {
 				actions[name].do(w, w.nodes[w.rand.IntN(len(w.nodes))])
 				break
 			}
 		}
-		w.check()
+		if len(w.log) > noted {
+			w.check()
+		}
 		if w.err != nil {
 			return w.err
 		}

@@ -30,6 +30,7 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 
 	memories sync.Map // memory by UID
+	moving   sync.Map // names of pools that count what has moved: others tell when that may end
 }
 
 // Reconcile makes one round: gather, decide, store.
@@ -91,6 +92,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	stored := s.p.DeepCopy()
 	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
 	r.memories.Delete(s.p.UID)
+	r.moving.Delete(s.p.Name)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, patch))
 }
@@ -101,7 +103,7 @@ const jitter = 0.2
 // next returns when to look again although nothing may happen.
 func (s *scope) next() ctrl.Result {
 	about := pace.RoundInterval(0, 0)
-	if s.halted.reason != "" || len(s.expected) > 0 {
+	if s.halted.reason != "" || len(s.expected)+len(s.moved) > 0 {
 		about = pace.RoundRetryInterval(0, 0)
 	}
 	soonest := wait.Jitter(about, jitter)

@@ -58,13 +58,19 @@ func pods(count string) corev1.ResourceList {
 // round has the pool make rounds until it has nothing more to say, and returns it.
 func (w *world) round() *quotav1alpha1.QuotaPool {
 	w.Helper()
+	return w.roundOf("research")
+}
+
+// roundOf has a pool make rounds.
+func (w *world) roundOf(name string) *quotav1alpha1.QuotaPool {
+	w.Helper()
 	pool := &quotav1alpha1.QuotaPool{}
 	for range 5 {
-		if _, err := w.r.Reconcile(w.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "research"}}); err != nil {
+		if _, err := w.r.Reconcile(w.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}); err != nil {
 			w.Fatal(err)
 		}
 	}
-	if err := w.Get(w.Context(), client.ObjectKey{Name: "research"}, pool); err != nil {
+	if err := w.Get(w.Context(), client.ObjectKey{Name: name}, pool); err != nil {
 		w.Fatal(err)
 	}
 	return pool
@@ -162,5 +168,69 @@ func TestRemoval(t *testing.T) {
 	}
 	if err := w.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); !apierrors.IsNotFound(err) {
 		t.Errorf("a pool that nobody is in any more is there: %v", err)
+	}
+}
+
+// TestMoveBelowOnePool has a budget in use go from one pool to another: the one that it left counts it until all pools
+// up to the one above both do, and what it leaves behind is free only as far as that one is not in debt by it.
+func TestMoveBelowOnePool(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"acme", "retail"} {
+		p := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("u-" + name), Generation: 1}}
+		p.Spec.Hard, p.Spec.AllowedNamespaces.Selector = pods("24"), &metav1.LabelSelector{}
+		if name == "acme" {
+			p.Spec.Hard = pods("10")
+			rule := quotav1alpha1.PoolRule{Children: []quotav1alpha1.ChildName{"research"}, Min: pods("10"), Lendable: pods("0")}
+			p.Spec.Distribution.Rules = []quotav1alpha1.PoolRule{rule}
+		} else {
+			p.Spec.Parent = "acme"
+		}
+		if err := w.Create(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	research := w.round()
+	research.Spec.Parent = "acme"
+	if err := w.Update(t.Context(), research); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"research", "retail", "acme", "research", "retail", "acme", "research", "retail"}
+	for _, name := range all {
+		w.roundOf(name)
+	}
+	fq := w.announces("vision", "6")
+	for _, name := range all {
+		w.roundOf(name)
+	}
+	const vision, below, beside = "FederatedQuota/vision/compute", "QuotaPool/research", "QuotaPool/retail"
+	if got := granted(w.roundOf("acme")); got[below] != "10" {
+		t.Fatalf("acme has granted %v: want all to research", got)
+	}
+
+	fq.Spec.Pool.Name = "retail"
+	fq.Status.Pool = &quotav1alpha1.PoolMembership{Name: "retail", UID: "u-retail", Tenure: 3}
+	status := fq.Status
+	if err := w.Update(t.Context(), fq); err != nil {
+		t.Fatal(err)
+	}
+	fq.Status = status
+	if err := w.Status().Update(t.Context(), fq); err != nil {
+		t.Fatal(err)
+	}
+	step := func(name, child, want string) {
+		t.Helper()
+		if got := granted(w.roundOf(name))[child]; got != want {
+			t.Errorf("%s counts %q of %s, want %q", name, got, child, want)
+		}
+	}
+	step("research", vision, "9") // nobody else counts it
+	step("retail", vision, "6")
+	step("research", vision, "9") // acme does not count it there
+	step("acme", beside, "6")
+	step("research", vision, "4") // acme is in debt by that, and wants back what is idle in research
+	step("acme", below, "4")
+	step("research", vision, "")
+	if sum := granted(w.roundOf("acme")); sum[beside] < "6" {
+		t.Errorf("acme has granted %v at last", sum)
 	}
 }

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,8 @@ type scope struct {
 	pool   *pool.Pool
 	// children are those that name the pool or are in it, by key.
 	children map[string]*child
+	// moved are those that still count here, but are in another pool by now.
+	moved []*child
 	// expected are those that are in no ledger yet and are to be, and refused those that are not to be.
 	expected, refused []string
 	rebuilt           bool
@@ -61,7 +64,13 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 	for _, c := range list(s.children) {
 		s.pool.Settle(c.Child)
 	}
-	return s, r.enter(ctx, s)
+	if err := r.enter(ctx, s); err != nil {
+		return nil, err
+	}
+	if s.pool.Outgrows(s.member) {
+		s.member = s.member.Renew(p.Generation)
+	}
+	return s, nil
 }
 
 // stand finds out what the pool is to its parent, and opens the ledger with the budget that this gives.
@@ -126,16 +135,42 @@ func (r *Reconciler) dismiss(ctx context.Context, s *scope) error {
 			continue
 		}
 		found, err := r.live(ctx, s.p, key)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case found == nil:
-			s.pool.Gone(key, nil)
-			delete(s.children, key)
-		case !s.pool.Left(found.Child) && s.pool.Gone(key, found.Child):
-			s.children[key] = found
 		}
+		s.dismiss(key, found)
 	}
+	return r.release(ctx, s)
+}
+
+// dismiss ends the entry of a child that has left, or is gone, by what a live read has found; nil if that is nothing.
+func (s *scope) dismiss(key string, found *child) {
+	switch {
+	case found == nil:
+		s.pool.Gone(key, nil)
+		delete(s.children, key)
+	case s.pool.Left(found.Child):
+	case s.pool.Gone(key, found.Child):
+		s.children[key] = found
+	case found.Stands() && !s.contains(found):
+		s.moved = append(s.moved, found)
+	}
+}
+
+// release lets go of what children have taken to other pools, as far as it is counted there. One list shows what all
+// pools have stored at one instant, which a cache need not.
+func (r *Reconciler) release(ctx context.Context, s *scope) error {
+	if len(s.moved) == 0 {
+		r.moving.Delete(s.p.Name)
+		return nil
+	}
+	r.moving.Store(s.p.Name, true)
+	var all quotav1alpha1.QuotaPoolList
+	if err := r.Live.List(ctx, &all); err != nil {
+		return fmt.Errorf("listing QuotaPools: %w", err)
+	}
+	tree := pool.TreeOf(all.Items)
+	s.moved = slices.DeleteFunc(s.moved, func(c *child) bool { return s.pool.Moved(c.Child, s.member, tree) })
 	return nil
 }
 
@@ -180,9 +215,9 @@ func (r *Reconciler) count(ctx context.Context, s *scope, c *child) error {
 // mostChildren is how many children the schema of the status has room for.
 const mostChildren = 2000
 
-// takes says whether the pool takes in a child, one that has an entry already in any case.
+// takes says whether the pool takes in a child; one that has an entry already is counted anew in any case.
 func (s *scope) takes(present bool) bool {
-	return s.p.DeletionTimestamp.IsZero() && (present || s.pool.Ledger.Len() < mostChildren)
+	return present || s.p.DeletionTimestamp.IsZero() && s.pool.Ledger.Len() < mostChildren
 }
 
 // announced says whether a child stands in this pool, and waits to be counted.
@@ -192,7 +227,7 @@ func (s *scope) announced(c *child) bool {
 
 // steer moves the parts of children.
 func (r *Reconciler) steer(ctx context.Context, s *scope) error {
-	if s.halted.reason != "" || !s.p.DeletionTimestamp.IsZero() || s.rebuilt {
+	if s.halted.reason != "" || s.member.Frozen() || !s.p.DeletionTimestamp.IsZero() || s.rebuilt {
 		return nil
 	}
 	heard, err := r.heard(ctx, s)

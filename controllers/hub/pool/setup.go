@@ -143,6 +143,10 @@ func (r *Reconciler) aroundPool(ctx context.Context, before, after client.Object
 		return names
 	}
 	names.Insert(string(was.Spec.Parent), string(is.Spec.Parent), stored(was.Status.Pool), stored(is.Status.Pool))
+	r.moving.Range(func(name, _ any) bool {
+		names.Insert(name.(string))
+		return true
+	})
 	for _, key := range Offered(was, is).UnsortedList() {
 		if name := nameOf(key); pool.KeyOf(string(name)) == key {
 			names.Insert(string(name))

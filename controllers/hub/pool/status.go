@@ -109,12 +109,20 @@ func (s *scope) childStatus(key string, before quotav1alpha1.ChildStatus) quotav
 		budget := s.pool.Ledger.Budget()
 		c.Used, c.Demand = child.used.Only(budget).ToList(s.p.Spec.Hard), child.wants().Only(budget).ToList(s.p.Spec.Hard)
 	}
+	if s.hasMoved(key) {
+		c.Used, c.Demand = s.pool.Ledger.Budget().Times(0).ToList(s.p.Spec.Hard), nil
+	}
 	state, why := s.stateOf(key)
 	c.State, c.Reason, c.Message = state, why.reason, conditions.Truncated(why.message, messageLimit)
 	if c.State != before.State || c.Since == nil {
 		c.Since = &metav1.Time{Time: s.now.Truncate(time.Second)}
 	}
 	return c
+}
+
+// hasMoved says whether a child is in another pool by now: what it uses and needs counts there.
+func (s *scope) hasMoved(key string) bool {
+	return slices.ContainsFunc(s.moved, func(c *child) bool { return c.Key == key })
 }
 
 // messageLimit keeps the message of a child within its schema.
@@ -127,6 +135,8 @@ func (s *scope) stateOf(key string) (quotav1alpha1.ChildState, obstacle) {
 	switch {
 	case e.Unknown():
 		return quotav1alpha1.ChildUnread, obstacle{}
+	case s.hasMoved(key):
+		return quotav1alpha1.ChildLeaving, obstacle{message: "it is in another pool, and counts here until it counts there"}
 	case c == nil || !c.names || c.leaving || !s.pool.Knows(c.Child):
 		return quotav1alpha1.ChildLeaving, obstacle{}
 	case c.refused != "":

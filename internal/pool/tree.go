@@ -1,0 +1,157 @@
+package pool
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// Tree is what all pools had stored at one instant, by name. One live list shows that: what caches show of several
+// pools may be of several instants.
+type Tree map[string]*Node
+
+// Node is what one pool had stored.
+type Node struct {
+	// Key and UID are its own, as a child.
+	Key, UID string
+	// Membership is what it is to its own pool.
+	Membership
+	// Budget is what it splits, and Entries is its ledger.
+	Budget  amount.List
+	Entries map[string]Entry
+}
+
+// Moved lets go of what a child has taken with it that was read in another pool, and says whether nothing of it is
+// left. Until it is counted there, and from there upward, it counts here: else a pool above both would give away what
+// is in use. What it left behind is free here only as far as nobody above has counted it twice. Own is what this pool
+// is to its own.
+func (p *Pool) Moved(c *Child, own Membership, tree Tree) bool {
+	s, present := p.stands[c.Key]
+	if !present || s.uid != c.UID || s.tenure >= c.Tenure || !c.Stands() || p.holds(c) {
+		return false
+	}
+	path := tree.path(p.uid, own)
+	meeting, counted := tree.counts(c, path)
+	if !counted || len(path) == 0 {
+		return false
+	}
+	e, _ := p.Ledger.Entry(c.Key)
+	kept := e.Granted.Clone()
+	for name, granted := range kept {
+		kept[name] = granted - p.releasable(name, granted, path, meeting)
+	}
+	if kept.IsZero() {
+		p.drop(c.Key)
+		return true
+	}
+	if !kept.Equal(e.Granted) {
+		p.Ledger.Enter(c.Key, kept, kept)
+	}
+	return false
+}
+
+// path returns the pool of that uid and those above it, nearest first.
+func (t Tree) path(uid string, own Membership) []*Node {
+	var path []*Node
+	for _, n := range t {
+		if n.UID == uid {
+			self := *n
+			self.Membership = own
+			path = append(path, &self)
+		}
+	}
+	for len(path) > 0 && len(path) <= len(t) {
+		next := t.standsIn(path[len(path)-1].Membership)
+		if next == nil {
+			break
+		}
+		path = append(path, next)
+	}
+	return path
+}
+
+// standsIn returns the pool of a membership, nil if there is none.
+func (t Tree) standsIn(m Membership) *Node {
+	if n := t[m.Name]; n != nil && m.Stands() && n.UID == m.UID {
+		return n
+	}
+	return nil
+}
+
+// has says whether a pool counts a child in that tenure, or in a later one.
+func (n *Node) has(key, uid string, tenure int64) bool {
+	e, ok := n.Entries[key]
+	return ok && e.UID == uid && e.Tenure >= tenure
+}
+
+// counts says whether a child is counted in the pool that it stands in, and from there up to the first pool that is in
+// the path, which it returns as the index there; -1 if none is.
+func (t Tree) counts(c *Child, path []*Node) (meeting int, counted bool) {
+	key, uid, m := c.Key, c.UID, c.Membership
+	for range t {
+		n := t.standsIn(m)
+		if n == nil || !n.has(key, uid, m.Tenure) {
+			return -1, false
+		}
+		for i := range path {
+			if path[i].UID == n.UID {
+				return i, true
+			}
+		}
+		if !n.Stands() {
+			return -1, true
+		}
+		key, uid, m = n.Key, n.UID, n.Membership
+	}
+	return -1, false
+}
+
+// releasable returns how much of what was granted to a child that has moved becomes free. The pool where both ways up
+// meet counts the child twice until then, and if it is in debt by that, the pools below have to be as far in debt
+// themselves: else they would raise others by what is in use elsewhere.
+func (p *Pool) releasable(name corev1.ResourceName, granted int64, path []*Node, meeting int) int64 {
+	if meeting <= 0 {
+		return granted
+	}
+	debt := granted
+	for i, n := range path[:meeting] {
+		sum := n.granted(name)
+		if i == 0 {
+			sum = p.Ledger.Granted(name)
+		}
+		debt = min(debt, n.excess(name, sum, path[i+1]))
+	}
+	return max(debt, granted-path[meeting].debt(name))
+}
+
+// granted returns the sum of what a pool has granted of a name.
+func (n *Node) granted(name corev1.ResourceName) int64 {
+	var sum int64
+	for _, e := range n.Entries {
+		sum = amount.Add(sum, e.Granted[name])
+	}
+	return sum
+}
+
+// debt returns how much more a pool has granted of a name than it splits, Unknown while it has yet to be told how much
+// that is.
+func (n *Node) debt(name corev1.ResourceName) int64 {
+	budget, limited := n.Budget[name]
+	switch {
+	case !limited:
+		return 0
+	case n.Frozen():
+		return ledger.Unknown
+	}
+	return max(0, n.granted(name)-budget)
+}
+
+// excess returns how far a sum is above the cap of a pool, if that is the last that the one over it has decided.
+func (n *Node) excess(name corev1.ResourceName, sum int64, over *Node) int64 {
+	most, limited := n.Cap[name]
+	if !limited || !over.has(n.Key, n.UID, n.Tenure) || n.Revision != over.Entries[n.Key].Revision {
+		return 0
+	}
+	return max(0, sum-most)
+}
