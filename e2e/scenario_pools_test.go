@@ -4,7 +4,6 @@ package e2e_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -13,11 +12,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // testPools has two teams in use get a pool above them, lend to each other, and lose it again, while a client that
@@ -36,7 +35,7 @@ func testPools(t *testing.T, w *world) {
 	t.Cleanup(func() { vision.removePool(research) })
 	vision.enters(research.Name)
 	speech.enters(research.Name)
-	total := vision.sums(all, speech)
+	total := vision.judged(research.Name, all, speech)
 
 	vision.deploy(east, "web", 17, "1")
 	took := vision.runs(east, "web", 17)
@@ -163,71 +162,39 @@ func (s *scenario) goesOn(member string) (end func()) {
 	}
 }
 
-// sums adds up what is in force and used in the namespaces of several budgets, over and over, and returns what sees that
-// it was never more than the pool has. What did not change between two readings of all was so at one instant between
-// them.
-func (s *scenario) sums(most corev1.ResourceList, others ...*scenario) (end func()) {
+// judged has an observer judge a pool, and the ledgers of it and of its FederatedQuotas: that what is in force below it is
+// within its budget. It returns what sees that there was no violation.
+func (s *scenario) judged(pool string, most corev1.ResourceList, others ...*scenario) (end func()) {
 	s.Helper()
-	ctx, cancel := context.WithCancel(s.Context())
-	var running sync.WaitGroup
-	var instants int
-	var over error
-	running.Go(func() {
-		before := map[string]*corev1.ResourceQuota{}
-		for ctx.Err() == nil {
-			now, err := s.quotasOf(ctx, others)
-			if err == nil {
-				instants++
-				over = errors.Join(over, above(before, now, most))
-				before = now
-			}
-			pause(ctx, pollInterval)
+	level := observer.Level{Name: pool, Budget: most}
+	options := observer.Options{
+		Places: map[string]observer.Place{}, Hub: s.Hub.Config, Ledgers: []observer.Ledger{{Kind: "QuotaPool", Name: pool}},
+		OnExcess: func(e observer.Excess) { s.Logf("EXCESS in the pool: %+v", e) },
+	}
+	for _, of := range append([]*scenario{s}, others...) {
+		options.Ledgers = append(options.Ledgers, observer.Ledger{Kind: "FederatedQuota", Namespace: of.key.Namespace, Name: of.key.Name})
+		for member, config := range s.watchers {
+			place := of.key.Namespace + " in " + member
+			options.Places[place] = observer.Place{Config: config, Namespace: of.key.Namespace, Name: of.key.Name}
+			level.Places = append(level.Places, place)
 		}
-	})
+	}
+	options.Levels = []observer.Level{level}
+	o, err := observer.Watch(context.WithoutCancel(s.Context()), options)
+	s.must(err)
 	return func() {
 		s.Helper()
-		cancel()
-		running.Wait()
-		s.Logf("the sum over the pool was read %d times", instants)
-		if over != nil || instants < 10 {
-			s.Errorf("in %d readings: %v", instants, over)
+		report := o.Stop()
+		if err := report.WriteTable(s.Output()); err != nil {
+			s.Error(err)
+		}
+		for _, violation := range report.Violations() {
+			s.Error(violation)
+		}
+		for _, l := range report.Ledgers {
+			if l.Versions < 2 {
+				s.Errorf("of the ledger of %s %d versions were seen", l.Name, l.Versions)
+			}
 		}
 	}
-}
-
-// quotasOf reads the ResourceQuotas of budgets in all members.
-func (s *scenario) quotasOf(ctx context.Context, others []*scenario) (map[string]*corev1.ResourceQuota, error) {
-	quotas := map[string]*corev1.ResourceQuota{}
-	for _, of := range append([]*scenario{s}, others...) {
-		for _, member := range of.names() {
-			quota, err := of.quota(ctx, member)
-			if err != nil {
-				return nil, err
-			}
-			quotas[of.key.Namespace+" in "+member] = quota
-		}
-	}
-	return quotas, nil
-}
-
-// above says by how much those that did not change between two readings are above a budget together.
-func above(before, now map[string]*corev1.ResourceQuota, most corev1.ResourceList) error {
-	var errs []error
-	for name, limit := range most {
-		var sum resource.Quantity
-		for key, quota := range now {
-			if before[key] == nil || before[key].ResourceVersion != quota.ResourceVersion {
-				continue
-			}
-			holds := quota.Status.Hard[name]
-			if used := quota.Status.Used[name]; used.Cmp(holds) > 0 {
-				holds = used
-			}
-			sum.Add(holds)
-		}
-		if sum.Cmp(limit) > 0 {
-			errs = append(errs, fmt.Errorf("%s of %s, and the pool has %s", sum.String(), name, limit.String()))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -1,6 +1,6 @@
 // Package observer watches the managed ResourceQuota in every member cluster and judges, from the outside, whether a
-// federated budget was ever exceeded. It shares no code with the operator: it believes neither the ledger nor a share,
-// only what the API servers of the members say is in force.
+// federated budget was ever exceeded. It shares no code with the operator. Of what is in force it believes neither the
+// ledger nor a share, only what the API servers of the members say.
 //
 // # What is added up
 //
@@ -53,6 +53,16 @@
 // it. It may be as much as the ceiling and what native quota overcharged. Native quota may let through what it does not
 // count at once, so a recount above that which stays there, while nothing is created or deleted, is what a limit has
 // let through.
+//
+// # Trees
+//
+// A pool is a budget of several FederatedQuotas, so of ResourceQuotas of several names: each level of a tree is judged
+// like a budget of its own, over the same watches and probes. Its budget is what its spec says, and not what its own
+// pool gives to it now: that moves while the spec stays, and what it leaves to others is judged by the level above.
+//
+// Ledgers on the hub are judged by their own versions, which are ordered: whether somebody was raised while more was
+// granted than the budget, and whether a budget is above what the pool gives. What a child took up is compared with
+// what its pool has offered under the same revision, in whichever order the two arrive.
 //
 // # What is checked in each member alone
 //

@@ -23,8 +23,16 @@ type Options struct {
 	Members map[string]*rest.Config
 	// Namespace and Name are those of the FederatedQuota, and so of the ResourceQuota in every member.
 	Namespace, Name string
+	// Places are the ResourceQuotas to watch where one name in all members is not it, as below a pool, by a name of each.
+	// Members, Namespace, Name and the scopes are left out then.
+	Places map[string]Place
 	// Budget is what may be in force over all members, per resource name. Other names are not added up.
 	Budget corev1.ResourceList
+	// Levels are budgets of some of the places, each judged beside Budget.
+	Levels []Level
+	// Hub, if set, is how to reach the API server whose ledgers are judged, and Ledgers are which.
+	Hub     *rest.Config
+	Ledgers []Ledger
 	// Scopes and ScopeSelector are those of the FederatedQuota: a recount counts what matches them.
 	Scopes        []corev1.ResourceQuotaScope
 	ScopeSelector *corev1.ScopeSelector
@@ -51,6 +59,8 @@ type Observer struct {
 
 	mu       sync.Mutex
 	judge    *judge
+	levels   []*judge
+	ledgers  *auditor
 	clients  map[string]*connection
 	resolved chan struct{}
 	recounts []Recount
@@ -58,9 +68,10 @@ type Observer struct {
 	final    Report
 }
 
-// connection is how one member is reached; cancel ends its watch.
+// connection is how one place is reached; cancel ends its watch.
 type connection struct {
-	config *rest.Config
+	Place
+
 	client kubernetes.Interface
 	cancel context.CancelFunc
 }
@@ -79,20 +90,35 @@ func Watch(ctx context.Context, options Options) (*Observer, error) {
 		clients: map[string]*connection{},
 	}
 	o.start = o.clock.Now()
-	o.judge = newJudge(slices.Collect(maps.Keys(options.Members)), options.Budget, o.start)
-	for _, name := range sortedKeys(options.Members) {
-		if err := o.connect(ctx, name); err != nil {
-			cancel()
-			o.running.Wait()
-			return nil, fmt.Errorf("member %s: %w", name, err)
-		}
+	places := options.places()
+	o.judge = newJudge(slices.Collect(maps.Keys(places)), options.Budget, o.start)
+	for _, l := range options.Levels {
+		o.levels = append(o.levels, l.judge(o.start))
+	}
+	err := o.connectAll(ctx, places)
+	if err == nil && options.Hub != nil {
+		err = o.audit(ctx)
+	}
+	if err != nil {
+		cancel()
+		o.running.Wait()
+		return nil, err
 	}
 	o.running.Go(func() { o.probes(ctx) })
 	return o, nil
 }
 
-func (o *Observer) connect(ctx context.Context, name string) error {
-	config := rest.CopyConfig(o.options.Members[name])
+func (o *Observer) connectAll(ctx context.Context, places map[string]Place) error {
+	for _, name := range sortedKeys(places) {
+		if err := o.connect(ctx, name, places[name]); err != nil {
+			return fmt.Errorf("member %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (o *Observer) connect(ctx context.Context, name string, place Place) error {
+	config := rest.CopyConfig(place.Config)
 	config.QPS, config.UserAgent = -1, "fedquota-observer"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -100,8 +126,8 @@ func (o *Observer) connect(ctx context.Context, name string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{
-		client:  client.CoreV1().ResourceQuotas(o.options.Namespace),
-		name:    o.options.Name,
+		client:  client.CoreV1().ResourceQuotas(place.Namespace),
+		name:    place.Name,
 		observe: func(rq *corev1.ResourceQuota, how step) { o.observe(name, rq, how) },
 		beside: func(others map[string]string) {
 			o.with(func(j *judge, now time.Time) bool { j.beside(name, others, now); return false })
@@ -109,7 +135,8 @@ func (o *Observer) connect(ctx context.Context, name string) error {
 		resumed: func() { o.with(func(j *judge, _ time.Time) bool { j.resumed(name); return false }) },
 	}
 	o.mu.Lock()
-	o.clients[name] = &connection{config: config, client: client, cancel: cancel}
+	place.Config = config
+	o.clients[name] = &connection{Place: place, client: client, cancel: cancel}
 	o.mu.Unlock()
 	from, err := w.list(ctx, stepFirst)
 	if err != nil {
@@ -127,16 +154,22 @@ func (o *Observer) observe(name string, rq *corev1.ResourceQuota, how step) {
 	o.with(func(j *judge, now time.Time) bool { return j.observe(name, rq, now, how) })
 }
 
-// with lets the judge work, tells what came out of it, and asks for a probe if f returns true.
+// with lets the judges work, tells what came out of it, and asks for a probe if f returns true.
 func (o *Observer) with(f func(j *judge, now time.Time) bool) {
 	o.mu.Lock()
-	wanted := f(o.judge, o.clock.Now())
-	if o.judge.probe == nil && o.resolved != nil {
+	var wanted, probing bool
+	var news []Excess
+	now := o.clock.Now()
+	for _, j := range o.judges() {
+		wanted = f(j, now) || wanted
+		probing = probing || j.probe != nil
+		news = append(news, j.news...)
+		j.news = nil
+	}
+	if !probing && o.resolved != nil {
 		close(o.resolved)
 		o.resolved = nil
 	}
-	news := o.judge.news
-	o.judge.news = nil
 	o.mu.Unlock()
 	if wanted {
 		select {
@@ -151,10 +184,18 @@ func (o *Observer) with(f func(j *judge, now time.Time) bool) {
 	}
 }
 
+// judges are that of the whole budget, and those of the levels.
+func (o *Observer) judges() []*judge { return append([]*judge{o.judge}, o.levels...) }
+
+// whole lets the judge of the whole budget work alone.
+func (o *Observer) whole(f func(j *judge, now time.Time) bool) {
+	o.with(func(j *judge, now time.Time) bool { return j == o.judge && f(j, now) })
+}
+
 // SetBudget changes the budget from an instant on. To raise it, give an instant before the write of the FederatedQuota;
 // to cut it, one after that write has returned. ChangeBudget does both.
 func (o *Observer) SetBudget(hard corev1.ResourceList, when time.Time) {
-	o.with(func(j *judge, now time.Time) bool { return j.setBudget(hard, when, now) })
+	o.whole(func(j *judge, now time.Time) bool { return j.setBudget(hard, when, now) })
 }
 
 // ChangeBudget changes the budget around the write that does so: until write has returned, the larger of both budgets
@@ -162,7 +203,7 @@ func (o *Observer) SetBudget(hard corev1.ResourceList, when time.Time) {
 func (o *Observer) ChangeBudget(
 	ctx context.Context, hard corev1.ResourceList, write func(context.Context) error,
 ) error {
-	o.with(func(j *judge, now time.Time) bool {
+	o.whole(func(j *judge, now time.Time) bool {
 		return j.setBudget(raisedTo(j.epochs.last().budget, hard), now, now)
 	})
 	if err := write(ctx); err != nil {
@@ -175,7 +216,7 @@ func (o *Observer) ChangeBudget(
 // SetGranted states, after a cut, what the ledger granted over all members at an instant: the ceiling comes down to
 // that, or to the budget where that is larger. Names that are left out keep their ceiling.
 func (o *Observer) SetGranted(granted corev1.ResourceList, when time.Time) {
-	o.with(func(j *judge, now time.Time) bool { return j.setGranted(granted, when, now) })
+	o.whole(func(j *judge, now time.Time) bool { return j.setGranted(granted, when, now) })
 }
 
 // Forget takes a member out of the sum: its cluster is destroyed and holds nothing any more.
@@ -216,6 +257,12 @@ func (o *Observer) Report() Report {
 	r := o.judge.report(o.clock.Now())
 	r.Namespace, r.Name, r.Start, r.StrictCuts = o.options.Namespace, o.options.Name, o.start, o.options.StrictCuts
 	r.Recounts = slices.Clone(o.recounts)
+	for i, j := range o.levels {
+		r.Levels = append(r.Levels, LevelReport{Name: o.options.Levels[i].Name, Resources: j.report(r.End).Resources})
+	}
+	if o.ledgers != nil {
+		r.Ledgers = o.ledgers.reports()
+	}
 	return r
 }
 
@@ -239,7 +286,7 @@ func (o *Observer) Stop() Report {
 
 // read reads the object in one member and takes the answer for the current probe.
 func (o *Observer) read(ctx context.Context, name string, c *connection) {
-	rq, err := c.client.CoreV1().ResourceQuotas(o.options.Namespace).Get(ctx, o.options.Name, metav1.GetOptions{})
+	rq, err := c.client.CoreV1().ResourceQuotas(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
 	o.with(func(j *judge, now time.Time) bool {
 		r := reading{at: now, absent: apierrors.IsNotFound(err)}
 		r.failed = err != nil && !r.absent

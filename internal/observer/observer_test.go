@@ -142,6 +142,7 @@ func TestRealMembers(t *testing.T) {
 	t.Run("recount of scopes", func(t *testing.T) { testRecountScopes(t, members) })
 	t.Run("sync", func(t *testing.T) { testSync(t, members) })
 	t.Run("unmanaged", func(t *testing.T) { testUnmanaged(t, members) })
+	t.Run("levels", func(t *testing.T) { testLevels(t, members) })
 }
 
 // mover moves 2 of 10 pods to and fro between a and b, n times.
@@ -278,5 +279,39 @@ func testSync(t *testing.T, members map[string]*realMember) {
 	o.Stop()
 	if err := o.Sync(ctx); err == nil {
 		t.Error("Sync of a stopped observer did not fail")
+	}
+}
+
+// testLevels has the sum over two namespaces be within what is allowed, that of one of them above the budget of its own
+// level, and that of the other within what its level had granted before.
+func testLevels(t *testing.T, members map[string]*realMember) {
+	namespaces(t, members, "vision")
+	namespaces(t, members, "speech")
+	members["a"].create(t.Context(), t, "speech", "pods=7", "pods=0")
+	options := Options{Places: map[string]Place{}, Budget: amounts("pods=20"), Levels: []Level{
+		{Name: "vision", Budget: amounts("pods=10"), Places: []string{"vision in a", "vision in b"}},
+		{Name: "speech", Budget: amounts("pods=6"), Granted: amounts("pods=7"), Places: []string{"speech in a"}},
+	}}
+	for _, place := range []struct{ namespace, member string }{{"vision", "a"}, {"vision", "b"}, {"speech", "a"}} {
+		options.Places[place.namespace+" in "+place.member] = Place{Config: members[place.member].config, Namespace: place.namespace, Name: "compute"}
+	}
+	o, err := Watch(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.Stop() })
+	members["a"].create(t.Context(), t, "vision", "pods=8", "pods=0")
+	members["b"].create(t.Context(), t, "vision", "pods=3", "pods=0")
+	judged(t, o)
+	report := o.Stop()
+	if err := report.WriteTable(t.Output()); err != nil {
+		t.Error(err)
+	}
+	violations := report.Violations()
+	if len(violations) != 1 || !strings.HasPrefix(violations[0], "vision: excess of pods: 1 above 10") {
+		t.Errorf("violations: %q", violations)
+	}
+	if largest := report.Resources[0].Largest; !same(largest, "18") || len(report.Levels) != 2 {
+		t.Errorf("the largest sum is %s, of %d levels", largest.String(), len(report.Levels))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ func (o *Observer) probes(ctx context.Context) {
 func (o *Observer) suspicious() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.judge.suspicious()
+	return slices.ContainsFunc(o.judges(), (*judge).suspicious)
 }
 
 // probe runs one probe and says about which members it could not tell.
@@ -57,7 +58,7 @@ func (o *Observer) probe(ctx context.Context) error {
 	for name, c := range clients {
 		reads.Go(func() { o.read(ctx, name, c) })
 	}
-	var unknown []string
+	unknown := map[string]bool{}
 	select {
 	case <-resolved:
 	case <-ctx.Done():
@@ -66,11 +67,13 @@ func (o *Observer) probe(ctx context.Context) error {
 	reads.Wait()
 	o.with(func(j *judge, _ time.Time) bool {
 		j.conclude()
-		unknown = j.unknown
+		for _, name := range j.unknown {
+			unknown[name] = true
+		}
 		return false
 	})
 	if len(unknown) > 0 {
-		return fmt.Errorf("cannot tell what is in force in %s", strings.Join(unknown, ", "))
+		return fmt.Errorf("cannot tell what is in force in %s", strings.Join(sortedKeys(unknown), ", "))
 	}
 	return nil
 }

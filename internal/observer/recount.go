@@ -89,8 +89,8 @@ func (r *Recount) finish(now time.Time) {
 
 // count returns what exists in one member, without the names that it cannot count.
 func (o *Observer) count(ctx context.Context, c *connection, names []corev1.ResourceName) (corev1.ResourceList, error) {
-	namespace, core := o.options.Namespace, c.client.CoreV1()
-	scopes := requiredOf(o.options.Scopes, o.options.ScopeSelector)
+	namespace, core := c.Namespace, c.client.CoreV1()
+	scopes := requiredOf(c.Scopes, c.ScopeSelector)
 	ofPods, ofClaims := within(scopes, podMatches, podCost(o.clock.Now())), within(scopes, claimMatches, claimCost)
 	total := corev1.ResourceList{}
 	err := errors.Join(
@@ -167,7 +167,7 @@ func countedBy(name corev1.ResourceName) (schema.GroupResource, bool) {
 func countObjects(
 	ctx context.Context, c *connection, namespace string, total corev1.ResourceList, names []corev1.ResourceName,
 ) error {
-	client, err := metadata.NewForConfig(c.config)
+	client, err := metadata.NewForConfig(c.Config)
 	if err != nil {
 		return err
 	}

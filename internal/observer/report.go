@@ -28,6 +28,12 @@ const (
 	LabelLost FindingKind = "LabelLost"
 	// SecondQuota: another ResourceQuota of the namespace carries the managed label too and counts the same objects.
 	SecondQuota FindingKind = "SecondQuota"
+	// RaisedInDebt: a ledger raised somebody, although more was granted than its budget.
+	RaisedInDebt FindingKind = "RaisedInDebt"
+	// AboveCap: the budget of a ledger was above what its pool gives.
+	AboveCap FindingKind = "AboveCap"
+	// NotOffered: somebody took up more than its pool offered under that revision.
+	NotOffered FindingKind = "NotOffered"
 )
 
 // Not violations.
@@ -45,14 +51,15 @@ const (
 // Violation reports whether a finding of this kind is one.
 func (k FindingKind) Violation() bool {
 	switch k {
-	case LimitBelowUsage, RevisionDown, RaisedAtSameRevision, Recreated, LabelLost, SecondQuota:
+	case LimitBelowUsage, RevisionDown, RaisedAtSameRevision, Recreated, LabelLost, SecondQuota,
+		RaisedInDebt, AboveCap, NotOffered:
 		return true
 	default:
 		return false
 	}
 }
 
-// Finding is something that one version of the object in one member showed.
+// Finding is something that one version of the object in one member showed, or of a ledger on the hub.
 type Finding struct {
 	Kind            FindingKind         `json:"kind"`
 	Member          string              `json:"member"`
@@ -178,6 +185,36 @@ type Report struct {
 	Findings   []Finding           `json:"findings,omitempty"`
 	Probes     ProbeReport         `json:"probes"`
 	Recounts   []Recount           `json:"recounts,omitempty"`
+	// Levels are what became of the budgets of some of the places, and Ledgers what those on the hub showed.
+	Levels  []LevelReport  `json:"levels,omitempty"`
+	Ledgers []LedgerReport `json:"ledgers,omitempty"`
+}
+
+// LevelReport is what became of the budget of some of the places.
+type LevelReport struct {
+	Name      string           `json:"name"`
+	Resources []ResourceReport `json:"resources"`
+}
+
+// LedgerReport is what the observer saw of one ledger.
+type LedgerReport struct {
+	// Name is QuotaPool/NAME or FederatedQuota/NAMESPACE/NAME.
+	Name string `json:"name"`
+	// Versions counts all versions, and Gaps where some were missed.
+	Versions  int              `json:"versions"`
+	Gaps      int              `json:"gaps,omitempty"`
+	Resources []LedgerResource `json:"resources,omitempty"`
+}
+
+// LedgerResource is what a ledger granted of one resource name, in its unit.
+type LedgerResource struct {
+	Name corev1.ResourceName `json:"name"`
+	// Budget is the last one.
+	Budget resource.Quantity `json:"budget"`
+	// Largest is the largest sum of what was granted, and LargestDebt the largest part of such a sum above its budget:
+	// while there is any, nobody may be raised.
+	Largest     resource.Quantity `json:"largest"`
+	LargestDebt resource.Quantity `json:"largestDebt"`
 }
 
 // Violations returns, as one line each, what a correct operator never shows: proved excesses, violations in a member,
@@ -187,6 +224,13 @@ func (r Report) Violations(except ...FindingKind) []string {
 	var lines []string
 	for _, res := range r.Resources {
 		lines = append(lines, res.violations(r.Start, r.StrictCuts)...)
+	}
+	for _, l := range r.Levels {
+		for _, res := range l.Resources {
+			for _, line := range res.violations(r.Start, false) {
+				lines = append(lines, l.Name+": "+line)
+			}
+		}
 	}
 	for _, f := range r.Findings {
 		if f.Kind.Violation() && !slices.Contains(except, f.Kind) {

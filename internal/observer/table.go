@@ -20,8 +20,8 @@ const (
 // WriteTable writes the report for people.
 func (r Report) WriteTable(out io.Writer) error {
 	w := &bytes.Buffer{}
-	fmt.Fprintf(w, "ResourceQuota %s/%s in %d members, watched for %s\n\n",
-		r.Namespace, r.Name, len(r.Members), r.End.Sub(r.Start).Round(time.Millisecond))
+	fmt.Fprintf(w, "%s in %d members, watched for %s\n\n",
+		r.what(), len(r.Members), r.End.Sub(r.Start).Round(time.Millisecond))
 	r.writeResources(w)
 	r.writeMembers(w)
 	r.writeRecounts(w)
@@ -35,18 +35,41 @@ func (r Report) WriteTable(out io.Writer) error {
 }
 
 func (r Report) writeResources(w *bytes.Buffer) {
+	writeResources(w, r.Resources, r.End)
+	for _, l := range r.Levels {
+		fmt.Fprintf(w, "\n%s\n", l.Name)
+		writeResources(w, l.Resources, r.End)
+	}
+	for _, l := range r.Ledgers {
+		fmt.Fprintf(w, "\nLedger of %s, %d versions, %d gaps\n", l.Name, l.Versions, l.Gaps)
+		fmt.Fprintln(w, "RESOURCE\tBUDGET\tLARGEST GRANTED\tLARGEST DEBT")
+		for _, res := range l.Resources {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", res.Name, res.Budget.String(), res.Largest.String(), res.LargestDebt.String())
+		}
+	}
+}
+
+func writeResources(w *bytes.Buffer, resources []ResourceReport, end time.Time) {
 	fmt.Fprintln(
 		w,
 		"RESOURCE\tBUDGET\tCEILING\tLAST\tLARGEST\tABOVE BUDGET\tBY\tNATIVE\tEXCESSES SEEN\tCONFIRMED\tLONGEST UNCONFIRMED\tGROWTHS",
 	)
-	for _, res := range r.Resources {
+	for _, res := range resources {
 		fmt.Fprintf(
 			w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\n", res.Name, res.Budget.String(), res.Ceiling.String(),
 			res.Last.String(), res.Largest.String(), res.AboveBudget.Round(time.Microsecond), res.LargestAboveBudget.String(),
-			res.LargestNative.String(), res.Seen, res.Confirmed, res.LongestUnconfirmed(r.End).Round(time.Microsecond),
+			res.LargestNative.String(), res.Seen, res.Confirmed, res.LongestUnconfirmed(end).Round(time.Microsecond),
 			res.Growths,
 		)
 	}
+}
+
+// what says what was watched.
+func (r Report) what() string {
+	if r.Name == "" {
+		return "ResourceQuotas"
+	}
+	return "ResourceQuota " + r.Namespace + "/" + r.Name
 }
 
 func (r Report) writeMembers(w *bytes.Buffer) {

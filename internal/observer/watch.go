@@ -8,7 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
@@ -57,26 +59,49 @@ func (w *watcher) list(ctx context.Context, how step) (string, error) {
 
 // run watches from a resourceVersion until the context ends.
 func (w *watcher) run(ctx context.Context, from string) {
+	deliver := func(kind watch.EventType, object runtime.Object) error {
+		rq, ok := object.(*corev1.ResourceQuota)
+		if !ok {
+			return fmt.Errorf("watching ResourceQuota %s: got %T", w.name, object)
+		}
+		w.deliver(kind, rq)
+		return nil
+	}
+	(&follower{list: w.list, watch: w.client.Watch, deliver: deliver, resumed: w.resumed}).run(ctx, from)
+}
+
+// follower goes on watching, whatever breaks.
+type follower struct {
+	list  func(ctx context.Context, how step) (string, error)
+	watch func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+	// deliver takes an event.
+	deliver func(kind watch.EventType, object runtime.Object) error
+	// resumed is called when a watch broke and goes on without a loss.
+	resumed func()
+}
+
+// run watches from a resourceVersion until the context ends.
+func (f *follower) run(ctx context.Context, from string) {
 	for ctx.Err() == nil {
-		last, err := w.follow(ctx, from)
+		last, err := f.follow(ctx, from)
 		from = last
 		if errors.Is(err, errExpired) {
-			from = w.relist(ctx)
+			from = f.relist(ctx)
 			continue
 		}
 		if err != nil {
 			pause(ctx)
 		}
 		if ctx.Err() == nil {
-			w.resumed()
+			f.resumed()
 		}
 	}
 }
 
 // relist lists until that succeeds.
-func (w *watcher) relist(ctx context.Context) string {
+func (f *follower) relist(ctx context.Context) string {
 	for {
-		from, err := w.list(ctx, stepGap)
+		from, err := f.list(ctx, stepGap)
 		if err == nil || ctx.Err() != nil {
 			return from
 		}
@@ -85,8 +110,8 @@ func (w *watcher) relist(ctx context.Context) string {
 }
 
 // follow delivers versions until the watch ends, and returns the resourceVersion that it has come to.
-func (w *watcher) follow(ctx context.Context, from string) (string, error) {
-	stream, err := w.client.Watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
+func (f *follower) follow(ctx context.Context, from string) (string, error) {
+	stream, err := f.watch(ctx, metav1.ListOptions{ResourceVersion: from, AllowWatchBookmarks: true})
 	if err != nil {
 		return from, expired(err)
 	}
@@ -95,12 +120,14 @@ func (w *watcher) follow(ctx context.Context, from string) (string, error) {
 		if event.Type == watch.Error {
 			return from, expired(apierrors.FromObject(event.Object))
 		}
-		rq, ok := event.Object.(*corev1.ResourceQuota)
-		if !ok {
-			return from, fmt.Errorf("watching ResourceQuota %s: got %T", w.name, event.Object)
+		object, err := apimeta.Accessor(event.Object)
+		if err == nil {
+			err = f.deliver(event.Type, event.Object)
 		}
-		from = rq.ResourceVersion
-		w.deliver(event.Type, rq)
+		if err != nil {
+			return from, err
+		}
+		from = object.GetResourceVersion()
 	}
 	return from, nil
 }
