@@ -75,6 +75,7 @@ func TestScenariosOfRestoresAndDemand(t *testing.T) {
 		{"random kills while limits follow demand", testAutoKills},
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
 		{"teams in a pool", testPools},
+		{"a tree of pools", testTree},
 	})
 }
 

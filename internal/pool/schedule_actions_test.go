@@ -312,7 +312,7 @@ func (w *world) tree() pool.Tree {
 	for _, n := range w.nodes {
 		o := n.now()
 		if w.without == "one snapshot of all pools" {
-			o = w.stale(n)
+			o = n.versions[len(n.versions)-1-w.rand.IntN(min(4, len(n.versions)))]
 		}
 		if !n.pool || !o.exists {
 			continue
