@@ -102,8 +102,8 @@ func (tr *tree) judged(levels ...level) (end func()) {
 	}
 }
 
-// testTree has faults at every level of a tree of pools under load: at first the tree stays as it is, then budgets and
-// a pool move within it with what they have in use.
+// testTree has faults at every level of a tree of pools under load: at first the tree stays as it is, then budgets
+// move within it with what they have in use.
 func testTree(t *testing.T, w *world) {
 	tr := newTree(t, w)
 	for i, s := range tr.all {
