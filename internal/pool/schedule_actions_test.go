@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -311,15 +312,22 @@ func (w *world) tree() pool.Tree {
 	t := pool.Tree{}
 	for _, n := range w.nodes {
 		o := n.now()
-		if w.without == "one snapshot of all pools" {
-			o = n.versions[len(n.versions)-1-w.rand.IntN(min(4, len(n.versions)))]
-		}
 		if !n.pool || !o.exists {
 			continue
 		}
 		t[n.key] = &pool.Node{Key: n.key, UID: o.uid, Membership: o.member, Budget: w.budget(n, o), Entries: o.entries}
 		if w.without == "what a move leaves behind" {
 			t[n.key].Budget = nil
+		}
+	}
+	if w.without == "the tenures of pools" {
+		for _, below := range t {
+			if above := t[below.Name]; above != nil {
+				e := above.Entries[below.Key]
+				e.UID, e.Tenure = below.UID, below.Tenure
+				above.Entries = maps.Clone(above.Entries)
+				above.Entries[below.Key] = e
+			}
 		}
 	}
 	return t
