@@ -27,8 +27,7 @@ type Node struct {
 // is in use. What it left behind is free here only as far as nobody above has counted it twice. Own is what this pool
 // is to its own.
 func (p *Pool) Moved(c *Child, own Membership, tree Tree) bool {
-	s, present := p.stands[c.Key]
-	if !present || s.uid != c.UID || s.tenure >= c.Tenure || !c.Stands() || p.holds(c) {
+	if !c.Stands() || p.holds(c) || !p.precedes(c) {
 		return false
 	}
 	path := tree.path(p.uid, own)
