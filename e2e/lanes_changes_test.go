@@ -129,7 +129,7 @@ func (c *chaos) created(ctx context.Context) error {
 	c.renewed = true
 	return c.observer.ChangeBudget(ctx, budget("30", "60"), func(ctx context.Context) error {
 		return await(ctx, func(ctx context.Context) error {
-			return client.IgnoreAlreadyExists(c.hub.Create(ctx, newQuota(c.key, budget("30", "60"))))
+			return client.IgnoreAlreadyExists(c.hub.Create(ctx, c.newQuota()))
 		})
 	})
 }

@@ -59,6 +59,12 @@ func testChaos(t *testing.T, w *world) {
 // testSeed has whatever a seed says happen at once, under load in all members, and sees that all is well once it is
 // over.
 func testSeed(t *testing.T, w *world, namespace string, seed uint64, duration time.Duration) {
+	pool := newPool(namespace, budget("60", "120"))
+	pool.Spec.Rebalance.Mode = quotav1alpha1.RebalanceStatic
+	if err := w.hub.Create(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { (&scenario{world: w, T: t}).removePool(pool) })
 	s := newScenario(t, w, namespace, budget("30", "60"))
 	c := &chaos{scenario: s, seed: seed, duration: duration, writers: map[string]*storm{}, count: map[string]int{}}
 	t.Logf("to have these faults again: %s=%d %s=%s", seedsVariable, seed, durationVariable, duration)
@@ -67,7 +73,7 @@ func testSeed(t *testing.T, w *world, namespace string, seed uint64, duration ti
 			t.Log("what happened:\n" + strings.Join(c.events, "\n"))
 		}
 	})
-	s.create(budget("30", "60"))
+	s.must(w.hub.Create(t.Context(), c.newQuota()))
 	s.split(sample)
 	s.witness(1, east, west) // a cluster leaves for good only when nothing is used there, and north may
 	snapshot := filepath.Join(t.TempDir(), "snapshot")
@@ -92,6 +98,13 @@ func testSeed(t *testing.T, w *world, namespace string, seed uint64, duration ti
 	s.finish()
 }
 
+// newQuota returns the FederatedQuota as it is at first: in a pool that has more than it.
+func (c *chaos) newQuota() *quotav1alpha1.FederatedQuota {
+	fq := newQuota(c.key, budget("30", "60"))
+	fq.Spec.Pool = &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(c.key.Namespace)}
+	return fq
+}
+
 // heal puts back what administrators have changed, as far as that is not undone yet, and ends the load.
 func (c *chaos) heal() {
 	c.Helper()
@@ -108,7 +121,7 @@ func (c *chaos) heal() {
 	}
 	c.endStorms()
 	c.eventually("the spec to be as before", func(ctx context.Context) error {
-		return c.tryChange(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec = newQuota(c.key, budget("30", "60")).Spec })
+		return c.tryChange(ctx, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec = c.newQuota().Spec })
 	})
 }
 

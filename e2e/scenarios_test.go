@@ -77,6 +77,7 @@ func TestScenariosOfRestoresAndDemand(t *testing.T) {
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
 		{"teams in a pool", testPools},
 		{"a tenant of many namespaces", testTenant},
+		{"a tree of pools", testTree},
 	})
 }
 

@@ -98,7 +98,7 @@ func run(ctx context.Context, root, suite, dir string, shares bool) (err error) 
 // judgeShares gives namespaces shares until the context ends, and fails unless most had one in force: some specs end
 // before that.
 func judgeShares(ctx context.Context, s *system.System) error {
-	g, err := newGiver(s)
+	g, err := newGiver(ctx, s)
 	if err == nil {
 		err = g.give(ctx)
 	}

@@ -40,13 +40,32 @@ type giver struct {
 	suite, enforced sets.Set[string]
 }
 
-func newGiver(s *system.System) (*giver, error) {
+func newGiver(ctx context.Context, s *system.System) (*giver, error) {
 	hub, err := connect(s.Hub)
 	if err != nil {
 		return nil, err
 	}
+	if err := createPool(ctx, hub); err != nil {
+		return nil, err
+	}
 	member, err := connect(s.Members[0])
 	return &giver{hub: hub, member: member, suite: sets.New[string](), enforced: sets.New[string]()}, err
+}
+
+// poolName is the pool that all these budgets are in.
+const poolName = "suite"
+
+// createPool creates a pool that has room for all namespaces of the suite.
+func createPool(ctx context.Context, hub client.Client) error {
+	pool := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: poolName}}
+	pool.Spec.Hard, pool.Spec.AllowedNamespaces.Selector = corev1.ResourceList{}, &metav1.LabelSelector{}
+	for name := range generous() {
+		pool.Spec.Hard[name] = resource.MustParse("1M")
+	}
+	if err := hub.Create(ctx, pool); err != nil {
+		return fmt.Errorf("creating the pool: %w", err)
+	}
+	return nil
 }
 
 // give gives budgets until the context ends.
@@ -103,6 +122,7 @@ func giveShare(ctx context.Context, hub client.Client, namespace string) error {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "generous"},
 			Spec: quotav1alpha1.FederatedQuotaSpec{
 				Hard:      generous(),
+				Pool:      &quotav1alpha1.PoolReference{Name: poolName},
 				Placement: quotav1alpha1.Placement{ClusterSelector: &metav1.LabelSelector{}},
 			},
 		},

@@ -48,8 +48,8 @@ func (m Membership) Leave(generation int64) Membership { return Membership{Tenur
 // next returns the next tenure. The generation stands for those of a status that was lost.
 func (m Membership) next(generation int64) int64 { return max(generation, m.Tenure+1) }
 
-// Renew has the child be counted anew in the pool that it stands in, frozen, as when it came: its sum has risen above its
-// cap, by a child of its own that came with something. What was read of it before cannot bring its entry down again.
+// Renew has the child be counted anew in the pool that it stands in, frozen, as when it came: its sum has risen above
+// its cap, by a child of its own that came with something. No version of it from before can settle its entry any more.
 func (m Membership) Renew(generation int64) Membership {
 	renewed := m.Announce(m.Name, m.UID, generation)
 	if m.Frozen() {

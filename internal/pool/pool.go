@@ -121,8 +121,8 @@ func (p *Pool) Enter(c *Child) bool {
 	return true
 }
 
-// Outgrows says whether those that were entered have taken the sum of this pool above what its own pool lets it have. It
-// is to be counted anew there, in the write that stores their entries.
+// Outgrows says whether those that were entered have taken the sum of this pool above what its own pool lets it have.
+// It is to be counted anew there, in the write that stores their entries.
 func (p *Pool) Outgrows(own Membership) bool {
 	for name, came := range p.came {
 		most, limited := own.Cap[name]
@@ -181,15 +181,20 @@ func (p *Pool) report(c *Child) ledger.Report {
 	return ledger.Report{Revision: c.Revision, Hard: granted, Used: granted}
 }
 
-// Left ends the entry of a child that was read in a later tenure, and in no pool, and says whether it did. One that stands
-// in another pool has Moved, and one that stands here has been away: it is entered anew.
+// Left ends the entry of a child that was read in a later tenure, and in no pool, and says whether it did. One that
+// stands in another pool has Moved, and one that stands here has been away: it is entered anew.
 func (p *Pool) Left(c *Child) bool {
-	s, present := p.stands[c.Key]
-	if !present || s.uid != c.UID || s.tenure >= c.Tenure || c.Stands() {
+	if c.Stands() || !p.precedes(c) {
 		return false
 	}
 	p.drop(c.Key)
 	return true
+}
+
+// precedes says whether the entry of a child was made for an earlier tenure of it.
+func (p *Pool) precedes(c *Child) bool {
+	s, present := p.stands[c.Key]
+	return present && s.uid == c.UID && s.tenure < c.Tenure
 }
 
 // Gone ends the entry of a child of which a live read, made after the pool was read, shows that there is none of its

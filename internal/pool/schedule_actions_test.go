@@ -1,11 +1,14 @@
 package pool_test
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // action is something that can happen to a node.
@@ -19,6 +22,7 @@ var actions = map[string]action{
 	"raise own": {10, (*world).raiseOwn}, "lower own": {6, (*world).lowerOwn}, "restore own": {3, (*world).restoreOwn},
 	"settle own": {12, (*world).settleOwn}, "rebuild own": {6, (*world).rebuildOwn},
 	"enter": {10, (*world).enter}, "settle": {12, (*world).settle}, "left": {3, (*world).left}, "moved": {6, (*world).moved}, "gone": {3, (*world).gone},
+	"steer": {8, (*world).steer}, "steer own": {8, (*world).steerOwn},
 	"raise": {12, (*world).raise}, "lower": {8, (*world).lower}, "restore": {3, (*world).restore}, "rebuild": {8, (*world).rebuild},
 	"deliver": {12, (*world).deliver}, "charge": {10, (*world).charge}, "fall": {8, (*world).fall},
 	"name": {2, (*world).name}, "unname": {1, (*world).unname}, "delete": {1, (*world).remove}, "create": {3, (*world).create},
@@ -35,7 +39,8 @@ func (w *world) announce(n *node) {
 		return
 	}
 	uid := p.now().uid
-	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && !(w.inside && w.inTree(o)) {
+	comes := !w.inside || !w.inTree(o)
+	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && comes {
 		return
 	}
 	o = o.copy()
@@ -310,15 +315,22 @@ func (w *world) tree() pool.Tree {
 	t := pool.Tree{}
 	for _, n := range w.nodes {
 		o := n.now()
-		if w.without == "one snapshot of all pools" {
-			o = w.stale(n)
-		}
 		if !n.pool || !o.exists {
 			continue
 		}
 		t[n.key] = &pool.Node{Key: n.key, UID: o.uid, Membership: o.member, Budget: w.budget(n, o), Entries: o.entries}
 		if w.without == "what a move leaves behind" {
 			t[n.key].Budget = nil
+		}
+	}
+	if w.without == "the tenures of pools" {
+		for _, below := range t {
+			if above := t[below.Name]; above != nil {
+				e := above.Entries[below.Key]
+				e.UID, e.Tenure = below.UID, below.Tenure
+				above.Entries = maps.Clone(above.Entries)
+				above.Entries[below.Key] = e
+			}
 		}
 	}
 	return t
@@ -355,6 +367,57 @@ func (w *world) raise(n *node) {
 		w.note("%s raises %s by %d to %d, revision %d", n.key, c.key, x, e.Granted[cpu], e.Revision)
 		return true
 	})
+}
+
+// steer has the round of the product move the parts of all children of a pool.
+func (w *world) steer(n *node) {
+	if !n.pool || !acts(n.now()) || w.frozen(n.now()) {
+		return
+	}
+	p, in := w.open(n), round.Input{ID: n.now().uid, Uncounted: !w.heard(n), Split: split}
+	for _, key := range p.Keys() {
+		c := w.byKey[key]
+		standing := round.Standing{Name: key, UID: key, Pinned: true}
+		if child := read(c, w.stale(c)); p.Knows(child) {
+			standing = w.standing(c)
+			standing.Pinned = child.Unknown
+		}
+		in.Children = append(in.Children, standing)
+	}
+	before := p.Ledger.Revision()
+	round.Steer(p.Ledger, &in)
+	if p.Ledger.Revision() == before {
+		return
+	}
+	n.raised[n.now().uid] = n.raised[n.now().uid] || !in.Uncounted
+	w.note("%s steers, and grants %d of %d", n.key, p.Ledger.Granted(cpu), p.Ledger.Budget()[cpu])
+	w.shut(n, p)
+}
+
+// steerOwn has the same round move the limit of the member of a FederatedQuota.
+func (w *world) steerOwn(n *node) {
+	if w.frozen(n.now()) {
+		return
+	}
+	w.own(n, func(l *ledger.Ledger, e ledger.Entry) {
+		member := w.standing(n)
+		member.Name, member.Terms.Max = theMember, nil
+		round.Steer(l, &round.Input{ID: n.now().uid, Split: split, Children: []round.Standing{member}})
+		if after, _ := l.Entry(theMember); after.Revision > e.Revision {
+			w.note("%s steers its member to %d", n.key, after.Target[cpu])
+		}
+	})
+}
+
+// split is that of a pool whose parts follow demand.
+var split = round.Split{Options: pace.Options(true), Respites: pace.Respites()}
+
+// standing returns how a node stands to its budget: with what is used below it, and any demand.
+func (w *world) standing(n *node) round.Standing {
+	return round.Standing{
+		Name: n.key, UID: n.key, Terms: round.Terms{Weight: 1, Max: amount.List{cpu: n.now().hard}}, CanRaise: true,
+		Used: amount.List{cpu: w.uses(n)}, Demand: amount.List{cpu: w.rand.Int64N(3)},
+	}
 }
 
 // heard says whether a pool may raise: while it has raised nobody, all that name it have to be entered.

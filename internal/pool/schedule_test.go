@@ -69,7 +69,7 @@ func TestSchedulesNeed(t *testing.T) {
 		"counting what has moved":                "moves below a pool, alone",
 		"counting anew what has grown":           "moves below a pool, alone",
 		"what a move leaves behind":              "moves below a pool, alone",
-		"one snapshot of all pools":              "moves below a pool, alone",
+		"the tenures of pools":                   "moves below a pool, alone",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()

@@ -22,18 +22,17 @@ type Node struct {
 	Entries map[string]Entry
 }
 
-// Moved lets go of what a child has taken with it that was read in another pool, and says whether nothing of it is left.
-// Until it is counted there, and from there upward, it counts here: else a pool above both would give away what is in
-// use. What it left behind is free here only as far as nobody above has counted it twice. Own is what this pool is to
-// its own.
+// Moved lets go of what a child has taken with it that was read in another pool, and says whether nothing of it is
+// left. Until it is counted there, and from there upward, it counts here: else a pool above both would give away what
+// is in use. What it left behind is free here only as far as nobody above has counted it twice. Own is what this pool
+// is to its own.
 func (p *Pool) Moved(c *Child, own Membership, tree Tree) bool {
-	s, present := p.stands[c.Key]
-	if !present || s.uid != c.UID || s.tenure >= c.Tenure || !c.Stands() || p.holds(c) {
+	if !c.Stands() || p.holds(c) || !p.precedes(c) {
 		return false
 	}
 	path := tree.path(p.uid, own)
 	meeting, counted := tree.counts(c, path)
-	if !counted || len(path) == 0 {
+	if !counted || len(path) == 0 || meeting > 0 && !linked(path[:meeting+1]) {
 		return false
 	}
 	e, _ := p.Ledger.Entry(c.Key)
@@ -69,6 +68,16 @@ func (t Tree) path(uid string, own Membership) []*Node {
 		path = append(path, next)
 	}
 	return path
+}
+
+// linked says whether each pool of a path is counted in the next.
+func linked(path []*Node) bool {
+	for i, n := range path[:len(path)-1] {
+		if !path[i+1].has(n.Key, n.UID, n.Tenure) {
+			return false
+		}
+	}
+	return true
 }
 
 // standsIn returns the pool of a membership, nil if there is none.
@@ -150,7 +159,7 @@ func (n *Node) debt(name corev1.ResourceName) int64 {
 // excess returns how far a sum is above the cap of a pool, if that is the last that the one over it has decided.
 func (n *Node) excess(name corev1.ResourceName, sum int64, over *Node) int64 {
 	most, limited := n.Cap[name]
-	if !limited || !over.has(n.Key, n.UID, n.Tenure) || n.Revision != over.Entries[n.Key].Revision {
+	if !limited || n.Revision != over.Entries[n.Key].Revision {
 		return 0
 	}
 	return max(0, sum-most)

@@ -176,20 +176,26 @@ func (r *Reconciler) dismiss(ctx context.Context, s *scope) error {
 			continue
 		}
 		found, err := r.live(ctx, s.p, key)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case found == nil:
-			s.pool.Gone(key, nil)
-			delete(s.children, key)
-		case s.pool.Left(found.Child):
-		case s.pool.Gone(key, found.Child):
-			s.children[key] = found
-		case found.Stands() && !s.contains(found):
-			s.moved = append(s.moved, found)
 		}
+		s.dismiss(key, found)
 	}
 	return r.release(ctx, s)
+}
+
+// dismiss ends the entry of a child that has left, or is gone, by what a live read has found; nil if that is nothing.
+func (s *scope) dismiss(key string, found *child) {
+	switch {
+	case found == nil:
+		s.pool.Gone(key, nil)
+		delete(s.children, key)
+	case s.pool.Left(found.Child):
+	case s.pool.Gone(key, found.Child):
+		s.children[key] = found
+	case found.Stands() && !s.contains(found):
+		s.moved = append(s.moved, found)
+	}
 }
 
 // release lets go of what children have taken to other pools, as far as it is counted there. One list shows what all
