@@ -4,8 +4,8 @@
 // know), what its limit shall become, and under which revision it was told so. Every way to change a Ledger is a step
 // of the protocol, and the only one that can raise anyone takes no more than what is free: whatever a caller asks for,
 // Raise and Steer leave the sum of what is granted of a name that they raise within the budget. Steps that charge
-// (Join, Enter, Adopt, Settle, Rebuild) may take it above that, which is debt. So a round charges all that it has learned
-// first, and steers last.
+// (Join, Enter, Adopt, Settle, Rebuild) may take it above that, which is debt. So a round charges all that it has
+// learned first, and steers last.
 //
 // The steps are pure: no I/O, no clock. The caller stores the ledger with one compare-and-swap before it delivers any
 // share.

@@ -89,7 +89,9 @@ func measureRaises(ctx context.Context, r *rig.Rig, requests int) ([]raises, err
 				kind.Refused++
 			}
 		}
-		for _, what := range []string{stageDemand, stageTaken, stageLowered, stageReturned, stageLedger, stageShare, stageInForce, stageAnswer} {
+		for _, what := range []string{
+			stageDemand, stageTaken, stageLowered, stageReturned, stageLedger, stageShare, stageInForce, stageAnswer,
+		} {
 			if times := took[what]; len(times) > 0 {
 				kind.Stages = append(
 					kind.Stages, stage{what, rig.Millis(rig.Percentile(times, 50)), rig.Millis(rig.Percentile(times, 99))},

@@ -164,7 +164,9 @@ func (w *watches) since(
 	if donor {
 		stages[stageTaken] = func(s *state) bool { return s.members[gives].told < before }
 		stages[stageLowered] = func(s *state) bool { return s.members[gives].hard < before }
-		stages[stageReturned] = func(s *state) bool { return s.members[gives].reported >= 0 && s.members[gives].reported < before }
+		stages[stageReturned] = func(s *state) bool {
+			return s.members[gives].reported >= 0 && s.members[gives].reported < before
+		}
 	}
 	seen := map[string]time.Time{}
 	err := rig.Until(ctx, fmt.Sprintf("the stages of a request in %s", asks), func(context.Context) (bool, error) {
