@@ -179,10 +179,10 @@ func (l *Ledger) Settled(child string, report Report) bool {
 	return true
 }
 
-// Drained says whether the report shows that the child has given back all: nothing is granted to it, and the entry is
+// Returned says whether the report shows that the child has given back all: nothing is granted to it, and the entry is
 // in force with a limit under every name of the budget. What it uses under a name that is not limited yet, nobody
 // knows.
-func (l *Ledger) Drained(child string, report Report) bool {
+func (l *Ledger) Returned(child string, report Report) bool {
 	e, ok := l.entries[child]
 	if !ok || !e.confirmedBy(report) || l.Holds(child) {
 		return false

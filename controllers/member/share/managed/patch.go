@@ -81,10 +81,10 @@ func StatusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	return WhileManaged(quota, patches.Operation{Op: "add", Path: patches.Pointer("status", "hard"), Value: hard})
 }
 
-// ReleaseNote says what a ResourceQuota that is let go means to who finds it.
+// ReleaseNote says what a ResourceQuota that is released means to who finds it.
 func ReleaseNote(quota *corev1.ResourceQuota) string {
 	return fmt.Sprintf(
-		"fedquota has let go of this ResourceQuota: FederatedQuota %[1]s/%[2]s was deleted, or does not select this "+
+		"fedquota has released this ResourceQuota: FederatedQuota %[1]s/%[2]s was deleted, or does not select this "+
 			"cluster any more. Its limit is what was used then, so nothing more can be created. A FederatedQuota of any "+
 			"name that limits the same resources here takes its place. "+
 			"To lift it: kubectl delete resourcequota -n %[1]s %[2]s",

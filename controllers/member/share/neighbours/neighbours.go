@@ -69,7 +69,7 @@ func (s *Succession) Complete(
 		case err == nil:
 			s.Recorder.Eventf(
 				share, quota, corev1.EventTypeNormal, quotav1alpha1.ReasonSucceeded, "Succeed",
-				"ResourceQuota %[1]s/%[2]s is deleted, which fedquota had let go of: ResourceQuota %[1]s/%[3]s has taken its place, and limits all that it did",
+				"ResourceQuota %[1]s/%[2]s is deleted, which fedquota had released: ResourceQuota %[1]s/%[3]s has taken its place, and limits all that it did",
 				quota.Namespace, quota.Name, share.Name,
 			)
 		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
