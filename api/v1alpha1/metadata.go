@@ -18,7 +18,7 @@ const (
 	// ResourceQuota over again.
 	ReleasedAnnotation = "quota.fedquota.io/released"
 
-	// NoteAnnotation is set on a ResourceQuota that the agent let go: it says in words why its limit is what it is, and
+	// NoteAnnotation is set on a ResourceQuota that the agent released: it says in words why its limit is what it is, and
 	// how to lift it.
 	NoteAnnotation = "quota.fedquota.io/note"
 

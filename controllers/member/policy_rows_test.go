@@ -89,9 +89,9 @@ func guardRows() map[string]row {
 		"the agent takes over from somebody's idea of a limit": {was: released("0").annotated(revisionAnnotation, "999"), by: agent, do: enforce("1", "pods", "10")},
 		"the agent creates one that it does not manage":        {by: agent, do: create(unmanaged()), refused: notItsOwn},
 		"the agent changes one that it does not manage":        {was: unmanaged(), by: agent, do: limit("pods", "99"), refused: notItsOwn},
-		"the agent changes one that it let go":                 {was: released("4"), by: agent, do: limit("pods", "99"), refused: notItsOwn},
+		"the agent changes one that it released":               {was: released("4"), by: agent, do: limit("pods", "99"), refused: notItsOwn},
 		"the agent deletes one that it does not manage":        {was: unmanaged(), by: agent, do: remove, refused: notItsOwn},
-		"the agent deletes one that it let go":                 {was: released("4"), by: agent, do: remove},
+		"the agent deletes one that it released":               {was: released("4"), by: agent, do: remove},
 		"the agent says what another one uses":                 {was: unmanaged(), by: agent, do: statusPatch(`{"status":{"used":{"pods":"0"}}}`), refused: notItsOwn},
 	}
 }

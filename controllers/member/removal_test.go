@@ -86,7 +86,7 @@ func TestRemovalRetain(t *testing.T) {
 	if _, managed := q.Labels[managedLabel]; managed || q.Annotations["quota.fedquota.io/released"] != "1" {
 		t.Errorf("labels %v, annotations %v: want it released", q.Labels, q.Annotations)
 	}
-	note := "fedquota has let go of this ResourceQuota: FederatedQuota NS/compute was deleted, or does not select this cluster any more. " +
+	note := "fedquota has released this ResourceQuota: FederatedQuota NS/compute was deleted, or does not select this cluster any more. " +
 		"Its limit is what was used then, so nothing more can be created. A FederatedQuota of any name that limits the same resources " +
 		"here takes its place. To lift it: kubectl delete resourcequota -n NS compute"
 	note = strings.ReplaceAll(note, "NS", q.Namespace)

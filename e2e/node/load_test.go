@@ -36,7 +36,7 @@ const (
 // raise.
 type load struct {
 	fitting, waiting tally
-	// unreviewed is how many requests the API server had let go without an answer of the webhook when the load began.
+	// unreviewed is how many requests the API server had let through without an answer of the webhook when the load began.
 	unreviewed int
 	cancel     context.CancelFunc
 	running    sync.WaitGroup
@@ -150,7 +150,7 @@ func (w *world) smooth(what string, l *load) {
 	}
 }
 
-// unreviewed is how many requests the API server of the hub has let go because the agent's webhook gave no answer.
+// unreviewed is how many requests the API server of the hub has let through because the agent's webhook gave no answer.
 func (w *world) unreviewed() int {
 	w.Helper()
 	total := 0

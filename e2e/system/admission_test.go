@@ -215,7 +215,7 @@ func TestAdmission(t *testing.T) {
 }
 
 // testHeld holds a pod that does not fit until the limit is raised for the demand that it states. Native quota cannot
-// refuse it on the word of an older cache: the agent lets it go when the API server, the only one here, has said that
+// refuse it on the word of an older cache: the agent lets it through when the API server, the only one here, has said that
 // its cache is not behind.
 func (m *member) testHeld(t *testing.T, s *quotav1alpha1.QuotaShare) {
 	t.Helper()

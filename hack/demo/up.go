@@ -119,7 +119,7 @@ The demo stays up. Look around:
   kubectl get fq -A                                    # the budget, on the hub
   kubectl edit fq -n team-a compute                    # change it
   kubectl fedquota describe -n team-a compute          # who holds it; kubectl fedquota --help says what else there is
-  kubectl --kubeconfig %[1]s/east.kubeconfig get qs,resourcequota -n team-a   # the part of a member: east, west or north
+  kubectl --kubeconfig %[1]s/east.kubeconfig get qs,resourcequota -n team-a   # the part of a member
 
 docs/demo.md explains what you saw, docs/tasks/split-a-budget.md what you can change. make demo-down stops the demo.
 `, folder, assets)

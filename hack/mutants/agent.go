@@ -122,7 +122,7 @@ var agentMutants = []mutant{
 	{
 		protection: "taking over: what was announced is taken back when the share goes, so that no late write takes over",
 		in:         "controllers/member/share.Reconciler.remove", old: "takeover.Unmark(ctx, r.Client, quota)",
-		new: "error(nil)",
+		new: "takeover.Unmark(ctx, r.Client, nil)",
 		pkg: agentTests, test: "TestTakeOverIsTold",
 	},
 	{

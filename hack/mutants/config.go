@@ -107,7 +107,8 @@ var configMutants = []mutant{
 	},
 	{
 		protection: "guard: who sets a label of their own changes none of ours",
-		file:       guardFile, old: "|| variables.oldLabels[?k]", new: "|| k in variables.oldLabels || variables.oldLabels[?k]",
+		file:       guardFile, old: "|| variables.oldLabels[?k]",
+		new: "|| k in variables.oldLabels || variables.oldLabels[?k]",
 		pkg: agentTests, test: "TestPolicies/an_administrator_changes_the_label",
 	},
 	{

@@ -13,9 +13,9 @@ func all() []mutant {
 
 const introduction = `# Protections, and the tests that know them
 
-Written by ` + "`make mutants`" + `. For each protection of the protocol it takes that protection out of a copy of the tree, and
-demands that the test named beside it compiles, runs and fails. With all protections in place the same tests pass. So
-nobody can remove a protection by mistake without a test that fails.
+Written by ` + "`make mutants`" + `. For each protection of the protocol it takes that protection out of a copy of the
+tree, and demands that the test named beside it compiles, runs and fails. With all protections in place the same tests
+pass. So nobody can remove a protection by mistake without a test that fails.
 
 | protection | where | test that fails without it |
 |---|---|---|

@@ -312,7 +312,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a removal is not noted while the share is about to be told otherwise",
-		in:         "Round.removalOf", old: "\tcase r.in.Removing || r.ledger.Drained(c.Name, c.report):\n",
+		in:         "Round.removalOf", old: "\tcase r.in.Removing || r.ledger.Returned(c.Name, c.report):\n",
 		new: "\tcase c.share != nil:\n",
 		pkg: hubTests, test: "TestLostShareThatIsWrittenAgain",
 	},
@@ -330,7 +330,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a share is deleted only after the cluster has confirmed that it holds nothing",
-		in:         "Round.letsGo", old: "(r.in.Removing || r.ledger.Drained(c.Name, c.report))",
+		in:         "Round.letsGo", old: "(r.in.Removing || r.ledger.Returned(c.Name, c.report))",
 		new: "true",
 		pkg: hubTests, test: "TestClusterLeaves",
 	},

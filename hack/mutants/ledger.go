@@ -170,8 +170,8 @@ var ledgerMutants = []mutant{
 	},
 	{
 		protection: "a cluster leaves after it has said what it uses under every name of the budget",
-		in:         "Ledger.Drained", old: "		if _, limited := report.Hard[name]; !limited {\n",
+		in:         "Ledger.Returned", old: "		if _, limited := report.Hard[name]; !limited {\n",
 		new: "		if name == \"\" {\n",
-		pkg: ledgerTests, test: "TestDrained/a_name_that_is_not_limited_yet",
+		pkg: ledgerTests, test: "TestReturned/a_name_that_is_not_limited_yet",
 	},
 }

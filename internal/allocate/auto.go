@@ -10,9 +10,9 @@ package allocate
 //
 // Then every target stays as it is, except that a child below its need is raised to it; a child that is nearer to its
 // need than to its fair share, or lacks the headroom that its claim asks for, is raised to its fair share, unless it is
-// damped; what a budget cut takes is taken; and the hub refills its reserve when it is below half. All of it comes out of
-// what is free first, and then from those above their fair share, beginning with who has the most above it, so that few
-// are moved.
+// damped; what a budget cut takes is taken; and the hub refills its reserve when it is below half. All of it comes out
+// of what is free first, and then from those above their fair share, beginning with who has the most above it, so that
+// few are moved.
 //
 // What of a child's demand is of one shape is for alike requests: when one resource cannot give all of its part,
 // the others need to give no more of theirs. Where a budget does not hold all demand, whole requests are served.

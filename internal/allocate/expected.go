@@ -13,8 +13,8 @@ func (in *Input) expects(resource int) bool {
 }
 
 // expectFair leaves those requests to be expected with which a child uses no more than its fair part: the weighted
-// max-min of what children use, ask for and are expected to ask for next. What somebody uses gives no right to more. The
-// bounds have weights and ranks, and parts is working memory.
+// max-min of what children use, ask for and are expected to ask for next. What somebody uses gives no right to more.
+// The bounds have weights and ranks, and parts is working memory.
 func expectFair(f *apportion.Filler, budget int64, claims []Claim, bounds []apportion.Stake, parts []int64) {
 	if !slices.ContainsFunc(claims, func(c Claim) bool { return c.Expected > 0 }) {
 		return
@@ -31,9 +31,11 @@ func expectFair(f *apportion.Filler, budget int64, claims []Claim, bounds []appo
 	}
 }
 
-// makeRoomForExpected sets entitled to what children may use where one lacks room for its next request: that one what it
-// uses with that request, and the others together what is left, who uses the most by weight giving it.
-func makeRoomForExpected(f *apportion.Filler, in *Input, resource int, result Result, bounds []apportion.Stake, entitled []int64) {
+// makeRoomForExpected sets entitled to what children may use where one lacks room for its next request: that one what
+// it uses with that request, and the others together what is left, who uses the most by weight giving it.
+func makeRoomForExpected(
+	f *apportion.Filler, in *Input, resource int, result Result, bounds []apportion.Stake, entitled []int64,
+) {
 	claims, budget := make([]Claim, len(in.Children)), in.open(resource)
 	for i := range in.Children {
 		if m := &in.Children[i]; !m.Pinned {

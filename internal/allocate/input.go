@@ -26,7 +26,8 @@ type Input struct {
 	Quota string
 	// Budgets holds what may be distributed, one entry per resource, each in the unit of its resource.
 	Budgets []int64
-	// Grains holds the steps in which targets come, one entry per resource; below 2, or without an entry, any amount is one.
+	// Grains holds the steps in which targets come, one entry per resource; below 2, or without an entry, any amount is
+	// one.
 	Grains []int64
 	// Children share the budgets, in any order.
 	Children []Child
@@ -100,7 +101,9 @@ func (m *Child) weight(resource int) int64 {
 
 // normalized is the claim as it counts: no amount below zero, and Max not below Min.
 func (c Claim) normalized() Claim {
-	for _, amount := range []*int64{&c.Min, &c.Lendable, &c.Headroom, &c.Used, &c.Respite, &c.Demand, &c.Expected, &c.Granted, &c.Target} {
+	for _, amount := range []*int64{
+		&c.Min, &c.Lendable, &c.Headroom, &c.Used, &c.Respite, &c.Demand, &c.Expected, &c.Granted, &c.Target,
+	} {
 		*amount = max(*amount, 0)
 	}
 	c.Max = max(c.Max, c.Min)

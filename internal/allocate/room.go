@@ -10,11 +10,11 @@ import (
 // MakeRoom lowers targets of Auto below usage where a child uses more than its max, where children use more than the
 // budget holds, or where another lacks what it is guaranteed, or room for its next request. Usage alone would let a
 // child keep what it uses for ever, replacing each object that ends. With a target below its usage, its limit follows
-// its usage down, nothing that runs being touched, until the budget holds what is used, the lender has its min back, and
-// there is room for the request.
+// its usage down, nothing that runs being touched, until the budget holds what is used, the lender has its min back,
+// and there is room for the request.
 //
-// Who is lowered, and how far, is the weighted max-min of what children use and ask for, each having its min first; for a
-// request that is expected, of what they use.
+// Who is lowered, and how far, is the weighted max-min of what children use and ask for, each having its min first; for
+// a request that is expected, of what they use.
 //
 // A request that no raise could serve, since its child's max does not hold it in some resource, takes nothing from
 // anybody.
@@ -91,7 +91,8 @@ func (m *Child) keepPart() {
 	part := apportion.Fraction{Num: 1, Den: 1}
 	for r := range m.Claims {
 		c := m.Claims[r].normalized()
-		if of := (apportion.Fraction{Num: uint64(c.room()), Den: uint64(c.Demand)}); c.room() < c.Demand && of.Compare(part) < 0 {
+		of := apportion.Fraction{Num: uint64(c.room()), Den: uint64(c.Demand)}
+		if c.room() < c.Demand && of.Compare(part) < 0 {
 			part = of
 		}
 	}

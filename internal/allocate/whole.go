@@ -22,7 +22,8 @@ func (p *plan) askedInWhole(i int) (ask int64) {
 		requests := shape.count
 		for r := range rooms {
 			n := shape.within(rooms[r], r)
-			if n < requests && r != p.resource && p.plans[r].lacks(i) && shape.unit[r] <= p.plans[r].unused && shape.of(n, r) < rooms[r] {
+			if n < requests && r != p.resource && p.plans[r].lacks(i) && shape.unit[r] <= p.plans[r].unused &&
+				shape.of(n, r) < rooms[r] {
 				n++
 			}
 			requests = min(requests, n)

@@ -28,9 +28,11 @@ func (ns *namespace) strike(share string, owner Owner) {
 	}
 }
 
-// Hold notes a request that does not fit a share, for a pod of a signature or, without one, for something else, and says
-// whether it is asked for: not if no node has room for it. The caller ends it by End.
-func (b *Book) Hold(share types.NamespacedName, owner Owner, pod *signature.Signature, asked amount.List, now time.Time) bool {
+// Hold notes a request that does not fit a share, for a pod of a signature or, without one, for something else, and
+// says whether it is asked for: not if no node has room for it. The caller ends it by End.
+func (b *Book) Hold(
+	share types.NamespacedName, owner Owner, pod *signature.Signature, asked amount.List, now time.Time,
+) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	ns := b.namespace(share.Namespace)

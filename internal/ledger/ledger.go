@@ -4,8 +4,8 @@
 // know), what its limit shall become, and under which revision it was told so. Every way to change a Ledger is a step
 // of the protocol, and the only one that can raise anyone takes no more than what is free: whatever a caller asks for,
 // Raise and Steer leave the sum of what is granted of a name that they raise within the budget. Steps that charge
-// (Join, Enter, Adopt, Settle, Rebuild) may take it above that, which is debt. So a round charges all that it has learned
-// first, and steers last.
+// (Join, Enter, Adopt, Settle, Rebuild) may take it above that, which is debt. So a round charges all that it has
+// learned first, and steers last.
 //
 // The steps are pure: no I/O, no clock. The caller stores the ledger with one compare-and-swap before it delivers any
 // share.
@@ -179,10 +179,10 @@ func (l *Ledger) Settled(child string, report Report) bool {
 	return true
 }
 
-// Drained says whether the report shows that the child has given back all: nothing is granted to it, and the entry is
+// Returned says whether the report shows that the child has given back all: nothing is granted to it, and the entry is
 // in force with a limit under every name of the budget. What it uses under a name that is not limited yet, nobody
 // knows.
-func (l *Ledger) Drained(child string, report Report) bool {
+func (l *Ledger) Returned(child string, report Report) bool {
 	e, ok := l.entries[child]
 	if !ok || !e.confirmedBy(report) || l.Holds(child) {
 		return false

@@ -170,7 +170,7 @@ func TestRolledBack(t *testing.T) {
 	}
 }
 
-func TestDrained(t *testing.T) {
+func TestReturned(t *testing.T) {
 	both := func(list amount.List) ledger.Report {
 		return ledger.Report{Revision: 7, Hard: amount.List{pods: 0, cpu: 0}, Used: list}
 	}
@@ -190,10 +190,10 @@ func TestDrained(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			l := ledger.New(amount.List{pods: 100, cpu: 100}, 10, entries{"a": tc.entry})
-			if got := l.Drained("a", tc.report); got != tc.want {
+			if got := l.Returned("a", tc.report); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
-			if l.Drained("nobody", tc.report) {
+			if l.Returned("nobody", tc.report) {
 				t.Error("a child without an entry cannot leave")
 			}
 		})

@@ -78,12 +78,12 @@ type Share struct {
 // highest returns the highest revision that the share shows.
 func (s Share) highest() int64 { return max(s.Revision, s.InForce) }
 
-// Adopt takes what was read live of a child that joined: its share, or nil if it has none. Either way the entry gets
-// a revision above all that was seen. A child that cannot have held a share is told to enforce zero first, so that
-// its usage is learned before anything is handed out. So is one that was suspected of a share: its API server has shown
-// that it holds none. One that holds a share may be enforcing anything until it confirms. It keeps the limit that it was
-// told if it says that this is in force; a share that is not may be an old one, put in the place of another, and what it
-// says may have been given to others since.
+// Adopt takes what was read live of a child that joined: its share, or nil if it has none. Either way the entry gets a
+// revision above all that was seen. A child that cannot have held a share is told to enforce zero first, so that its
+// usage is learned before anything is handed out. So is one that was suspected of a share: its API server has shown
+// that it holds none. One that holds a share may be enforcing anything until it confirms. It keeps the limit that it
+// was told if it says that this is in force; a share that is not may be an old one, put in the place of another, and
+// what it says may have been given to others since.
 func (l *Ledger) Adopt(child string, share *Share) {
 	e, ok := l.entries[child]
 	if !ok || e.Revision != 0 {

@@ -29,7 +29,7 @@ type origin struct {
 var origins = []origin{
 	{
 		quotav1alpha1.ReleasedAnnotation,
-		"fedquota has let go of it, and this budget does not limit all that it does: delete it",
+		"fedquota has released it, and this budget does not limit all that it does: delete it",
 	},
 	{"generate.kyverno.io/policy-name", "Kyverno policy %s makes it: exclude the namespace in its rule"},
 	{"resourcequota.management.cattle.io/default-resource-quota", "Rancher makes it: take the quota off the project"},

@@ -9,8 +9,8 @@ import (
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
-// Bound is what keeps a limit from being another one: without it, the limit would become another one, or could become it
-// now. The set is closed.
+// Bound is what keeps a limit from being another one: without it, the limit would become another one, or could become
+// it now. The set is closed.
 type Bound string
 
 const (

@@ -12,8 +12,8 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// allocation returns how the children in the ledger take part in the split, in the order of r.children; as if the bounds
-// that are lifted did not bind any of them.
+// allocation returns how the children in the ledger take part in the split, in the order of r.children; as if the
+// bounds that are lifted did not bind any of them.
 func (r *round) allocation(lifted ...Bound) allocate.Input {
 	input := allocate.Input{
 		Quota: r.in.ID, Budgets: inOrder(r.budget, r.names), Grains: inOrder(r.in.Split.Grains, r.names),
@@ -48,7 +48,9 @@ func (r *round) claimant(c *Standing, lifted ...Bound) allocate.Child {
 	}
 	claimant.Damped = c.DampedFor > 0 && !slices.Contains(lifted, BoundDamping)
 	for _, shape := range c.Shapes {
-		claimant.Shapes = append(claimant.Shapes, allocate.Shape{Amounts: inOrder(shape.Amounts, r.names), Unit: inOrder(shape.Unit, r.names)})
+		claimant.Shapes = append(
+			claimant.Shapes, allocate.Shape{Amounts: inOrder(shape.Amounts, r.names), Unit: inOrder(shape.Unit, r.names)},
+		)
 	}
 	claimant.Pinned = !r.in.Split.Static && c.Pinned
 	for i, name := range r.names {

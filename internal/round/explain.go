@@ -23,8 +23,8 @@ type Account struct {
 // ChildAccount says why the limits of a child are what they are.
 type ChildAccount struct {
 	Name string
-	// Leaving says that it shall have nothing any more, Weight with what weight it takes part, and Pinned that it cannot be
-	// changed now.
+	// Leaving says that it shall have nothing any more, Weight with what weight it takes part, and Pinned that it cannot
+	// be changed now.
 	Leaving bool
 	Weight  int64
 	Pinned  bool
@@ -69,7 +69,8 @@ func Explain(l *ledger.Ledger, in *Input) *Account {
 		}
 		for j, name := range r.names {
 			claim := ClaimAccount{
-				Claim: r.stated(c, name), Part: parts.Verdicts[i][j].Target, Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
+				Claim: r.stated(c, name), Part: parts.Verdicts[i][j].Target,
+				Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
 				Replacing: c.Replacing[name],
 			}
 			if len(in.Expected) > 0 {

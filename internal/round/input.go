@@ -47,7 +47,8 @@ type Terms struct {
 	Min, Lendable, Max, Headroom amount.List
 }
 
-// Override has amounts that a rule sets take the place of those that rules before it have set. An empty list sets nothing.
+// Override has amounts that a rule sets take the place of those that rules before it have set. An empty list sets
+// nothing.
 func (t *Terms) Override(least, lendable, most, headroom corev1.ResourceList) {
 	for _, amounts := range []struct {
 		of       *amount.List

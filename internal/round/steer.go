@@ -124,8 +124,8 @@ func (r *round) conclude(limits map[string]Limits, result allocate.Result) {
 	}
 }
 
-// Wanted returns what the limits of all children in the ledger would become once all is free that they are to give back,
-// by the names of the children, with what is supposed of them. It moves nothing.
+// Wanted returns what the limits of all children in the ledger would become once all is free that they are to give
+// back, by the names of the children, with what is supposed of them. It moves nothing.
 func Wanted(l *ledger.Ledger, in *Input) map[string]amount.List {
 	r := begin(l, in)
 	result := r.allocate(r.allocation())
@@ -166,7 +166,8 @@ func (r *round) ration(input allocate.Input, result allocate.Result) {
 	for i, c := range r.children {
 		for j, name := range r.names {
 			verdict := &result.Verdicts[i][j]
-			if granted := input.Children[i].Claims[j].Granted; !input.Children[i].Pinned && verdict.Target > granted && !r.mayRaise(c, name) {
+			if granted := input.Children[i].Claims[j].Granted; !input.Children[i].Pinned && verdict.Target > granted &&
+				!r.mayRaise(c, name) {
 				verdict.Target = granted
 			}
 		}

@@ -160,7 +160,7 @@ func (r *Round) removalOf(c *child) quotav1alpha1.RemovalPolicy {
 		return ""
 	case c.share == nil:
 		return c.Entry.Removal
-	case r.in.Removing || r.ledger.Drained(c.Name, c.report):
+	case r.in.Removing || r.ledger.Returned(c.Name, c.report):
 		return c.share.Removal
 	}
 	return ""
@@ -186,7 +186,7 @@ func (r *Round) order(c *child, fleet *Fleet) Order {
 
 // letsGo says whether the share of a child is to be deleted now.
 func (r *Round) letsGo(c *child) bool {
-	return !c.Selected && c.share != nil && !r.halted && (r.in.Removing || r.ledger.Drained(c.Name, c.report))
+	return !c.Selected && c.share != nil && !r.halted && (r.in.Removing || r.ledger.Returned(c.Name, c.report))
 }
 
 // removalOrder returns the next step by which a share is removed. It is deleted once the ledger notes what it was told:

@@ -33,7 +33,7 @@ const (
 	// What holds on to a cluster that leaves.
 	bereftCounts
 	markedCounts
-	drainedBefore
+	returnedBefore
 	revisionKept
 	// What the member's API server does not let through, nor an agent ask for: fencedMemberWrites is all of that.
 	fencedMemberWrites
@@ -97,7 +97,7 @@ func TestTheSimulationFinds(t *testing.T) {
 		"a limit lowered below usage by an agent that is out of date":            {without: usageGuarded},
 		"a limit in force above what is written":                                 {without: statusFenced},
 		"a limit in force without a share counts for nothing":                    {without: bereftCounts},
-		"a share that is removed while something is granted":                     {without: drainedBefore},
+		"a share that is removed while something is granted":                     {without: returnedBefore},
 		"a ResourceQuota that was released forgets its revision":                 {without: revisionKept, beside: createsGiveNothing, from: 14_300},
 	}
 	for name, tc := range tests {

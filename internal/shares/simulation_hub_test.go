@@ -247,7 +247,7 @@ func (w *world) deliver(l *leader, m int) {
 func (w *world) order(l *leader, m int) (order, bool) {
 	told := &l.shares[m]
 	decided := l.orders[m]
-	if w.without == drainedBefore && l.next.in[m] && !l.selected[m] && told.exists && decided != shares.OrderNone {
+	if w.without == returnedBefore && l.next.in[m] && !l.selected[m] && told.exists && decided != shares.OrderNone {
 		decided = shares.OrderTellRemoval
 		if told.removal {
 			decided = shares.OrderRemove

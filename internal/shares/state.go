@@ -31,7 +31,7 @@ func (r *Round) stateOf(c *child, e ledger.Entry) Finding {
 // progressOf says how far a child is that can take its share. One that drains goes on with that while it is told
 // another target.
 func (r *Round) progressOf(c *child, e ledger.Entry) Finding {
-	drained := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
+	drains := c.Entry != nil && c.Entry.State == quotav1alpha1.ClusterDraining
 	switch {
 	case !c.takesOver && c.Selected && r.ledger.Settled(c.Name, c.report):
 		return Finding{State: quotav1alpha1.ClusterSettled}
@@ -39,7 +39,7 @@ func (r *Round) progressOf(c *child, e ledger.Entry) Finding {
 		return Finding{quotav1alpha1.ClusterNotReady, c.agentAbsent()}
 	case !c.Selected:
 		return Finding{quotav1alpha1.ClusterLeaving, Obstacle{Message: heldBy(e)}}
-	case !c.takesOver && !e.Target.Covers(e.Granted) && (drained || c.report.Revision == e.Revision):
+	case !c.takesOver && !e.Target.Covers(e.Granted) && (drains || c.report.Revision == e.Revision):
 		return Finding{quotav1alpha1.ClusterDraining, Obstacle{Message: "more is used than its target of " + excess(e)}}
 	}
 	return Finding{quotav1alpha1.ClusterSettling, Obstacle{Message: c.whyNotTaken()}}

@@ -65,8 +65,9 @@ func listed(list corev1.ResourceList) string {
 	return strings.Join(parts, ",")
 }
 
-// refresh has a lane see the ResourceQuota as the API server has it. Another replica may have let a request go whose
-// charge the watch does not show yet: one that takes the same room would go on and be refused, where it can be held.
+// refresh has a lane see the ResourceQuota as the API server has it. Another replica may have let a request through
+// whose charge the watch does not show yet: one that takes the same room would go on and be refused, where it can be
+// held.
 func (g *Gate) refresh(ctx context.Context, l *lane) {
 	g.note(l, g.read(ctx, l))
 }

@@ -123,7 +123,7 @@ func TestAdmitWaitsForRoomThatIsRead(t *testing.T) {
 	}
 }
 
-// TestAdmitDoesNotWaitForever lets requests go when the API server does not catch up.
+// TestAdmitDoesNotWaitForever lets requests through when the API server does not catch up.
 func TestAdmitDoesNotWaitForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScene(t, "8")

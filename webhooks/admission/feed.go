@@ -33,8 +33,8 @@ func (g *Gate) Feed(ctx context.Context, informers cache.Informers) error {
 	return err
 }
 
-// Ready says whether the gate knows all that there was when it was fed first: before, it lets requests go that it would
-// hold.
+// Ready says whether the gate knows all that there was when it was fed first: before, it lets requests through that it
+// would hold.
 func (g *Gate) Ready(*http.Request) error {
 	for _, feed := range g.feeds {
 		if !feed.HasSynced() {

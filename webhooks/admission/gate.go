@@ -107,15 +107,15 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 		}
 		return denial
 	}
-	g.letGo(&request, room)
+	g.letThrough(&request, room)
 	if len(room)+len(lacks) > 0 {
 		g.repeats.note(&request, now)
 	}
 	return ""
 }
 
-// letGo notes a request that goes on, in the shares in which it has a place.
-func (g *Gate) letGo(request *Request, room []claim) {
+// letThrough notes a request that goes on, in the shares in which it has a place.
+func (g *Gate) letThrough(request *Request, room []claim) {
 	for _, c := range room {
 		if c.place != nil && !request.DryRun && g.Book.Admitted(c.Key, request.Owner, c.asked, g.Clock.Now()) {
 			g.Report(c.Key)

@@ -154,7 +154,7 @@ func TestAdmitHoldsWhatAnotherReplicaHasNoRoomFor(t *testing.T) {
 	}
 }
 
-// TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom has another replica let a request go for which a raise came, before the
+// TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom has another replica let a request through for which a raise came, before the
 // one here goes on.
 func TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom(t *testing.T) {
 	for name, raised := range map[string]func(s *scene) <-chan string{

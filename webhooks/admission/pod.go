@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// newPod is what is read of a pod that is to be created: its owner, and what its cost, the scopes and its signature depend
-// on. The whole takes longer to read than to judge, and every request that fits waits for it.
+// newPod is what is read of a pod that is to be created: its owner, and what its cost, the scopes and its signature
+// depend on. The whole takes longer to read than to judge, and every request that fits waits for it.
 type newPod struct {
 	Metadata newMetadata `json:"metadata"`
 	Spec     newSpec     `json:"spec"`

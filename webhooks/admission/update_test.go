@@ -157,7 +157,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateOfNoMore lets an update go that asks for less, or for nothing, however far usage is above the limit.
+// TestUpdateOfNoMore lets an update through that asks for less, or for nothing, however far usage is above the limit.
 func TestUpdateOfNoMore(t *testing.T) {
 	for name, u := range updated {
 		relabelled := u.is.DeepCopyObject().(client.Object)

@@ -85,7 +85,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("share").
 		For(&quotav1alpha1.QuotaShare{}, builder.WithPredicates(predicate.Or(
-			predicates.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }), predicate.AnnotationChangedPredicate{}, demand.StatementsChanged()))).
+			predicates.Changed(func(share *quotav1alpha1.QuotaShare) any { return share.Spec }),
+			predicate.AnnotationChangedPredicate{}, demand.StatementsChanged(),
+		))).
 		Watches(&corev1.ResourceQuota{}, r.quotaHandler()).
 		WatchesRawSource(source.Channel(r.Canary.Changes(), allShares)).
 		WatchesRawSource(r.Demand.Source()).
@@ -178,7 +180,9 @@ func sooner(result ctrl.Result, after time.Duration) ctrl.Result {
 }
 
 // act enforces a share, and returns all that its report is decided on.
-func (r *Reconciler) act(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict canary.Verdict) (report.Observation, error) {
+func (r *Reconciler) act(
+	ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, verdict canary.Verdict,
+) (report.Observation, error) {
 	seen := report.Observation{
 		Share: share, Quota: quota, Now: r.Clock.Now(),
 		Stuck: verdict.Stuck, Unguarded: verdict.Unguarded, Uncharged: verdict.Uncharged,
@@ -212,9 +216,11 @@ func (r *Reconciler) quotaOf(ctx context.Context, key types.NamespacedName) (*co
 	return quota, nil
 }
 
-// enforce writes the share into its ResourceQuota where that differs, and returns the ResourceQuota as it is then. Usage
-// that is not counted there yet is what is inherited.
-func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList) (*corev1.ResourceQuota, error) {
+// enforce writes the share into its ResourceQuota where that differs, and returns the ResourceQuota as it is then.
+// Usage that is not counted there yet is what is inherited.
+func (r *Reconciler) enforce(
+	ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList,
+) (*corev1.ResourceQuota, error) {
 	if quota != nil && leftAlone(share, quota) {
 		return quota, nil
 	}
@@ -222,7 +228,8 @@ func (r *Reconciler) enforce(ctx context.Context, share *quotav1alpha1.QuotaShar
 		return quota, err
 	}
 	if quota == nil {
-		quota = managed.New(share, ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard))
+		hard := ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard)
+		quota = managed.New(share, hard)
 		return quota, r.Create(ctx, quota)
 	}
 	quota = quota.DeepCopy()
@@ -254,12 +261,15 @@ func (r *Reconciler) begin(ctx context.Context, share *quotav1alpha1.QuotaShare,
 
 // leftAlone says whether the share is not to change quota.
 func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return !managed.ForShare(share, quota) && !managed.MayTakeOver(share, quota) || nativequota.BrokenGlass(quota) != "" || nativequota.StateOf(quota).Outdates(share.Spec.Revision)
+	return !managed.ForShare(share, quota) && !managed.MayTakeOver(share, quota) || nativequota.BrokenGlass(quota) != "" ||
+		nativequota.StateOf(quota).Outdates(share.Spec.Revision)
 }
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
 // inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
-func (r *Reconciler) enforceSpec(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList) error {
+func (r *Reconciler) enforceSpec(
+	ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList,
+) error {
 	for attempt := int64(0); ; attempt++ {
 		state := nativequota.StateOf(quota).Inherit(inherited)
 		hard := state.Yield(state.Limits(share.Spec.Revision, share.Spec.Hard), attempt, guardRetries)

@@ -22,7 +22,9 @@ import (
 // remove does what the hub asked for when it deleted the share. A share deleted by anybody else is let go, and its
 // ResourceQuota stays as it is until the hub has written the share again. Behind broken glass nothing is changed: the
 // share stays until the glass is mended.
-func (r *Reconciler) remove(ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) (ctrl.Result, error) {
+func (r *Reconciler) remove(
+	ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota,
+) (ctrl.Result, error) {
 	if quota != nil && nativequota.IsManaged(quota) && share.Annotations[quotav1alpha1.RemovalAnnotation] != "" {
 		if nativequota.BrokenGlass(quota) != "" {
 			return ctrl.Result{}, nil
@@ -76,7 +78,9 @@ func (r *Reconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShar
 			return r.unlessChanged(ctx, quota, err)
 		}
 		if err == nil {
-			r.Recorder.Eventf(quota, share, corev1.EventTypeWarning, quotav1alpha1.ReasonReleased, "Release", "%s", managed.ReleaseNote(quota))
+			r.Recorder.Eventf(
+				quota, share, corev1.EventTypeWarning, quotav1alpha1.ReasonReleased, "Release", "%s", managed.ReleaseNote(quota),
+			)
 		}
 		return err
 	default:
@@ -93,11 +97,15 @@ func (r *Reconciler) stillThere(ctx context.Context, share *quotav1alpha1.QuotaS
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	if live.UID == share.UID && live.DeletionTimestamp.IsZero() == share.DeletionTimestamp.IsZero() && live.Spec.Revision == share.Spec.Revision &&
+	if live.UID == share.UID && live.DeletionTimestamp.IsZero() == share.DeletionTimestamp.IsZero() &&
+		live.Spec.Revision == share.Spec.Revision &&
 		equality.Semantic.DeepEqual(live.Spec.TakeOver, share.Spec.TakeOver) {
 		return nil
 	}
-	return apierrors.NewConflict(quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name, errors.New("it was deleted or changed"))
+	return apierrors.NewConflict(
+		quotav1alpha1.GroupVersion.WithResource("quotashares").GroupResource(), share.Name,
+		errors.New("it was deleted or changed"),
+	)
 }
 
 // unlessChanged returns a conflict in the place of a refusal if quota has changed since it was read: usage may have

@@ -27,7 +27,9 @@ func (r *Reconciler) report(ctx context.Context, seen report.Observation) (ctrl.
 }
 
 // store writes a share's status, and announces what is new of the conditions.
-func (r *Reconciler) store(ctx context.Context, stored *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus, now time.Time) error {
+func (r *Reconciler) store(
+	ctx context.Context, stored *quotav1alpha1.QuotaShare, status quotav1alpha1.QuotaShareStatus, now time.Time,
+) error {
 	share := stored.DeepCopy()
 	share.Status = status
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
@@ -57,7 +59,8 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 		interval = pace.UrgentReportInterval
 	}
 	status.Used, status.Demand, status.DemandByShape = share.Status.Used, share.Status.Demand, share.Status.DemandByShape
-	status.Expected, status.Replacing, status.Unscheduled = share.Status.Expected, share.Status.Replacing, share.Status.Unscheduled
+	status.Expected, status.Replacing = share.Status.Expected, share.Status.Replacing
+	status.Unscheduled = share.Status.Unscheduled
 	if told := share.Status.ExistingQuota; told != nil && status.ExistingQuota != nil {
 		calm := *status.ExistingQuota
 		calm.Used, status.ExistingQuota = told.Used, &calm

@@ -52,14 +52,18 @@ func (r *Reconciler) quotaHandler() handler.EventHandler {
 // looked at as any change.
 func sameButUsed(before, after *corev1.ResourceQuota) bool {
 	return before.ResourceVersion != after.ResourceVersion &&
-		equality.Semantic.DeepEqual(before.Spec, after.Spec) && equality.Semantic.DeepEqual(before.Status.Hard, after.Status.Hard) &&
-		equality.Semantic.DeepEqual(before.Labels, after.Labels) && equality.Semantic.DeepEqual(before.Annotations, after.Annotations) &&
+		equality.Semantic.DeepEqual(before.Spec, after.Spec) &&
+		equality.Semantic.DeepEqual(before.Status.Hard, after.Status.Hard) &&
+		equality.Semantic.DeepEqual(before.Labels, after.Labels) &&
+		equality.Semantic.DeepEqual(before.Annotations, after.Annotations) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) && len(before.Status.Used) == len(after.Status.Used)
 }
 
 // usageMayWait returns how long a share may wait for a look at new usage of its ResourceQuota, and false if there is no
 // share.
-func (r *Reconciler) usageMayWait(ctx context.Context, quota *corev1.ResourceQuota) (wait time.Duration, concerned bool) {
+func (r *Reconciler) usageMayWait(
+	ctx context.Context, quota *corev1.ResourceQuota,
+) (wait time.Duration, concerned bool) {
 	key := client.ObjectKeyFromObject(quota)
 	share := &quotav1alpha1.QuotaShare{}
 	if err := r.Get(ctx, key, share); err != nil {
@@ -77,5 +81,6 @@ func (r *Reconciler) usageMayWait(ctx context.Context, quota *corev1.ResourceQuo
 func calm(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
 	within, _ := quotav1.LessThanOrEqual(quota.Status.Used, quota.Status.Hard)
 	return within && len(share.Status.Demand) == 0 && share.DeletionTimestamp.IsZero() &&
-		nativequota.StateOf(quota).Enforces(share.Spec.Revision, share.Spec.Hard) && quotav1.Equals(quota.Spec.Hard, quota.Status.Hard)
+		nativequota.StateOf(quota).Enforces(share.Spec.Revision, share.Spec.Hard) &&
+		quotav1.Equals(quota.Spec.Hard, quota.Status.Hard)
 }

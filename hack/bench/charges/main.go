@@ -84,7 +84,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		}
 	}
 	text := &strings.Builder{}
-	fmt.Fprint(text, machine, "\n\nwriters\tpods\trefused\traises\tfalls\tlost per 1,000 raises\tbeyond\tp50, ms\tp99, ms\n")
+	fmt.Fprint(
+		text, machine, "\n\nwriters\tpods\trefused\traises\tfalls\tlost per 1,000 raises\tbeyond\tp50, ms\tp99, ms\n",
+	)
 	for _, c := range counts {
 		fmt.Fprintf(text, "%d\t%d\t%d\t%d\t%d\t%.1f\t%d\t%.1f\t%.1f\n", c.Writers, c.Pods, c.Refused, c.Raises, c.Falls,
 			1000*float64(c.Lost)/float64(max(1, c.Raises)), c.Beyond, c.P50, c.P99)

@@ -72,8 +72,8 @@ func draw(pods float64, length time.Duration, seed int64) workload.Synthetic {
 // describe says in words what draw returns.
 func describe(drawn workload.Synthetic) string {
 	return fmt.Sprintf(
-		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, %g times the mean rate in bursts of %s; "+
-			"%s of arrivals, the first %s not counted; seed %d",
+		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, "+
+			"%g times the mean rate in bursts of %s; %s of arrivals, the first %s not counted; seed %d",
 		drawn.Pods,
 		drawn.Members,
 		drawn.Life,

@@ -141,7 +141,7 @@ func (m *member) lookSoon() {
 	})
 }
 
-// admitWaiting lets the requests go that fit now, the oldest first.
+// admitWaiting lets the requests through that fit now, the oldest first.
 func (m *member) admitWaiting() {
 	still := m.waiting[:0]
 	for _, w := range m.waiting {

@@ -70,7 +70,8 @@ func (g generator) spec(names []corev1.ResourceName) NativeSpec {
 		spec.Hard[string(pick(g, names))] = pick(g, []string{"1", "20", "1Ki", pick(g, quantities)})
 	}
 	if g.coin() {
-		set := sets.New[corev1.ResourceQuotaScope]() // the schema takes no empty list, and native quota the same scope only once
+		// The schema takes no empty list, and native quota the same scope only once.
+		set := sets.New[corev1.ResourceQuotaScope]()
 		for range 1 + g.IntN(2) {
 			set.Insert(pick(g, scopes))
 		}

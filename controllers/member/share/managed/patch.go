@@ -14,6 +14,9 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
+// revisionPath leads to the revision of a ResourceQuota.
+var revisionPath = patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation)
+
 // New returns the managed ResourceQuota of a share that has none yet.
 func New(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{
@@ -36,9 +39,11 @@ func New(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1.Reso
 func SpecPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
 	text := nativequota.FormatRevision(revision)
 	if nativequota.IsManaged(quota) && len(quota.Annotations) > 0 {
-		return WhileManaged(quota,
-			patches.Operation{Op: "add", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text},
-			patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: hard})
+		return WhileManaged(
+			quota,
+			patches.Operation{Op: "add", Path: revisionPath, Value: text},
+			patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: hard},
+		)
 	}
 	labels := map[string]any{quotav1alpha1.ManagedLabel: "true"}
 	if IsForeign(quota) {
@@ -60,7 +65,10 @@ func SpecPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 // WhileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since
 // it was read, and then neither guard nor fence judges what comes late.
 func WhileManaged(quota *corev1.ResourceQuota, change ...patches.Operation) (client.Patch, error) {
-	test := patches.Operation{Op: "test", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel), Value: quota.Labels[quotav1alpha1.ManagedLabel]}
+	test := patches.Operation{
+		Op: "test", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel),
+		Value: quota.Labels[quotav1alpha1.ManagedLabel],
+	}
 	return patches.JSON(append([]patches.Operation{test}, change...)...)
 }
 
@@ -73,11 +81,15 @@ func StatusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
 	return WhileManaged(quota, patches.Operation{Op: "add", Path: patches.Pointer("status", "hard"), Value: hard})
 }
 
-// ReleaseNote says what a ResourceQuota that is let go means to who finds it.
+// ReleaseNote says what a ResourceQuota that is released means to who finds it.
 func ReleaseNote(quota *corev1.ResourceQuota) string {
-	return fmt.Sprintf("fedquota has let go of this ResourceQuota: FederatedQuota %[1]s/%[2]s was deleted, or does not select this cluster any more. "+
-		"Its limit is what was used then, so nothing more can be created. A FederatedQuota of any name that limits the same resources "+
-		"here takes its place. To lift it: kubectl delete resourcequota -n %[1]s %[2]s", quota.Namespace, quota.Name)
+	return fmt.Sprintf(
+		"fedquota has released this ResourceQuota: FederatedQuota %[1]s/%[2]s was deleted, or does not select this "+
+			"cluster any more. Its limit is what was used then, so nothing more can be created. A FederatedQuota of any "+
+			"name that limits the same resources here takes its place. "+
+			"To lift it: kubectl delete resourcequota -n %[1]s %[2]s",
+		quota.Namespace, quota.Name,
+	)
 }
 
 // ReleasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it:
@@ -90,13 +102,17 @@ func ReleasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (cl
 	}
 	var change []patches.Operation
 	if text, ok := annotations[quotav1alpha1.RevisionAnnotation]; ok {
-		change = append(change, patches.Operation{Op: "test", Path: patches.Pointer("metadata", "annotations", quotav1alpha1.RevisionAnnotation), Value: text})
+		change = append(change, patches.Operation{Op: "test", Path: revisionPath, Value: text})
 	}
 	delete(annotations, quotav1alpha1.RevisionAnnotation)
 	annotations[quotav1alpha1.NoteAnnotation] = ReleaseNote(quota)
 	annotations[quotav1alpha1.ReleasedAnnotation] = nativequota.FormatRevision(nativequota.Revision(quota))
-	return WhileManaged(quota, append(change,
+	return WhileManaged(quota, append(
+		change,
 		patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel)},
 		patches.Operation{Op: "add", Path: patches.Pointer("metadata", "annotations"), Value: annotations},
-		patches.Operation{Op: "add", Path: patches.Pointer("spec", "hard"), Value: nativequota.StateOf(quota).Release(reported)})...)
+		patches.Operation{
+			Op: "add", Path: patches.Pointer("spec", "hard"), Value: nativequota.StateOf(quota).Release(reported),
+		},
+	)...)
 }

@@ -24,12 +24,15 @@ func ForShare(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool
 
 // SameScopes says whether quota counts what the share counts, for its lifetime.
 func SameScopes(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return nativequota.SameScopes(&corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}, &quota.Spec)
+	return nativequota.SameScopes(
+		&corev1.ResourceQuotaSpec{Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}, &quota.Spec,
+	)
 }
 
 // Covers says whether the share counts all that quota limits.
 func Covers(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
-	return SameScopes(share, quota) && len(quotav1.Mask(quota.Spec.Hard, quotav1.ResourceNames(share.Spec.Hard))) == len(quota.Spec.Hard)
+	return SameScopes(share, quota) &&
+		len(quotav1.Mask(quota.Spec.Hard, quotav1.ResourceNames(share.Spec.Hard))) == len(quota.Spec.Hard)
 }
 
 // Beyond names what quota limits and the share does not.
@@ -47,7 +50,8 @@ func Beyond(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) []stri
 // MayTakeOver says whether the hub lets the agent make a foreign quota the share's own, as it is: its limit is granted.
 func MayTakeOver(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) bool {
 	allowed := share.Spec.TakeOver
-	if allowed == nil || allowed.UID != string(quota.UID) || !IsForeign(quota) || !quota.DeletionTimestamp.IsZero() || !Covers(share, quota) {
+	if allowed == nil || allowed.UID != string(quota.UID) || !IsForeign(quota) || !quota.DeletionTimestamp.IsZero() ||
+		!Covers(share, quota) {
 		return false
 	}
 	within, _ := quotav1.LessThanOrEqual(quota.Spec.Hard, allowed.Hard)

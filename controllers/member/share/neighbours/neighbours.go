@@ -19,7 +19,9 @@ import (
 
 // Predecessors returns the ResourceQuotas that shares of other names have left in the namespace, and whose place this
 // share takes: it counts all that they limit. They limit the namespace until the ResourceQuota of the share does.
-func Predecessors(ctx context.Context, c client.Reader, share *quotav1alpha1.QuotaShare) ([]corev1.ResourceQuota, error) {
+func Predecessors(
+	ctx context.Context, c client.Reader, share *quotav1alpha1.QuotaShare,
+) ([]corev1.ResourceQuota, error) {
 	var list corev1.ResourceQuotaList
 	if err := c.List(ctx, &list, client.InNamespace(share.Namespace)); err != nil {
 		return nil, err
@@ -50,8 +52,8 @@ type Succession struct {
 	Recorder events.EventRecorder
 }
 
-// Complete deletes predecessors once the share is in force: from then on it limits all that they do. Each goes as it was
-// read: a team may keep one for itself. It returns the names of those that go, now or then.
+// Complete deletes predecessors once the share is in force: from then on it limits all that they do. Each goes as it
+// was read: a team may keep one for itself. It returns the names of those that go, now or then.
 func (s *Succession) Complete(
 	ctx context.Context, share *quotav1alpha1.QuotaShare, left []corev1.ResourceQuota, inForce bool,
 ) sets.Set[string] {
@@ -65,9 +67,11 @@ func (s *Succession) Complete(
 		err := s.Delete(ctx, quota, client.Preconditions{UID: &quota.UID, ResourceVersion: &quota.ResourceVersion})
 		switch {
 		case err == nil:
-			s.Recorder.Eventf(share, quota, corev1.EventTypeNormal, quotav1alpha1.ReasonSucceeded, "Succeed",
-				"ResourceQuota %[1]s/%[2]s is deleted, which fedquota had let go of: ResourceQuota %[1]s/%[3]s has taken its place, and limits all that it did",
-				quota.Namespace, quota.Name, share.Name)
+			s.Recorder.Eventf(
+				share, quota, corev1.EventTypeNormal, quotav1alpha1.ReasonSucceeded, "Succeed",
+				"ResourceQuota %[1]s/%[2]s is deleted, which fedquota had released: ResourceQuota %[1]s/%[3]s has taken its place, and limits all that it did",
+				quota.Namespace, quota.Name, share.Name,
+			)
 		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to delete what was released", "ResourceQuota", quota.Name)
 			going.Delete(quota.Name)
@@ -79,7 +83,9 @@ func (s *Succession) Complete(
 // Foreign names the ResourceQuotas beside the share's that the agent does not manage and that the budget does not
 // accept, whatever they count: an API server that has to repeat a write to one of them may admit what another one
 // refused. Those that are going are left out.
-func Foreign(ctx context.Context, c client.Reader, share *quotav1alpha1.QuotaShare, going sets.Set[string]) ([]string, error) {
+func Foreign(
+	ctx context.Context, c client.Reader, share *quotav1alpha1.QuotaShare, going sets.Set[string],
+) ([]string, error) {
 	var list corev1.ResourceQuotaList
 	if err := c.List(ctx, &list, client.InNamespace(share.Namespace)); err != nil {
 		return nil, err

@@ -25,7 +25,10 @@ func Expected(err error) bool {
 // Enforced returns the summary of a share: is its revision in force, and if not, why.
 func Enforced(seen Observation) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
-		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
+		return metav1.Condition{
+			Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: reason,
+			Message: fmt.Sprintf(format, args...),
+		}
 	}
 	share, quota := seen.Share, seen.Quota
 	switch {
@@ -38,11 +41,16 @@ func Enforced(seen Observation) metav1.Condition {
 	case !nativequota.IsManaged(quota):
 		return no(quotav1alpha1.ReasonNameTaken, "ResourceQuota %s/%s %s", share.Namespace, share.Name, taken(share, quota))
 	case !managed.SameScopes(share, quota):
-		return no(quotav1alpha1.ReasonNameTaken,
+		return no(
+			quotav1alpha1.ReasonNameTaken,
 			"ResourceQuota %s/%s has other scopes, which cannot be changed: delete it after breaking the glass, or give the FederatedQuota another name",
-			share.Namespace, share.Name)
+			share.Namespace, share.Name,
+		)
 	case nativequota.StateOf(quota).Outdates(share.Spec.Revision):
-		return no(quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already", share.Spec.Revision, nativequota.Revision(quota))
+		return no(
+			quotav1alpha1.ReasonStaleShare, "The share is of revision %d, and revision %d is enforced already",
+			share.Spec.Revision, nativequota.Revision(quota),
+		)
 	}
 	return inForce(seen)
 }
@@ -56,13 +64,19 @@ func inForce(seen Observation) metav1.Condition {
 	never, notServed := uncounted(quota)
 	switch {
 	case len(never) > 0:
-		return condition(metav1.ConditionFalse, quotav1alpha1.ReasonUnknownResource, fmt.Sprintf("ResourceQuota never counts anything under: %s. "+
-			"Use a name that it counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps", strings.Join(never, ", ")))
+		return condition(metav1.ConditionFalse, quotav1alpha1.ReasonUnknownResource, fmt.Sprintf(
+			"ResourceQuota never counts anything under: %s. "+
+				"Use a name that it counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps",
+			strings.Join(never, ", "),
+		))
 	case !AtRevision(seen) || nativequota.Revision(quota) != share.Spec.Revision || !counted(quota):
 		return condition(metav1.ConditionFalse, quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
 	case len(notServed) > 0:
-		return condition(metav1.ConditionTrue, quotav1alpha1.ReasonKindNotServed, fmt.Sprintf("The share is in force. This cluster serves no kind "+
-			"that is counted under %s: the name is counted once the kind is there", strings.Join(notServed, ", ")))
+		return condition(metav1.ConditionTrue, quotav1alpha1.ReasonKindNotServed, fmt.Sprintf(
+			"The share is in force. This cluster serves no kind that is counted under %s: the name is counted once the "+
+				"kind is there",
+			strings.Join(notServed, ", "),
+		))
 	}
 	return condition(metav1.ConditionTrue, quotav1alpha1.ReasonEnforced, "The share is in force")
 }
@@ -83,8 +97,11 @@ func uncounted(quota *corev1.ResourceQuota) (never, notServed []string) {
 // taken returns why a ResourceQuota that is not managed is not taken over.
 func taken(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) string {
 	if state := nativequota.StateOf(quota); managed.ForShare(share, quota) && state.Outdates(share.Spec.Revision) {
-		return fmt.Sprintf("was released at revision %d, and the share, of revision %d, is older: if the FederatedQuota lists this cluster, delete the ResourceQuota; if not, delete the share",
-			state.Revision, share.Spec.Revision)
+		return fmt.Sprintf(
+			"was released at revision %d, and the share, of revision %d, is older: "+
+				"if the FederatedQuota lists this cluster, delete the ResourceQuota; if not, delete the share",
+			state.Revision, share.Spec.Revision,
+		)
 	}
 	return notTaken(share, quota)
 }
@@ -108,26 +125,38 @@ func counted(quota *corev1.ResourceQuota) bool {
 func abnormal(seen Observation) []metav1.Condition {
 	var conditions []metav1.Condition
 	yes := func(condition, reason, message string) {
-		conditions = append(conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message})
+		conditions = append(
+			conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message},
+		)
 	}
 	if seen.Stuck {
-		yes(quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonCanaryNotSynced,
-			"The quota controller of this cluster does not follow changes: usage is not recounted, so nothing is reported until it does")
+		yes(
+			quotav1alpha1.ConditionStuckQuotaController, quotav1alpha1.ReasonCanaryNotSynced,
+			"The quota controller of this cluster does not follow changes: usage is not recounted, "+
+				"so nothing is reported until it does",
+		)
 	}
 	if seen.Unguarded != "" {
 		yes(quotav1alpha1.ConditionUnguarded, quotav1alpha1.ReasonPolicyNotInForce, unguardedMessage(seen.Unguarded))
 	}
 	if seen.Uncharged != "" {
-		yes(quotav1alpha1.ConditionChargesRefused, quotav1alpha1.ReasonChargeNotStored,
-			"This cluster cannot charge its ResourceQuotas, and refuses what they count even where there is room. Its API server says: "+seen.Uncharged)
+		yes(
+			quotav1alpha1.ConditionChargesRefused, quotav1alpha1.ReasonChargeNotStored,
+			"This cluster cannot charge its ResourceQuotas, and refuses what they count even where there is room. "+
+				"Its API server says: "+seen.Uncharged,
+		)
 	}
 	if len(seen.Foreign) > 0 {
 		yes(quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ReasonOtherQuotas, fmt.Sprintf(
-			"Namespace %s has other ResourceQuotas: %s. %s", seen.Share.Namespace, strings.Join(seen.Foreign, ", "), nativequota.ForeignRisk))
+			"Namespace %s has other ResourceQuotas: %s. %s", seen.Share.Namespace, strings.Join(seen.Foreign, ", "),
+			nativequota.ForeignRisk,
+		))
 	}
 	if seen.Quota != nil && nativequota.IsManaged(seen.Quota) && nativequota.BrokenGlass(seen.Quota) != "" {
 		yes(quotav1alpha1.ConditionBreakGlass, quotav1alpha1.ReasonAnnotated, fmt.Sprintf(
-			"The agent leaves the ResourceQuota alone until annotation %s is removed; its reason: %q", quotav1alpha1.BreakGlassAnnotation, nativequota.BrokenGlass(seen.Quota)))
+			"The agent leaves the ResourceQuota alone until annotation %s is removed; its reason: %q",
+			quotav1alpha1.BreakGlassAnnotation, nativequota.BrokenGlass(seen.Quota),
+		))
 	}
 	if seen.Demand.NodesFull {
 		yes(quotav1alpha1.ConditionNodesFull, quotav1alpha1.ReasonUnschedulable,
@@ -137,7 +166,8 @@ func abnormal(seen Observation) []metav1.Condition {
 }
 
 func unguardedMessage(policies string) string {
-	return "Nothing is enforced anew or reported until these ValidatingAdmissionPolicies are in force, with their bindings: " + policies
+	return "Nothing is enforced anew or reported until these ValidatingAdmissionPolicies are in force, " +
+		"with their bindings: " + policies
 }
 
 // notTaken returns why a foreign ResourceQuota of the share's name is not taken over, and what to do.
@@ -145,12 +175,17 @@ func notTaken(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) stri
 	const give = "give the FederatedQuota another name"
 	switch policy := share.Spec.ExistingQuotas.WhenToTakeOver; {
 	case policy != quotav1alpha1.TakeOverAlways && policy != quotav1alpha1.TakeOverIfNoDiff:
-		return "exists and is not managed by the agent: set spec.existingQuotas.whenToTakeOver of the FederatedQuota, delete it, or " + give
+		return "exists and is not managed by the agent: " +
+			"set spec.existingQuotas.whenToTakeOver of the FederatedQuota, delete it, or " + give
 	case !managed.SameScopes(share, quota):
-		return "has other scopes than the FederatedQuota, which cannot be changed, so it is not taken over: delete it, or " + give
+		return "has other scopes than the FederatedQuota, which cannot be changed, so it is not taken over: " +
+			"delete it, or " + give
 	case !managed.Covers(share, quota):
-		return fmt.Sprintf("also limits %s, which nothing would limit once it were taken over: add that to spec.hard of the FederatedQuota, or take it out of the ResourceQuota",
-			strings.Join(managed.Beyond(share, quota), ", "))
+		return fmt.Sprintf(
+			"also limits %s, which nothing would limit once it were taken over: "+
+				"add that to spec.hard of the FederatedQuota, or take it out of the ResourceQuota",
+			strings.Join(managed.Beyond(share, quota), ", "),
+		)
 	case !counted(quota):
 		return "is about to be taken over: its usage is not known yet"
 	}

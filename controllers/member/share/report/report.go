@@ -72,7 +72,8 @@ func reliable(seen Observation) bool {
 
 // existing returns what the hub has to know of a foreign ResourceQuota of the share's name to charge it, or nil.
 func existing(seen Observation) *quotav1alpha1.ExistingQuota {
-	if !reliable(seen) || !managed.IsForeign(seen.Quota) || !seen.Quota.DeletionTimestamp.IsZero() || !counted(seen.Quota) {
+	if !reliable(seen) || !managed.IsForeign(seen.Quota) || !seen.Quota.DeletionTimestamp.IsZero() ||
+		!counted(seen.Quota) {
 		return nil
 	}
 	hard, used := nativequota.StateOf(seen.Quota).Report()

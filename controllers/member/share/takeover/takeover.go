@@ -17,8 +17,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// Begin prepares that a foreign ResourceQuota is taken over next. Its error is a conflict where it has written something:
-// share and ResourceQuota are to be read again then.
+// Begin prepares that a foreign ResourceQuota is taken over next. Its error is a conflict where it has written
+// something: share and ResourceQuota are to be read again then.
 func Begin(ctx context.Context, c client.Client, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
 	if err := present(ctx, c, share); err != nil {
 		return err
@@ -26,11 +26,12 @@ func Begin(ctx context.Context, c client.Client, share *quotav1alpha1.QuotaShare
 	return mark(ctx, c, quota)
 }
 
-// present labels the share whose ResourceQuota is taken over next: the policy fedquota-takeover knows by that which share
-// to judge by. All that are labelled in a namespace have to allow the write, so that one goes after another.
+// present labels the share whose ResourceQuota is taken over next: the policy fedquota-takeover knows by that which
+// share to judge by. All that are labelled in a namespace have to allow the write, so that one goes after another.
 func present(ctx context.Context, c client.Client, share *quotav1alpha1.QuotaShare) error {
 	var others quotav1alpha1.QuotaShareList
-	if err := c.List(ctx, &others, client.InNamespace(share.Namespace), client.HasLabels{quotav1alpha1.TakesOverLabel}); err != nil {
+	err := c.List(ctx, &others, client.InNamespace(share.Namespace), client.HasLabels{quotav1alpha1.TakesOverLabel})
+	if err != nil {
 		return err
 	}
 	_, labelled := share.Labels[quotav1alpha1.TakesOverLabel]
@@ -66,11 +67,13 @@ func mark(ctx context.Context, c client.Client, quota *corev1.ResourceQuota) err
 	if err := annotate(ctx, c, quota, "true"); err != nil {
 		return err
 	}
-	return apierrors.NewConflict(corev1.Resource("resourcequotas"), quota.Name, errors.New("it was annotated, and is read again"))
+	return apierrors.NewConflict(
+		corev1.Resource("resourcequotas"), quota.Name, errors.New("it was annotated, and is read again"),
+	)
 }
 
-// Unmark takes that back from a foreign ResourceQuota that is not taken over after all. An agent that was about to meets
-// another version of it then.
+// Unmark takes that back from a foreign ResourceQuota that is not taken over after all. An agent that was about to
+// meets another version of it then.
 func Unmark(ctx context.Context, c client.Client, quota *corev1.ResourceQuota) error {
 	if quota == nil || !managed.IsForeign(quota) || !nativequota.ToBeTakenOver(quota) {
 		return nil
@@ -89,31 +92,41 @@ func annotate(ctx context.Context, c client.Client, quota *corev1.ResourceQuota,
 	return c.Patch(ctx, quota.DeepCopy(), patch)
 }
 
-// Withdraw ends what was begun to take a ResourceQuota over that is not to be any more. Of one that was taken over it takes
-// the label off, and then off its share: no write of what is labelled is allowed without a share that is.
-func Withdraw(ctx context.Context, c client.Client, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) error {
+// Withdraw ends what was begun to take a ResourceQuota over that is not to be any more. Of one that was taken over it
+// takes the label off, and then off its share: no write of what is labelled is allowed without a share that is.
+func Withdraw(
+	ctx context.Context, c client.Client, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota,
+) error {
+	if quota != nil && managed.MayTakeOver(share, quota) {
+		return nil
+	}
+	if err := Unmark(ctx, c, quota); err != nil {
+		return err
+	}
 	_, labelled := share.Labels[quotav1alpha1.TakesOverLabel]
 	taken := quota != nil && nativequota.IsManaged(quota) && quota.Labels[quotav1alpha1.TakesOverLabel] != ""
-	if quota == nil || !managed.MayTakeOver(share, quota) {
-		if err := Unmark(ctx, c, quota); err != nil {
-			return err
-		}
-	}
 	switch {
 	case taken && !labelled:
 		return present(ctx, c, share)
-	case taken:
-		patch, err := managed.WhileManaged(quota, patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.TakesOverLabel)})
-		if err != nil {
-			return err
-		}
-		if err := c.Patch(ctx, quota.DeepCopy(), patch); err != nil {
-			return err
-		}
-	case !labelled, quota != nil && managed.MayTakeOver(share, quota):
+	case !labelled:
 		return nil
+	case taken:
+		if err := unlabel(ctx, c, quota); err != nil {
+			return err
+		}
 	}
 	return label(ctx, c, share, nil)
+}
+
+// unlabel takes the label off a ResourceQuota that was taken over.
+func unlabel(ctx context.Context, c client.Client, quota *corev1.ResourceQuota) error {
+	patch, err := managed.WhileManaged(
+		quota, patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.TakesOverLabel)},
+	)
+	if err != nil {
+		return err
+	}
+	return c.Patch(ctx, quota.DeepCopy(), patch)
 }
 
 func label(ctx context.Context, c client.Client, share *quotav1alpha1.QuotaShare, value any) error {
