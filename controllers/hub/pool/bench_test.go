@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -141,6 +142,11 @@ func BenchmarkRound(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			stored, err := json.Marshal(s.pool)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(len(stored)), "stored-B")
 			if len(s.pool.Status.Children) != bc.namespaces {
 				b.Fatalf("%d children: %+v", len(s.pool.Status.Children), s.pool.Status.Conditions)
 			}
