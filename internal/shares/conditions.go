@@ -95,7 +95,8 @@ func (s *summary) waitingFor() string {
 
 // absent says whether a child has no part of the budget, and is to have none, since it does not have the namespace.
 func (r *Round) absent(v *Verdict) bool {
-	return r.in.Scattered && v.State == quotav1alpha1.ClusterNotReady && v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
+	return r.in.Scattered && v.State == quotav1alpha1.ClusterNotReady &&
+		v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
 // enforces says whether a child enforces a share of this spec, or is none that has to.

@@ -66,16 +66,16 @@ func (s *shelf) List(_ context.Context, list client.ObjectList, options ...clien
 	return nil
 }
 
-func (s *shelf) Status() client.SubResourceWriter { return keeps{shelf: s} }
+func (s *shelf) Status() client.SubResourceWriter { return status{shelf: s} }
 
-// keeps keeps what is written into the status of the pool.
-type keeps struct {
+// status takes in what is written into the status of the pool.
+type status struct {
 	client.SubResourceWriter
 
 	shelf *shelf
 }
 
-func (k keeps) Update(_ context.Context, object client.Object, _ ...client.SubResourceUpdateOption) error {
+func (k status) Update(_ context.Context, object client.Object, _ ...client.SubResourceUpdateOption) error {
 	k.shelf.pool = object.(*quotav1alpha1.QuotaPool).DeepCopy()
 	return nil
 }
