@@ -155,8 +155,8 @@ func (s *scope) contains(c *child) bool {
 	return c.Stands() && c.Membership.UID == string(s.p.UID)
 }
 
-// enter makes entries for those that have announced themselves, as a live read shows them.
-func (r *Reconciler) enter(ctx context.Context, s *scope) error {
+// coming returns those that have announced themselves and are in no ledger yet.
+func (s *scope) coming() []*child {
 	var coming []*child
 	for _, c := range list(s.children) {
 		_, present := s.pool.Entry(c.Key)
@@ -170,6 +170,12 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 			s.expected = append(s.expected, c.Key)
 		}
 	}
+	return coming
+}
+
+// enter makes entries for those that have announced themselves, as a live read shows them.
+func (r *Reconciler) enter(ctx context.Context, s *scope) error {
+	coming := s.coming()
 	live, err := r.liveOf(ctx, s.p, coming)
 	if err != nil {
 		return err
