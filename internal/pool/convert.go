@@ -61,10 +61,14 @@ func Lacking(stored *quotav1alpha1.PoolMembership, used, demand, hard corev1.Res
 
 // ShapesOf puts the demand of several, of each what it is in all and by shape, together for the pool above: none where
 // one of them does not say of which shape its demand is. Hard is what is limited.
-func ShapesOf(total corev1.ResourceList, shapes []quotav1alpha1.DemandShape, hard corev1.ResourceList) []quotav1alpha1.DemandShape {
+func ShapesOf(
+	total corev1.ResourceList, shapes []quotav1alpha1.DemandShape, hard corev1.ResourceList,
+) []quotav1alpha1.DemandShape {
 	needs := make([]demand.Need, len(shapes))
 	for i := range shapes {
-		needs[i] = demand.Need{Amounts: amount.Saturate(shapes[i].Amounts, amount.Up), Unit: amount.Saturate(shapes[i].Unit, amount.Up)}
+		needs[i] = demand.Need{
+			Amounts: amount.Saturate(shapes[i].Amounts, amount.Up), Unit: amount.Saturate(shapes[i].Unit, amount.Up),
+		}
 	}
 	needs = demand.Together(needs, hard)
 	if !demand.Total(needs).Covers(amount.Saturate(total, amount.Up)) {

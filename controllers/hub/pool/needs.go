@@ -15,8 +15,8 @@ import (
 )
 
 // Needs are what children need, as their rounds have just found it: the round over their pool need not wait until that
-// is stored and seen. It is no part of the protocol, which goes by what children have stored. Its zero value is ready to
-// use.
+// is stored and seen. It is no part of the protocol, which goes by what children have stored. Its zero value is ready
+// to use.
 type Needs struct {
 	mutex sync.Mutex
 	queue queue // nil until the controller of pools runs
