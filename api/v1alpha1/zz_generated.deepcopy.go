@@ -471,6 +471,13 @@ func (in *FederatedQuotaStatus) DeepCopyInto(out *FederatedQuotaStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Kept != nil {
+		in, out := &in.Kept, &out.Kept
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
 	if in.Free != nil {
 		in, out := &in.Free, &out.Free
 		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
@@ -903,6 +910,13 @@ func (in *QuotaPoolStatus) DeepCopyInto(out *QuotaPoolStatus) {
 		*out = make([]DemandShape, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.Kept != nil {
+		in, out := &in.Kept, &out.Kept
+		*out = make(map[corev1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Free != nil {

@@ -30,9 +30,10 @@ type child struct {
 	refused string
 	// leaving says that it is being deleted, and stalled that it cannot act on its spec.
 	leaving, stalled bool
-	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split.
-	own, used, demand amount.List
-	shapes            []quotav1alpha1.DemandShape
+	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split. kept is what
+	// it needs beside that.
+	own, used, demand, kept amount.List
+	shapes                  []quotav1alpha1.DemandShape
 }
 
 // ofQuota returns a FederatedQuota as a child of the pool.
@@ -44,7 +45,7 @@ func (r *Reconciler) ofQuota(
 		stalled: stalled(fq.Status.Conditions), own: ownBudget(fq.Spec.Hard, fq.Spec.Reserve),
 	}
 	status := &fq.Status
-	c.needs(r.Needs.of(c.Key, Need{fq.ResourceVersion, status.Used, status.Demand, status.DemandByShape}))
+	c.needs(r.Needs.of(c.Key, Need{fq.ResourceVersion, status.Used, status.Demand, status.Kept, status.DemandByShape}))
 	allowed, err := r.allows(ctx, p, fq.Namespace)
 	if !allowed {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
@@ -60,13 +61,14 @@ func (r *Reconciler) ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 		stalled: stalled(below.Status.Conditions), own: ownBudget(below.Spec.Hard, below.Spec.Reserve),
 	}
 	status := &below.Status
-	c.needs(r.Needs.of(c.Key, Need{below.ResourceVersion, status.Used, status.Demand, status.DemandByShape}))
+	c.needs(r.Needs.of(c.Key, Need{below.ResourceVersion, status.Used, status.Demand, status.Kept, status.DemandByShape}))
 	return c
 }
 
 // needs takes what the child needs.
 func (c *child) needs(n Need) {
 	c.used, c.demand, c.shapes = amount.Saturate(n.Used, amount.Up), amount.Saturate(n.Demand, amount.Up), n.Shapes
+	c.kept = amount.Saturate(n.Kept, amount.Up)
 }
 
 func stalled(conditions []metav1.Condition) bool {
@@ -206,8 +208,10 @@ func within(list, bounds amount.List) amount.List {
 }
 
 // wants returns what a child could use beyond what it uses, within its own budget.
-func (c *child) wants() amount.List {
-	demand := c.demand.Clone()
+func (c *child) wants() amount.List { return c.within(c.demand.Clone()) }
+
+// within bounds a demand by the child's own budget.
+func (c *child) within(demand amount.List) amount.List {
 	for name, value := range demand {
 		if most, bounded := c.own[name]; bounded {
 			demand[name] = max(0, min(amount.Add(c.used[name], value), most)-c.used[name])

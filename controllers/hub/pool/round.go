@@ -37,6 +37,8 @@ type scope struct {
 	split     round.Split
 	standings []round.Standing
 	limits    map[string]round.Limits
+	// needs is what the children need together.
+	needs amount.List
 }
 
 // obstacle is why something does not go on.
@@ -205,7 +207,8 @@ func (r *Reconciler) steer(ctx context.Context, s *scope) error {
 	}
 	in := &round.Input{ID: string(s.p.UID), Split: s.split, Uncounted: !heard, Children: s.standings}
 	before := s.pool.Ledger.Revision()
-	s.limits = round.Steer(s.pool.Ledger, in).Limits
+	steered := round.Steer(s.pool.Ledger, in)
+	s.limits, s.needs = steered.Limits, steered.Needs
 	if heard && s.pool.Ledger.Revision() > before {
 		r.memoryOf(s.p.UID).raised = true
 	}
@@ -237,9 +240,10 @@ func (r *Reconciler) standing(s *scope, key string) round.Standing {
 		return round.Standing{Name: key, UID: key, Pinned: true}
 	}
 	memory := r.memoryOf(s.p.UID)
+	demand, shapes := pool.WithKept(c.demand, c.kept, shapesOf(c.shapes))
 	return round.Standing{
 		Name: key, UID: c.UID, Leaving: c.leaving && c.names, Terms: terms(s.p, c),
-		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.wants(), Shapes: shapesOf(c.shapes),
+		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.within(demand), Shapes: shapes,
 		CanRaise: c.names && c.refused == "" && !c.stalled, Pinned: !c.names || c.refused != "" || c.stalled || c.Unknown,
 		DampedFor: max(0, damping(&s.p.Spec)-s.now.Sub(memory.moved[key])), Gave: memory.gaveOf(key, s.now),
 	}

@@ -121,7 +121,7 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 		status := fq.Status
 		said[i] = []any{
 			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.DeletionTimestamp,
-			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape,
+			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.Kept,
 			status.Revision == 0, stalled(status.Conditions),
 		}
 	}
