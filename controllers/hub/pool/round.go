@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -245,7 +244,7 @@ func (r *Reconciler) standing(s *scope, key string) round.Standing {
 		Name: key, UID: c.UID, Leaving: c.leaving && c.names, Terms: terms(s.p, c),
 		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.within(demand), Shapes: shapes,
 		CanRaise: c.names && c.refused == "" && !c.stalled, Pinned: !c.names || c.refused != "" || c.stalled || c.Unknown,
-		DampedFor: max(0, damping(&s.p.Spec)-s.now.Sub(memory.moved[key])), Gave: memory.gaveOf(key, s.now),
+		DampedFor: max(0, damping(&s.p.Spec)-s.now.Sub(memory.moved[key])),
 	}
 }
 
@@ -257,10 +256,11 @@ func shapesOf(stored []quotav1alpha1.DemandShape) []round.Shape {
 	return shapes
 }
 
-// splitOf returns how the budget of a pool is split.
+// splitOf returns how the budget of a pool is split. Its children keep no respite: their own members do, and kept at
+// each level it would add up to room that nobody can use.
 func splitOf(spec *quotav1alpha1.QuotaPoolSpec) round.Split {
 	split := round.Split{
-		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(true), Respites: pace.Respites(),
+		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(true),
 		Grains: amount.Saturate(spec.Distribution.Granularity, amount.Down),
 	}
 	if percent := spec.Rebalance.HeadroomPercent; percent != nil {
@@ -310,45 +310,23 @@ type memory struct {
 	ready string
 	// stored is when the status was written last.
 	stored time.Time
-	// moved is when the target of a child changed last, and gave when it went down last and has not gone up since.
+	// moved is when the target of a child changed last.
 	moved map[string]time.Time
-	gave  map[string]map[corev1.ResourceName]time.Time
-}
-
-func (m *memory) gaveOf(key string, now time.Time) map[corev1.ResourceName]time.Duration {
-	ages := map[corev1.ResourceName]time.Duration{}
-	for name, at := range m.gave[key] {
-		ages[name] = now.Sub(at)
-	}
-	return ages
 }
 
 // note remembers which targets were moved by a round that is stored.
 func (m *memory) note(limits map[string]round.Limits, now time.Time) {
 	for key, byName := range limits {
-		for name, limit := range byName {
-			if !limit.Moves() {
-				continue
-			}
-			if limit.From > 0 {
+		for _, limit := range byName {
+			if limit.Moves() && limit.From > 0 {
 				m.moved[key] = now
 			}
-			if limit.To > limit.From {
-				delete(m.gave[key], name)
-				continue
-			}
-			if m.gave[key] == nil {
-				m.gave[key] = map[corev1.ResourceName]time.Time{}
-			}
-			m.gave[key][name] = now
 		}
 	}
 }
 
 // memoryOf returns what is remembered of a pool. Rounds use it one after the other.
 func (r *Reconciler) memoryOf(uid types.UID) *memory {
-	known, _ := r.memories.LoadOrStore(uid, &memory{
-		moved: map[string]time.Time{}, gave: map[string]map[corev1.ResourceName]time.Time{},
-	})
+	known, _ := r.memories.LoadOrStore(uid, &memory{moved: map[string]time.Time{}})
 	return known.(*memory)
 }

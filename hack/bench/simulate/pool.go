@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -35,7 +33,6 @@ type place struct {
 	told    need       // as the pool knows it
 	stored  pool.Child // as the pool knows it
 	touched time.Duration
-	gave    time.Duration
 }
 
 // need is what is used below a budget, and asked for.
@@ -74,7 +71,7 @@ func newNode(f *fleet, name string, above *node, levels []int, members []*member
 }
 
 func newPlace(above *node, key string, wake func()) place {
-	at := place{above: above, key: key, wake: wake, touched: -time.Hour, gave: -time.Hour}
+	at := place{above: above, key: key, wake: wake, touched: -time.Hour}
 	if above != nil {
 		at.membership = at.membership.Announce(above.name, above.name, 1)
 		at.stored = at.child(nil)
@@ -158,7 +155,9 @@ func (p *node) decide() {
 		if e, entered := of.Entry(c.key); entered {
 			decided[c.key] = e
 		}
-		c.note(steered.Limits[c.key][resource], p.now)
+		if limit := steered.Limits[c.key][resource]; limit.Moves() {
+			c.touched = p.now
+		}
 	}
 	before := p.entries
 	p.entries = decided
@@ -171,23 +170,10 @@ func (p *node) decide() {
 	p.place.report(p.fleet, of.Ledger, p.need().keeping(steered.Needs))
 }
 
-// note notes when a target has moved.
-func (at *place) note(limit round.Limit, now time.Duration) {
-	switch {
-	case limit.To < limit.From:
-		at.gave = now
-	case limit.To > limit.From:
-		at.gave = -time.Hour
-	default:
-		return
-	}
-	at.touched = now
-}
-
 // steering is what the ledger is steered by.
 func (p *node) steering() *round.Input {
 	in := &round.Input{
-		ID: p.name, Split: round.Split{Options: p.setup.Policy.Options, Respites: p.setup.Policy.Respites},
+		ID: p.name, Split: round.Split{Options: p.setup.Policy.Options},
 	}
 	for _, c := range p.children {
 		demand, shapes := pool.WithKept(
@@ -196,7 +182,6 @@ func (p *node) steering() *round.Input {
 			Name: c.key, UID: c.key, Terms: round.Terms{Weight: 1}, CanRaise: true,
 			Used: amount.List{resource: c.told.used}, Demand: demand, Shapes: shapes,
 			DampedFor: max(0, pace.DampingOf(true)-(p.now-c.touched)),
-			Gave:      map[corev1.ResourceName]time.Duration{resource: p.now - c.gave},
 		})
 	}
 	return in

@@ -102,9 +102,9 @@ func TestWaitOfHeldRequestsInATree(t *testing.T) {
 		size int64
 		want time.Duration
 	}{
-		"its budget has room":       {size: 12, want: 95 * time.Millisecond},
+		"its budget has room":       {size: 14, want: 95 * time.Millisecond},
 		"its pool has room":         {size: 20, want: 105 * time.Millisecond},
-		"its root has room":         {size: 40, want: 145 * time.Millisecond},
+		"its root has room":         {size: 40, want: 115 * time.Millisecond},
 		"the other budget gives":    {size: 30, want: 145 * time.Millisecond},
 		"all but the pool is taken": {size: 90, want: 275 * time.Millisecond},
 	} {
