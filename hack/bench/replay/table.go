@@ -87,11 +87,7 @@ func (r *report) print(out io.Writer) error {
 	pivot(w, "synthetic: wait of those held and admitted, p50/p99, ms", r.Synthetic, func(r row) string {
 		return fmt.Sprintf("%d/%d", r.WaitP50/time.Millisecond, r.WaitP99/time.Millisecond)
 	})
-	list(w, "3 teams × 4 namespaces × 5 clusters", r.Tree,
-		"load\tadmitted ÷ pooled\twork ÷ pooled\trefused although room\twrites\twait p50/p99, ms", func(r row) string {
-			return fmt.Sprintf("%.2f\t%.3f\t%.3f\t%s\t%.2f\t%d/%d", r.Load, r.OfPooled, r.WorkOfPooled,
-				percentOf(r.FalseDenials), r.Writes, r.WaitP50/time.Millisecond, r.WaitP99/time.Millisecond)
-		})
+	r.printTree(w)
 	pivot(
 		w, "steady demand: limit writes per cluster and minute", r.Steady,
 		func(r row) string { return fmt.Sprintf("%.2f", r.Writes) },
@@ -115,6 +111,14 @@ func (r *report) print(out io.Writer) error {
 		return err
 	}
 	return aligned.Flush()
+}
+
+func (r *report) printTree(w *strings.Builder) {
+	list(w, "3 teams × 4 namespaces × 5 clusters", r.Tree,
+		"load\tadmitted ÷ pooled\twork ÷ pooled\trefused although room\twrites\twait p50/p99, ms", func(r row) string {
+			return fmt.Sprintf("%.2f\t%.3f\t%.3f\t%s\t%.2f\t%d/%d", r.Load, r.OfPooled, r.WorkOfPooled,
+				percentOf(r.FalseDenials), r.Writes, r.WaitP50/time.Millisecond, r.WaitP99/time.Millisecond)
+		})
 }
 
 func percentOf(part float64) string { return fmt.Sprintf("%.2f %%", 100*part) }
