@@ -660,6 +660,13 @@ func (in *FederatedQuotaStatus) DeepCopyInto(out *FederatedQuotaStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Kept != nil {
+		in, out := &in.Kept, &out.Kept
+		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
 	if in.Free != nil {
 		in, out := &in.Free, &out.Free
 		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
@@ -1125,6 +1132,13 @@ func (in *QuotaPoolStatus) DeepCopyInto(out *QuotaPoolStatus) {
 		*out = make([]DemandShape, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
+	if in.Kept != nil {
+		in, out := &in.Kept, &out.Kept
+		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
 		}
 	}
 	if in.Free != nil {

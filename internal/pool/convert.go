@@ -46,13 +46,15 @@ func (m Membership) Stored(like corev1.ResourceList) *quotav1alpha1.PoolMembersh
 }
 
 // Lacking returns what a child needs beyond the budget that it has in its pool, of the names of which it does; nothing
-// if it stands in none.
-func Lacking(stored *quotav1alpha1.PoolMembership, used, demand, hard corev1.ResourceList) amount.List {
+// if it stands in none. What it needs is what it uses, asks for and keeps.
+func Lacking(stored *quotav1alpha1.PoolMembership, hard corev1.ResourceList, needs ...corev1.ResourceList) amount.List {
 	if !MembershipOf(stored).Stands() {
 		return nil
 	}
-	lack := amount.List{}
-	needed := amount.Sum(amount.Saturate(used, amount.Up), amount.Saturate(demand, amount.Up))
+	lack, needed := amount.List{}, amount.List{}
+	for _, list := range needs {
+		needed = amount.Sum(needed, amount.Saturate(list, amount.Up))
+	}
 	for name, value := range amount.Sub(needed, amount.Saturate(hard, amount.Down)) {
 		if value > 0 {
 			lack[name] = value
@@ -63,10 +65,14 @@ func Lacking(stored *quotav1alpha1.PoolMembership, used, demand, hard corev1.Res
 
 // ShapesOf puts the demand of several, of each what it is in all and by shape, together for the pool above: none where
 // one of them does not say of which shape its demand is. Hard is what is limited.
-func ShapesOf(total corev1.ResourceList, shapes []quotav1alpha1.DemandShape, hard corev1.ResourceList) []quotav1alpha1.DemandShape {
+func ShapesOf(
+	total corev1.ResourceList, shapes []quotav1alpha1.DemandShape, hard corev1.ResourceList,
+) []quotav1alpha1.DemandShape {
 	asked := make([]shape.Shape, len(shapes))
 	for i := range shapes {
-		asked[i] = shape.Shape{Amounts: amount.Saturate(shapes[i].Amounts, amount.Up), Unit: amount.Saturate(shapes[i].Unit, amount.Up)}
+		asked[i] = shape.Shape{
+			Amounts: amount.Saturate(shapes[i].Amounts, amount.Up), Unit: amount.Saturate(shapes[i].Unit, amount.Up),
+		}
 	}
 	joined := shape.Join(slices.Values(asked), hard, amount.Saturate(hard, amount.Down))
 	if !shape.Total(joined).Covers(amount.Saturate(total, amount.Up)) {

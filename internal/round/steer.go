@@ -18,6 +18,9 @@ type Decision struct {
 	// Limits are those of the children that have an entry in the ledger, by their names, and by resource name of the
 	// budget. There are none while a child is expected.
 	Limits map[string]Limits
+	// Needs is what the children need together where limits follow demand, were the budget to hold it, of the names of
+	// which that is known.
+	Needs amount.List
 }
 
 // Limits are what was decided of a child, by resource name.
@@ -75,6 +78,7 @@ func Steer(l *ledger.Ledger, in *Input) Decision {
 		return Decision{Waits: r.waits}
 	}
 	input := r.allocation()
+	needs := r.needs(input)
 	result := r.allocate(input)
 	limits := r.limits(result)
 	r.ration(input, result)
@@ -93,7 +97,21 @@ func Steer(l *ledger.Ledger, in *Input) Decision {
 	byName := r.byName()
 	l.Steer(targets, func(child string, name corev1.ResourceName) bool { return r.mayRaise(byName[child], name) })
 	r.conclude(limits, result)
-	return Decision{Waits: r.waits, Limits: limits}
+	return Decision{Waits: r.waits, Limits: limits, Needs: needs}
+}
+
+// needs returns what the children need together.
+func (r *round) needs(input allocate.Input) amount.List {
+	if r.in.Split.Static {
+		return nil
+	}
+	needs := amount.List{}
+	for i, value := range allocate.Needs(input) {
+		if name := r.names[i]; r.ledger.Granted(name) != ledger.Unknown {
+			needs[name] = value
+		}
+	}
+	return needs
 }
 
 // limits notes what limits are and shall become, before raises are cut down to what is free.

@@ -28,7 +28,7 @@ func (r *Round) steer() {
 	}
 	r.findTakeOvers()
 	steered := round.Steer(r.ledger, r.steering(r.children))
-	r.limits, r.waits = steered.Limits, steered.Waits
+	r.limits, r.waits, r.needs = steered.Limits, steered.Waits, steered.Needs
 	if len(r.unseen) == 0 {
 		r.allow()
 	}

@@ -20,6 +20,8 @@ type Decision struct {
 	Ledger *ledger.Ledger
 	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was.
 	SpecRevision int64
+	// Needs is what the children need together, were the budget to hold it, of the names of which that is known.
+	Needs amount.List
 	// Rebuilt says that a child was told something by another ledger than this one, which was restored from the past then.
 	Rebuilt bool
 	// Removed says that every child has confirmed what removal asks for.
@@ -96,7 +98,7 @@ func (o Order) Leaves() bool { return o == OrderTellRemoval || o == OrderRemove 
 // decision sums up the round.
 func (r *Round) decision() *Decision {
 	d := &Decision{
-		Ledger: r.ledger, SpecRevision: r.in.SpecRevision, Rebuilt: r.learned == rebuilding,
+		Ledger: r.ledger, Needs: r.needs, SpecRevision: r.in.SpecRevision, Rebuilt: r.learned == rebuilding,
 		Removed: r.in.Removing && len(r.unseen) == 0 && r.ledger.Len() == 0,
 	}
 	if d.SpecRevision == 0 && !r.halted && len(r.unseen) == 0 {

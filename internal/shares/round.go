@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -44,6 +45,8 @@ type Round struct {
 	// children use, by resource name.
 	limits map[string]round.Limits
 	waits  map[corev1.ResourceName]time.Duration
+	// needs is what the children need together, of the names of which that is known.
+	needs amount.List
 	// reserved are the resources of which limits of others, which are to be taken over, let more be used than is granted.
 	reserved sets.Set[corev1.ResourceName]
 	// leftOut are the children that the ledger has no room for. uncounted says whether one of them may hold a share.

@@ -33,11 +33,12 @@ type child struct {
 	names   bool
 	refused string
 	// leaving says that it is being deleted, or kept for the pool no longer, and stalled that it cannot act on its spec.
-	// kept says that it is a FederatedQuota that is kept for a pool.
-	leaving, stalled, kept bool
-	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split.
-	own, used, demand amount.List
-	shapes            []quotav1alpha1.DemandShape
+	// ofTenant says that it is a FederatedQuota that is kept for a pool.
+	leaving, stalled, ofTenant bool
+	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split. kept is what
+	// it needs beside that.
+	own, used, demand, kept amount.List
+	shapes                  []quotav1alpha1.DemandShape
 }
 
 // ofQuota returns a FederatedQuota as a child of the pool.
@@ -50,8 +51,8 @@ func (r *Reconciler) ofQuota(
 	if !validate.Allows(&p.Spec, labels) {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
 	}
-	c.kept = tenant.IsKept(fq)
-	if c.kept && !tenant.Matches(&p.Spec, "", fq.Namespace, labels) {
+	c.ofTenant = tenant.IsKept(fq)
+	if c.ofTenant && !tenant.Matches(&p.Spec, "", fq.Namespace, labels) {
 		c.leaving = true // its namespace is the pool's no longer: it gives all back
 	}
 	return c, err
@@ -69,7 +70,8 @@ func quotaOf(p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *chil
 }
 
 func needOfQuota(fq *quotav1alpha1.FederatedQuota) Need {
-	return Need{fq.ResourceVersion, fq.Status.Used, fq.Status.Demand, fq.Status.DemandByShape}
+	status := &fq.Status
+	return Need{fq.ResourceVersion, status.Used, status.Demand, status.Kept, status.DemandByShape}
 }
 
 // ofPool returns a QuotaPool as a child of the pool.
@@ -91,12 +93,14 @@ func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 }
 
 func needOfPool(p *quotav1alpha1.QuotaPool) Need {
-	return Need{p.ResourceVersion, p.Status.Used, p.Status.Demand, p.Status.DemandByShape}
+	status := &p.Status
+	return Need{p.ResourceVersion, status.Used, status.Demand, status.Kept, status.DemandByShape}
 }
 
 // needs takes what the child needs.
 func (c *child) needs(n Need) {
 	c.used, c.demand, c.shapes = amount.Saturate(n.Used, amount.Up), amount.Saturate(n.Demand, amount.Up), n.Shapes
+	c.kept = amount.Saturate(n.Kept, amount.Up)
 }
 
 func stalled(conditions []metav1.Condition) bool {
@@ -267,8 +271,10 @@ func within(list, bounds amount.List) amount.List {
 }
 
 // wants returns what a child could use beyond what it uses, within its own budget.
-func (c *child) wants() amount.List {
-	demand := c.demand.Clone()
+func (c *child) wants() amount.List { return c.within(c.demand.Clone()) }
+
+// within bounds a demand by the child's own budget.
+func (c *child) within(demand amount.List) amount.List {
 	for name, value := range demand {
 		if most, bounded := c.own[name]; bounded {
 			demand[name] = max(0, min(amount.Add(c.used[name], value), most)-c.used[name])

@@ -15,8 +15,8 @@ import (
 )
 
 // Needs are what children need, as their rounds have just found it: the round over their pool need not wait until that
-// is stored and seen. It is no part of the protocol, which goes by what children have stored. Its zero value is ready to
-// use.
+// is stored and seen. It is no part of the protocol, which goes by what children have stored. Its zero value is ready
+// to use.
 type Needs struct {
 	mutex sync.Mutex
 	queue queue // nil until the controller of pools runs
@@ -29,9 +29,9 @@ type Needs struct {
 type Need struct {
 	// Version is the resourceVersion of the child that the round was about. Once there is another one, that says what it
 	// needs.
-	Version      string
-	Used, Demand corev1.ResourceList
-	Shapes       []quotav1alpha1.DemandShape
+	Version            string
+	Used, Demand, Kept corev1.ResourceList
+	Shapes             []quotav1alpha1.DemandShape
 }
 
 // Tell notes what a child needs. The pool has a round at once if the child is in haste, or has come to use less while

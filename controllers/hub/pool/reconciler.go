@@ -102,7 +102,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 		return false, err
 	}
 	for _, c := range live {
-		if s.contains(c) || c.kept && c.names {
+		if s.contains(c) || c.ofTenant && c.names {
 			return false, nil
 		}
 	}

@@ -47,6 +47,8 @@ type scope struct {
 	states map[string]quotav1alpha1.ChildState
 	// namespaces are those that the pool has by spec.namespaces, nil while that is not known.
 	namespaces *tenants.Report
+	// needs is what the children need together.
+	needs amount.List
 }
 
 // obstacle is why something does not go on.
@@ -306,7 +308,8 @@ func (r *Reconciler) steer(ctx context.Context, s *scope) error {
 	}
 	in := &round.Input{ID: string(s.p.UID), Split: s.split, Uncounted: !heard, Children: s.standings}
 	before := s.pool.Ledger.Revision()
-	s.limits = round.Steer(s.pool.Ledger, in).Limits
+	steered := round.Steer(s.pool.Ledger, in)
+	s.limits, s.needs = steered.Limits, steered.Needs
 	if heard && s.pool.Ledger.Revision() > before {
 		r.memoryOf(s.p.UID).raised = true
 	}
@@ -340,11 +343,12 @@ func (s *scope) standing(key string, memory *memory) round.Standing {
 	if c == nil || !s.pool.Knows(c.Child) {
 		return round.Standing{Name: key, UID: key, Pinned: true}
 	}
+	demand, shapes := pool.WithKept(c.demand, c.kept, shapesOf(c.shapes))
 	return round.Standing{
 		Name: key, UID: c.UID, Leaving: c.leaving && c.names, Terms: terms(s.p, c),
-		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.wants(), Shapes: shapesOf(c.shapes),
+		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.within(demand), Shapes: shapes,
 		CanRaise: c.names && c.refused == "" && !c.stalled, Pinned: !c.names || c.refused != "" || c.stalled || c.Unknown,
-		DampedFor: max(0, damping(&s.p.Spec)-s.now.Sub(memory.moved[key])), Gave: memory.gaveOf(key, s.now),
+		DampedFor: max(0, damping(&s.p.Spec)-s.now.Sub(memory.moved[key])),
 	}
 }
 
@@ -356,10 +360,11 @@ func shapesOf(stored []quotav1alpha1.DemandShape) []round.Shape {
 	return shapes
 }
 
-// splitOf returns how the budget of a pool is split.
+// splitOf returns how the budget of a pool is split. Its children keep no respite: their own members do, and kept at
+// each level it would add up to room that nobody can use.
 func splitOf(spec *quotav1alpha1.QuotaPoolSpec) round.Split {
 	split := round.Split{
-		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(true), Respites: pace.Respites(),
+		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(true),
 		Grains: amount.Saturate(spec.Distribution.Granularity, amount.Down),
 	}
 	if percent := spec.Rebalance.HeadroomPercent; percent != nil {
@@ -411,45 +416,23 @@ type memory struct {
 	series []corev1.ResourceName
 	// stored is when the status was written last.
 	stored time.Time
-	// moved is when the target of a child changed last, and gave when it went down last and has not gone up since.
+	// moved is when the target of a child changed last.
 	moved map[string]time.Time
-	gave  map[string]map[corev1.ResourceName]time.Time
-}
-
-func (m *memory) gaveOf(key string, now time.Time) map[corev1.ResourceName]time.Duration {
-	ages := map[corev1.ResourceName]time.Duration{}
-	for name, at := range m.gave[key] {
-		ages[name] = now.Sub(at)
-	}
-	return ages
 }
 
 // note remembers which targets were moved by a round that is stored.
 func (m *memory) note(limits map[string]round.Limits, now time.Time) {
 	for key, byName := range limits {
-		for name, limit := range byName {
-			if !limit.Moves() {
-				continue
-			}
-			if limit.From > 0 {
+		for _, limit := range byName {
+			if limit.Moves() && limit.From > 0 {
 				m.moved[key] = now
 			}
-			if limit.To > limit.From {
-				delete(m.gave[key], name)
-				continue
-			}
-			if m.gave[key] == nil {
-				m.gave[key] = map[corev1.ResourceName]time.Time{}
-			}
-			m.gave[key][name] = now
 		}
 	}
 }
 
 // memoryOf returns what is remembered of a pool. Rounds use it one after the other.
 func (r *Reconciler) memoryOf(uid types.UID) *memory {
-	known, _ := r.memories.LoadOrStore(uid, &memory{
-		moved: map[string]time.Time{}, gave: map[string]map[corev1.ResourceName]time.Time{},
-	})
+	known, _ := r.memories.LoadOrStore(uid, &memory{moved: map[string]time.Time{}})
 	return known.(*memory)
 }

@@ -128,8 +128,8 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 		status := fq.Status
 		said[i] = []any{
 			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.DeletionTimestamp, status.Capacity,
-			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.Revision == 0,
-			stalled(status.Conditions),
+			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.Kept,
+			status.Revision == 0, stalled(status.Conditions),
 		}
 	}
 	if equality.Semantic.DeepEqual(said[0], said[1]) {

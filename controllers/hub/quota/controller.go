@@ -159,13 +159,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.forget(fq.UID)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
+	r.heardOf(s)
 	if err := r.store(ctx, s); err != nil {
 		if apierrors.IsConflict(err) {
 			fencedWrites.Inc()
 		}
 		return ctrl.Result{}, err
 	}
-	r.heardOf(s)
+	r.rebuiltOf(s)
 	r.announce(ctx, s)
 	r.dropGone(s)
 	r.measure(s)

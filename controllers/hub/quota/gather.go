@@ -20,6 +20,7 @@ import (
 
 // gather reads all that a round is decided on.
 func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*scope, error) {
+	restores := r.trees.known()
 	around, err := r.lookAround(ctx, fq)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,9 @@ func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuot
 	if err != nil {
 		return nil, err
 	}
-	s := &scope{fq: fq, now: r.Clock.Now(), nodes: around.Nodes, in: input.Of(fq, around), membership: stands}
+	s := &scope{
+		fq: fq, now: r.Clock.Now(), nodes: around.Nodes, in: input.Of(fq, around), membership: stands, restores: restores,
+	}
 	s.round = shares.New(s.in)
 	s.members = membersOf(s.round, around.Clusters)
 	_ = members.ForEach(s.members, func(m *member) error {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -28,9 +29,8 @@ type trees struct {
 	rebuilt  map[types.UID]int
 }
 
-// hear notes that a FederatedQuota has had a round, and whether that has rebuilt its ledger, by itself or since another
-// one has shown that the store was put back.
-func (t *trees) hear(quota types.UID, shown, rebuilt bool) {
+// hear notes that the members of a FederatedQuota were heard, and whether they have shown that the store was put back.
+func (t *trees) hear(quota types.UID, shown bool) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	if t.heard == nil {
@@ -40,9 +40,20 @@ func (t *trees) hear(quota types.UID, shown, rebuilt bool) {
 	if shown {
 		t.restores++
 	}
-	if shown || rebuilt {
-		t.rebuilt[quota] = t.restores
-	}
+}
+
+// rebuild notes that a FederatedQuota has stored a rebuilt ledger, which counts for so many restores.
+func (t *trees) rebuild(quota types.UID, restores int) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.rebuilt[quota] = restores
+}
+
+// known returns how many restores were shown until now.
+func (t *trees) known() int {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.restores
 }
 
 // forget drops what is known of a FederatedQuota that is gone.
@@ -54,10 +65,23 @@ func (t *trees) forget(quota types.UID) {
 	delete(t.rebuilt, quota)
 }
 
-// heardOf notes a round that is stored, of a FederatedQuota that is in a pool.
+// heardOf notes what a round has heard of a FederatedQuota that is in a pool, before it is stored: one whose status
+// cannot be stored holds up nobody.
 func (r *Reconciler) heardOf(s *scope) {
-	if s.membership.Stands() {
-		r.trees.hear(s.fq.UID, s.decision.Rebuilt && !s.in.Restored, s.in.Restored)
+	if !s.membership.Stands() {
+		return
+	}
+	shown := s.decision.Rebuilt && !s.in.Restored
+	r.trees.hear(s.fq.UID, shown)
+	if shown {
+		s.restores++
+	}
+}
+
+// rebuiltOf notes a round that is stored.
+func (r *Reconciler) rebuiltOf(s *scope) {
+	if s.membership.Stands() && (s.decision.Rebuilt || s.in.Restored) {
+		r.trees.rebuild(s.fq.UID, s.restores)
 	}
 }
 
@@ -108,7 +132,7 @@ func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQu
 	own := rootOf(parents, fq)
 	var others []types.UID
 	for i := range quotas.Items {
-		if other := &quotas.Items[i]; other.UID != fq.UID && standsIn(other) && rootOf(parents, other) == own {
+		if other := &quotas.Items[i]; other.UID != fq.UID && standsIn(other) && !ended(other) && rootOf(parents, other) == own {
 			others = append(others, other.UID)
 		}
 	}
@@ -118,6 +142,11 @@ func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQu
 // standsIn says whether a FederatedQuota has stored that it is in a pool.
 func standsIn(fq *quotav1alpha1.FederatedQuota) bool {
 	return fq.Status.Pool != nil && fq.Status.Pool.UID != ""
+}
+
+// ended says whether no more rounds are made of a FederatedQuota: it is being deleted, and somebody else keeps it.
+func ended(fq *quotav1alpha1.FederatedQuota) bool {
+	return !fq.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer)
 }
 
 // rootOf returns the pool at the root of the tree that a FederatedQuota is in, or names.

@@ -19,6 +19,7 @@ type report struct {
 	Sources   []string           `json:"sources"`
 	Skipped   []string           `json:"skipped,omitempty"`
 	Synthetic []row              `json:"synthetic,omitempty"`
+	Tree      []row              `json:"tree,omitempty"`
 	Steady    []row              `json:"steady,omitempty"`
 	Helios    []row              `json:"helios,omitempty"`
 	LCG       []row              `json:"lcg,omitempty"`
@@ -73,6 +74,11 @@ func (r *report) measurePart(c *config, part string) (err error) {
 	case "synthetic":
 		r.Sources = append(r.Sources, fmt.Sprintf("synthetic cells: %d draws each, seeds from %d", c.seeds, c.seed))
 		r.Synthetic = c.synthetic()
+		return nil
+	case "tree":
+		r.Sources = append(r.Sources, fmt.Sprintf(
+			"a tree of 3 teams of 4 namespaces of 5 clusters: %d draws each, seeds from %d", c.seeds, c.seed))
+		r.Tree = c.tree()
 		return nil
 	case "steady":
 		r.Sources = append(r.Sources, "steady demand: constant, below and above the budget")
@@ -139,9 +145,23 @@ func (c *config) synthetic() (rows []row) {
 	return rows
 }
 
+// tree measures the loads of the cells over clusters of many namespaces: as one budget, and as a tree of pools.
+func (c *config) tree() (rows []row) {
+	const clusters = 3 * 4 * 5
+	for _, load := range c.loads {
+		rows = append(rows, c.cellOf(load, clusters, []simulate.Policy{
+			{Name: pooled, Pooled: true}, {Name: static, Static: true}, c.knobs.held(), c.knobs.heldInTree(),
+		})...)
+	}
+	return rows
+}
+
 // cell measures one cell.
 func (c *config) cell(load float64, clusters int) []row {
-	policies := c.knobs.policies()
+	return c.cellOf(load, clusters, c.knobs.policies())
+}
+
+func (c *config) cellOf(load float64, clusters int, policies []simulate.Policy) []row {
 	sums := make([]simulate.Result, len(policies))
 	var measured time.Duration
 	for seed := range c.seeds {

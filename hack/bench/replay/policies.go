@@ -15,6 +15,7 @@ const (
 	periodic     = "rounds every 5 s"
 	asynchronous = "rounds and events"
 	held         = "held requests"
+	heldInTree   = "held requests, in pools"
 )
 
 // policies are those that are compared. Every allocation by demand is the product's, with the product's options.
@@ -53,5 +54,13 @@ func (k knobs) held() simulate.Policy {
 	p.Hold = k.Hold
 	p.Damp = k.Damp
 	p.Options.ReservePercent = k.Reserve
+	return p
+}
+
+// heldInTree is the product with three teams of four namespaces each below a root.
+func (k knobs) heldInTree() simulate.Policy {
+	p := k.held()
+	p.Name = heldInTree
+	p.Tree = []int{3, 4}
 	return p
 }

@@ -34,12 +34,14 @@ func (r *report) compare() (targets []target) {
 	writes := func(r row) float64 { return r.Writes }
 	at85 := slices.DeleteFunc(slices.Clone(r.Synthetic), func(r row) bool { return r.Load != .85 })
 	atLeast(r.Synthetic, held, "synthetic: admitted ÷ pooled, worst cell", .99, ofPooled)
+	atLeast(r.Tree, heldInTree, "tree: admitted ÷ pooled, worst load", .99, ofPooled)
 	atMost(at85, held, "synthetic: limit writes per cluster and minute at .85", 2, writes)
 	atMost(r.Steady, held, "steady: limit writes per cluster and minute", 0, writes)
 	atMost(r.Helios, asynchronous, "Helios: demand left pending", .001, func(r row) float64 { return r.Pending })
 	atMost(r.LCG, held, "LCG: refused although the budget had room", .03, func(r row) float64 { return r.FalseDenials })
 	atLeast(r.LCG, held, "LCG: work done ÷ pooled", .99, workOfPooled)
 	over := func(r row) float64 { return float64(r.Over) }
+	atMost(r.Tree, heldInTree, "tree: above the budget", 0, over)
 	for _, policy := range []string{periodic, asynchronous, held} {
 		atMost(r.Synthetic, policy, "synthetic: above the budget, "+policy, 0, over)
 		atMost(r.Steady, policy, "steady: above the budget, "+policy, 0, over)
@@ -85,6 +87,7 @@ func (r *report) print(out io.Writer) error {
 	pivot(w, "synthetic: wait of those held and admitted, p50/p99, ms", r.Synthetic, func(r row) string {
 		return fmt.Sprintf("%d/%d", r.WaitP50/time.Millisecond, r.WaitP99/time.Millisecond)
 	})
+	r.printTree(w)
 	pivot(
 		w, "steady demand: limit writes per cluster and minute", r.Steady,
 		func(r row) string { return fmt.Sprintf("%.2f", r.Writes) },
@@ -108,6 +111,14 @@ func (r *report) print(out io.Writer) error {
 		return err
 	}
 	return aligned.Flush()
+}
+
+func (r *report) printTree(w *strings.Builder) {
+	list(w, "3 teams × 4 namespaces × 5 clusters", r.Tree,
+		"load\tadmitted ÷ pooled\twork ÷ pooled\trefused although room\twrites\twait p50/p99, ms", func(r row) string {
+			return fmt.Sprintf("%.2f\t%.3f\t%.3f\t%s\t%.2f\t%d/%d", r.Load, r.OfPooled, r.WorkOfPooled,
+				percentOf(r.FalseDenials), r.Writes, r.WaitP50/time.Millisecond, r.WaitP99/time.Millisecond)
+		})
 }
 
 func percentOf(part float64) string { return fmt.Sprintf("%.2f %%", 100*part) }

@@ -11,7 +11,6 @@ type fleet struct {
 	clock
 	load    Load
 	setup   Setup
-	hub     *hub
 	members []*member
 	held    int64 // the sum of what members enforce
 	used    int64 // the sum of what they use
@@ -22,13 +21,16 @@ type fleet struct {
 func Run(load Load, setup Setup) Result {
 	f := &fleet{load: load, setup: setup}
 	if setup.Policy.Pooled {
-		f.load, f.setup.Weights = pool(load), nil
+		f.load, f.setup.Weights = pooled(load), nil
 	}
-	for i := range f.load.Members {
-		f.members = append(f.members, &member{fleet: f, index: i, revision: -1, book: demand.NewBook()})
+	for range f.load.Members {
+		f.members = append(f.members, &member{fleet: f, revision: -1, book: demand.NewBook()})
 	}
-	f.hub = newHub(f)
-	f.hub.start()
+	if len(f.setup.Policy.Tree) == 0 {
+		newHub(f, f.members).start()
+	} else {
+		newNode(f, "root", nil, f.setup.Policy.Tree, f.members)
+	}
 	f.nextRequest(0)
 	f.nextLevel(0)
 	f.nextEnding(0)
@@ -43,8 +45,8 @@ func Run(load Load, setup Setup) Result {
 	return f.result
 }
 
-// pool is the same load on one member.
-func pool(load Load) Load {
+// pooled is the same load on one member.
+func pooled(load Load) Load {
 	pooled := Load{Members: 1, Requests: append([]Request(nil), load.Requests...)}
 	for i := range pooled.Requests {
 		pooled.Requests[i].Member = 0

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
@@ -18,15 +19,22 @@ const resource = corev1.ResourceRequestsCPU
 // hub gathers what was reported to it, and stores and delivers what internal/shares decides.
 type hub struct {
 	*fleet
+	turns
 	revision int64 // the ledger's counter
 	members  []known
-	round    time.Duration // when the next round by event is due; below zero: none
-	busy     time.Duration // until when the ledger is being written
 	started  time.Duration // when the first round was
+	place    place
+}
+
+// turns schedules rounds by event.
+type turns struct {
+	round time.Duration // when the next one is due; below zero: none
+	busy  time.Duration // until when the ledger is being written
 }
 
 // known is what the hub knows of a member.
 type known struct {
+	*member
 	name    string
 	weight  int64
 	entry   *shares.Entry // nil before the first round
@@ -35,10 +43,11 @@ type known struct {
 	gave    time.Duration // when its limit was last lowered; below zero: never
 }
 
-func newHub(f *fleet) *hub {
-	h := &hub{fleet: f, members: make([]known, f.load.Members), round: -1}
-	for i := range h.members {
-		h.members[i] = known{name: fmt.Sprintf("member-%03d", i), weight: 1, touched: -time.Hour, gave: -time.Hour}
+func newHub(f *fleet, members []*member) *hub {
+	h := &hub{fleet: f, members: make([]known, len(members)), turns: turns{round: -1}}
+	for i, m := range members {
+		m.hub, m.index = h, i
+		h.members[i] = known{member: m, name: fmt.Sprintf("member-%03d", i), weight: 1, touched: -time.Hour, gave: -time.Hour}
 		if f.setup.Weights != nil {
 			h.members[i].weight = f.setup.Weights[i]
 		}
@@ -73,17 +82,20 @@ func (h *hub) receive(i int, r report) {
 	}
 }
 
+// soon schedules a round, unless one is due by then.
+func (h *hub) soon(wait time.Duration) { h.turns.soon(&h.clock, wait, h.decide) }
+
 // soon schedules a round, unless one is due by then. Rounds do not overlap: each waits for the write of the one before.
-func (h *hub) soon(wait time.Duration) {
-	due := max(h.now+wait, h.busy)
-	if h.round >= 0 && h.round <= due {
+func (t *turns) soon(c *clock, wait time.Duration, decide func()) {
+	due := max(c.now+wait, t.busy)
+	if t.round >= 0 && t.round <= due {
 		return
 	}
-	h.round = due
-	h.at(due, func() {
-		if h.round == due {
-			h.round = -1
-			h.decide()
+	t.round = due
+	c.at(due, func() {
+		if t.round == due {
+			t.round = -1
+			decide()
 		}
 	})
 }
@@ -102,15 +114,29 @@ func (h *hub) decide() {
 	for i := range d.Verdicts {
 		h.take(i, d.Ledger, &d.Verdicts[i])
 	}
+	h.place.report(h.fleet, d.Ledger, h.need().keeping(d.Needs))
+}
+
+// need is what the members use and ask for together.
+func (h *hub) need() need {
+	var n need
+	for i := range h.members {
+		r := &h.members[i].report
+		n.used, n.demand, n.shapes = n.used+r.used, n.demand+r.demand, append(n.shapes, r.shapes...)
+	}
+	return n
 }
 
 // input is what a round knows before it reads the members.
 func (h *hub) input() shares.Input {
 	policy := &h.setup.Policy
 	in := shares.Input{
-		ID: "quota", Budget: amount.List{resource: h.setup.Budget}, Revision: h.revision,
+		ID: "quota", Budget: h.place.takeUp(h.setup.Budget), Revision: h.revision,
 		Split:    round.Split{Static: policy.Static || policy.Pooled, Options: policy.Options, Respites: policy.Respites},
 		Children: make([]shares.Child, len(h.members)),
+	}
+	if h.place.membership.Frozen() {
+		in.Halted = shares.Obstacle{Reason: quotav1alpha1.ReasonPoolPending}
 	}
 	for i := range h.members {
 		k := &h.members[i]
@@ -158,7 +184,7 @@ func (h *hub) take(i int, l *ledger.Ledger, v *shares.Verdict) {
 	}
 	if v.Decided {
 		revision, target := entry.Revision, entry.Target[resource]
-		h.after(h.setup.Latencies.Ledger+h.setup.Latencies.Deliver, func() { h.fleet.members[i].enforce(revision, target) })
+		h.after(h.setup.Latencies.Ledger+h.setup.Latencies.Deliver, func() { k.enforce(revision, target) })
 	}
 }
 

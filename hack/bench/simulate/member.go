@@ -18,7 +18,8 @@ import (
 // member is a cluster: a native quota, an agent that enforces and reports, and a webhook that holds requests.
 type member struct {
 	*fleet
-	index    int
+	hub      *hub
+	index    int   // among those of its hub
 	revision int64 // of the share in force
 	told     int64 // the target of that share
 	limit    int64 // in force

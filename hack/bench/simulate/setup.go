@@ -20,6 +20,9 @@ type Latencies struct {
 	// Deliver is the way from the ledger's write to the limit in force in a member: the write of the share and the agent's
 	// of the quota.
 	Deliver time.Duration
+	// Hear is the way from the ledger's write to a round of a pool above, or of a budget below: the hub's watch. What a
+	// budget needs its pool is told without a write.
+	Hear time.Duration
 	// Coalesce is the least time between two reports that unblock nobody.
 	Coalesce time.Duration
 }
@@ -32,6 +35,7 @@ var Default = Latencies{
 	Confirm:  5 * time.Millisecond,
 	Ledger:   5 * time.Millisecond,
 	Deliver:  20 * time.Millisecond,
+	Hear:     5 * time.Millisecond,
 	Coalesce: time.Second,
 }
 
@@ -43,6 +47,9 @@ type Policy struct {
 	Pooled bool
 	// Static means allocate.Static: a split by weight that does not move.
 	Static bool
+	// Tree has the members be those of several budgets in a tree of pools: so many children at each level, from the root
+	// on. Each budget is over as many members, one after the other. None is a single budget without a pool.
+	Tree []int
 	// Every is the period of the rounds.
 	Every time.Duration
 	// Events means that demand triggers a round, too.

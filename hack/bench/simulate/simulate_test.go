@@ -95,6 +95,31 @@ func TestWaitOfHeldRequests(t *testing.T) {
 	}
 }
 
+// TestWaitOfHeldRequestsInATree follows one request in two teams of two budgets each over one member: out of what its
+// pools have left, and with a donor in the other team.
+func TestWaitOfHeldRequestsInATree(t *testing.T) {
+	for name, tc := range map[string]struct {
+		size int64
+		want time.Duration
+	}{
+		"its budget has room":       {size: 14, want: 95 * time.Millisecond},
+		"its pool has room":         {size: 20, want: 105 * time.Millisecond},
+		"its root has room":         {size: 40, want: 115 * time.Millisecond},
+		"the other budget gives":    {size: 30, want: 145 * time.Millisecond},
+		"all but the pool is taken": {size: 90, want: 275 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			load := Load{Members: 4, Requests: []Request{{At: 61 * time.Second, Size: tc.size, Life: time.Second}}}
+			policy := demanding(time.Second)
+			policy.Tree = []int{2, 2}
+			got := Run(load, Setup{Policy: policy, Latencies: Default, Budget: 100, To: 90 * time.Second})
+			if diff := cmp.Diff([]time.Duration{tc.want}, got.Waits); diff != "" || got.Admitted != 1 || got.Over > 0 {
+				t.Errorf("admitted %d, over %d, waits (-want +got):\n%s", got.Admitted, got.Over, diff)
+			}
+		})
+	}
+}
+
 // TestNeverOver plays an overload in which every request moves limits.
 func TestNeverOver(t *testing.T) {
 	load := Load{Members: 4}
@@ -102,9 +127,13 @@ func TestNeverOver(t *testing.T) {
 		load.Requests = append(load.Requests, poisson(4000, 10, i, int64(i))...)
 	}
 	sortByTime(load.Requests)
-	got := Run(load, Setup{Policy: demanding(500 * time.Millisecond), Latencies: Default, Budget: 30, To: time.Hour})
-	if got.Over > 0 || got.Writes < 500 || got.Requests == got.Admitted {
-		t.Errorf("over %d, %d writes, admitted %d of %d", got.Over, got.Writes, got.Admitted, got.Requests)
+	for _, tree := range [][]int{nil, {2}, {2, 2}} {
+		policy := demanding(500 * time.Millisecond)
+		policy.Tree = tree
+		got := Run(load, Setup{Policy: policy, Latencies: Default, Budget: 30, To: time.Hour})
+		if got.Over > 0 || got.Writes < 500 || got.Requests == got.Admitted {
+			t.Errorf("tree %v: over %d, %d writes, admitted %d of %d", tree, got.Over, got.Writes, got.Admitted, got.Requests)
+		}
 	}
 }
 
@@ -133,13 +162,36 @@ func TestLevels(t *testing.T) {
 
 // TestSteady checks that nothing is written once demand stays as it is, whether it fits or not.
 func TestSteady(t *testing.T) {
-	for _, wants := range []int64{10, 40, 70} {
-		load := Load{Members: 2, Levels: []Level{{Member: 0, Wants: wants}, {Member: 1, Wants: 45}}}
-		got := Run(load, Setup{
-			Policy: demanding(0), Latencies: Default, Budget: 100, From: 30 * time.Second, To: 10 * time.Minute,
-		})
-		if got.Writes > 0 || got.Rounds < 100 {
-			t.Errorf("wants %d: %d writes in %d rounds", wants, got.Writes, got.Rounds)
+	for _, tree := range [][]int{nil, {2}} {
+		for _, wants := range []int64{10, 40, 70} {
+			load := Load{Members: 2, Levels: []Level{{Member: 0, Wants: wants}, {Member: 1, Wants: 45}}}
+			policy := demanding(0)
+			policy.Tree = tree
+			got := Run(load, Setup{
+				Policy: policy, Latencies: Default, Budget: 100, From: 3 * time.Minute, To: 10 * time.Minute,
+			})
+			if got.Writes > 0 || got.Rounds < 80 {
+				t.Errorf("tree %v, wants %d: %d writes in %d rounds", tree, wants, got.Writes, got.Rounds)
+			}
+		}
+	}
+}
+
+// TestTreesAreCalm draws demand that does not change, below and above the budget, for trees of two and three levels:
+// once it has come to rest, nothing moves between siblings.
+func TestTreesAreCalm(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	for n := range 60 {
+		policy := demanding(0)
+		policy.Damp = pace.HoldDamping
+		policy.Tree = [][]int{{3}, {2, 3}}[n%2]
+		load := Load{Members: 12}
+		for i := range load.Members {
+			load.Levels = append(load.Levels, Level{Member: i, Wants: random.Int63n(200)})
+		}
+		got := Run(load, Setup{Policy: policy, Latencies: Default, Budget: 1000, From: 5 * time.Minute, To: 25 * time.Minute})
+		if got.Writes > 0 || got.Over > 0 {
+			t.Errorf("draw %d, tree %v: %d limits moved under constant demand, %d over", n, policy.Tree, got.Writes, got.Over)
 		}
 	}
 }
