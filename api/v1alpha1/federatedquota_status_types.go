@@ -55,7 +55,7 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// demandByShape splits demand by what one request asks for, as in QuotaShares, for the pool that the FederatedQuota is
+	// demandByShape splits demand by what one request asks for, small requests first, for the pool that the FederatedQuota is
 	// in. It is left out of one that is in none.
 	// +optional
 	// +listType=atomic

@@ -282,7 +282,7 @@ type QuotaPoolStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// demandByShape splits demand by what one request asks for, as in QuotaShares, for the parent. It is left out of a pool
+	// demandByShape splits demand by what one request asks for, small requests first, for the parent. It is left out of a pool
 	// without one.
 	// +optional
 	// +listType=atomic
