@@ -111,6 +111,7 @@ type ClusterName string
 // Placement selects Clusters: those that the selector matches and those that are named.
 //
 // +kubebuilder:validation:XValidation:rule="self.?namespaceTemplate.?labels.orValue({}).size() + self.?namespaceTemplate.?annotations.orValue({}).size() == 0 || self.?createNamespace.orValue(false)",message="namespaceTemplate is for namespaces that are created: set createNamespace to true, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!(self.?createNamespace.orValue(false) && self.?whereNamespaceExists.orValue(false))",message="createNamespace and whereNamespaceExists exclude each other: set one of them to true"
 // +kubebuilder:validation:XValidation:rule="has(self.clusterSelector) || self.?clusters.orValue([]).size() > 0",message="placement selects nothing: set clusterSelector (labels on Cluster objects), clusters (their names), or both"
 type Placement struct {
 	// clusterSelector selects Clusters by their labels. An empty selector selects every Cluster.
@@ -126,6 +127,11 @@ type Placement struct {
 	// createNamespace says whether the namespace is created in a member that does not have it. Defaults to false.
 	// +optional
 	CreateNamespace *bool `json:"createNamespace,omitempty"`
+
+	// whereNamespaceExists says that a member without the namespace is no fault: it has nothing of the budget until it has
+	// the namespace, and nobody is told of it. In mode Static its part is kept for it. Defaults to false.
+	// +optional
+	WhereNamespaceExists *bool `json:"whereNamespaceExists,omitempty"`
 
 	// namespaceTemplate is what a namespace gets that createNamespace has created, such as labels that a policy of the
 	// member demands. A namespace that exists stays as it is.

@@ -127,8 +127,8 @@ type QuotaTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="['pods', 'services', 'services.nodeports', 'services.loadbalancers', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'].all(name, !(name in self) || type(self[name]) == int || !self[name].matches('[.]0*[1-9]+$'))",message="counts of objects, such as pods and services, must be whole numbers"
 	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
 
-	// placement says which clusters share the budget of each namespace. Defaults to every Cluster. Without createNamespace,
-	// a namespace has a part only in the clusters where it exists.
+	// placement says which clusters share the budget of each namespace. Defaults to every Cluster. Its whereNamespaceExists
+	// defaults to true, unless createNamespace is.
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
 

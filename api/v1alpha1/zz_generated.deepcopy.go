@@ -637,6 +637,11 @@ func (in *Placement) DeepCopyInto(out *Placement) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.WhereNamespaceExists != nil {
+		in, out := &in.WhereNamespaceExists, &out.WhereNamespaceExists
+		*out = new(bool)
+		**out = **in
+	}
 	in.NamespaceTemplate.DeepCopyInto(&out.NamespaceTemplate)
 }
 

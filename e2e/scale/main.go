@@ -34,6 +34,10 @@ type options struct {
 	// patience is how long a phase may take to settle.
 	patience time.Duration
 	profile  bool
+	// pooled says that the budgets are those of a tenant: a pool keeps them. Only so many members have the namespace of
+	// each; all if it is 0.
+	pooled bool
+	in     int
 	// memory is the limit of Go's memory in the hub manager.
 	memory string
 }
@@ -43,6 +47,8 @@ func main() {
 	var mode, phases string
 	flag.IntVar(&o.size, "members", 100, "How many members.")
 	flag.IntVar(&o.budgets, "budgets", 20, "How many budgets, each over all members, of four names.")
+	flag.BoolVar(&o.pooled, "pool", false, "Have a QuotaPool keep the budgets, in namespaces that it selects.")
+	flag.IntVar(&o.in, "in", 0, "With -pool, how many members have the namespace of each budget; all of them if it is 0.")
 	flag.StringVar(&mode, "mode", "Static", "Mode of the budgets: Static or Auto.")
 	flag.StringVar(&o.manager, "manager", "", "File of the hub manager; bin/manager if it is empty.")
 	flag.StringVar(&o.name, "name", "", "Name of the run in tables and files.")

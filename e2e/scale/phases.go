@@ -42,6 +42,9 @@ type phase struct {
 }
 
 func (r *rig) allPhases() []phase {
+	if r.pooled {
+		return r.pooledPhases()
+	}
 	return []phase{
 		{"connect", false, r.connect},
 		{"create", false, r.create},

@@ -126,6 +126,9 @@ func ChildOfQuota(fq *quotav1alpha1.FederatedQuota) *Child {
 	}
 	for i := range fq.Status.Clusters {
 		entry := &fq.Status.Clusters[i]
+		if entry.Revision > 0 && len(entry.Granted)+len(entry.Target) == 0 {
+			continue // as all are in a cache
+		}
 		c.add(ledger.EntryOf(entry.Revision, entry.Granted, entry.Target))
 	}
 	c.Granted = amount.Max(c.Granted, amount.Saturate(fq.Status.Granted, amount.Up))

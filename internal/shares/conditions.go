@@ -81,7 +81,7 @@ func (s *summary) ready(degraded bool) Condition {
 func (s *summary) waitingFor() string {
 	var names []string
 	for i, v := range s.d.Verdicts {
-		if v.State != "" && !s.enforces(s.children[i], v.State) {
+		if v.State != "" && !s.enforces(s.children[i], v.State) && !s.absent(&v) {
 			names = append(names, fmt.Sprintf("%s (%s)", v.Name, v.State))
 		}
 	}
@@ -91,6 +91,12 @@ func (s *summary) waitingFor() string {
 		}
 	}
 	return Abbreviated(names)
+}
+
+// absent says whether a child has no part of the budget, and is to have none, since it does not have the namespace.
+func (r *Round) absent(v *Verdict) bool {
+	return r.in.Scattered && v.State == quotav1alpha1.ClusterNotReady &&
+		v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
 // enforces says whether a child enforces a share of this spec, or is none that has to.
@@ -198,7 +204,7 @@ func (s *summary) inState(state quotav1alpha1.ClusterState) string {
 	for i, v := range s.d.Verdicts {
 		adopted := state == quotav1alpha1.ClusterUnread && s.children[i].read && s.learned != lost && s.learned != rebuilding
 		switch {
-		case v.State != state || adopted:
+		case v.State != state || adopted || s.absent(&v):
 		case v.Why.Message == "":
 			names = append(names, v.Name)
 		default:

@@ -241,7 +241,9 @@ func (r *Round) waiting() []string {
 func (r *Round) totals(verdicts []Verdict) round.Totals {
 	tallies := make([]round.Tally, len(r.children))
 	for i, c := range r.children {
-		tallies[i] = round.Tally{Selected: c.Selected, Settled: verdicts[i].State == quotav1alpha1.ClusterSettled}
+		tallies[i] = round.Tally{
+			Selected: c.Selected && !r.absent(&verdicts[i]), Settled: verdicts[i].State == quotav1alpha1.ClusterSettled,
+		}
 		if verdicts[i].State != "" {
 			tallies[i].Used, tallies[i].Demand = c.snapshot()
 		}

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -42,7 +43,11 @@ func Spec(name string, pool *quotav1alpha1.QuotaPoolSpec) *quotav1alpha1.Federat
 	if t.Placement != nil {
 		spec.Placement = *t.Placement
 	}
-	return spec.DeepCopy()
+	spec = spec.DeepCopy()
+	if p := &spec.Placement; p.WhereNamespaceExists == nil && !ptr.Deref(p.CreateNamespace, false) {
+		p.WhereNamespaceExists = new(true)
+	}
+	return spec
 }
 
 // system are Kubernetes' own namespaces: a limit there could keep a cluster from working.

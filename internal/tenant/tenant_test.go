@@ -71,7 +71,7 @@ func TestSpec(t *testing.T) {
 	for name, tc := range map[string]struct{ pool, want string }{
 		"nothing": {
 			pool: `{hard: {pods: 10}, reserve: {pods: 1}}`,
-			want: `{hard: {pods: 10}, pool: {name: vision}, placement: {clusterSelector: {}}}`,
+			want: `{hard: {pods: 10}, pool: {name: vision}, placement: {clusterSelector: {}, whereNamespaceExists: true}}`,
 		},
 		"all": {
 			pool: `{hard: {pods: 10}, namespaces: {template: {name: x, hard: {secrets: 3}, placement: {clusters: [east], createNamespace: true},

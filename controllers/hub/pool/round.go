@@ -183,37 +183,62 @@ func (s *scope) contains(c *child) bool {
 	return c.Stands() && c.Membership.UID == string(s.p.UID)
 }
 
-// enter makes entries for those that have announced themselves, as a live read shows them.
-func (r *Reconciler) enter(ctx context.Context, s *scope) error {
+// coming returns those that have announced themselves and are in no ledger yet.
+func (s *scope) coming() []*child {
+	var coming []*child
 	for _, c := range list(s.children) {
 		_, present := s.pool.Entry(c.Key)
 		switch {
 		case present && s.pool.Knows(c.Child), !c.names && !s.announced(c):
 		case c.refused != "" && c.names:
 			s.refused = append(s.refused, c.Key)
-		case s.announced(c) && s.takes(present):
-			if err := r.count(ctx, s, c); err != nil {
-				return err
-			}
+		case s.announced(c):
+			coming = append(coming, c)
 		default:
 			s.expected = append(s.expected, c.Key)
 		}
 	}
-	return nil
+	return coming
 }
 
-// count makes an entry for a child that has announced itself, as a live read shows it.
-func (r *Reconciler) count(ctx context.Context, s *scope, c *child) error {
-	found, err := r.live(ctx, s.p, c.Key)
+// enter makes entries for those that have announced themselves, as a live read shows them.
+func (r *Reconciler) enter(ctx context.Context, s *scope) error {
+	coming := s.coming()
+	live, err := r.liveOf(ctx, s.p, coming)
 	if err != nil {
 		return err
 	}
-	if found == nil || !s.pool.Enter(found.Child) {
-		s.expected = append(s.expected, c.Key)
-		return nil
+	for _, c := range coming {
+		_, present := s.pool.Entry(c.Key)
+		found := live[c.Key]
+		if found == nil || !s.takes(present) || !s.pool.Enter(found.Child) {
+			s.expected = append(s.expected, c.Key)
+			continue
+		}
+		s.children[c.Key] = found
 	}
-	s.children[c.Key] = found
+	slices.Sort(s.expected)
 	return nil
+}
+
+// fewReads is how many children are read one by one. More than that are found in one list.
+const fewReads = 20
+
+// liveOf reads children past the cache, by key; those that are gone are missing.
+func (r *Reconciler) liveOf(
+	ctx context.Context, p *quotav1alpha1.QuotaPool, children []*child,
+) (map[string]*child, error) {
+	if len(children) > fewReads {
+		return r.children(ctx, r.Live, p)
+	}
+	live := make(map[string]*child, len(children))
+	for _, c := range children {
+		var err error
+		if live[c.Key], err = r.live(ctx, p, c.Key); err != nil {
+			return nil, err
+		}
+	}
+	return live, nil
 }
 
 // mostChildren is how many children the schema of the status has room for.

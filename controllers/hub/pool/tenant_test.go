@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -92,4 +93,21 @@ func TestPoolWaitsForWhatIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.round() // which finds it
+}
+
+// TestManyEnterAtOnce has more children come than are read one by one.
+func TestManyEnterAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.round()
+	for i := range fewReads + 5 {
+		name := fmt.Sprintf("team-%02d", i)
+		if err := w.Create(t.Context(), namespace(name)); err != nil {
+			t.Fatal(err)
+		}
+		w.announces(name, "1")
+	}
+	pool := w.round()
+	if got := pool.Status.Granted[corev1.ResourcePods]; len(pool.Status.Children) != fewReads+5 || got.Value() != fewReads+5 {
+		t.Errorf("%d of %d are counted, with %s pods: %v", len(pool.Status.Children), fewReads+5, got.String(), pool.Status.Conditions)
+	}
 }

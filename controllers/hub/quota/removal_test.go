@@ -293,6 +293,24 @@ func TestNamespaceMissing(t *testing.T) {
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 }
 
+// TestNamespaceThatIsNotEverywhere has a budget be ready where its namespace is in some clusters alone, and take in
+// one that gets it.
+func TestNamespaceThatIsNotEverywhere(t *testing.T) {
+	w := newWorld(t, "east")
+	w.join("west")
+	w.create(quotaName, strings.Replace(weighted, "placement: {", "placement: {whereNamespaceExists: true, ", 1))
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 0/0 NotReady")
+	w.wantConditions("Ready Enforced")
+	if got := w.quota().Status.Settled; got != "1/1" {
+		t.Errorf("%s clusters are settled", got)
+	}
+	w.createNamespace("west", w.namespace)
+	w.settle()
+	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+	w.wantConditions("Ready Enforced")
+}
+
 // TestNamespaceMissingBefore has a hub manager whose cache lags behind remember that a namespace was missing, which
 // another one has found since.
 func TestNamespaceMissingBefore(t *testing.T) {

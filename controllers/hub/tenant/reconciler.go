@@ -17,6 +17,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,9 @@ type Reconciler struct {
 
 	findings findings
 }
+
+// jitter spreads what is tried again.
+const jitter = 0.2
 
 // Namespace returns a namespace to read the metadata of.
 func Namespace() *metav1.PartialObjectMetadata {
@@ -77,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	var again ctrl.Result
 	if found.refused {
-		again.RequeueAfter = pace.RetryInterval
+		again.RequeueAfter = wait.Jitter(pace.RetryInterval, jitter)
 	}
 	return again, r.note(ctx, n.Name, found)
 }

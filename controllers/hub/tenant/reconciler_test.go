@@ -28,6 +28,9 @@ func TestTenant(t *testing.T) {
 	h.namespace("b")
 	h.wants("a", "budget OWN 20")
 	h.wants("b", "")
+	if report, err := h.r.Report(t.Context(), h.own); report != nil || err != nil {
+		t.Errorf("%+v is reported before all namespaces were looked at: %v", report, err)
+	}
 	fq := h.quota("a", "budget")
 	if got := fq.Labels[quotav1alpha1.KeptLabel]; got != "QuotaPool" || len(fq.OwnerReferences) > 0 {
 		t.Errorf("its label is %q, its owners %v", got, fq.OwnerReferences)

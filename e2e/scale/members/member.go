@@ -105,6 +105,13 @@ func (m *Member) hinder(ctx context.Context) (lost bool) {
 	return false
 }
 
+// AddNamespace has the member have a namespace.
+func (m *Member) AddNamespace(name string) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.namespaces.Insert(name)
+}
+
 // Want sets how many requests would run in a namespace if it had no limit, and what each asks for.
 func (m *Member) Want(share types.NamespacedName, requests int64, unit corev1.ResourceList) {
 	m.store.mutex.Lock()

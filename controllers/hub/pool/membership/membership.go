@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,7 +53,7 @@ func (f Finder) Find(ctx context.Context, c *Child) (m pool.Membership, trouble 
 		}
 		return m, "", nil
 	}
-	shown, err := get(ctx, f.Cached, c.Pool)
+	shown, err := f.cached(ctx, c.Pool)
 	if err != nil {
 		return m, "", err
 	}
@@ -74,7 +75,7 @@ func (f Finder) goOn(
 ) (pool.Membership, string, error) {
 	if m.Name != c.Pool && m.Stands() {
 		var err error
-		if shown, err = get(ctx, f.Cached, m.Name); err != nil {
+		if shown, err = f.cached(ctx, m.Name); err != nil {
 			return m, "", err
 		}
 	}
@@ -87,11 +88,13 @@ func (f Finder) goOn(
 
 // announce has a child stand in the pool that its spec names, if there is one.
 func (f Finder) announce(ctx context.Context, c *Child, m pool.Membership) (pool.Membership, string, error) {
-	live, err := get(ctx, f.Live, c.Pool)
-	switch {
-	case err != nil:
-		return m, "", err
-	case live == nil:
+	live := &metav1.PartialObjectMetadata{} // which is all that is asked for: a pool of many children is large
+	live.SetGroupVersionKind(quotav1alpha1.GroupVersion.WithKind("QuotaPool"))
+	err := f.Live.Get(ctx, client.ObjectKey{Name: c.Pool}, live)
+	switch absent := apierrors.IsNotFound(err) || members.IsAbsentKind(err); {
+	case err != nil && !absent:
+		return m, "", fmt.Errorf("reading QuotaPool %s: %w", c.Pool, err)
+	case absent:
 		return m, fmt.Sprintf("there is no QuotaPool %s: create it, or name another one", c.Pool), nil
 	case m.Name == c.Pool && m.UID == string(live.UID):
 		return m, "", nil
@@ -120,10 +123,10 @@ func takeUp(c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool) (pool.M
 	return next, ""
 }
 
-// get returns a pool, nil if there is none, or none can be, since the kind is not served.
-func get(ctx context.Context, reader client.Reader, name string) (*quotav1alpha1.QuotaPool, error) {
+// cached returns a pool, nil if there is none, or none can be, since the kind is not served. It is not to be changed.
+func (f Finder) cached(ctx context.Context, name string) (*quotav1alpha1.QuotaPool, error) {
 	p := &quotav1alpha1.QuotaPool{}
-	err := reader.Get(ctx, client.ObjectKey{Name: name}, p)
+	err := f.Cached.Get(ctx, client.ObjectKey{Name: name}, p, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) || members.IsAbsentKind(err) {
 		return nil, nil //nolint:nilnil // as documented
 	}

@@ -11,6 +11,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -76,6 +77,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 		Halted:   halted, Removing: !fq.DeletionTimestamp.IsZero(),
 		Split:     splitOf(spec),
 		Admission: spec.Admission, Existing: spec.ExistingQuotas,
+		Scattered: ptr.Deref(spec.Placement.WhereNamespaceExists, false),
 		Strangers: strangers(spec, around.Clusters, missing),
 		Expected:  sets.List(around.Expected),
 	}
