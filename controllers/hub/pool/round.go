@@ -282,6 +282,9 @@ func (r *Reconciler) heard(ctx context.Context, s *scope) (bool, error) {
 	if r.memoryOf(s.p.UID).raised {
 		return true, nil
 	}
+	if len(s.expected) > 0 {
+		return false, nil // as the list would show
+	}
 	live, err := r.children(ctx, r.Live, s.p)
 	if err != nil {
 		return false, err
