@@ -35,7 +35,7 @@ func testTenant(t *testing.T, w *world) {
 		s.joinsTeam("vision")
 		s.inPool(pool.Name)
 	}
-	total := leaver.sums(all, team[1:]...)
+	total := leaver.judged(pool.Name, all, team[1:]...)
 
 	leaver.deploy(east, "web", 20, "1")
 	leaver.runs(east, "web", 20)
