@@ -130,5 +130,11 @@ var cases = map[string][]string{
 		"hub: why fq/compute -n vision -o json",
 		"hub: why qp/acme",
 		"hub: why fq/new -n shop",
+		"hub: plan -f testdata/files/pool-cut.yaml",
+		"hub: plan -f testdata/files/pool-cut.yaml -o yaml --exit-code",
+		"hub: plan -f testdata/files/pool-moves.yaml",
+		"hub: plan -f testdata/files/pool-new.yaml",
+		"hub: plan -f testdata/files/in-pool.yaml --all",
+		"hub: plan -f testdata/files/joins.yaml",
 	},
 }
