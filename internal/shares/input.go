@@ -48,6 +48,8 @@ type Input struct {
 	// not made.
 	Admission quotav1alpha1.Admission
 	Existing  quotav1alpha1.ExistingQuotas
+	// OutOfScope are the names that the pool limits, and of which the scopes count nothing.
+	OutOfScope []string
 	// Strangers say where the spec names children that do not exist.
 	Strangers []string
 	// Expected are the children of which it will soon be known whether they hold a share, or what it says. Nothing is
