@@ -11,6 +11,7 @@ var cases = map[string][]string{
 	"settled": {
 		"hub: convert -f testdata/files/others.yaml --selector tier=prod",
 		"hub: convert -f testdata/files/pod.yaml",
+		"hub: convert -f testdata/files/trees.yaml --pools",
 		"hub: describe compute",
 		"east: describe compute",
 		"hub: explain compute",
