@@ -44,6 +44,10 @@ const (
 	// count/widgets.example.com without the CRD (ReasonReported). ConditionReady stays True, and all other names go on.
 	// The name is counted some minutes after the kind is there. Until then native quota refuses such objects.
 	ConditionKindNotServed = "KindNotServed"
+	// ConditionNameNotCounted is True while the pool of a FederatedQuota limits a resource of which its scopes count nothing
+	// (ReasonOutOfScope), as services where they count pods that terminate. ConditionReady stays True, and nothing of that
+	// name is limited by this FederatedQuota. Have another one, without these scopes, name the pool.
+	ConditionNameNotCounted = "NameNotCounted"
 	// ConditionChildNotReady is True on a QuotaPool while a child gets nothing more (ReasonReported), since its namespace
 	// is not allowed, or it cannot act on its spec. What it has stays, and the others go on.
 	ConditionChildNotReady = "ChildNotReady"
@@ -177,6 +181,8 @@ const (
 	// ReasonKindNotServed means that the share is in force, and the cluster serves no kind that is counted under a name
 	// in hard. The name is counted once the kind is there.
 	ReasonKindNotServed = "KindNotServed"
+	// ReasonOutOfScope means that the scopes of the budget count no objects under a name that its pool limits.
+	ReasonOutOfScope = "OutOfScope"
 	// ReasonUnknownResource means that native quota never counts anything under a name in hard. Correct the name.
 	ReasonUnknownResource = "UnknownResource"
 	// ReasonCanaryNotSynced means that the quota controller did not follow a change of the canary within 40 seconds.

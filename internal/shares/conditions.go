@@ -41,6 +41,7 @@ func (r *Round) conditions(d *Decision) []Condition {
 // harmless are the conditions that may be true while Ready is: the budget is kept.
 var harmless = sets.New(
 	quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionForeignQuota,
+	quotav1alpha1.ConditionNameNotCounted,
 )
 
 // Harmless says whether a condition may be true while Ready is.
@@ -161,6 +162,11 @@ func (s *summary) notes() []Condition {
 	}
 	if names := s.reporting((*child).notServed); names != "" {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ReasonReported, names))
+	}
+	if len(s.in.OutOfScope) > 0 {
+		conditions = append(conditions, yes(quotav1alpha1.ConditionNameNotCounted, quotav1alpha1.ReasonOutOfScope,
+			"The pool limits resources of which the scopes count nothing, so nothing limits them here: "+
+				Abbreviated(s.in.OutOfScope)))
 	}
 	if len(s.in.Strangers) > 0 {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ReasonNotFound,

@@ -35,6 +35,7 @@ func TestConditionsAreSound(t *testing.T) {
 		for circumstance, set := range map[string]func(in *Input){
 			"nothing":      func(*Input) {},
 			"was ready":    func(in *Input) { in.Ready = true },
+			"out of scope": func(in *Input) { in.OutOfScope = []string{"services"} },
 			"strangers":    func(in *Input) { in.Strangers = []string{"spec.placement.clusters: x"} },
 			"halted":       func(in *Input) { in.Halted = Obstacle{quotav1alpha1.ReasonConflict, "another is older"} },
 			"removing":     func(in *Input) { in.Removing = true },
@@ -48,8 +49,11 @@ func TestConditionsAreSound(t *testing.T) {
 				set(in)
 				conditions := New(in).Decide().Conditions
 				ready := holds(conditions, "Ready")
-				if want := tc.ready && (circumstance == "nothing" || circumstance == "was ready") || name == "moving" && circumstance == "was ready"; ready != want {
+				if want := tc.ready && (circumstance == "nothing" || circumstance == "was ready" || circumstance == "out of scope") || name == "moving" && circumstance == "was ready"; ready != want {
 					t.Errorf("Ready is %t in %v", ready, conditions)
+				}
+				if circumstance == "out of scope" && !holds(conditions, "NameNotCounted") {
+					t.Errorf("nothing says that services are not counted: %v", conditions)
 				}
 				for _, fault := range faults(conditions) {
 					t.Errorf("%s: %v", fault, conditions)

@@ -50,6 +50,8 @@ type Input struct {
 	Existing  quotav1alpha1.ExistingQuotas
 	// Scattered says that a child without the namespace is no fault.
 	Scattered bool
+	// OutOfScope are the names that the pool limits, and of which the scopes count nothing.
+	OutOfScope []string
 	// Strangers say where the spec names children that do not exist.
 	Strangers []string
 	// Expected are the children of which it will soon be known whether they hold a share, or what it says. Nothing is

@@ -247,6 +247,17 @@ func TestPoolLimitsNamesThatAChildDoesNotList(t *testing.T) {
 	}
 }
 
+// TestPoolLimitsNamesThatScopesDoNotCount has a name be left out where nothing can be counted under it, and says so.
+func TestPoolLimitsNamesThatScopesDoNotCount(t *testing.T) {
+	tr := newTree(t, `{hard: {pods: 10, services: 4}, allowedNamespaces: {selector: {}}}`)
+	tr.a.create(quotaName, `{hard: {pods: 10}, scopes: [NotTerminating], pool: {name: `+tr.name+`}, placement: {clusterSelector: {}}}`)
+	tr.settle(10)
+	if _, limited := tr.a.agents["east"].hard["services"]; limited || limit(tr.a, "east") == 0 {
+		t.Errorf("in the member there is %v", tr.a.agents["east"].hard)
+	}
+	tr.a.wantConditions("Ready Enforced", "NameNotCounted OutOfScope")
+}
+
 func TestPoolLedgerThatWasLost(t *testing.T) {
 	tr := newTree(t, anyNamespace)
 	tr.a.create(quotaName, tr.spec("10"))

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,43 +44,59 @@ func (e *Env) Documents(file string) ([][]byte, error) {
 	}
 }
 
-// ReadQuotas returns the FederatedQuotas of a file, or of standard input. Other objects are not looked at.
-func (e *Env) ReadQuotas(file string) ([]quotav1alpha1.FederatedQuota, error) {
+// ReadBudgets returns the FederatedQuotas and the QuotaPools of a file, or of standard input. Other objects are not looked
+// at.
+func (e *Env) ReadBudgets(file string) ([]quotav1alpha1.FederatedQuota, []quotav1alpha1.QuotaPool, error) {
 	documents, err := e.Documents(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	namespace, err := e.Namespace()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var quotas []quotav1alpha1.FederatedQuota
+	var pools []quotav1alpha1.QuotaPool
 	for _, document := range documents {
-		var kind struct {
-			APIVersion string `json:"apiVersion"`
-			Kind       string `json:"kind"`
+		switch kind, err := kindOf(document); {
+		case err != nil:
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		case kind == "FederatedQuota":
+			fq := quotav1alpha1.FederatedQuota{}
+			if err := yaml.UnmarshalStrict(document, &fq); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", file, err)
+			}
+			fq.Namespace, fq.Status = cmp.Or(fq.Namespace, namespace), quotav1alpha1.FederatedQuotaStatus{}
+			quotas = append(quotas, fq)
+		case kind == "QuotaPool":
+			p := quotav1alpha1.QuotaPool{}
+			if err := yaml.UnmarshalStrict(document, &p); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", file, err)
+			}
+			p.Status = quotav1alpha1.QuotaPoolStatus{}
+			pools = append(pools, p)
 		}
-		if err := yaml.Unmarshal(document, &kind); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if kind.Kind != "FederatedQuota" {
-			continue
-		}
-		if want := quotav1alpha1.GroupVersion.String(); kind.APIVersion != want {
-			return nil, fmt.Errorf("%s: apiVersion %q of FederatedQuota: must be %s", file, kind.APIVersion, want)
-		}
-		fq := quotav1alpha1.FederatedQuota{}
-		if err := yaml.UnmarshalStrict(document, &fq); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if fq.Namespace == "" {
-			fq.Namespace = namespace
-		}
-		fq.Status = quotav1alpha1.FederatedQuotaStatus{}
-		quotas = append(quotas, fq)
 	}
-	if len(quotas) == 0 {
-		return nil, fmt.Errorf("%s: there is no FederatedQuota in it", file)
+	if len(quotas)+len(pools) == 0 {
+		return nil, nil, fmt.Errorf("%s: there is no FederatedQuota and no QuotaPool in it", file)
 	}
-	return quotas, nil
+	return quotas, pools, nil
+}
+
+// kindOf returns the kind of a document if it is one of ours that holds a budget, else nothing.
+func kindOf(document []byte) (string, error) {
+	var kind struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := yaml.Unmarshal(document, &kind); err != nil {
+		return "", err
+	}
+	if kind.Kind != "FederatedQuota" && kind.Kind != "QuotaPool" {
+		return "", nil
+	}
+	if want := quotav1alpha1.GroupVersion.String(); kind.APIVersion != want {
+		return "", fmt.Errorf("apiVersion %q of %s: must be %s", kind.APIVersion, kind.Kind, want)
+	}
+	return kind.Kind, nil
 }

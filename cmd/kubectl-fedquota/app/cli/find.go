@@ -115,10 +115,16 @@ type Held struct {
 	Budgets *quotav1alpha1.FederatedQuotaList
 	// Shares are read where there are no budgets.
 	Shares *quotav1alpha1.QuotaShareList
+	// Pools are read where they alone are asked for.
+	Pools *quotav1alpha1.QuotaPoolList
 }
 
-// FindAll returns all FederatedQuotas of a namespace, or of all if that is empty, or else all QuotaShares.
+// FindAll returns all FederatedQuotas of a namespace, or of all if that is empty, or else all QuotaShares; of the kind
+// QuotaPool, all of these.
 func FindAll(ctx context.Context, c client.Client, namespace string, kind Kind) (Held, error) {
+	if kind == QuotaPool {
+		return findPools(ctx, c)
+	}
 	in := client.InNamespace(namespace)
 	budgets := &quotav1alpha1.FederatedQuotaList{}
 	if kind != QuotaShare {
@@ -143,6 +149,17 @@ func FindAll(ctx context.Context, c client.Client, namespace string, kind Kind) 
 	return Held{Shares: listed(shares, "QuotaShareList")}, nil
 }
 
+func findPools(ctx context.Context, c client.Client) (Held, error) {
+	pools := &quotav1alpha1.QuotaPoolList{}
+	if err := c.List(ctx, pools); err != nil {
+		return Held{}, Served(err)
+	}
+	for i := range pools.Items {
+		Typed(&pools.Items[i])
+	}
+	return Held{Pools: listed(pools, "QuotaPoolList")}, nil
+}
+
 // listed sets the kind of a list.
 func listed[T client.ObjectList](list T, kind string) T {
 	list.GetObjectKind().SetGroupVersionKind(quotav1alpha1.GroupVersion.WithKind(kind))
@@ -160,6 +177,11 @@ func (h Held) Objects() []client.Object {
 	if h.Shares != nil {
 		for i := range h.Shares.Items {
 			objects = append(objects, &h.Shares.Items[i])
+		}
+	}
+	if h.Pools != nil {
+		for i := range h.Pools.Items {
+			objects = append(objects, &h.Pools.Items[i])
 		}
 	}
 	return objects

@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
@@ -20,6 +21,28 @@ func PoolOf(ctx context.Context, c client.Client, fq *quotav1alpha1.FederatedQuo
 		pool = nil
 	}
 	return view.PoolOf(fq, pool, only)
+}
+
+// ParentOf returns what the parent of a QuotaPool gives to it, nil if it is a root.
+func ParentOf(ctx context.Context, c client.Client, of *quotav1alpha1.QuotaPool, only view.Only) *view.Pool {
+	parent := &quotav1alpha1.QuotaPool{}
+	if of.Spec.Parent == "" || c.Get(ctx, client.ObjectKey{Name: string(of.Spec.Parent)}, parent) != nil {
+		parent = nil
+	}
+	return view.ParentOf(of, parent, only)
+}
+
+// ChildStyle returns how the state of a child is painted.
+func ChildStyle(state quotav1alpha1.ChildState) text.Style {
+	switch state {
+	case quotav1alpha1.ChildSettled:
+		return text.Green
+	case "":
+		return text.Plain
+	case quotav1alpha1.ChildNotReady, quotav1alpha1.ChildUnread:
+		return text.Red
+	}
+	return text.Yellow
 }
 
 // ClimbOf says where a FederatedQuota or a QuotaPool in a pool could get from what it needs and has not. Who may not read

@@ -24,12 +24,21 @@ const (
   HNC        HierarchicalResourceQuota hnc.x-k8s.io
   Capsule    Tenant, its resourceQuotas capsule.clastix.io
 
-A comment stands above each FederatedQuota for each field that has no equal. Nothing is read
+With --pools it makes QuotaPools of what limits many namespaces together, and reads these, too:
+
+  HNC        SubnamespaceAnchor, HierarchyConfiguration: which pool is below which
+  Capsule    ResourcePool
+  Kueue      Cohort, ClusterQueue      kueue.x-k8s.io
+
+A comment stands above object for each field that has no equal. Nothing is read
 from a cluster, and nothing is written to one. Look at the placement, which those systems
 do not have: see with kubectl fedquota plan what applying the result would do.`
 
 	example = `  # Look at what comes of it
   kubectl fedquota convert -f quotas.yaml
+
+  # Tenants and trees as pools
+  kubectl fedquota convert -f tenants.yaml --pools
 
   # What applying it would do
   kubectl fedquota convert -f quotas.yaml --selector tier=prod | kubectl fedquota plan -f -`
@@ -40,6 +49,7 @@ type Options struct {
 	env      *cli.Env
 	file     string
 	selector map[string]string
+	pools    bool
 }
 
 // NewCommand returns the command.
@@ -55,6 +65,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	}
 	command.Flags().StringVarP(&o.file, "filename", "f", "", "File with the quotas, or - for standard input.")
 	command.Flags().StringToStringVar(&o.selector, "selector", nil, "Labels of the Clusters that shall share the budgets. All Clusters without it.")
+	command.Flags().BoolVar(&o.pools, "pools", false, "Make QuotaPools of what limits many namespaces together.")
 	_ = command.MarkFlagRequired("filename")
 	return command
 }
@@ -101,16 +112,17 @@ func (c converter) of(o *object) ([]result, error) {
 }
 
 func (o *Options) run() error {
-	documents, err := o.env.Documents(o.file)
+	objects, err := o.read()
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	for _, document := range documents {
-		object, err := objectOf(document)
-		if err != nil {
+	if o.pools {
+		if objects, err = o.writePools(&out, objects); err != nil {
 			return fmt.Errorf("%s: %w", o.file, err)
 		}
+	}
+	for _, object := range objects {
 		converter, known := converters[object.group()+"/"+object.Kind]
 		if !known {
 			_, _ = fmt.Fprintf(o.env.ErrOut, "%s %s is left out: it is none of the quotas that are known\n", object.Kind, object.Name)
@@ -133,6 +145,21 @@ func (o *Options) run() error {
 	return err
 }
 
+// read reads the objects of the file.
+func (o *Options) read() ([]*object, error) {
+	documents, err := o.env.Documents(o.file)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]*object, len(documents))
+	for i, document := range documents {
+		if objects[i], err = objectOf(document); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.file, err)
+		}
+	}
+	return objects, nil
+}
+
 // write writes a FederatedQuota with its comments.
 func (o *Options) write(out *bytes.Buffer, r *result) error {
 	r.quota.APIVersion, r.quota.Kind = quotav1alpha1.GroupVersion.String(), "FederatedQuota"
@@ -142,12 +169,17 @@ func (o *Options) write(out *bytes.Buffer, r *result) error {
 			r.lost("spec.placement.clusterSelector: {} selects all Clusters; choose those that shall share the budget")
 		}
 	}
-	content, err := yaml.Marshal(&r.quota)
+	return writeYAML(out, r.from, r.comments, &r.quota)
+}
+
+// writeYAML writes an object with comments above it.
+func writeYAML(out *bytes.Buffer, from string, comments []string, object any) error {
+	content, err := yaml.Marshal(object)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "---\n# Made of %s.\n", r.from)
-	for _, comment := range r.comments {
+	fmt.Fprintf(out, "---\n# Made of %s.\n", from)
+	for _, comment := range comments {
 		for _, line := range text.Wrap(comment, text.Width-2) {
 			fmt.Fprintf(out, "# %s\n", line)
 		}

@@ -18,7 +18,8 @@ const (
 cluster holds, and what the conditions mean. Without a name, all budgets of the namespace.
 
 In a member it shows the QuotaShare: the part of the budget that this cluster enforces.
-Where an API server has both, NAME is a FederatedQuota, and qs/NAME a QuotaShare.
+Where an API server has both, NAME is a FederatedQuota, and qs/NAME a QuotaShare. qp/NAME
+is a QuotaPool, and shows what each of its children holds.
 
 GRANTED is the most that a cluster may be enforcing or using, as far as the hub knows. It
 counts against the budget. TARGET is what the hub wants the limit to be.`
@@ -45,7 +46,7 @@ type Options struct {
 func NewCommand(env *cli.Env) *cobra.Command {
 	o := &Options{env: env}
 	command := &cobra.Command{
-		Use:               "describe [NAME]",
+		Use:               "describe [[KIND/]NAME]",
 		Short:             "Show a budget and who holds it",
 		Long:              long,
 		Example:           example,
@@ -116,6 +117,14 @@ func (o *Options) viewOf(ctx context.Context, c client.Client, object client.Obj
 		b.Pool = cli.PoolOf(ctx, c, object, o.only)
 		o.addEvents(ctx, c, object, &b.Head)
 		return b, nil
+	case *quotav1alpha1.QuotaPool:
+		if o.only.Cluster != "" {
+			return nil, fmt.Errorf("--cluster %s: only FederatedQuotas have clusters, and %s is a QuotaPool", o.only.Cluster, object.Name)
+		}
+		b := view.PoolBudgetOf(object, o.only)
+		b.Parent = cli.ParentOf(ctx, c, object, o.only)
+		o.addEvents(ctx, c, object, &b.Head)
+		return b, nil
 	case *quotav1alpha1.QuotaShare:
 		if o.only.Cluster != "" {
 			return nil, fmt.Errorf("--cluster %s: only FederatedQuotas have clusters, and %s is a QuotaShare", o.only.Cluster, object.Name)
@@ -154,6 +163,8 @@ func (o *Options) print(views []any) error {
 		switch shown := shown.(type) {
 		case *view.Budget:
 			p.budget(shown)
+		case *view.PoolBudget:
+			p.pool(shown)
 		case *view.Share:
 			p.share(shown)
 		}

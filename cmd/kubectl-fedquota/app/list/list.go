@@ -20,7 +20,7 @@ import (
 
 const (
 	long = `Show all budgets of a namespace, or of all namespaces, the fullest first. In a member, all
-QuotaShares.
+QuotaShares. With --pools, all QuotaPools.
 
 FULL is how much of the tightest resource is used. WAITING is what clusters could use
 beyond what they use.`
@@ -39,6 +39,7 @@ type Options struct {
 	all       bool
 	noHeaders bool
 	notReady  bool
+	pools     bool
 }
 
 // NewCommand returns the command.
@@ -57,6 +58,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	cli.CompleteOutput(command)
 	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "Show those of all namespaces.")
 	command.Flags().BoolVar(&o.noHeaders, "no-headers", false, "Leave the names of the columns out.")
+	command.Flags().BoolVar(&o.pools, "pools", false, "Show QuotaPools instead.")
 	command.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only those that are not ready, or not enforced.")
 	return command
 }
@@ -66,19 +68,21 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	namespace := ""
-	if !o.all {
+	namespace, kind := "", cli.AnyKind
+	if o.pools {
+		o.all, kind = false, cli.QuotaPool
+	} else if !o.all {
 		if namespace, err = o.env.Namespace(); err != nil {
 			return err
 		}
 	}
-	held, err := cli.FindAll(ctx, c, namespace, cli.AnyKind)
+	held, err := cli.FindAll(ctx, c, namespace, kind)
 	if err != nil {
 		return err
 	}
 	rows := o.rows(held.Objects())
 	if cli.IsTable(o.print) {
-		return o.table(rows, held.Budgets == nil, namespace)
+		return o.table(rows, held.Shares != nil, namespace)
 	}
 	objects := make([]client.Object, len(rows))
 	for i := range rows {
@@ -100,6 +104,9 @@ func rowOf(object client.Object) row {
 	switch object := object.(type) {
 	case *quotav1alpha1.FederatedQuota:
 		b := view.BudgetOf(object, view.Only{})
+		r.head, r.settled, r.mode = &b.Head, b.Settled, string(b.Mode)
+	case *quotav1alpha1.QuotaPool:
+		b := view.PoolBudgetOf(object, view.Only{})
 		r.head, r.settled, r.mode = &b.Head, b.Settled, string(b.Mode)
 	case *quotav1alpha1.QuotaShare:
 		s := view.ShareOf(object, view.Only{})
@@ -142,6 +149,9 @@ func (o *Options) table(rows []row, member bool, namespace string) error {
 		where := "in namespace " + namespace
 		if o.all {
 			where = "in any namespace"
+		} else if o.pools {
+			_, err := fmt.Fprintln(o.env.ErrOut, "No QuotaPools found.")
+			return err
 		}
 		_, err := fmt.Fprintf(o.env.ErrOut, "No budgets found %s.\n", where)
 		return err

@@ -21,11 +21,13 @@ import (
 )
 
 const (
-	long = `Say what applying a FederatedQuota would change: whose limit goes up or down, what is
-kept from going down by what is in use, and what debt stays. Run it on the hub.
+	long = `Say what applying a FederatedQuota or a QuotaPool would change: whose limit goes up or
+down, what is kept from going down by what is in use, and what debt stays. Run it on the
+hub.
 
 It reads the ledger and asks every cluster, and has the hub manager's own code decide on
-that. It shows where limits come to rest if usage and demand stay as they are. Nothing is
+that. It shows where limits come to rest if usage and demand stay as they are. Of a tree, each
+object is planned with what is stored of all others. Nothing is
 written: the API server is asked with a dry run whether it would take the object.
 
 With --exit-code it ends with 2 if a limit would change, and with 0 if none would.`
@@ -52,14 +54,14 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	o := &Options{env: env}
 	command := &cobra.Command{
 		Use:     "plan -f FILE",
-		Short:   "Say what applying a FederatedQuota would change",
+		Short:   "Say what applying a budget would change",
 		Long:    long,
 		Example: example,
 		Args:    cobra.NoArgs,
 		RunE:    func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
 	}
 	flags := command.Flags()
-	flags.StringVarP(&o.file, "filename", "f", "", "File with FederatedQuotas, or - for standard input.")
+	flags.StringVarP(&o.file, "filename", "f", "", "File with FederatedQuotas and QuotaPools, or - for standard input.")
 	flags.BoolVar(&o.exitCode, "exit-code", false, "End with 2 if a limit would change.")
 	flags.BoolVar(&o.all, "all", false, "Show the limits that stay, too.")
 	o.output.Bind(command)
@@ -69,20 +71,12 @@ func NewCommand(env *cli.Env) *cobra.Command {
 }
 
 func (o *Options) run(ctx context.Context) error {
-	wanted, err := o.env.ReadQuotas(o.file)
-	if err != nil {
-		return err
-	}
-	hub, err := o.env.Client()
+	plans, err := o.plans(ctx)
 	if err != nil {
 		return err
 	}
 	changes := false
-	for i := range wanted {
-		p, err := of(ctx, o.env, hub, &wanted[i], o.live)
-		if err != nil {
-			return fmt.Errorf("FederatedQuota %s/%s: %w", wanted[i].Namespace, wanted[i].Name, err)
-		}
+	for i, p := range plans {
 		changes = changes || p.Changes
 		if err := o.output.Print(o.env.Out, p, func() error { return o.show(i, p) }); err != nil {
 			return err
@@ -92,6 +86,34 @@ func (o *Options) run(ctx context.Context) error {
 		return cli.ErrNo
 	}
 	return nil
+}
+
+// plans says what becomes of all budgets of the file, pools first.
+func (o *Options) plans(ctx context.Context) ([]*view.Plan, error) {
+	wanted, pools, err := o.env.ReadBudgets(o.file)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := o.env.Client()
+	if err != nil {
+		return nil, err
+	}
+	var plans []*view.Plan
+	for i := range pools {
+		p, err := ofPool(ctx, hub, &pools[i], o.env.Clock.Now())
+		if err != nil {
+			return nil, fmt.Errorf("QuotaPool %s: %w", pools[i].Name, err)
+		}
+		plans = append(plans, p)
+	}
+	for i := range wanted {
+		p, err := of(ctx, o.env, hub, &wanted[i], o.live)
+		if err != nil {
+			return nil, fmt.Errorf("FederatedQuota %s/%s: %w", wanted[i].Namespace, wanted[i].Name, err)
+		}
+		plans = append(plans, p)
+	}
+	return plans, nil
 }
 
 // show prints a plan after so many others.
@@ -136,6 +158,7 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 	in := fleet.Input(p.wanted)
 	p.used = used(fleet, p)
 	p.halted = in.Halted
+	p.pooled(cli.PoolOf(ctx, hub, p.wanted, view.Only{}))
 	outcome, err := forecast.Play(*in, p.used)
 	if err != nil {
 		return nil, err
@@ -154,6 +177,9 @@ func merged(wanted, stored *quotav1alpha1.FederatedQuota, now time.Time) *quotav
 	}
 	fq := stored.DeepCopy()
 	fq.Spec = wanted.Spec
+	if wanted.Spec.Pool == nil {
+		fq.Status.Pool = nil // its pool bounds it no longer
+	}
 	fq.Generation++ // another spec, of which nothing was decided yet
 	return fq
 }
@@ -167,6 +193,11 @@ func dryRun(ctx context.Context, hub client.Client, wanted, stored *quotav1alpha
 		object.Spec = wanted.Spec
 		err = hub.Update(ctx, object, client.DryRunAll)
 	}
+	return unasked(err)
+}
+
+// unasked returns a hint instead of an error which says that somebody may not write.
+func unasked(err error) (hint string, other error) {
 	if apierrors.IsForbidden(err) && cli.MissingRight(err) != "" {
 		return "The API server was not asked whether it would take this object: you lack the right to " + cli.MissingRight(err), nil
 	}

@@ -20,9 +20,17 @@ func show(page *text.Page, p *view.Plan, all bool) error {
 	if p.Exists {
 		what = "exists"
 	}
-	page.Printf("%s\n", page.Paint(text.Bold, fmt.Sprintf("FederatedQuota %s/%s, which %s", p.Namespace, p.Name, what)))
+	name := "FederatedQuota " + p.Namespace + "/" + p.Name
+	if p.Kind != "" {
+		name = p.Kind + " " + p.Name
+	}
+	page.Printf("%s\n", page.Paint(text.Bold, name+", which "+what))
 	for _, hint := range p.Hints {
 		page.Paragraph(2, text.Yellow, hint)
+	}
+	if p.HaltedReason == notPlanned {
+		page.Paragraph(2, text.Yellow, "It is not planned what becomes of it: "+p.Halted)
+		return page.Err()
 	}
 	if p.HaltedReason != "" {
 		page.Paragraph(2, text.Red, fmt.Sprintf("The hub manager would not act on it (%s): %s", p.HaltedReason, p.Halted))
@@ -32,14 +40,22 @@ func show(page *text.Page, p *view.Plan, all bool) error {
 	for _, c := range p.Budget {
 		page.Printf("  budget of %s: %s → %s\n", c.Resource, cmp.Or(c.Before, "-"), cmp.Or(c.After, "-"))
 	}
-	limits(page, p.Limits, all)
-	outcome(page, p)
+	limits(page, p, all)
+	if p.Kind == "" {
+		outcome(page, p)
+	} else if len(p.Debt) > 0 {
+		page.Paragraph(2, text.Yellow, "Debt: more is granted than the budget has, and nobody is raised: "+text.Counted(p.Debt))
+	}
 	return page.Err()
 }
 
 // limits prints those that change.
-func limits(page *text.Page, limits []view.PlannedLimit, all bool) {
-	t := &text.Table{Header: []string{"CLUSTER", "RESOURCE", "USED", "DEMAND", "LIMIT", "", "PLANNED", "CHANGE"}, Indent: 2}
+func limits(page *text.Page, p *view.Plan, all bool) {
+	limits, words := p.Limits, [...]string{"CLUSTER", "LIMIT", "limit"}
+	if p.Kind != "" {
+		words = [...]string{"CHILD", "TARGET", "target"}
+	}
+	t := &text.Table{Header: []string{words[0], "RESOURCE", "USED", "DEMAND", words[1], "", "PLANNED", "CHANGE"}, Indent: 2}
 	finally := slices.ContainsFunc(limits, func(l view.PlannedLimit) bool { return l.Finally != l.Planned })
 	if finally {
 		t.Header = append(t.Header, "FINALLY")
@@ -60,9 +76,9 @@ func limits(page *text.Page, limits []view.PlannedLimit, all bool) {
 	}
 	switch {
 	case t.Len() == 0:
-		page.Printf("\n  No limit changes.\n")
+		page.Printf("\n  No %s changes.\n", words[2])
 	case stay > 0:
-		page.Printf("  and %d limits that stay (--all shows them)\n", stay)
+		page.Printf("  and %d %ss that stay (--all shows them)\n", stay, words[2])
 	}
 	page.Printf("\n")
 }
@@ -81,7 +97,7 @@ func cells(l *view.PlannedLimit, finally bool) []text.Cell {
 	case l.Change != "":
 		change.Style = text.Yellow
 	}
-	cells := append(text.Plains(l.Cluster, string(l.Resource), l.Used, demand, before, "→", l.Planned), change)
+	cells := append(text.Plains(l.Cluster+l.Child, string(l.Resource), l.Used, demand, before, "→", l.Planned), change)
 	if finally {
 		cells = append(cells, text.Cell{Text: l.Finally})
 	}

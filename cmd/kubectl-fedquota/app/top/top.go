@@ -22,7 +22,7 @@ const (
 	long = `Show how full budgets are, the fullest resource first. With -w the table is drawn anew every
 --interval. RAISES is how many limits of clusters went up per minute since the command began,
 REFUSED how many pods were refused at least: what controllers tell of it by events. Run it on
-the hub, or in a member.
+the hub, or in a member. With --pools it shows QuotaPools.
 
 On the hub it asks members for events by their kubeconfig Secrets. Who may not read these
 sees no refusals.`
@@ -42,6 +42,7 @@ type Options struct {
 	env      *cli.Env
 	live     live.Options
 	all      bool
+	pools    bool
 	watch    bool
 	interval time.Duration
 	limit    int
@@ -61,6 +62,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "Show those of all namespaces.")
+	flags.BoolVar(&o.pools, "pools", false, "Show QuotaPools instead.")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "Draw the table anew until it is interrupted.")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "How often the table is drawn anew.")
 	flags.IntVar(&o.limit, "limit", 0, "Show at most so many lines. 0 shows all.")
@@ -77,11 +79,9 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	namespace := ""
-	if !o.all {
-		if namespace, err = o.env.Namespace(); err != nil {
-			return err
-		}
+	namespace, err := o.namespace()
+	if err != nil {
+		return err
 	}
 	rates := newRates(o.env.Clock, newRefusals(o.env, namespace, o.live.Clusters))
 	if !o.watch {
@@ -102,9 +102,25 @@ func (o *Options) run(ctx context.Context) error {
 	}
 }
 
+// namespace returns whose budgets are shown, empty for those of all. Pools are in none.
+func (o *Options) namespace() (string, error) {
+	if o.pools {
+		o.all = false
+		return "", nil
+	}
+	if o.all {
+		return "", nil
+	}
+	return o.env.Namespace()
+}
+
 // look draws what budgets are now.
 func (o *Options) look(ctx context.Context, c client.Client, namespace string, rates *rates) error {
-	held, err := cli.FindAll(ctx, c, namespace, cli.AnyKind)
+	kind := cli.AnyKind
+	if o.pools {
+		kind = cli.QuotaPool
+	}
+	held, err := cli.FindAll(ctx, c, namespace, kind)
 	if err != nil {
 		return err
 	}
@@ -113,7 +129,7 @@ func (o *Options) look(ctx context.Context, c client.Client, namespace string, r
 	if o.limit > 0 {
 		lines = lines[:min(o.limit, len(lines))]
 	}
-	if o.watch {
+	if o.watch && !o.pools {
 		for i := range lines {
 			l := &lines[i]
 			l.RaisesPerMinute, l.RefusedPerMinute = rates.raised(l), rates.refused(l)
@@ -129,6 +145,8 @@ func linesOf(held *cli.Held) []view.Line {
 		switch o := object.(type) {
 		case *quotav1alpha1.FederatedQuota:
 			lines = append(lines, ofHead(&view.BudgetOf(o, view.Only{}).Head)...)
+		case *quotav1alpha1.QuotaPool:
+			lines = append(lines, ofHead(&view.PoolBudgetOf(o, view.Only{}).Head)...)
 		case *quotav1alpha1.QuotaShare:
 			of := ofHead(&view.ShareOf(o, view.Only{}).Head)
 			for i := range of { // a share is granted all of its limit
@@ -163,7 +181,7 @@ func (o *Options) draw(lines []view.Line) error {
 		return err
 	}
 	t := &text.Table{Header: []string{"NAME", "RESOURCE", "READY", "", "FULL", "USED", "BUDGET", "DEMAND"}}
-	if o.watch {
+	if o.watch && !o.pools {
 		t.Header = append(t.Header, "RAISES/MIN", "REFUSED/MIN")
 	}
 	if o.all {
@@ -186,7 +204,7 @@ func (o *Options) cells(l *view.Line) []text.Cell {
 	if o.all {
 		cells = slices.Insert(cells, 0, text.Cell{Text: l.Namespace})
 	}
-	if o.watch {
+	if o.watch && !o.pools {
 		cells = append(cells, text.Plains(rateOf(l.RaisesPerMinute), rateOf(l.RefusedPerMinute))...)
 	}
 	return cells

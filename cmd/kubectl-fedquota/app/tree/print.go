@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
@@ -30,7 +30,7 @@ func add(t *text.Table, n *view.Node, branch, stem string) {
 	if n.Namespace != "" {
 		name = n.Namespace + "/" + n.Name
 	}
-	style := styleOf(n)
+	style := cli.ChildStyle(n.State)
 	head := []text.Cell{{Text: branch + name}, {Text: cmp.Or(string(n.State), stateOf(n)), Style: style}}
 	below := ""
 	if len(n.Children) > 0 {
@@ -69,18 +69,6 @@ func stateOf(n *view.Node) string {
 		return "not ready"
 	}
 	return "-"
-}
-
-func styleOf(n *view.Node) text.Style {
-	switch n.State {
-	case quotav1alpha1.ChildSettled:
-		return text.Green
-	case "":
-		return text.Plain
-	case quotav1alpha1.ChildNotReady, quotav1alpha1.ChildUnread:
-		return text.Red
-	}
-	return text.Yellow
 }
 
 // lending says what is lent.

@@ -16,9 +16,9 @@ import (
 
 // Head is what a FederatedQuota and a QuotaShare have in common.
 type Head struct {
-	// Kind is FederatedQuota or QuotaShare.
+	// Kind is FederatedQuota, QuotaShare or QuotaPool.
 	Kind      string   `json:"kind"`
-	Namespace string   `json:"namespace"`
+	Namespace string   `json:"namespace,omitempty"`
 	Name      string   `json:"name"`
 	Scopes    []string `json:"scopes,omitempty"`
 	// Summary is the condition Ready of a budget, and Enforced of a share. It is left out while nobody has acted on the
@@ -105,8 +105,9 @@ func BudgetOf(fq *quotav1alpha1.FederatedQuota, only Only) *Budget {
 	if b.Mode != quotav1alpha1.RebalanceStatic && fq.Spec.Admission.Mode != quotav1alpha1.AdmissionOff {
 		b.WaitMilliseconds = new(ptr.Deref(fq.Spec.Admission.WaitMilliseconds, 500))
 	}
-	for _, name := range only.names(Hard(fq)) {
-		b.Resources = append(b.Resources, granted(fq, name))
+	all := sums{Hard(fq), fq.Status.Used, fq.Status.Demand, fq.Status.Granted, fq.Status.Free}
+	for _, name := range only.names(all.budget) {
+		b.Resources = append(b.Resources, all.filled(name))
 	}
 	for i := range fq.Status.Clusters {
 		if c := &fq.Status.Clusters[i]; only.Cluster == "" || only.Cluster == string(c.Name) {
@@ -124,20 +125,22 @@ func Hard(fq *quotav1alpha1.FederatedQuota) corev1.ResourceList {
 	return fq.Status.Hard
 }
 
-// granted returns what is used and granted of a name in a budget.
-func granted(fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) Filled {
-	s, budget := &fq.Status, Hard(fq)
-	f := filledOf(name, s.Used, s.Demand, budget)
-	f.Granted, f.GrantedPercent = AmountOf(s.Granted, name), text.Percent(s.Granted, budget, name)
-	debt := s.Granted[name].DeepCopy() // a copy of a large Quantity shares its digits
-	debt.Sub(budget[name])
+// sums are those of a budget, over all who hold a part of it.
+type sums struct{ budget, used, demand, granted, free corev1.ResourceList }
+
+// filled returns what is used and granted of a name in a budget.
+func (s sums) filled(name corev1.ResourceName) Filled {
+	f := filledOf(name, s.used, s.demand, s.budget)
+	f.Granted, f.GrantedPercent = AmountOf(s.granted, name), text.Percent(s.granted, s.budget, name)
+	debt := s.granted[name].DeepCopy() // a copy of a large Quantity shares its digits
+	debt.Sub(s.budget[name])
 	switch {
 	case f.Granted == Unknown:
 		f.Free = Unknown
 	case debt.Sign() > 0:
 		f.Debt = debt.String()
 	default:
-		f.Free = AmountOf(s.Free, name)
+		f.Free = AmountOf(s.free, name)
 	}
 	return f
 }
@@ -211,7 +214,7 @@ func Listed[S ~string](words []S) string {
 
 // Line is one resource name of one budget.
 type Line struct {
-	Namespace string                 `json:"namespace"`
+	Namespace string                 `json:"namespace,omitempty"`
 	Name      string                 `json:"name"`
 	Ready     metav1.ConditionStatus `json:"ready"`
 	Filled    `json:",inline"`

@@ -5,8 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
 // TestFree says what can be granted at once, and what is debt.
@@ -17,10 +15,9 @@ func TestFree(t *testing.T) {
 	for given, want := range map[string]struct{ free, debt string }{
 		"3": {free: "9"}, "12": {free: "9"}, "14": {debt: "2"}, "9223372036854775807m": {free: Unknown}, "9223372036854775807": {free: Unknown},
 	} {
-		fq := &quotav1alpha1.FederatedQuota{}
-		fq.Status.Hard, fq.Status.Granted, fq.Status.Free = list("12"), list(given), list("9")
+		all := sums{budget: list("12"), granted: list(given), free: list("9")}
 		for range 2 { // what is shown is not changed by that
-			if got := granted(fq, corev1.ResourceRequestsCPU); got.Free != want.free || got.Debt != want.debt {
+			if got := all.filled(corev1.ResourceRequestsCPU); got.Free != want.free || got.Debt != want.debt {
 				t.Errorf("of 12, with %s granted, %q are free, and %q debt; want %+v", given, got.Free, got.Debt, want)
 			}
 		}

@@ -44,6 +44,9 @@ var advice = map[string]string{
 	quotav1alpha1.ConditionLedgerFull: "Select fewer clusters, or wait until others have left.",
 	quotav1alpha1.ConditionKindNotServed: "All other names are enforced. This one is counted once the kind is there: install its CRD, or take " +
 		"the name out of spec.hard.",
+	quotav1alpha1.ConditionNameNotCounted: "All other names are enforced. Have a FederatedQuota of the namespace without these scopes name " +
+		"the pool, too, or take the name out of the pool.",
+	quotav1alpha1.ConditionChildNotReady:  "What such a child has stays, and the others go on. Correct it, or what the pool allows.",
 	quotav1alpha1.ConditionUnknownCluster: "The other clusters go on. Correct the name.",
 	quotav1alpha1.ConditionUnguarded: "Without guard and fence nothing is enforced anew and nothing is reported. Apply the agent's manifests " +
 		"again: kubectl fedquota bundle",

@@ -5,11 +5,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Plan says what applying a FederatedQuota would change.
+// Plan says what applying a FederatedQuota or a QuotaPool would change.
 type Plan struct {
-	Namespace string `json:"namespace"`
+	// Kind is left out for a FederatedQuota.
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Exists says whether there is a FederatedQuota of the name now.
+	// Exists says whether there is a budget of the name now.
 	Exists bool `json:"exists"`
 	// Changes says whether a limit would change.
 	Changes bool `json:"changes"`
@@ -18,9 +20,11 @@ type Plan struct {
 	HaltedReason string `json:"haltedReason,omitempty"`
 	// Budget is what changes of the budget.
 	Budget []BudgetChange `json:"budget,omitempty"`
-	// Conditions are those once limits have come to rest.
-	Conditions []metav1.Condition `json:"conditions"`
-	Limits     []PlannedLimit     `json:"limits"`
+	// Conditions are those once limits have come to rest, left out for a QuotaPool. Debt is what stays granted above the
+	// budget of that.
+	Conditions []metav1.Condition  `json:"conditions,omitempty"`
+	Debt       corev1.ResourceList `json:"debt,omitempty"`
+	Limits     []PlannedLimit      `json:"limits"`
 	// Uncounted are the clusters that join in which nobody has counted what is used: that counts as nothing here.
 	Uncounted []string `json:"uncounted,omitempty"`
 	// Hints say what could not be read, and what is taken instead.
@@ -34,9 +38,10 @@ type BudgetChange struct {
 	After    string              `json:"after,omitempty"`
 }
 
-// PlannedLimit is one limit in a plan.
+// PlannedLimit is one limit in a plan: of a cluster, or the target of a child of a pool.
 type PlannedLimit struct {
-	Cluster  string              `json:"cluster"`
+	Cluster  string              `json:"cluster,omitempty"`
+	Child    string              `json:"child,omitempty"`
 	Resource corev1.ResourceName `json:"resource"`
 	Used     string              `json:"used"`
 	Demand   string              `json:"demand"`

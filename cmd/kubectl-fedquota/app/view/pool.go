@@ -1,10 +1,13 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
@@ -27,8 +30,22 @@ func PoolOf(fq *quotav1alpha1.FederatedQuota, pool *quotav1alpha1.QuotaPool, onl
 	if fq.Spec.Pool == nil {
 		return nil
 	}
-	p := &Pool{Name: string(fq.Spec.Pool.Name), hard: only.list(Own(fq.Spec.Hard, fq.Spec.Reserve))}
-	if m := fq.Status.Pool; m != nil && m.Name == fq.Spec.Pool.Name && m.Revision > 0 {
+	return poolOf(fq.Spec.Pool.Name, fq.Status.Pool, Own(fq.Spec.Hard, fq.Spec.Reserve), pool, only)
+}
+
+// ParentOf returns what the parent of a QuotaPool gives to it, nil if it is a root.
+func ParentOf(of, parent *quotav1alpha1.QuotaPool, only Only) *Pool {
+	if of.Spec.Parent == "" {
+		return nil
+	}
+	return poolOf(of.Spec.Parent, of.Status.Pool, Own(of.Spec.Hard, of.Spec.Reserve), parent, only)
+}
+
+func poolOf(
+	name quotav1alpha1.PoolName, m *quotav1alpha1.PoolMembership, own corev1.ResourceList, pool *quotav1alpha1.QuotaPool, only Only,
+) *Pool {
+	p := &Pool{Name: string(name), hard: only.list(own)}
+	if m != nil && m.Name == name && m.Revision > 0 {
 		p.Entered, p.Gives = true, only.list(m.Cap)
 	}
 	if pool != nil {
@@ -55,4 +72,71 @@ func (p *Pool) Sentence() string {
 		parts = append(parts, part)
 	}
 	return p.Name + " gives " + strings.Join(parts, ", ")
+}
+
+// PoolBudget is a QuotaPool, and who holds it.
+type PoolBudget struct {
+	Head `json:",inline"`
+
+	Mode    quotav1alpha1.RebalanceMode `json:"mode"`
+	Reserve corev1.ResourceList         `json:"reserve,omitempty"`
+	// Parent is left out for a root.
+	Parent *Pool `json:"parent,omitempty"`
+	// Namespaces says whose FederatedQuotas may be in the pool.
+	Namespaces string `json:"namespaces"`
+	// Settled is how many of the children keep to their target, as in 2/3; left out if none is known yet.
+	Settled  string  `json:"settled,omitempty"`
+	Children []Child `json:"children"`
+}
+
+// Child is what a child holds of a pool.
+type Child struct {
+	// Name is NAMESPACE/NAME of a FederatedQuota, and NAME of a QuotaPool.
+	Name      string                   `json:"name"`
+	State     quotav1alpha1.ChildState `json:"state"`
+	Since     *metav1.Time             `json:"since,omitempty"`
+	Message   string                   `json:"message,omitempty"`
+	Resources []Amounts                `json:"resources"`
+}
+
+// PoolBudgetOf returns what is to be shown of a QuotaPool.
+func PoolBudgetOf(p *quotav1alpha1.QuotaPool, only Only) *PoolBudget {
+	b := &PoolBudget{
+		Head: Head{
+			Kind: "QuotaPool", Name: p.Name, Summary: summaryOf(p.Status.Conditions, quotav1alpha1.ConditionReady),
+			Resources: []Filled{}, Conditions: othersOf(p.Status.Conditions, p.Name),
+		},
+		Mode: cmp.Or(p.Spec.Rebalance.Mode, quotav1alpha1.RebalanceAuto), Reserve: p.Spec.Reserve, Namespaces: "none",
+		Settled: p.Status.Settled, Children: []Child{},
+	}
+	if selector := p.Spec.AllowedNamespaces.Selector; selector != nil {
+		if b.Namespaces = metav1.FormatLabelSelector(selector); b.Namespaces == "<none>" {
+			b.Namespaces = "all"
+		}
+	}
+	if ready := apimeta.FindStatusCondition(p.Status.Conditions, quotav1alpha1.ConditionReady); ready != nil {
+		b.Outdated = ready.ObservedGeneration != p.Generation
+	}
+	all := sums{p.Status.Hard, p.Status.Used, p.Status.Demand, p.Status.Granted, p.Status.Free}
+	if len(all.budget) == 0 {
+		all.budget = p.Spec.Hard
+	}
+	for _, name := range only.names(all.budget) {
+		b.Resources = append(b.Resources, all.filled(name))
+	}
+	for i := range p.Status.Children {
+		b.Children = append(b.Children, childOf(&p.Status.Children[i], only))
+	}
+	return b
+}
+
+func childOf(c *quotav1alpha1.ChildStatus, only Only) Child {
+	target := targetOf(c)
+	child := Child{Name: childName(string(c.Key)), State: c.State, Since: c.Since, Message: cmp.Or(c.Message, c.Reason), Resources: []Amounts{}}
+	for _, name := range only.names(c.Granted, target) {
+		child.Resources = append(child.Resources, Amounts{
+			Resource: name, Used: AmountOf(c.Used, name), Demand: someOf(c.Demand, name), Target: AmountOf(target, name), Granted: AmountOf(c.Granted, name),
+		})
+	}
+	return child
 }

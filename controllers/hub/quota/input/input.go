@@ -81,8 +81,8 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 		Split:     splitOf(spec),
 		Admission: spec.Admission, Existing: spec.ExistingQuotas,
 		Scattered: ptr.Deref(spec.Placement.WhereNamespaceExists, false),
-		Strangers: strangers(spec, around.Clusters, missing),
-		Expected:  sets.List(around.Expected),
+		Strangers: strangers(spec, around.Clusters, missing), OutOfScope: outOfScope(spec, member),
+		Expected: sets.List(around.Expected),
 	}
 	for _, c := range childrenOf(fq, selected, around) {
 		in.Children = append(in.Children, *c)
@@ -105,6 +105,17 @@ func capped(fq *quotav1alpha1.FederatedQuota, member pool.Membership, budget amo
 		return budget
 	}
 	return membership.Capped(member, budget, func(name corev1.ResourceName) bool { return validate.InScope(&fq.Spec, name) })
+}
+
+// outOfScope returns the names that the pool limits, and of which the scopes count nothing.
+func outOfScope(spec *quotav1alpha1.FederatedQuotaSpec, member pool.Membership) []string {
+	var names []string
+	for _, name := range member.Cap.Names() {
+		if !validate.InScope(spec, name) {
+			names = append(names, string(name))
+		}
+	}
+	return names
 }
 
 // reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it; nil
