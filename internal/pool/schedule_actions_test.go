@@ -162,7 +162,11 @@ func (w *world) settleOwn(n *node) {
 	if len(n.reports) == 0 {
 		return
 	}
-	report := n.reports[len(n.reports)-1-w.rand.IntN(min(3, len(n.reports)))]
+	late := w.rand.IntN(min(3, len(n.reports)))
+	if w.prompt {
+		late = 0
+	}
+	report := n.reports[len(n.reports)-1-late]
 	w.own(n, func(l *ledger.Ledger, before ledger.Entry) {
 		if l.Settle(theMember, report); l.Granted(cpu) == before.Granted[cpu] {
 			return
@@ -422,7 +426,7 @@ func (w *world) standing(n *node) round.Standing {
 
 // heard says whether a pool may raise: while it has raised nobody, all that name it have to be entered.
 func (w *world) heard(n *node) bool {
-	if n.raised[n.now().uid] {
+	if n.raised[n.now().uid] || w.without == "waiting for who is not entered" {
 		return true
 	}
 	p := w.open(n)
@@ -636,7 +640,7 @@ func (w *world) putBack(_ *node) {
 	w.second++
 	for _, n := range w.nodes {
 		o := w.backup[n.key].copy()
-		o.restored = true
+		o.restored = w.without != "the news of a restore" || n.pool || n.key == "a"
 		n.write(o)
 	}
 	w.backup = nil

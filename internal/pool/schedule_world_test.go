@@ -78,6 +78,8 @@ type rules struct {
 	inside bool
 	// alone: nothing happens beside such moves and raises, so that there are more of these.
 	alone bool
+	// prompt: members do not report late.
+	prompt bool
 	// moves, reborn, lost, restores: children join and leave; finalizers are torn off pools; ledgers are wiped; the store
 	// goes back.
 	moves, reborn, lost, restores bool
@@ -130,18 +132,22 @@ func newWorld(r rules, seed uint64) *world {
 	}
 	w.add("a", false, parent, 3)
 	w.add("b", false, parent, 3)
-	if r.inside {
+	if r.inside && r.levels == 3 {
 		w.add("side", true, "top", 3)
 	}
 	if r.levels == 3 {
 		w.add("c", false, "top", 3)
 	}
-	if r.inside {
+	switch {
+	case r.inside && r.levels == 3:
 		w.begin("mid", 2)
 		w.begin("side", 0)
 		w.begin("c", 1)
 		w.begin("a", 2)
 		w.begin("b", 0)
+	case r.inside:
+		w.begin("a", 2)
+		w.begin("b", 1)
 	}
 	return w
 }
@@ -292,10 +298,10 @@ func (w *world) below(c, p *node) bool {
 	return o.exists && o.member.Stands() && o.member.UID == p.now().uid && o.member.Cap != nil
 }
 
-// inTree says whether an object stands below the top, counted there or not.
+// inTree says whether an object stands below the top, counted there or not, or in one that was there before.
 func (w *world) inTree(o *object) bool {
 	p := w.byKey[o.member.Name]
-	if p == nil || !p.now().exists || p.now().uid != o.member.UID {
+	if p == nil || !p.now().exists || p.now().uid != o.member.UID && !w.reborn {
 		return false
 	}
 	return p.key == "top" || w.inTree(p.now())
