@@ -21,7 +21,7 @@ func testCapacity(t *testing.T, w *world) {
 	nodes := s.schedule(north, 2, "5")
 	s.create(budget("30", "60"), func(fq *quotav1alpha1.FederatedQuota) {
 		following(fq)
-		fq.Spec.Capacity = &quotav1alpha1.Capacity{Resources: []corev1.ResourceName{cpu}}
+		fq.Spec.Capacity = &quotav1alpha1.Capacity{Resources: []quotav1alpha1.ResourceName{quotav1alpha1.ResourceName(cpu)}}
 	})
 	s.madeFrom("10", "2 nodes in 3 clusters")
 	s.settle()

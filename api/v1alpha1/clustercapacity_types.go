@@ -25,6 +25,7 @@ type ClusterCapacity struct {
 	// nodes is how many nodes are ready and schedulable.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
 	Nodes *int32 `json:"nodes,omitempty"`
 
 	// allocatable is the sum of what these nodes have for pods, by resource name as nodes have it.
@@ -82,8 +83,14 @@ type Capacity struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
-	Resources []corev1.ResourceName `json:"resources,omitempty"`
+	Resources []ResourceName `json:"resources,omitempty"`
 }
+
+// ResourceName is the name of a resource, as a ResourceQuota has it.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=317
+type ResourceName string
 
 // PoolCapacity has the budget of a QuotaPool follow what the nodes of clusters can run.
 type PoolCapacity struct {

@@ -118,8 +118,10 @@ rebalance: {mode: Static}
 removal: {policy: Delete, destroyed: [b]}
 `},
 
-		"no hard":              {spec: "placement: {clusters: [a]}", want: "spec.hard: Required value"},
-		"empty hard":           {spec: "hard: {}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: 0: spec.hard in body should have at least 1 properties"},
+		"no hard":              {spec: "placement: {clusters: [a]}", want: "spec.hard: Invalid value: names no resource: set hard, or the names that follow the nodes in capacity.resources"},
+		"empty hard":           {spec: "hard: {}\nplacement: {clusters: [a]}", want: "spec.hard: Invalid value: names no resource: set hard, or the names that follow the nodes in capacity.resources"},
+		"nodes alone":          {spec: "capacity: {resources: [requests.cpu]}\nplacement: {clusters: [a]}"},
+		"no part of nodes":     {spec: valid + "capacity: {percent: 0}", want: "spec.capacity.percent: Invalid value: 0: spec.capacity.percent in body should be greater than or equal to 1"},
 		"32 names in hard":     {spec: "hard: " + amounts(32) + "\nplacement: {clusters: [a]}"},
 		"33 names in hard":     {spec: "hard: " + amounts(33) + "\nplacement: {clusters: [a]}", want: "spec.hard: Too many: 33: must have at most 32 items"},
 		"hard is no quantity":  {spec: "hard: {pods: ten}\nplacement: {clusters: [a]}", want: `spec.hard.pods: Invalid value: "ten": spec.hard.pods in body should match '^(\+|-)?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([KMGTPE]i|[numkMGTPE]|[eE](\+|-)?[0-9]{1,2})?$'`},
@@ -174,7 +176,7 @@ admission: {}
 removal: {destroyed: []}`},
 		"empty distribution":    {spec: valid + "distribution: {}"},
 		"equal weights":         {spec: valid + "distribution: {weights: Equal}"},
-		"unknown weights":       {spec: valid + "distribution: {weights: Random}", want: `spec.distribution.weights: Unsupported value: "Random": supported values: "Equal", "Static"`},
+		"unknown weights":       {spec: valid + "distribution: {weights: Random}", want: `spec.distribution.weights: Unsupported value: "Random": supported values: "Capacity", "Equal", "Static"`},
 		"empty rules":           {spec: valid + "distribution: {rules: []}"},
 		"256 rules":             {spec: valid + "distribution: {rules: " + many(256, func(int) string { return "{weight: 1}" }) + "}"},
 		"257 rules":             {spec: valid + "distribution: {rules: " + many(257, func(int) string { return "{weight: 1}" }) + "}", want: "spec.distribution.rules: Too many: 257: must have at most 256 items"},

@@ -61,7 +61,7 @@ func (in *Capacity) DeepCopyInto(out *Capacity) {
 	}
 	if in.Resources != nil {
 		in, out := &in.Resources, &out.Resources
-		*out = make([]v1.ResourceName, len(*in))
+		*out = make([]ResourceName, len(*in))
 		copy(*out, *in)
 	}
 }

@@ -27,6 +27,14 @@ func Budget(
 	return amount.Sub(budget, amount.Saturate(reserve, amount.Up))
 }
 
+// RuleOf returns how the budget of a pool follows nodes, nil if it does not.
+func RuleOf(p *quotav1alpha1.QuotaPool) *quotav1alpha1.Capacity {
+	if p.Spec.Capacity == nil {
+		return nil
+	}
+	return &p.Spec.Capacity.Capacity
+}
+
 // Most returns the percentage of what nodes can run of the names of a budget that follow them; nil without a rule, and
 // before the nodes were looked at.
 func Most(hard corev1.ResourceList, rule *quotav1alpha1.Capacity, found *quotav1alpha1.CapacityStatus) amount.List {
@@ -55,14 +63,17 @@ func portion(value, percent int64) int64 {
 
 // Names returns the names of a budget that follow the nodes, sorted: those that the rule names, or else those of hard
 // that nodes have.
-func Names(hard corev1.ResourceList, rule *quotav1alpha1.Capacity) []corev1.ResourceName {
+func Names(hard corev1.ResourceList, rule *quotav1alpha1.Capacity) (names []corev1.ResourceName) {
 	if rule == nil {
 		return nil
 	}
 	if len(rule.Resources) > 0 {
-		return slices.Sorted(slices.Values(rule.Resources))
+		for _, name := range rule.Resources {
+			names = append(names, corev1.ResourceName(name))
+		}
+		slices.Sort(names)
+		return names
 	}
-	var names []corev1.ResourceName
 	for name := range hard {
 		if nativequota.OfNode(name) != "" {
 			names = append(names, name)

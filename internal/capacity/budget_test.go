@@ -37,8 +37,8 @@ func TestBudget(t *testing.T) {
 		"rounded down":          {hard: list("requests.nvidia.com/gpu", "64"), rule: &quotav1alpha1.Capacity{Percent: new(int32(90))}, found: found, want: amount.List{"requests.nvidia.com/gpu": 7}},
 		"a reserve":             {hard: list("requests.cpu", "500"), reserve: list("requests.cpu", "10"), rule: &quotav1alpha1.Capacity{}, found: found, want: amount.List{"requests.cpu": 90_000}},
 		"not what nodes have":   {hard: list("services", "5", "requests.cpu", "500"), rule: &quotav1alpha1.Capacity{}, found: found, want: amount.List{"services": 5, "requests.cpu": 100_000}},
-		"no hard":               {rule: &quotav1alpha1.Capacity{Resources: []corev1.ResourceName{"requests.cpu"}}, found: found, want: amount.List{"requests.cpu": 100_000}},
-		"one of two names":      {hard: list("requests.cpu", "500", "pods", "5"), rule: &quotav1alpha1.Capacity{Resources: []corev1.ResourceName{"requests.cpu"}}, found: found, want: amount.List{"requests.cpu": 100_000, "pods": 5}},
+		"no hard":               {rule: &quotav1alpha1.Capacity{Resources: []quotav1alpha1.ResourceName{"requests.cpu"}}, found: found, want: amount.List{"requests.cpu": 100_000}},
+		"one of two names":      {hard: list("requests.cpu", "500", "pods", "5"), rule: &quotav1alpha1.Capacity{Resources: []quotav1alpha1.ResourceName{"requests.cpu"}}, found: found, want: amount.List{"requests.cpu": 100_000, "pods": 5}},
 		"no node has any of it": {hard: list("requests.amd.com/gpu", "4"), rule: &quotav1alpha1.Capacity{}, found: found, want: amount.List{"requests.amd.com/gpu": 0}},
 		"nothing is known yet":  {hard: list("requests.cpu", "500"), rule: &quotav1alpha1.Capacity{}, want: amount.List{"requests.cpu": 500_000}},
 	} {

@@ -83,8 +83,10 @@ func testRecountScopes(t *testing.T, members map[string]*realMember) {
 		}
 	}
 	o := watchMembers(t, members, namespace, "requests.cpu=5,pods=9,persistentvolumeclaims=1,services=1")
-	o.options.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}
-	o.options.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []scope{scopeOf("PriorityClass DoesNotExist")}}
+	for _, c := range o.clients {
+		c.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}
+		c.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []scope{scopeOf("PriorityClass DoesNotExist")}}
+	}
 	counted, err := o.Recount(t.Context())
 	if err != nil {
 		t.Fatal(err)

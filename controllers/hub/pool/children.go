@@ -109,11 +109,7 @@ func stalled(conditions []metav1.Condition) bool {
 
 // ownBudget returns the budget of a pool that no parent bounds.
 func ownBudget(p *quotav1alpha1.QuotaPool) amount.List {
-	var rule *quotav1alpha1.Capacity
-	if p.Spec.Capacity != nil {
-		rule = &p.Spec.Capacity.Capacity
-	}
-	return capacity.Budget(p.Spec.Hard, p.Spec.Reserve, rule, p.Status.Capacity)
+	return capacity.Budget(p.Spec.Hard, p.Spec.Reserve, capacity.RuleOf(p), p.Status.Capacity)
 }
 
 // labelsOf returns the labels of a namespace, none if it is gone.

@@ -120,7 +120,7 @@ func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alp
 		Members: map[string]*rest.Config{}, Namespace: fq.Namespace, Name: fq.Name, Budget: fq.Status.Hard, OnExcess: o.alarm,
 	}
 	if fq.Spec.Pool != nil || fq.Status.Pool != nil {
-		options.Budget = view.Own(fq.Spec.Hard, fq.Spec.Reserve) // what the pool gives moves while the spec stays
+		options.Budget = view.OwnOf(fq) // what the pool gives moves while the spec stays
 	}
 	for _, c := range fq.Status.Clusters {
 		config, err := cli.WayTo(ctx, hub, o.live.Clusters.Key(string(c.Name)))

@@ -61,10 +61,10 @@ func (t *tree) take(n *view.Node, pools []quotav1alpha1.QuotaPool, quotas []quot
 	level := observer.Level{Name: nameOf(n)}
 	var object client.Object
 	if p := find(pools, n, func(p *quotav1alpha1.QuotaPool) client.Object { return p }); p != nil && n.Kind == "QuotaPool" {
-		level.Budget, level.Granted, object = view.Own(p.Spec.Hard, p.Spec.Reserve), p.Status.Granted, p
+		level.Budget, level.Granted, object = view.OwnOfPool(p), p.Status.Granted, p
 	}
 	if fq := find(quotas, n, func(fq *quotav1alpha1.FederatedQuota) client.Object { return fq }); fq != nil && n.Kind == "FederatedQuota" {
-		level.Budget, level.Granted, object = view.Own(fq.Spec.Hard, fq.Spec.Reserve), fq.Status.Granted, fq
+		level.Budget, level.Granted, object = view.OwnOf(fq), fq.Status.Granted, fq
 		for _, c := range fq.Status.Clusters {
 			name := fq.Namespace + "/" + fq.Name + " in " + string(c.Name)
 			t.places[name] = place{string(c.Name), client.ObjectKeyFromObject(fq)}

@@ -82,14 +82,14 @@ type climber struct {
 func climberOf(object client.Object) *climber {
 	switch o := object.(type) {
 	case *quotav1alpha1.FederatedQuota:
-		c := &climber{key: QuotaKey(o), name: o.Namespace + "/" + o.Name, own: Own(o.Spec.Hard, o.Spec.Reserve)}
+		c := &climber{key: QuotaKey(o), name: o.Namespace + "/" + o.Name, own: OwnOf(o)}
 		c.used, c.demand, c.hard = o.Status.Used, o.Status.Demand, o.Status.Hard
 		if o.Spec.Pool != nil {
 			c.pool = string(o.Spec.Pool.Name)
 		}
 		return c.in(o.Status.Pool)
 	case *quotav1alpha1.QuotaPool:
-		c := &climber{key: poolKey(o.Name), name: o.Name, own: Own(o.Spec.Hard, o.Spec.Reserve), pool: string(o.Spec.Parent)}
+		c := &climber{key: poolKey(o.Name), name: o.Name, own: OwnOfPool(o), pool: string(o.Spec.Parent)}
 		c.used, c.demand, c.hard = o.Status.Used, o.Status.Demand, o.Status.Hard
 		return c.in(o.Status.Pool)
 	}

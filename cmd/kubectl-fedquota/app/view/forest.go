@@ -13,6 +13,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/apportion"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
@@ -133,7 +134,7 @@ func (f *Forest) pool(p, above *quotav1alpha1.QuotaPool) *Node {
 	if above == nil && p.Spec.Parent != "" && f.pools[poolKey(string(p.Spec.Parent))] == nil {
 		n.Message = "there is no QuotaPool " + string(p.Spec.Parent)
 	}
-	h := held{Own(p.Spec.Hard, p.Spec.Reserve), p.Status.Used, p.Status.Demand, p.Status.Granted, p.Status.Free}
+	h := held{OwnOfPool(p), p.Status.Used, p.Status.Demand, p.Status.Granted, p.Status.Free}
 	if above != nil {
 		h.granted = nil
 	}
@@ -146,15 +147,14 @@ func (f *Forest) pool(p, above *quotav1alpha1.QuotaPool) *Node {
 	return n
 }
 
-// Own returns what somebody may have by itself.
-func Own(hard, reserve corev1.ResourceList) corev1.ResourceList {
-	budget := corev1.ResourceList{}
-	for name := range hard {
-		q := hard[name].DeepCopy()
-		q.Sub(reserve[name])
-		budget[name] = q
-	}
-	return budget
+// OwnOf returns the budget of a FederatedQuota that no pool bounds, and OwnOfPool that of a QuotaPool.
+func OwnOf(fq *quotav1alpha1.FederatedQuota) corev1.ResourceList {
+	return capacity.Budget(fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity).ToList(fq.Spec.Hard)
+}
+
+// OwnOfPool returns the budget of a QuotaPool that no pool bounds.
+func OwnOfPool(p *quotav1alpha1.QuotaPool) corev1.ResourceList {
+	return capacity.Budget(p.Spec.Hard, p.Spec.Reserve, capacity.RuleOf(p), p.Status.Capacity).ToList(p.Spec.Hard)
 }
 
 // child returns the node of a child of a pool.
@@ -171,7 +171,7 @@ func (f *Forest) child(key string, above *quotav1alpha1.QuotaPool) *Node {
 		n.Namespace, n.Name, _ = strings.Cut(name, "/")
 	}
 	if fq := f.quotas[key]; fq != nil {
-		h = held{budget: Own(fq.Spec.Hard, fq.Spec.Reserve), used: fq.Status.Used, demand: fq.Status.Demand}
+		h = held{budget: OwnOf(fq), used: fq.Status.Used, demand: fq.Status.Demand}
 	}
 	f.fill(n, key, h, above)
 	return n
@@ -280,9 +280,9 @@ func (f *Forest) stakeOf(pool *quotav1alpha1.QuotaPool, key string, name corev1.
 	}
 	var budget corev1.ResourceList
 	if p := f.pools[key]; p != nil {
-		budget = Own(p.Spec.Hard, p.Spec.Reserve)
+		budget = OwnOfPool(p)
 	} else if fq := f.quotas[key]; fq != nil {
-		budget = Own(fq.Spec.Hard, fq.Spec.Reserve)
+		budget = OwnOf(fq)
 	}
 	if limit, ok := amount.Saturate(budget, amount.Down)[name]; ok {
 		b.Hi = min(b.Hi, limit)

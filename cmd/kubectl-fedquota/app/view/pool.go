@@ -30,7 +30,7 @@ func PoolOf(fq *quotav1alpha1.FederatedQuota, pool *quotav1alpha1.QuotaPool, onl
 	if fq.Spec.Pool == nil {
 		return nil
 	}
-	return poolOf(fq.Spec.Pool.Name, fq.Status.Pool, Own(fq.Spec.Hard, fq.Spec.Reserve), pool, only)
+	return poolOf(fq.Spec.Pool.Name, fq.Status.Pool, OwnOf(fq), pool, only)
 }
 
 // ParentOf returns what the parent of a QuotaPool gives to it, nil if it is a root.
@@ -38,7 +38,7 @@ func ParentOf(of, parent *quotav1alpha1.QuotaPool, only Only) *Pool {
 	if of.Spec.Parent == "" {
 		return nil
 	}
-	return poolOf(of.Spec.Parent, of.Status.Pool, Own(of.Spec.Hard, of.Spec.Reserve), parent, only)
+	return poolOf(of.Spec.Parent, of.Status.Pool, OwnOfPool(of), parent, only)
 }
 
 func poolOf(
