@@ -135,8 +135,8 @@ func Integer(name corev1.ResourceName) bool {
 		strings.Contains(s, "/") && !strings.Contains(s, nativeInfix) && !strings.HasPrefix(s, requestsPrefix)
 }
 
-// OfNode returns the name under which nodes have what is counted under name: cpu for requests.cpu and cpu, pods for pods,
-// nvidia.com/gpu for requests.nvidia.com/gpu; "" if nodes have nothing of it.
+// OfNode returns the name under which nodes have what is counted under name: cpu for requests.cpu and cpu, pods for
+// pods, nvidia.com/gpu for requests.nvidia.com/gpu; "" if nodes have nothing of it.
 func OfNode(name corev1.ResourceName) corev1.ResourceName {
 	if name == corev1.ResourcePods || name == countPods {
 		return corev1.ResourcePods

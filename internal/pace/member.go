@@ -12,8 +12,8 @@ const (
 	ReportInterval = time.Second
 	// UrgentReportInterval is the least time between two reports of demand that there is no room for.
 	UrgentReportInterval = 20 * time.Millisecond
-	// CapacityInterval is the least time between two reports of what the nodes of a cluster can run, and NodeGrace how long
-	// a node goes on to count whose kubelet is no longer ready: nodes come and go in storms.
+	// CapacityInterval is the least time between two reports of what the nodes of a cluster can run, and NodeGrace how
+	// long a node goes on to count whose kubelet is no longer ready: nodes come and go in storms.
 	CapacityInterval = 5 * time.Second
 	NodeGrace        = time.Minute
 	// CanaryInterval is how often the agent looks whether the quota controller works, and CanaryTimeout how long that may

@@ -41,10 +41,7 @@ func (r *round) claimant(c *Standing, lifted ...Bound) allocate.Child {
 	e, _ := r.ledger.Entry(c.Name)
 	claimant := allocate.Child{ID: c.Name, Claims: make([]allocate.Claim, len(r.names))}
 	if !c.Leaving {
-		claimant.ID, claimant.Weight = c.UID, c.Terms.Weight
-		if c.Terms.Weights != nil {
-			claimant.Weights = inOrder(c.Terms.Weights, r.names)
-		}
+		claimant.ID, claimant.Weight, claimant.Weights = c.UID, c.Terms.Weight, c.Terms.weights(r.names)
 	}
 	claimant.Damped = c.DampedFor > 0 && !slices.Contains(lifted, BoundDamping)
 	for _, shape := range c.Shapes {
@@ -136,9 +133,9 @@ func asTold(claim *allocate.Claim) {
 	}
 }
 
-// placeFor is what a child gets at most. One that has no place for more keeps what it has. One of which only that is known
-// that it is full gets what it asks for, and no headroom: pods that find no node would fill any, step by step, and no other
-// child could use it then.
+// placeFor is what a child gets at most. One that has no place for more keeps what it has. One of which only that is
+// known that it is full gets what it asks for, and no headroom: pods that find no node would fill any, step by step,
+// and no other child could use it then.
 func (s *Standing) placeFor(claim *allocate.Claim, name corev1.ResourceName) int64 {
 	if room, known := s.Room[name]; known {
 		return max(claim.Target, amount.Add(claim.Used, room))
@@ -147,6 +144,14 @@ func (s *Standing) placeFor(claim *allocate.Claim, name corev1.ResourceName) int
 		return max(claim.Target, amount.Add(claim.Used, claim.Demand))
 	}
 	return math.MaxInt64
+}
+
+// weights returns the weights of the names in their order, nil if one weight counts for all.
+func (t Terms) weights(names []corev1.ResourceName) []int64 {
+	if t.Weights == nil {
+		return nil
+	}
+	return inOrder(t.Weights, names)
 }
 
 // most returns the bound of a child that stays; one that leaves gets nothing.

@@ -39,8 +39,8 @@ type Split struct {
 	Respites pace.RespiteTimes
 }
 
-// Terms are what the distribution gives a child. A name that Max does not have is not bounded. Weights, unless it is nil,
-// takes the place of Weight; a name that it does not have counts as 0 there.
+// Terms are what the distribution gives a child. A name that Max does not have is not bounded. Weights, unless it is
+// nil, takes the place of Weight; a name that it does not have counts as 0 there.
 type Terms struct {
 	Weight                       int64
 	Weights                      amount.List

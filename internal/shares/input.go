@@ -74,8 +74,8 @@ type Child struct {
 	Holds bool
 	// Terms are its weight and its bounds.
 	Terms round.Terms
-	// Room is what its nodes can run that no pod requests, and nodes that may still be added, by name of the budget. A name
-	// without it is not bounded by nodes.
+	// Room is what its nodes can run that no pod requests, and nodes that may still be added, by name of the budget. A
+	// name without it is not bounded by nodes.
 	Room amount.List
 	// Entry is its entry in the ledger as it was stored, nil if it has none.
 	Entry *Entry
@@ -173,8 +173,8 @@ type Share struct {
 	Shapes []round.Shape
 	// Expected is what the next request is expected to ask for.
 	Expected amount.List
-	// Replacing is what it has given up to replace its own objects, and Unscheduled what pods use that no node has had room
-	// for.
+	// Replacing is what it has given up to replace its own objects, and Unscheduled what pods use that no node has had
+	// room for.
 	Replacing, Unscheduled amount.List
 }
 

@@ -56,7 +56,7 @@ func following(path *field.Path, rule *quotav1alpha1.Capacity) field.ErrorList {
 		name := corev1.ResourceName(listed)
 		if nativequota.Name(name) != "" || nativequota.OfNode(name) == "" {
 			problems = append(problems, field.Invalid(path.Child("resources").Index(i), name,
-				"nodes have nothing of that: valid are names such as requests.cpu, requests.memory, pods or requests.nvidia.com/gpu"))
+				"nodes have nothing of that: valid are names such as requests.cpu, pods or requests.nvidia.com/gpu"))
 		}
 	}
 	return problems

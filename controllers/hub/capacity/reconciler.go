@@ -67,8 +67,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	return err
 }
 
-// Reconcile copies the report of one member, if there is one. What was copied stays while the member cannot be read, and
-// goes with the Cluster.
+// Reconcile copies the report of one member, if there is one. What was copied stays while the member cannot be read,
+// and goes with the Cluster.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Get(ctx, req.NamespacedName, cluster); err != nil {
@@ -119,7 +119,9 @@ func (r *Reconciler) watcher(cluster client.ObjectKey) clustercache.Watcher {
 }
 
 // keep has the hub's copy say what the report says. The copy belongs to the Cluster.
-func (r *Reconciler) keep(ctx context.Context, cluster *clusterv1.Cluster, report *quotav1alpha1.ClusterCapacity) error {
+func (r *Reconciler) keep(
+	ctx context.Context, cluster *clusterv1.Cluster, report *quotav1alpha1.ClusterCapacity,
+) error {
 	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name}}
 	_, err := controllerutil.CreateOrPatch(ctx, r, kept, func() error {
 		kept.Growth = growthOf(cluster)

@@ -58,7 +58,8 @@ func (r *Reconciler) ofQuota(
 	return c, err
 }
 
-// quotaOf returns a FederatedQuota as a child of the pool whose namespace is allowed, with the needs that it has stored.
+// quotaOf returns a FederatedQuota as a child of the pool whose namespace is allowed, with the needs that it has
+// stored.
 func quotaOf(p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *child {
 	c := &child{
 		Child: pool.ChildOfQuota(fq), names: membership.PoolOf(fq) == p.Name, leaving: !fq.DeletionTimestamp.IsZero(),

@@ -121,8 +121,8 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// followNodes notes what the nodes of the clusters can run that the budget follows. It is stored with the ledger that is
-// made of it.
+// followNodes notes what the nodes of the clusters can run that the budget follows. It is stored with the ledger that
+// is made of it.
 func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool) error {
 	rule := p.Spec.Capacity
 	if rule == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -102,7 +103,8 @@ func (r *Reporter) recall(ctx context.Context) error {
 }
 
 func (r *Reporter) write(ctx context.Context, report *capacity.Report, now time.Time) error {
-	formats := corev1.ResourceList{corev1.ResourceMemory: {Format: "BinarySI"}, corev1.ResourceEphemeralStorage: {Format: "BinarySI"}}
+	binary := resource.Quantity{Format: resource.BinarySI}
+	formats := corev1.ResourceList{corev1.ResourceMemory: binary, corev1.ResourceEphemeralStorage: binary}
 	object := &quotav1alpha1.ClusterCapacity{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: quotav1alpha1.GroupVersion.String(), Kind: "ClusterCapacity",

@@ -195,7 +195,9 @@ func (b *bench) follow(ctx context.Context, mode quotav1alpha1.RebalanceMode) er
 }
 
 // rests says whether the members of a budget enforce what the mode gives them, use nothing and ask for nothing.
-func (b *bench) rests(ctx context.Context, quota *quotav1alpha1.FederatedQuota, mode quotav1alpha1.RebalanceMode) (bool, error) {
+func (b *bench) rests(
+	ctx context.Context, quota *quotav1alpha1.FederatedQuota, mode quotav1alpha1.RebalanceMode,
+) (bool, error) {
 	if err := b.HubClient.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil || !settled(quota, mode) {
 		return false, err
 	}

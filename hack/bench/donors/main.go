@@ -1,6 +1,6 @@
 // Donors measures how often the first attempt of a request is admitted that fits the budget, but only with what one,
-// two or three other members give, in three resources at once: members of one budget, and of budgets in other namespaces
-// under one pool.
+// two or three other members give, in three resources at once: members of one budget, and of budgets in other
+// namespaces under one pool.
 package main
 
 import (

@@ -39,7 +39,8 @@ func run(ctx context.Context, out io.Writer) error {
 	r := report{Machine: rig.ThisMachine()}
 	var printed bytes.Buffer
 	command := exec.CommandContext(
-		ctx, "go", "test", "-run=^$", "-bench=.", "-benchmem", "./internal/allocate", "./controllers/hub/pool", "./webhooks/admission",
+		ctx, "go", "test", "-run=^$", "-bench=.", "-benchmem", "./internal/allocate",
+		"./controllers/hub/pool", "./webhooks/admission",
 	)
 	command.Stdout, command.Stderr = &printed, os.Stderr
 	if err := command.Run(); err != nil {

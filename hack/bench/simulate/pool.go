@@ -101,8 +101,8 @@ func (at *place) takeUp(own int64) amount.List {
 	return budget
 }
 
-// report tells the pool what is needed at once, and what is granted once that is stored. The pool has a round if more is
-// lacking than it knew, if there is room to give to others, or if something else is granted.
+// report tells the pool what is needed at once, and what is granted once that is stored. The pool has a round if more
+// is lacking than it knew, if there is room to give to others, or if something else is granted.
 func (at *place) report(f *fleet, l *ledger.Ledger, now need) {
 	if at.above == nil {
 		return
