@@ -174,6 +174,7 @@ func (s *scenario) exercise() {
 	s.joins()
 	s.requires()
 	s.pools()
+	s.growsNoMore(east)
 	s.claims(east)
 	s.repeats(east)
 	s.electedHub(1)
@@ -222,6 +223,27 @@ func (s *scenario) pools() {
 	s.leaves()
 	s.removePool(pool)
 	s.tenant()
+}
+
+// growsNoMore says of a member that it gets no more nodes, and waits until the hub has noted that, and that it may again.
+func (s *scenario) growsNoMore(member string) {
+	s.Helper()
+	cluster := &clusterv1.Cluster{}
+	key := client.ObjectKey{Namespace: "default", Name: member}
+	for _, annotation := range []string{"none", ""} {
+		s.must(s.hub.Get(s.Context(), key, cluster))
+		stored := cluster.DeepCopy()
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, quotav1alpha1.GrowthAnnotation, annotation)
+		s.must(s.hub.Patch(s.Context(), cluster, client.MergeFrom(stored)))
+		s.eventually("the hub to note that no node comes", func(ctx context.Context) error {
+			report := &quotav1alpha1.ClusterCapacity{}
+			err := s.hub.Get(ctx, key, report)
+			if err == nil && (report.Growth != nil) != (annotation != "") {
+				err = fmt.Errorf("it says %+v", report.Growth)
+			}
+			return err
+		})
+	}
 }
 
 // tenant has a pool keep the FederatedQuota of a namespace, and let it go.
