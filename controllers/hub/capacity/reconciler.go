@@ -82,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case errors.Is(err, clustercache.ErrClusterNotConnected):
 		return ctrl.Result{}, nil // its connection brings it here again
 	case members.IsAbsentKind(err): // its agent is of an earlier version, or there is none yet
-		return ctrl.Result{RequeueAfter: pace.InstallInterval}, nil
+		return ctrl.Result{RequeueAfter: pace.RetryInterval}, nil
 	case err != nil || report == nil:
 		return ctrl.Result{}, err
 	}

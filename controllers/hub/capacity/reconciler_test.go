@@ -1,0 +1,82 @@
+package capacity
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+)
+
+// TestKeep copies what a member reports, keeps it while the member has no report, and says of a Cluster that grows no
+// further that it does not.
+func TestKeep(t *testing.T) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clusterv1.AddToScheme, quotav1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := client.ObjectKey{Namespace: "clusters", Name: "east"}
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "u-east"}}
+	hub, member := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).Build(), fake.NewClientBuilder().WithScheme(scheme).Build()
+	r := &Reconciler{
+		Client: hub, Members: clustercache.NewFakeClusterCache(member, key, "capacity"), AgentNamespace: "fedquota-system", Timeout: time.Minute,
+	}
+	round := func() *quotav1alpha1.ClusterCapacity {
+		t.Helper()
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+		reports, err := Reports(t.Context(), hub, members.Namespaces{Home: "home", Further: []string{"clusters"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reports["clusters/east"]
+	}
+	if got := round(); got != nil {
+		t.Errorf("without a report there is %+v", got)
+	}
+
+	report := &quotav1alpha1.ClusterCapacity{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "fedquota-system", Name: quotav1alpha1.CapacityName}, Nodes: new(int32(3)),
+		Allocatable: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("12")},
+		Unused:      corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")},
+	}
+	if err := member.Create(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	got := round()
+	if got == nil || got.Growth != nil || len(got.OwnerReferences) != 1 || got.OwnerReferences[0].UID != "u-east" {
+		t.Fatalf("the copy is %+v", got)
+	}
+	all, unused := got.Allocatable[corev1.ResourceCPU], got.Unused[corev1.ResourceCPU]
+	if diff := cmp.Diff([]string{"12", "4"}, []string{all.String(), unused.String()}); diff != "" || *got.Nodes != 3 {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	cluster.Annotations = map[string]string{quotav1alpha1.GrowthAnnotation: "none"}
+	if err := hub.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	if got := round(); got.Growth == nil {
+		t.Error("a Cluster that grows no further is said to grow")
+	}
+	if err := member.Delete(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	if got := round(); got == nil || *got.Nodes != 3 {
+		t.Errorf("without the member's report there is %+v", got)
+	}
+}
