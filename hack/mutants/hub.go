@@ -366,9 +366,21 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full is not raised for headroom",
-		in:         "round.restrict", old: "	if c.Full && !slices.Contains(lifted, BoundNodes) {",
-		new: "	if false && c.Full && !slices.Contains(lifted, BoundNodes) {",
+		in:         "Standing.placeFor", old: "	if s.Full {",
+		new: "	if false {",
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
+	},
+	{
+		protection: "a member that gets no more nodes is lent no more than they have left",
+		in:         "Standing.placeFor", old: "known {",
+		new: "known && false {",
+		pkg: hubTests, test: "TestNoRoomWithoutNodes",
+	},
+	{
+		protection: "pods that came since nodes were looked at count off what is left of them",
+		in:         "child.roomOnNodes", old: "	return amount.Sub(room, amount.Sub(c.report.Used, c.Past.Placed))",
+		new: "	return room",
+		pkg: hubTests, test: "TestNoRoomWithoutNodes",
 	},
 	{
 		protection: "a member whose nodes are full says so while more pods fit, too",

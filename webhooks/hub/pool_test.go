@@ -51,7 +51,7 @@ func TestPools(t *testing.T) {
 			spec:   "hard: {requests.cpu: 0.5}",
 			warned: `numbers with a fraction are taken for text: write requests.cpu: "0.5", else tools that compare what is stored see a difference`,
 		},
-		"nothing":                   {spec: "hard: {}", want: "spec.hard: Invalid value: 0: spec.hard in body should have at least 1 properties"},
+		"nothing":                   {spec: "hard: {}", want: "spec.hard: Invalid value: names no resource: set hard, or the names that follow the nodes in capacity.resources"},
 		"above itself":              {spec: "parent: OWN-new\nhard: {pods: 1}", want: "spec.parent: Invalid value: a pool cannot be above itself: name another QuotaPool, or leave parent out for a root"},
 		"below one that is missing": {spec: "parent: OWN-retail\nhard: {pods: 1}", warned: "spec.parent: there is no QuotaPool OWN-retail now"},
 		"above its parent": { // HNC#277: stored, warned of, and the number that binds is said

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,16 +65,19 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options) error {
 		Watches(&corev1.Namespace{}, handler.Funcs{UpdateFunc: r.relabelled}, builder.OnlyMetadata).
 		WatchesRawSource(source.Channel(r.Tenants.Wake, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Func(r.Needs.start)).
-		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.following),
-			builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WithOptions(options).
 		Build(r)
 	if err != nil {
 		return err
 	}
+	follows := handler.EnqueueRequestsFromMapFunc(r.following)
 	return served.Once(mgr, func() error {
-		return c.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.ClusterCapacity{},
-			handler.EnqueueRequestsFromMapFunc(r.following)))
+		return errors.Join(
+			c.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.ClusterCapacity{}, follows)),
+			c.Watch(source.Kind[client.Object](
+				mgr.GetCache(), &clusterv1.Cluster{}, follows, predicate.LabelChangedPredicate{},
+			)),
+		)
 	}, capacity.Kind)
 }
 

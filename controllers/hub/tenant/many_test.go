@@ -41,6 +41,7 @@ func manager(t *testing.T) client.Client {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
 	must(t, err)
 	r := &pool.Reconciler{
+		Needs:  &pool.Needs{},
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder("test"),
 		Tenants: &tenant.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 	}
