@@ -83,7 +83,10 @@ func (w *world) pageAndCode(name, server, command string) (code int, printed str
 // pluginLine is what somebody types to run a command of the plugin.
 func pluginLine(args []string) []string {
 	line := append([]string{"kubectl", "fedquota"}, args...)
-	if !slices.Contains(args, "-n") && !slices.Contains(args, "-A") && args[0] != "convert" {
+	everywhere := func(arg string) bool {
+		return slices.Contains([]string{"-n", "-A", "convert", "tree", "--pools"}, arg) || strings.HasPrefix(arg, "qp/")
+	}
+	if !slices.ContainsFunc(args, everywhere) {
 		line = append(line, "-n", team)
 	}
 	return line
