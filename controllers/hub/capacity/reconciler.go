@@ -61,6 +61,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	r.controller, err = ctrl.NewControllerManagedBy(mgr).
 		Named("capacity").
 		For(&clusterv1.Cluster{}, builder.WithPredicates(arrivals)).
+		Watches(&quotav1alpha1.ClusterCapacity{}, &handler.EnqueueRequestForObject{}). // has the Cluster's name
 		WatchesRawSource(r.Members.GetClusterSource("capacity", connected)).
 		WithOptions(options).
 		Build(r)
