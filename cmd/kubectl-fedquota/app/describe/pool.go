@@ -25,6 +25,7 @@ func (p *printer) pool(b *view.PoolBudget) {
 	if len(b.Reserve) > 0 {
 		p.Field("Reserve", text.Join(b.Reserve)+" of hard are never handed out")
 	}
+	p.capacity(&b.Head)
 	if b.Parent != nil {
 		p.Field("Parent", b.Parent.Sentence())
 	}

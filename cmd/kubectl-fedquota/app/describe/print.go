@@ -35,6 +35,7 @@ func (p *printer) budget(b *view.Budget) {
 	if len(b.Reserve) > 0 {
 		p.Field("Reserve", text.Join(b.Reserve)+" of hard are never handed out")
 	}
+	p.capacity(&b.Head)
 	if b.Pool != nil {
 		p.Field("Pool", b.Pool.Sentence())
 	}
@@ -46,6 +47,13 @@ func (p *printer) budget(b *view.Budget) {
 	p.clusters(b.Clusters)
 	p.conditions(b.Conditions)
 	p.events(&b.Head)
+}
+
+// capacity prints what a budget is made from that follows the nodes of clusters.
+func (p *printer) capacity(h *view.Head) {
+	if h.Capacity != "" {
+		p.Field("Capacity", h.Capacity)
+	}
 }
 
 func modeOf(b *view.Budget) string {

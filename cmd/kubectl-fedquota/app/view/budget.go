@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/internal/capacity"
 )
 
 // Head is what a FederatedQuota and a QuotaShare have in common.
@@ -25,6 +27,8 @@ type Head struct {
 	// object, and Outdated if it is of an earlier spec.
 	Summary  *Condition `json:"summary,omitempty"`
 	Outdated bool       `json:"outdated,omitempty"`
+	// Capacity says what the budget is made from, where it follows the nodes of clusters.
+	Capacity string `json:"capacity,omitempty"`
 	// Resources are what is used of each name.
 	Resources  []Filled    `json:"resources"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -88,6 +92,18 @@ type Share struct {
 	Waiting []quotav1alpha1.ClusterName `json:"waiting,omitempty"`
 }
 
+// capacityOf says what a budget is made from that follows the nodes of clusters; nothing of one that does not.
+func capacityOf(hard corev1.ResourceList, rule *quotav1alpha1.Capacity, found *quotav1alpha1.CapacityStatus) string {
+	switch {
+	case rule == nil:
+		return ""
+	case found == nil:
+		return "no node was looked at yet"
+	}
+	most := capacity.Most(hard, rule, found).ToList(hard)
+	return fmt.Sprintf("at most %s: %d%% of what %s can run", text.Join(most), ptr.Deref(rule.Percent, 100), found.Summary)
+}
+
 // BudgetOf returns what is to be shown of a FederatedQuota.
 func BudgetOf(fq *quotav1alpha1.FederatedQuota, only Only) *Budget {
 	b := &Budget{
@@ -95,6 +111,7 @@ func BudgetOf(fq *quotav1alpha1.FederatedQuota, only Only) *Budget {
 			Kind: "FederatedQuota", Namespace: fq.Namespace, Name: fq.Name, Scopes: scopesOf(fq.Spec.Scopes, fq.Spec.ScopeSelector),
 			Summary: summaryOf(fq.Status.Conditions, quotav1alpha1.ConditionReady), Resources: []Filled{},
 			Conditions: othersOf(fq.Status.Conditions, fq.Name),
+			Capacity:   capacityOf(fq.Spec.Hard, fq.Spec.Capacity, fq.Status.Capacity),
 		},
 		Mode: cmp.Or(fq.Spec.Rebalance.Mode, quotav1alpha1.RebalanceAuto), Reserve: fq.Spec.Reserve, Placement: placementOf(&fq.Spec.Placement),
 		Settled: fq.Status.Settled, Clusters: []Cluster{},

@@ -11,6 +11,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/internal/capacity"
 )
 
 // Pool is what the pool of a budget gives to it.
@@ -105,6 +106,7 @@ func PoolBudgetOf(p *quotav1alpha1.QuotaPool, only Only) *PoolBudget {
 		Head: Head{
 			Kind: "QuotaPool", Name: p.Name, Summary: summaryOf(p.Status.Conditions, quotav1alpha1.ConditionReady),
 			Resources: []Filled{}, Conditions: othersOf(p.Status.Conditions, p.Name),
+			Capacity: capacityOf(p.Spec.Hard, capacity.RuleOf(p), p.Status.Capacity),
 		},
 		Mode: cmp.Or(p.Spec.Rebalance.Mode, quotav1alpha1.RebalanceAuto), Reserve: p.Spec.Reserve, Namespaces: "none",
 		Settled: p.Status.Settled, Children: []Child{},
