@@ -4,6 +4,7 @@ package plugin_test
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -36,6 +37,13 @@ func (w *world) pooled() {
 		fq.Spec.Placement.ClusterSelector = &metav1.LabelSelector{}
 		w.must(w.clients[hub].Create(w.Context(), fq))
 	}
+	w.eventually("both teams to have a part of the pool", func(ctx context.Context) (bool, error) {
+		fqs := &quotav1alpha1.FederatedQuotaList{}
+		err := w.clients[hub].List(ctx, fqs)
+		return err == nil && !slices.ContainsFunc(fqs.Items, func(fq quotav1alpha1.FederatedQuota) bool {
+			return fq.Spec.Pool != nil && (fq.Status.Pool == nil || fq.Status.Pool.Revision == 0 || !settled(&fq))
+		}), err
+	})
 	for namespace, pods := range map[string]int32{speech: 4, vision: 18} {
 		d := deployment("web", pods)
 		d.Namespace = namespace
@@ -50,15 +58,19 @@ func (w *world) pooled() {
 			}
 			used[i] = fq.Status.Used[corev1.ResourceRequestsCPU]
 		}
-		return used[0].String() == "16" && used[1].String() == "4", nil
+		if err := w.clients[hub].Get(ctx, client.ObjectKeyFromObject(acme), acme); err != nil {
+			return false, err
+		}
+		below := acme.Status.Used[corev1.ResourceRequestsCPU]
+		return used[0].String() == "16" && used[1].String() == "4" && below.String() == "20", nil
 	})
 	w.must(w.clients[hub].Get(w.Context(), client.ObjectKeyFromObject(research), research))
 	w.has("tree", w.page("tree", hub, "tree"), "acme", "research", "speech", "vision")
-	w.page("pool", hub, "describe", "compute", "-n", vision, "--show-events=false")
-	w.page("pool-explain", hub, "explain", "qp/research")
-	w.has("why", w.page("pool-why", hub, "why", "fq/compute", "-n", vision), "research")
-	w.has("audit", w.page("pool-audit", hub, "audit", "qp/acme", "--for", "2s"), "Never exceeded")
-	w.page("pool-list", hub, "list", "--pools")
+	w.shows(hub, "describe compute -n vision", "Pool", "research", "gives 16")
+	w.page("children", hub, "explain", "qp/research")
+	w.has("why", w.page("climb", hub, "why", "fq/compute", "-n", vision), "research")
+	w.has("audit", w.page("levels", hub, "audit", "qp/acme", "--for", "2s"), "Never exceeded")
+	w.shows(hub, "list --pools", "research", "100%")
 
 	for _, namespace := range []string{vision, speech} {
 		d := deployment("web", 0)

@@ -132,7 +132,7 @@ func (r *Reconciler) keep(
 		}
 		return controllerutil.SetOwnerReference(cluster, kept, r.Scheme(), controllerutil.WithBlockOwnerDeletion(false))
 	})
-	if err != nil {
+	if client.IgnoreAlreadyExists(err) != nil { // once the cache shows it, it comes here again
 		return fmt.Errorf("keeping what the nodes of Cluster %s can run: %w", cluster.Name, err)
 	}
 	return nil
