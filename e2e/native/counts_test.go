@@ -60,6 +60,7 @@ const once = "{spec: {restartPolicy: Never, containers: [{name: c, image: none}]
 var uncounted = map[string]string{
 	"events":                        "no quota counts them",
 	"events.events.k8s.io":          "no quota counts them",
+	"clustercapacities.quota.fedquota.io": "the agent alone makes one, in its own namespace",
 	"quotashares.quota.fedquota.io": "the hub alone may create them",
 }
 
