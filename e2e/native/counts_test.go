@@ -58,10 +58,10 @@ const once = "{spec: {restartPolicy: Never, containers: [{name: c, image: none}]
 
 // uncounted are kinds of which no row is made, and why.
 var uncounted = map[string]string{
-	"events":                        "no quota counts them",
-	"events.events.k8s.io":          "no quota counts them",
+	"events":                              "no quota counts them",
+	"events.events.k8s.io":                "no quota counts them",
 	"clustercapacities.quota.fedquota.io": "the agent alone makes one, in its own namespace",
-	"quotashares.quota.fedquota.io": "the hub alone may create them",
+	"quotashares.quota.fedquota.io":       "the hub alone may create them",
 }
 
 // counts are the kinds that count/ names.
