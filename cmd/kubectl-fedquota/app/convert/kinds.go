@@ -96,15 +96,18 @@ func karmada(o *object) ([]result, error) {
 	return []result{r}, nil
 }
 
+// clusterResourceQuota is the spec of an OpenShift ClusterResourceQuota.
+type clusterResourceQuota struct {
+	Quota    corev1.ResourceQuotaSpec `json:"quota"`
+	Selector struct {
+		Labels      *metav1.LabelSelector `json:"labels"`
+		Annotations map[string]string     `json:"annotations"`
+	} `json:"selector"`
+}
+
 // openShift converts a ClusterResourceQuota, which spans namespaces of one cluster.
 func openShift(o *object) ([]result, error) {
-	var spec struct {
-		Quota    corev1.ResourceQuotaSpec `json:"quota"`
-		Selector struct {
-			Labels      *metav1.LabelSelector `json:"labels"`
-			Annotations map[string]string     `json:"annotations"`
-		} `json:"selector"`
-	}
+	var spec clusterResourceQuota
 	if err := o.spec(&spec); err != nil {
 		return nil, err
 	}

@@ -147,13 +147,7 @@ func below(pools []*pool, parents map[string]string) {
 
 // openShiftPool converts a ClusterResourceQuota.
 func openShiftPool(o *object) ([]*pool, error) {
-	var spec struct {
-		Quota    corev1.ResourceQuotaSpec `json:"quota"`
-		Selector struct {
-			Labels      *metav1.LabelSelector `json:"labels"`
-			Annotations map[string]string     `json:"annotations"`
-		} `json:"selector"`
-	}
+	var spec clusterResourceQuota
 	if err := o.spec(&spec); err != nil {
 		return nil, err
 	}

@@ -2,11 +2,7 @@ package describe
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
@@ -52,21 +48,7 @@ func (p *printer) children(children []view.Child) {
 	t := &text.Table{Header: []string{"Child", "State", "Since", "Resource", "Used", "Demand", "Target", "Granted"}, Rule: true}
 	for i := range children {
 		c := &children[i]
-		head := []text.Cell{
-			{Text: c.Name}, {Text: string(c.State), Style: cli.ChildStyle(c.State)},
-			{Text: text.Since(p.now, ptr.Deref(c.Since, metav1.Time{}))},
-		}
-		for _, r := range c.Resources {
-			granted := text.Plains(r.Granted)[0]
-			if r.Granted != r.Target {
-				granted.Style = text.Yellow
-			}
-			t.Cells(append(append(slices.Clone(head), text.Plains(string(r.Resource), r.Used, r.Demand, r.Target)...), granted)...)
-			head = make([]text.Cell, len(head))
-		}
-		if c.Message != "" {
-			t.Note(text.Dim, c.Message)
-		}
+		p.holder(t, c.Name, text.Cell{Text: string(c.State), Style: cli.ChildStyle(c.State)}, c.Since, c.Resources, c.Message)
 	}
 	p.Print(t)
 }

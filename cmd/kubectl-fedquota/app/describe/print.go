@@ -142,13 +142,19 @@ func (p *printer) clusters(clusters []view.Cluster) {
 
 // cluster adds the lines of one cluster.
 func (p *printer) cluster(t *text.Table, c *view.Cluster) {
-	head := []text.Cell{
-		{Text: c.Name}, {Text: string(c.State), Style: cli.StateStyle(c.State)}, {Text: text.Since(p.now, ptr.Deref(c.Since, metav1.Time{}))},
+	p.holder(t, c.Name, text.Cell{Text: string(c.State), Style: cli.StateStyle(c.State)}, c.Since, c.Resources, c.Message)
+	if waiting := unscheduled(c.Unscheduled); waiting != "" {
+		t.Note(text.Dim, waiting)
 	}
-	if len(c.Resources) == 0 {
+}
+
+// holder adds the lines of one who holds a part of a budget.
+func (p *printer) holder(t *text.Table, name string, state text.Cell, since *metav1.Time, resources []view.Amounts, message string) {
+	head := []text.Cell{{Text: name}, state, {Text: text.Since(p.now, ptr.Deref(since, metav1.Time{}))}}
+	if len(resources) == 0 {
 		t.Cells(append(head, text.Plains("", "", "", "", "")...)...)
 	}
-	for _, r := range c.Resources {
+	for _, r := range resources {
 		granted := text.Plains(r.Granted)[0]
 		if r.Granted != r.Target {
 			granted.Style = text.Yellow
@@ -156,11 +162,8 @@ func (p *printer) cluster(t *text.Table, c *view.Cluster) {
 		t.Cells(append(append(slices.Clone(head), text.Plains(string(r.Resource), r.Used, r.Demand, r.Target)...), granted)...)
 		head = make([]text.Cell, len(head))
 	}
-	if c.Message != "" {
-		t.Note(text.Dim, c.Message)
-	}
-	if waiting := unscheduled(c.Unscheduled); waiting != "" {
-		t.Note(text.Dim, waiting)
+	if message != "" {
+		t.Note(text.Dim, message)
 	}
 }
 
