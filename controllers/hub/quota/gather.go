@@ -3,7 +3,6 @@ package quota
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -13,7 +12,6 @@ import (
 	hubcapacity "github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
-	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
 )
@@ -81,13 +79,7 @@ func (r *Reconciler) followNodes(
 	if err != nil {
 		return nil, err
 	}
-	if fq.Spec.Capacity == nil {
-		fq.Status.Capacity = nil
-		return reports, nil
-	}
-	selected, _ := input.Placed(fq, clusters)
-	names := capacity.Names(fq.Spec.Hard, fq.Spec.Capacity)
-	fq.Status.Capacity = capacity.StatusOf(names, slices.Collect(maps.Keys(selected)), reports)
+	input.FollowNodes(fq, clusters, reports)
 	return reports, nil
 }
 

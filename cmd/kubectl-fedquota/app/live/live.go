@@ -150,6 +150,10 @@ func (m *Member) read(ctx context.Context, key client.ObjectKey) error {
 // take its place.
 func (f *Fleet) Input(fq *quotav1alpha1.FederatedQuota) *shares.Input {
 	standing, destroyed := f.sift()
+	if f.nodes != nil {
+		fq = fq.DeepCopy()
+		input.FollowNodes(fq, standing, f.nodes)
+	}
 	in := input.Of(fq, &input.Surroundings{
 		Clusters: standing, Destroyed: destroyed, Siblings: f.siblings, Holders: f.holders(), Expected: sets.New[string](),
 		Agents: f.options.AgentNamespace, Epoch: ledger.Epoch(f.now), Nodes: f.nodes,

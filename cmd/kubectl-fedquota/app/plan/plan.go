@@ -143,7 +143,12 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 	} else if err != nil {
 		return nil, cli.Served(err)
 	}
-	hint, err := dryRun(ctx, hub, wanted, stored)
+	asked := wanted.DeepCopy()
+	if stored != nil {
+		asked = stored.DeepCopy()
+		asked.Spec = wanted.Spec
+	}
+	hint, err := dryRun(ctx, hub, asked, stored != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -184,20 +189,14 @@ func merged(wanted, stored *quotav1alpha1.FederatedQuota, now time.Time) *quotav
 	return fq
 }
 
-// dryRun asks the API server whether it would take the object. Who may not write it gets a hint instead.
-func dryRun(ctx context.Context, hub client.Client, wanted, stored *quotav1alpha1.FederatedQuota) (hint string, err error) {
-	if stored == nil {
-		err = hub.Create(ctx, wanted.DeepCopy(), client.DryRunAll)
-	} else {
-		object := stored.DeepCopy()
-		object.Spec = wanted.Spec
+// dryRun asks the API server whether it would take an object, new or in place of what is there. Who may not write it gets
+// a hint instead.
+func dryRun(ctx context.Context, hub client.Client, object client.Object, exists bool) (hint string, err error) {
+	if exists {
 		err = hub.Update(ctx, object, client.DryRunAll)
+	} else {
+		err = hub.Create(ctx, object, client.DryRunAll)
 	}
-	return unasked(err)
-}
-
-// unasked returns a hint instead of an error which says that somebody may not write.
-func unasked(err error) (hint string, other error) {
 	if apierrors.IsForbidden(err) && cli.MissingRight(err) != "" {
 		return "The API server was not asked whether it would take this object: you lack the right to " + cli.MissingRight(err), nil
 	}

@@ -51,7 +51,8 @@ func ofPool(ctx context.Context, hub client.Client, wanted *quotav1alpha1.QuotaP
 	} else if err != nil {
 		return nil, cli.Served(err)
 	}
-	hint, err := dryRunPool(ctx, hub, wanted, stored)
+	next := instead(wanted, stored)
+	hint, err := dryRun(ctx, hub, next.DeepCopy(), stored != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +77,6 @@ func ofPool(ctx context.Context, hub client.Client, wanted *quotav1alpha1.QuotaP
 	if err := hub.List(ctx, &quotas); err != nil {
 		return nil, err
 	}
-	next := stored.DeepCopy()
-	next.Spec = wanted.Spec
 	l, in := pool.Input(now, next, pools.Items, quotas.Items)
 	if parent := next.Spec.Parent; parent != "" {
 		v.Hints = append(v.Hints, fmt.Sprintf("QuotaPool %s bounds it by what it gives now: what that gives to another spec is not planned.", parent))
@@ -85,16 +84,14 @@ func ofPool(ctx context.Context, hub client.Client, wanted *quotav1alpha1.QuotaP
 	return v, fillPool(v, stored, next, l, in)
 }
 
-// dryRunPool asks the API server whether it would take a pool. Who may not write it gets a hint instead.
-func dryRunPool(ctx context.Context, hub client.Client, wanted, stored *quotav1alpha1.QuotaPool) (hint string, err error) {
+// instead is a pool that takes the place of the stored one, or is new.
+func instead(wanted, stored *quotav1alpha1.QuotaPool) *quotav1alpha1.QuotaPool {
 	if stored == nil {
-		err = hub.Create(ctx, wanted.DeepCopy(), client.DryRunAll)
-	} else {
-		object := stored.DeepCopy()
-		object.Spec = wanted.Spec
-		err = hub.Update(ctx, object, client.DryRunAll)
+		return wanted.DeepCopy()
 	}
-	return unasked(err)
+	next := stored.DeepCopy()
+	next.Spec = wanted.Spec
+	return next
 }
 
 // poolPlan is what applying a QuotaPool leads to.

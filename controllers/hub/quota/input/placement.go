@@ -9,6 +9,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -36,6 +37,19 @@ func Placed(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) (selec
 		}
 	}
 	return selected, missing
+}
+
+// FollowNodes notes in the status what the nodes of the selected clusters can run, where the budget follows them. Reports
+// are by cluster.
+func FollowNodes(
+	fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster, reports map[string]*quotav1alpha1.ClusterCapacity,
+) {
+	fq.Status.Capacity = nil
+	if fq.Spec.Capacity != nil {
+		selected, _ := Placed(fq, clusters)
+		names := capacity.Names(fq.Spec.Hard, fq.Spec.Capacity)
+		fq.Status.Capacity = capacity.StatusOf(names, slices.Collect(maps.Keys(selected)), reports)
+	}
 }
 
 // matcher returns what a label selector says of a Cluster; no selector matches nothing.
