@@ -29,3 +29,10 @@ const (
 	// ReasonNotJoined says why the hub makes no Cluster of it.
 	ReasonNotJoined = "NotJoined"
 )
+
+// Events on a Cluster, on the hub.
+const (
+	// ReasonInvalidGrowth says that the annotation quota.fedquota.io/growth is not understood: nodes do not bound what the
+	// cluster is lent.
+	ReasonInvalidGrowth = "InvalidGrowth"
+)

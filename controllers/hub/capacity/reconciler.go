@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,6 +38,8 @@ var Kind = quotav1alpha1.GroupVersion.WithKind("ClusterCapacity").GroupKind()
 // Reconciler copies the report of a member to the hub.
 type Reconciler struct {
 	client.Client
+	// Recorder says on a Cluster that what it states is not understood.
+	Recorder events.EventRecorder
 	// Members connects to members.
 	Members clustercache.ClusterCache
 	// AgentNamespace is where the agents run in members.
@@ -125,7 +129,7 @@ func (r *Reconciler) keep(
 ) error {
 	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name}}
 	_, err := controllerutil.CreateOrPatch(ctx, r, kept, func() error {
-		kept.Growth = growthOf(cluster)
+		kept.Growth = r.growthOf(cluster)
 		if !same(kept, report) {
 			kept.Nodes, kept.Allocatable = report.Nodes, report.Allocatable
 			kept.Unused, kept.ReportTime = report.Unused, report.ReportTime
@@ -139,9 +143,15 @@ func (r *Reconciler) keep(
 }
 
 // growthOf returns what may still be added to the nodes of a cluster, nil if that is not known.
-func growthOf(cluster *clusterv1.Cluster) *quotav1alpha1.CapacityGrowth {
-	if cluster.Annotations[quotav1alpha1.GrowthAnnotation] == "none" {
+func (r *Reconciler) growthOf(cluster *clusterv1.Cluster) *quotav1alpha1.CapacityGrowth {
+	switch stated := cluster.Annotations[quotav1alpha1.GrowthAnnotation]; stated {
+	case "":
+	case "none":
 		return &quotav1alpha1.CapacityGrowth{}
+	default:
+		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonInvalidGrowth, "KeepCapacity",
+			"annotation %s: %q is not understood, and any node may be added: set it to none, or remove it",
+			quotav1alpha1.GrowthAnnotation, stated)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -31,8 +33,10 @@ func TestKeep(t *testing.T) {
 	key := client.ObjectKey{Namespace: "clusters", Name: "east"}
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "u-east"}}
 	hub, member := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).Build(), fake.NewClientBuilder().WithScheme(scheme).Build()
+	recorder := events.NewFakeRecorder(10)
 	r := &Reconciler{
 		Client: hub, Members: clustercache.NewFakeClusterCache(member, key, "capacity"), AgentNamespace: "fedquota-system", Timeout: time.Minute,
+		Recorder: recorder,
 	}
 	round := func() *quotav1alpha1.ClusterCapacity {
 		t.Helper()
@@ -72,6 +76,21 @@ func TestKeep(t *testing.T) {
 	}
 	if got := round(); got.Growth == nil {
 		t.Error("a Cluster that grows no further is said to grow")
+	}
+	cluster.Annotations[quotav1alpha1.GrowthAnnotation] = "nothing"
+	if err := hub.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	if got := round(); got.Growth != nil {
+		t.Error("what is not understood bounds a cluster")
+	}
+	select {
+	case event := <-recorder.Events:
+		if !strings.Contains(event, `"nothing" is not understood`) {
+			t.Error(event)
+		}
+	default:
+		t.Error("nobody is told of what is not understood")
 	}
 	if err := member.Delete(t.Context(), report); err != nil {
 		t.Fatal(err)
