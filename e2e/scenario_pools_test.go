@@ -19,8 +19,8 @@ import (
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
-// testPools has two teams in use get a pool above them, lend to each other, and lose it again, while a client that
-// needs little goes on creating.
+// testPools has two teams in use get a pool above them, lend to each other, and lose it again. A client that needs little
+// creates without a pause while the pool comes, and while it goes.
 func testPools(t *testing.T, w *world) {
 	hard, all := budget("20", "60"), budget("24", "80")
 	vision, speech := newScenario(t, w, "pool-vision", hard), newScenario(t, w, "pool-speech", hard)
@@ -35,6 +35,7 @@ func testPools(t *testing.T, w *world) {
 	t.Cleanup(func() { vision.removePool(research) })
 	vision.enters(research.Name)
 	speech.enters(research.Name)
+	creates()
 	total := vision.judged(research.Name, all, speech)
 
 	vision.deploy(east, "web", 17, "1")
@@ -48,6 +49,7 @@ func testPools(t *testing.T, w *world) {
 	speech.undeploy(west, "train")
 	total()
 
+	creates = vision.goesOn(north)
 	vision.leaves()
 	speech.leaves()
 	vision.removePool(research)
