@@ -202,15 +202,21 @@ func metrics(folders ...string) string {
 	return strings.Join(rows, "")
 }
 
-// metric returns the row of a metric if a node is the call that makes it.
+// metric returns the row of a metric if a node is the call that makes it. What is described by itself is a gauge.
 func metric(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) == 0 {
 		return ""
 	}
 	function, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	if function.Sel.Name == "NewDesc" {
+		return fmt.Sprintf("| `%s` | gauge | %s | %s |\n", text(call.Args[0]), labels(call.Args[2:]), text(call.Args[1]))
+	}
 	options := fields(call.Args[0])
-	if !ok || options["Name"] == "" || options["Help"] == "" {
+	if options["Name"] == "" || options["Help"] == "" {
 		return ""
 	}
 	kind := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(function.Sel.Name, "New"), "Vec"))
