@@ -20,8 +20,8 @@ import (
 )
 
 // cached restricts what the hub manager caches: of Clusters and Secrets those of some namespaces, and of these the
-// ones that belong to a Cluster. What it does not read of an object is left out; with perCluster, it reads what clusters
-// have of FederatedQuotas.
+// ones that belong to a Cluster. What it does not read of an object is left out: with perCluster, it reads what
+// clusters have of FederatedQuotas.
 func cached(clusters members.Namespaces, perCluster bool) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)

@@ -5,6 +5,7 @@ package exporter
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,7 +37,9 @@ func Add(mgr ctrl.Manager, collector prometheus.Collector) error {
 }
 
 // list lists objects that nobody changes. If that fails, the scrape does.
-func list(reader client.Reader, objects client.ObjectList, failed *prometheus.Desc, into chan<- prometheus.Metric) bool {
+func list(
+	reader client.Reader, objects client.ObjectList, failed *prometheus.Desc, into chan<- prometheus.Metric,
+) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := reader.List(ctx, objects, client.UnsafeDisableDeepCopy); err != nil {
@@ -60,16 +63,17 @@ type account struct {
 // export exports a budget. Its names are those of status.hard: what has left them is not exported any more.
 func (l *level) export(into chan<- prometheus.Metric, a *account, labels ...string) {
 	hard, granted := amount.Saturate(a.hard, amount.Up), amount.Saturate(a.granted, amount.Up)
-	used, demand, free := amount.Saturate(a.used, amount.Up), amount.Saturate(a.demand, amount.Up), amount.Saturate(a.free, amount.Up)
-	for _, name := range hard.Names() {
-		of := append(labels[:len(labels):len(labels)], string(name))
-		set := func(desc *prometheus.Desc, value int64) { gauge(into, desc, amount.InBaseUnits(name, value), of...) }
-		set(l.budget, hard[name])
-		set(l.granted, granted[name])
-		set(l.used, used[name])
-		set(l.demand, demand[name])
-		set(l.free, free[name])
-		set(l.debt, debt(hard[name], granted[name]))
+	owed := amount.List{}
+	for name := range hard {
+		owed[name] = debt(hard[name], granted[name])
+	}
+	for desc, amounts := range map[*prometheus.Desc]amount.List{
+		l.budget: hard, l.granted: granted, l.debt: owed, l.used: amount.Saturate(a.used, amount.Up),
+		l.demand: amount.Saturate(a.demand, amount.Up), l.free: amount.Saturate(a.free, amount.Up),
+	} {
+		for name := range hard {
+			gauge(into, desc, amount.InBaseUnits(name, amounts[name]), slices.Concat(labels, []string{string(name)})...)
+		}
 	}
 	gauge(into, l.ready, truth(apimeta.IsStatusConditionTrue(a.conditions, quotav1alpha1.ConditionReady)), labels...)
 }

@@ -41,7 +41,9 @@ func (n Nodes) Collect(into chan<- prometheus.Metric) {
 		report := &reports.Items[i]
 		cluster := n.NameOf(client.ObjectKeyFromObject(report))
 		gauge(into, nodes, float64(ptr.Deref(report.Nodes, 0)), cluster)
-		for desc, quantities := range map[*prometheus.Desc]corev1.ResourceList{allocatable: report.Allocatable, unused: report.Unused} {
+		for desc, quantities := range map[*prometheus.Desc]corev1.ResourceList{
+			allocatable: report.Allocatable, unused: report.Unused,
+		} {
 			for name := range report.Allocatable {
 				q := quantities[name]
 				gauge(into, desc, q.AsApproximateFloat64(), cluster, string(name))
