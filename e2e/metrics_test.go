@@ -171,11 +171,12 @@ func (s *scenario) measured(ctx context.Context) error {
 // no debt.
 func within(families map[string]*dto.MetricFamily, fq *quotav1alpha1.FederatedQuota, name corev1.ResourceName) (known bool, err error) {
 	labels := map[string]string{"namespace": fq.Namespace, "name": fq.Name, "resource": string(name)}
-	ratio, known := valueOf(families, "fedquota_granted_ratio", labels)
+	granted, known := valueOf(families, "fedquota_granted", labels)
+	budget, _ := valueOf(families, "fedquota_budget", labels)
 	debt, _ := valueOf(families, "fedquota_debt", labels)
 	indebted := apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionDebt)
-	if ratio > 1 && debt == 0 || debt > 0 && !indebted {
-		err = fmt.Errorf("%g of the budget of %s are granted, with a debt of %g", ratio, name, debt)
+	if granted > budget && debt == 0 || debt > 0 && !indebted {
+		err = fmt.Errorf("%g of %g %s are granted, with a debt of %g", granted, budget, name, debt)
 	}
 	return known, err
 }

@@ -136,7 +136,7 @@ func testElectedHubs(t *testing.T, w *world) {
 	s.split(sample)
 	s.witness(1)
 	s.eventually("the first alone to have had to do with the quota", func(ctx context.Context) error {
-		_, served, err := s.hubMetric(ctx, "fedquota_granted_ratio", map[string]string{"namespace": s.key.Namespace, "resource": cpuName})
+		_, served, err := s.hubMetric(ctx, "fedquota_granted", map[string]string{"namespace": s.key.Namespace, "resource": cpuName})
 		if err == nil && served != 1 {
 			err = fmt.Errorf("%d hub managers have", served)
 		}

@@ -127,7 +127,7 @@ func (p *probe) scrape(ctx context.Context, now *reading) {
 		}
 	}
 	decided := sets.New[string]()
-	for _, m := range families["fedquota_granted_ratio"].GetMetric() {
+	for _, m := range families["fedquota_granted"].GetMetric() {
 		decided.Insert(label(m, "namespace"))
 	}
 	now.decided = len(decided)

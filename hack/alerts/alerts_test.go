@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -22,6 +23,10 @@ import (
 // healthy is a hub with a budget over two members, two replicas of its manager, and a metric of somebody else.
 const healthy = `
 	fedquota_ready{namespace="team-a",name="compute",pod="hub-0"} 1x200
+	fedquota_budget{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 20x200
+	fedquota_used{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 15x200
+	fedquota_granted{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 20x200
+	fedquota_demand{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 0x200
 	fedquota_debt{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 0x200
 	fedquota_member_reachable{cluster="east",pod="hub-0"} 1x200
 	fedquota_member_reachable{cluster="emea/east",pod="hub-0"} 1x200
@@ -49,6 +54,9 @@ func TestAlerts(t *testing.T) {
 			instead(`fedquota_member_reachable{cluster="emea/east"`, "0x200"), 11 * time.Minute,
 			[]string{"FedquotaMemberUnreachable: The hub cannot read cluster emea/east"},
 		},
+		"waits, at first":          {instead(`fedquota_demand`, "3x200"), 14 * time.Minute, nil},
+		"waits":                    {instead(`fedquota_demand`, "3x200"), 16 * time.Minute, []string{"FederatedQuotaWaits: Somebody has waited for pods of FederatedQuota team-a/compute"}},
+		"waits now and then":       {instead(`fedquota_demand`, "3x10 0 3x10 0 3x10"), 30 * time.Minute, nil},
 		"no hub manager, at first": {`up{job="other"} 1x200`, 4 * time.Minute, nil},
 		"no hub manager":           {`up{job="other"} 1x200`, 6 * time.Minute, []string{"FedquotaHubManagerDown: No hub manager acts"}},
 		"nobody leads": {`
@@ -66,6 +74,37 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+// TestRatios records ratios of one budget once, however many hub managers have told of it.
+func TestRatios(t *testing.T) {
+	series := healthy + `	fedquota_used{namespace="team-a",name="compute",resource="pods",pod="hub-1"} 15x200
+	fedquota_budget{namespace="team-a",name="compute",resource="pods",pod="hub-1"} 20x200
+	fedquota_budget{namespace="team-a",name="compute",resource="services",pod="hub-0"} 0x200
+	fedquota_used{namespace="team-a",name="compute",resource="services",pod="hub-0"} 0x200
+`
+	store := promqltest.LoadedStorage(t, "load 1m\n"+strings.TrimSpace(series)+"\n")
+	query := rules.EngineQueryFunc(promqltest.NewTestEngine(t, false, 0, promqltest.DefaultMaxSamplesPerQuery), store)
+	got := map[string]string{}
+	for _, rule := range parsed(t) {
+		if rule.Record == "" {
+			continue
+		}
+		vector, err := query(t.Context(), rule.Expr, time.Unix(600, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sample := range vector {
+			got[rule.Record+sample.Metric.String()] = fmt.Sprint(sample.F)
+		}
+	}
+	want := map[string]string{
+		`namespace_name_resource:fedquota_used:ratio{name="compute", namespace="team-a", resource="pods"}`:    "0.75",
+		`namespace_name_resource:fedquota_granted:ratio{name="compute", namespace="team-a", resource="pods"}`: "1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // instead returns the healthy series, and others for those that begin so.
 func instead(series, values string) string {
 	return regexp.MustCompile(`(?m)^(\s*`+regexp.QuoteMeta(series)+`.*\}).*$`).ReplaceAllString(healthy, "$1 "+values)
@@ -79,6 +118,9 @@ func firing(t *testing.T, series string, at time.Duration) []string {
 	query := rules.EngineQueryFunc(engine, store)
 	var found []string
 	for _, rule := range parsed(t) {
+		if rule.Alert == "" {
+			continue
+		}
 		expression, err := parser.NewParser(parser.Options{}).ParseExpr(rule.Expr)
 		if err != nil {
 			t.Fatal(err)
@@ -123,5 +165,9 @@ func parsed(t *testing.T) []rulefmt.Rule {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	return groups.Groups[0].Rules
+	var found []rulefmt.Rule
+	for _, group := range groups.Groups {
+		found = append(found, group.Rules...)
+	}
+	return found
 }

@@ -178,7 +178,9 @@ func (g *Gate) hold(ctx context.Context, request Request, asks []claim, now time
 		}
 		g.Report(c.Key)
 	}
+	held.Inc()
 	denial := g.await(ctx, asks)
+	ended(g.Clock.Since(now), denial)
 	for _, c := range asks {
 		if denial != "" && c.waiter != nil {
 			c.GiveBack(c.waiter.Place)

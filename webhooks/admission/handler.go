@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,7 @@ func NewHandler(gate *Gate) *Handler {
 // ServeHTTP answers a review. It stands in the way of every request that fits: controller-runtime's handler, which
 // takes reviews of all versions, takes two thirds more of the processor for the same answer.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer prometheus.NewTimer(reviewSeconds).ObserveDuration()
 	review, request, err := h.receive(w, r)
 	if refusal := (*refusal)(nil); errors.As(err, &refusal) {
 		http.Error(w, refusal.Error(), refusal.code)
@@ -60,6 +62,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := admissionv1.AdmissionReview{TypeMeta: review.TypeMeta}
 	if err != nil {
+		count(outcomeUnread)
 		answer.Response = &admissionv1.AdmissionResponse{
 			Allowed: true, Warnings: []string{"fedquota could not read the request: " + err.Error()},
 		}
@@ -123,13 +126,16 @@ func (h *Handler) answer(
 	ctx context.Context, review *admissionv1.AdmissionRequest, request Request,
 ) *admissionv1.AdmissionResponse {
 	if h.gate.Exists(ctx, request) {
-		exists := apierrors.NewAlreadyExists(request.Charge.Resource, request.Name).Status()
-		return &admissionv1.AdmissionResponse{Result: &exists}
+		count(outcomeExists)
+		already := apierrors.NewAlreadyExists(request.Charge.Resource, request.Name).Status()
+		return &admissionv1.AdmissionResponse{Result: &already}
 	}
 	message := h.gate.Admit(ctx, request)
 	if message == "" || ctx.Err() != nil {
+		count(outcomeLetThrough)
 		return &admissionv1.AdmissionResponse{Allowed: true}
 	}
+	count(outcomeDenied)
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusForbidden,

@@ -29,21 +29,22 @@ func TestHandler(t *testing.T) {
 	for name, tc := range map[string]struct {
 		request string
 		status  int
+		counted outcome
 		want    *admissionv1.AdmissionResponse
 	}{
 		"fits": {
 			request: `{"uid": "1", ` + pods + `, "object": {"spec": {"containers": [{"resources": {"requests": {"cpu": "1"}}}]}}}`,
-			status:  http.StatusOK, want: &admissionv1.AdmissionResponse{UID: "1", Allowed: true},
+			status:  http.StatusOK, counted: outcomeLetThrough, want: &admissionv1.AdmissionResponse{UID: "1", Allowed: true},
 		},
 		"unreadable object": {
 			request: `{"uid": "2", ` + pods + `, "object": {"spec": "none"}}`,
-			status:  http.StatusOK, want: &admissionv1.AdmissionResponse{UID: "2", Allowed: true, Warnings: []string{
+			status:  http.StatusOK, counted: outcomeUnread, want: &admissionv1.AdmissionResponse{UID: "2", Allowed: true, Warnings: []string{
 				"fedquota could not read the request: json: cannot unmarshal string into Go struct field newPod.spec of type admission.newSpec",
 			}},
 		},
 		"a quantity that takes minutes to read": {
 			request: `{"uid": "3", ` + pods + `, "object": {"spec": {"containers": [{"resources": {"requests": {"cpu": "1e99999999"}}}]}}}`,
-			status:  http.StatusOK, want: &admissionv1.AdmissionResponse{UID: "3", Allowed: true, Warnings: []string{
+			status:  http.StatusOK, counted: outcomeUnread, want: &admissionv1.AdmissionResponse{UID: "3", Allowed: true, Warnings: []string{
 				"fedquota could not read the request: a quantity has such an exponent, or so many digits, that no API server lets it through",
 			}},
 		},
@@ -53,7 +54,7 @@ func TestHandler(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": ` + tc.request + `}`
-			answer := httptest.NewRecorder()
+			answer, before := httptest.NewRecorder(), counted(t, requests.WithLabelValues(string(tc.counted)))
 			NewHandler(roomy()).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/admit", strings.NewReader(body)))
 			if answer.Code != tc.status {
 				t.Fatalf("got %d, %s, want %d", answer.Code, answer.Body, tc.status)
@@ -67,6 +68,9 @@ func TestHandler(t *testing.T) {
 			}
 			if diff := cmp.Diff(admissionv1.AdmissionReview{TypeMeta: kind, Response: tc.want}, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if after := counted(t, requests.WithLabelValues(string(tc.counted))); after != before+1 {
+				t.Errorf("%g requests are counted as %s", after-before, tc.counted)
 			}
 		})
 	}

@@ -20,8 +20,9 @@ import (
 )
 
 // cached restricts what the hub manager caches: of Clusters and Secrets those of some namespaces, and of these the
-// ones that belong to a Cluster. What it does not read of an object is left out.
-func cached(clusters members.Namespaces) cache.Options {
+// ones that belong to a Cluster. What it does not read of an object is left out: with perCluster, it reads what
+// clusters have of FederatedQuotas.
+func cached(clusters members.Namespaces, perCluster bool) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
 	objects, secrets := map[string]cache.Config{}, map[string]cache.Config{}
@@ -30,13 +31,17 @@ func cached(clusters members.Namespaces) cache.Options {
 			LabelSelector: labels.NewSelector().Add(*ofCluster),
 		}
 	}
+	quotas := cache.ByObject{Transform: entriesAlone}
+	if perCluster {
+		quotas = cache.ByObject{}
+	}
 	ours := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)}
 	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: ours,
 		&admissionregistrationv1.MutatingWebhookConfiguration{}:   ours,
 		&clusterv1.Cluster{}:            {Namespaces: objects},
 		&corev1.Secret{}:                {Namespaces: secrets, Transform: kubeconfigsAlone},
-		&quotav1alpha1.FederatedQuota{}: {Transform: entriesAlone},
+		&quotav1alpha1.FederatedQuota{}: quotas,
 		&corev1.Namespace{}:             {Transform: labelsAlone},
 	}}
 }

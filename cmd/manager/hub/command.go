@@ -26,6 +26,7 @@ type options struct {
 	agentImage               string
 	agentPriorityClass       string
 	concurrency, connections int
+	metricsPerCluster        bool
 }
 
 // bind registers the flags.
@@ -46,6 +47,8 @@ func (o *options) bind(flags *pflag.FlagSet, image string) {
 		&o.connections, "clustercache-concurrency", 100,
 		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.",
 	)
+	flags.BoolVar(&o.metricsPerCluster, "metrics-per-cluster", false,
+		"Export what each cluster has of each FederatedQuota, too: three series for each cluster and resource name of each.")
 }
 
 // NewCommand returns the command that runs the hub manager. The image is that of the agents, unless a flag names
@@ -66,7 +69,7 @@ func NewCommand(image string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			mgr, err := common.NewManager(userAgent, cached(own.clusters), webhook.Server())
+			mgr, err := common.NewManager(userAgent, cached(own.clusters, own.metricsPerCluster), webhook.Server())
 			if err != nil {
 				return err
 			}

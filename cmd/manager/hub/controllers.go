@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"os"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +19,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/agents"
 	"github.com/fedquota/fedquota/controllers/hub/applied"
 	"github.com/fedquota/fedquota/controllers/hub/capacity"
+	"github.com/fedquota/fedquota/controllers/hub/exporter"
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -117,7 +119,10 @@ func (p *parts) reconcileQuotas() error {
 		Clusters: p.clusters, AgentNamespace: p.agentNamespace, Needs: &pool.Needs{},
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: p.mgr.GetEventRecorder(userAgent),
 	}
-	return p.quotas.SetupWithManager(p.mgr, p.each)
+	if err := p.quotas.SetupWithManager(p.mgr, p.each); err != nil {
+		return err
+	}
+	return exporter.Add(p.mgr, exporter.Quotas{Reader: p.mgr.GetClient(), PerCluster: p.metricsPerCluster})
 }
 
 // reconcilePools makes the rounds of QuotaPools, once the hub serves them, and keeps the FederatedQuotas of tenants.
@@ -130,7 +135,9 @@ func (p *parts) reconcilePools() error {
 			Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), AgentNamespace: p.agentNamespace,
 		},
 	}
-	return reconciler.SetupWithManager(p.mgr, p.each, func() error { return p.quotas.WatchPools(p.mgr) })
+	return reconciler.SetupWithManager(p.mgr, p.each, func() error {
+		return errors.Join(p.quotas.WatchPools(p.mgr), exporter.Add(p.mgr, exporter.Pools{Reader: p.mgr.GetClient()}))
+	})
 }
 
 // followNodes keeps what the nodes of members can run, once the hub serves that kind. Budgets follow it from then on.
@@ -143,7 +150,10 @@ func (p *parts) followNodes() error {
 		if err := reconciler.SetupWithManager(p.mgr, p.each); err != nil {
 			return err
 		}
-		return p.quotas.WatchCapacity(p.mgr)
+		if err := p.quotas.WatchCapacity(p.mgr); err != nil {
+			return err
+		}
+		return exporter.Add(p.mgr, exporter.Nodes{Reader: p.mgr.GetClient(), NameOf: p.clusters.Name})
 	}, capacity.Kind)
 }
 

@@ -51,7 +51,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Live.Get(ctx, req.NamespacedName, p); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Needs.gone(req.Name)
-			forgetSeries(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -110,7 +109,6 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
 	r.memories.Delete(s.p.UID)
 	r.moving.Delete(s.p.Name)
-	forgetSeries(s.p.Name)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, patch))
 }

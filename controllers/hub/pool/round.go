@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -412,8 +411,6 @@ type memory struct {
 	raised bool
 	// ready is the reason of Ready that an event has told last.
 	ready string
-	// series are the names of which there are metrics.
-	series []corev1.ResourceName
 	// stored is when the status was written last.
 	stored time.Time
 	// moved is when the target of a child changed last.

@@ -29,7 +29,6 @@ func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 	stored, memory, next := s.p.Status.DeepCopy(), r.memoryOf(s.p.UID), s.next()
 	s.report()
 	r.tell(s, stored)
-	s.measure(memory)
 	if equality.Semantic.DeepEqual(stored, &s.p.Status) {
 		return next, nil
 	}

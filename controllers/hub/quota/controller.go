@@ -132,7 +132,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
 		if apierrors.IsNotFound(err) {
-			forgetSeries(req.NamespacedName)
 			r.Needs.Forget(pool.QuotaKey(req.Namespace, req.Name))
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -36,8 +36,6 @@ type memory struct {
 	waiting atomic.Bool
 	// stored is when the status was written last, or when it was first found to differ: who wrote it before may just have.
 	stored time.Time
-	// series are the names of the budget that have some.
-	series []corev1.ResourceName
 }
 
 // history is what the hub manager remembers of one share: for the status, to pace moves, and to look whether the

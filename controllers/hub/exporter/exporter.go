@@ -1,0 +1,98 @@
+// Package exporter has the hub manager that leads export budgets as metrics. It reads them from the cache when it is
+// asked: they say what status says, and nothing has to be forgotten.
+package exporter
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+// patience is how long the cache may take to be there.
+const patience = 5 * time.Second
+
+// Add has the manager export what a collector collects, as long as it leads.
+func Add(mgr ctrl.Manager, collector prometheus.Collector) error {
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		if err := metrics.Registry.Register(collector); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		metrics.Registry.Unregister(collector)
+		return nil
+	}))
+}
+
+// list lists objects that nobody changes. If that fails, the scrape does.
+func list(
+	reader client.Reader, objects client.ObjectList, failed *prometheus.Desc, into chan<- prometheus.Metric,
+) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := reader.List(ctx, objects, client.UnsafeDisableDeepCopy); err != nil {
+		into <- prometheus.NewInvalidMetric(failed, err)
+		return false
+	}
+	return true
+}
+
+// level are the metrics of one level of budgets.
+type level struct {
+	budget, granted, used, demand, free, debt, ready *prometheus.Desc
+}
+
+// account is what the status of a budget says.
+type account struct {
+	hard, granted, used, demand, free corev1.ResourceList
+	conditions                        []metav1.Condition
+}
+
+// export exports a budget. Its names are those of status.hard: what has left them is not exported any more.
+func (l *level) export(into chan<- prometheus.Metric, a *account, labels ...string) {
+	hard, granted := amount.Saturate(a.hard, amount.Up), amount.Saturate(a.granted, amount.Up)
+	owed := amount.List{}
+	for name := range hard {
+		owed[name] = debt(hard[name], granted[name])
+	}
+	for desc, amounts := range map[*prometheus.Desc]amount.List{
+		l.budget: hard, l.granted: granted, l.debt: owed, l.used: amount.Saturate(a.used, amount.Up),
+		l.demand: amount.Saturate(a.demand, amount.Up), l.free: amount.Saturate(a.free, amount.Up),
+	} {
+		for name := range hard {
+			gauge(into, desc, amount.InBaseUnits(name, amounts[name]), slices.Concat(labels, []string{string(name)})...)
+		}
+	}
+	gauge(into, l.ready, truth(apimeta.IsStatusConditionTrue(a.conditions, quotav1alpha1.ConditionReady)), labels...)
+}
+
+// debt returns what is granted above a budget.
+func debt(hard, granted int64) int64 {
+	if granted == math.MaxInt64 {
+		return granted
+	}
+	return max(0, granted-hard)
+}
+
+func gauge(into chan<- prometheus.Metric, desc *prometheus.Desc, value float64, labels ...string) {
+	into <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
