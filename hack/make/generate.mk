@@ -27,20 +27,25 @@ docs: $(CRD_REF_DOCS) ## Generate the reference: API, kubectl plugin, conditions
 	$(GO) run ./hack/docs/plugin > docs/reference/kubectl-fedquota.md
 	for page in annotations conditions events flags metrics; do $(GO) run ./hack/docs/source $$page > docs/reference/$$page.md || exit 1; done
 
+.PHONY: dashboards
+dashboards: ## Generate the Grafana dashboards of config/grafana.
+	$(GO) -C hack/dashboards run . ../../config/grafana
+
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the Go code.
 	$(GOLANGCI_LINT) fmt
 
 .PHONY: tidy
-tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, of its releases, alerts and site.
+tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluster API, of its releases, alerts, dashboards and site.
 	$(GO) mod tidy
 	$(GO) -C hack/tools mod tidy
 	$(GO) -C hack/controlplane mod tidy
 	$(GO) -C hack/release mod tidy
 	$(GO) -C hack/alerts mod tidy
+	$(GO) -C hack/dashboards mod tidy
 	$(GO) -C hack/site mod tidy
 
 # One after the other: each of them reads what another one writes.
 .PHONY: generated
 generated:
-	$(MAKE) --no-print-directory -j1 tidy generate manifests docs fmt
+	$(MAKE) --no-print-directory -j1 tidy generate manifests docs dashboards fmt

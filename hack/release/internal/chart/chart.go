@@ -24,6 +24,7 @@ const (
 
 // conditions are the values that leave out a kind.
 var conditions = map[string]string{
+	"ConfigMap":                ".Values.dashboards.enabled",
 	"CustomResourceDefinition": ".Values.crds.install",
 	"Namespace":                ".Values.namespace.create",
 	"NetworkPolicy":            ".Values.networkPolicy.enabled",
@@ -59,6 +60,8 @@ func Template(object *unstructured.Unstructured) (file, text string, err error) 
 	case "CustomResourceDefinition":
 		object.SetAnnotations(with(object.GetAnnotations(), "helm.sh/resource-policy", "keep"))
 		escape(object.Object["spec"])
+	case "ConfigMap":
+		escape(object.Object["data"])
 	case "PrometheusRule":
 		escape(object.Object["spec"])
 	case "RoleBinding", "ClusterRoleBinding":
@@ -110,7 +113,7 @@ func with(all map[string]string, key, value string) map[string]string {
 // braces keeps braces from being taken for a template.
 var braces = strings.NewReplacer("{{", "{{ `{{` }}", "}}", "{{ `}}` }}")
 
-// escape keeps what a CRD or an alert says in braces from being taken for a template.
+// escape keeps what a CRD, a dashboard or an alert says in braces from being taken for a template.
 func escape(value any) any {
 	switch v := value.(type) {
 	case string:
