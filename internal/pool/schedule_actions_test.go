@@ -615,7 +615,7 @@ func (w *world) rebirth(n *node) {
 
 func (w *world) lose(n *node) {
 	if o := n.now(); w.lost && o.exists {
-		w.second++
+		w.second += apart
 		o = o.copy()
 		o.revision, o.entries, o.member = 0, map[string]pool.Entry{}, pool.Membership{}
 		n.write(o)
@@ -637,7 +637,7 @@ func (w *world) putBack(_ *node) {
 	if w.backup == nil {
 		return
 	}
-	w.second++
+	w.second += apart
 	for _, n := range w.nodes {
 		o := w.backup[n.key].copy()
 		o.restored = w.without != "the news of a restore" || n.pool || n.key == "a"

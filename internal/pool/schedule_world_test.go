@@ -111,6 +111,10 @@ func (w *world) newUID() string {
 	return fmt.Sprint("uid", w.uids)
 }
 
+// apart is how many seconds are between two losses of a ledger, or restores: each rebuild in a tree takes its counter a
+// second ahead of the clock, so another loss within these seconds could give a revision once more.
+const apart = 60
+
 func (w *world) epoch() int64 { return w.second * ledger.Gap }
 
 func (w *world) add(key string, isPool bool, parent string, hard int64) {
