@@ -128,17 +128,17 @@ func (g *Group) Addable() int32 {
 	return g.Bounds.Max - g.Replicas
 }
 
-// Growth returns what nodes may still come for, those that were asked for and are not ready yet among them; false if
-// that is not known.
-func (g *Group) Growth() (amount.List, bool) {
+// Growth returns how many machines may still come and what they have, those that were asked for and are no ready nodes
+// yet among them; false if that is not known.
+func (g *Group) Growth() (machines int32, more amount.List, known bool) {
 	if g.most == nil {
-		return nil, false
+		return 0, nil, false
 	}
-	coming := max(0, *g.most-g.Ready)
-	if coming == 0 {
-		return amount.List{}, true
+	machines = max(0, *g.most-g.Ready)
+	if machines == 0 {
+		return 0, amount.List{}, true
 	}
-	return g.Adds(coming), g.Machine != nil
+	return machines, g.Adds(machines), g.Machine != nil
 }
 
 // Adds returns what so many machines have for pods, nil if that is not known of one.

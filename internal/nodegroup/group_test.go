@@ -135,7 +135,7 @@ func TestScaling(t *testing.T) {
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
-			growth, known := g.Growth()
+			_, growth, known := g.Growth()
 			cores := growth[corev1.ResourceCPU] / 1000
 			if !known {
 				cores = unknown
@@ -164,7 +164,7 @@ func TestPool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &clusterv1.MachinePool{ObjectMeta: metav1.ObjectMeta{Name: "pool", Annotations: c.annotations}}
 			g, errs := nodegroup.OfPool(newCluster(), p, nil)
-			if _, known := g.Growth(); g.Stopped != c.stopped || g.Addable() != c.addable || known != c.known || len(errs) > 0 {
+			if _, _, known := g.Growth(); g.Stopped != c.stopped || g.Addable() != c.addable || known != c.known || len(errs) > 0 {
 				t.Errorf("stopped %q, %d may be added, growth known %t, errors %v", g.Stopped, g.Addable(), known, errs)
 			}
 		})
@@ -239,7 +239,7 @@ func TestErrors(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if _, known := g.Growth(); known {
+			if _, _, known := g.Growth(); known {
 				t.Error("what is not understood is held to be known")
 			}
 		})
@@ -264,7 +264,7 @@ func FuzzAnnotations(f *testing.F) {
 		if more := g.Addable(); more < 0 || more > 0 && int64(replicas)+int64(more) > int64(g.Bounds.Max) {
 			t.Fatalf("%d may be added to %d, bounds %+v", more, replicas, g.Bounds)
 		}
-		growth, _ := g.Growth()
+		_, growth, _ := g.Growth()
 		for name, value := range growth {
 			if value < 0 {
 				t.Fatalf("%s grows by %d", name, value)

@@ -143,6 +143,9 @@ func (p *parts) followNodes() error {
 		if err := reconciler.SetupWithManager(p.mgr, p.each); err != nil {
 			return err
 		}
+		if err := served.Once(p.mgr, func() error { return reconciler.WatchGroups(p.mgr) }, capacity.Groups...); err != nil {
+			return err
+		}
 		return p.quotas.WatchCapacity(p.mgr)
 	}, capacity.Kind)
 }
