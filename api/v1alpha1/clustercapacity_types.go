@@ -57,6 +57,7 @@ type CapacityGrowth struct {
 	// machines is how many may still come, those among them that were asked for and are no ready nodes yet.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
 	Machines *int32 `json:"machines,omitempty"`
 
 	// resources are what they have for pods, by resource name as nodes have it; none if no node may come.

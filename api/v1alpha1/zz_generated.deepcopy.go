@@ -1387,6 +1387,13 @@ func (in *QuotaShareSpec) DeepCopyInto(out *QuotaShareSpec) {
 		*out = new(TakeOver)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.MostAllocatable != nil {
+		in, out := &in.MostAllocatable, &out.MostAllocatable
+		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val.DeepCopy()
+		}
+	}
 	in.Fleet.DeepCopyInto(&out.Fleet)
 }
 

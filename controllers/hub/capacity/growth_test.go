@@ -56,16 +56,16 @@ func TestGrowth(t *testing.T) {
 		want      string // machines and cores, or nothing
 		event     string
 	}{
-		"nobody brings machines":             {groups: []client.Object{newDeployment("west", bounded())}},
-		"three more":                         {groups: []client.Object{newDeployment("east", bounded())}, want: "3 12"},
-		"of two kinds":                       {groups: []client.Object{newDeployment("east", bounded()), newPool("east", bounded())}, want: "8 32"},
-		"one without bounds":                 {groups: []client.Object{newDeployment("east", bounded()), newPool("east", nil)}},
-		"nobody knows what one has":          {groups: []client.Object{newDeployment("east", bounded(nodegroup.CPUAnnotation, nodegroup.MemoryAnnotation))}},
-		"one is not understood":              {groups: []client.Object{newDeployment("east", bounded(low))}, event: low + "]: Required value"},
-		"the Cluster says that none may":     {groups: []client.Object{newDeployment("east", bounded())}, stated: "none", want: "0 0"},
-		"the Cluster says that any may":      {groups: []client.Object{newDeployment("east", bounded())}, stated: "any"},
-		"the Cluster says something else":    {groups: []client.Object{newDeployment("east", bounded())}, stated: "some", event: `"some" is not understood`},
-		"the kinds are not served on a hub":  {groups: []client.Object{newDeployment("east", bounded())}, unwatched: true},
+		"nobody brings machines":            {groups: []client.Object{newDeployment("west", bounded())}},
+		"three more":                        {groups: []client.Object{newDeployment("east", bounded())}, want: "3 12"},
+		"of two kinds":                      {groups: []client.Object{newDeployment("east", bounded()), newPool("east", bounded())}, want: "8 32"},
+		"one without bounds":                {groups: []client.Object{newDeployment("east", bounded()), newPool("east", nil)}},
+		"nobody knows what one has":         {groups: []client.Object{newDeployment("east", bounded(nodegroup.CPUAnnotation, nodegroup.MemoryAnnotation))}},
+		"one is not understood":             {groups: []client.Object{newDeployment("east", bounded(low))}, event: low + "]: Required value"},
+		"the Cluster says that none may":    {groups: []client.Object{newDeployment("east", bounded())}, stated: "none", want: "0 0"},
+		"the Cluster says that any may":     {groups: []client.Object{newDeployment("east", bounded())}, stated: "any"},
+		"the Cluster says something else":   {groups: []client.Object{newDeployment("east", bounded())}, stated: "some", event: `"some" is not understood`},
+		"the kinds are not served on a hub": {groups: []client.Object{newDeployment("east", bounded())}, unwatched: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
