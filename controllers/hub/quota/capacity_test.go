@@ -192,21 +192,29 @@ placement: {clusterSelector: {}}`)
 	tells("none may come", "", true, func() { w.comes("east", "40", "35", "0") })
 }
 
-// TestRoomOfPodsThatWait has pods that wait for a node take of the room of nodes once, whether they came before the report
-// or since.
+// TestRoomOfPodsThatWait has pods that wait for a node take of the room once, and that more nodes may come not make those
+// forgotten that were placed since the report.
 func TestRoomOfPodsThatWait(t *testing.T) {
 	w := newWorld(t, "east")
 	w.runs("east", 1, "4")
-	w.comes("east", "4", "4", "8")
+	w.comes("east", "4", "4", "2")
 	w.create(quotaName, `
 hard: {pods: "100"}
 placement: {clusterSelector: {}}`)
 	w.settle()
 	e := w.agents["east"]
-	e.wants = 6
+	e.wants = 40
 	w.settle()
 	e.unscheduled = corev1.ResourceList{"pods": resource.MustParse("2")}
-	e.wants = 40
+	w.settle()
+	if got := w.inUse("east"); got != "6" {
+		t.Errorf("%s pods are in use where nodes have a place for 4 and may come for 2", got)
+	}
+
+	report := &quotav1alpha1.ClusterCapacity{}
+	w.must(servers[hubName].Get(t.Context(), client.ObjectKey{Namespace: w.clusters, Name: "east"}, report))
+	report.Growth.Resources[corev1.ResourcePods] = resource.MustParse("8")
+	w.must(servers[hubName].Update(t.Context(), report))
 	w.clock.SetTime(w.clock.Now().Add(time.Minute))
 	w.settle()
 	if got := w.inUse("east"); got != "12" {
