@@ -15,6 +15,7 @@ import (
 // +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=`.allocatable.cpu`,description="What pods on them may request together"
 // +kubebuilder:printcolumn:name="Memory",type=string,JSONPath=`.allocatable.memory`,description="What pods on them may request together"
 // +kubebuilder:printcolumn:name="Unused CPU",type=string,JSONPath=`.unused.cpu`,description="What of it no pod requests"
+// +kubebuilder:printcolumn:name="Growth",type=integer,JSONPath=`.growth.machines`,description="Machines that may still come"
 // +kubebuilder:printcolumn:name="Reported",type=date,JSONPath=`.reportTime`,description="Time since it was found to be something else"
 type ClusterCapacity struct {
 	metav1.TypeMeta `json:",inline"`
@@ -41,7 +42,8 @@ type ClusterCapacity struct {
 	// +kubebuilder:validation:MaxProperties=256
 	Unused map[corev1.ResourceName]resource.Quantity `json:"unused,omitempty"`
 
-	// growth is what nodes may still be added for. The hub manager notes it in its copy; without it, nobody knows.
+	// growth is what nodes may still come to the cluster. The hub manager notes it in its copy: by the annotation
+	// quota.fedquota.io/growth of the Cluster, or by its MachineDeployments and MachinePools. Without it, nobody knows.
 	// +optional
 	Growth *CapacityGrowth `json:"growth,omitempty"`
 
@@ -50,9 +52,15 @@ type ClusterCapacity struct {
 	ReportTime *metav1.Time `json:"reportTime,omitempty"`
 }
 
-// CapacityGrowth is what nodes of a cluster may still be added for.
+// CapacityGrowth is what nodes may still come to a cluster.
 type CapacityGrowth struct {
-	// resources are what those nodes would have for pods, by resource name as nodes have it; none if no node may be added.
+	// machines is how many may still come, those among them that were asked for and are no ready nodes yet.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=2147483647
+	Machines *int32 `json:"machines,omitempty"`
+
+	// resources are what they have for pods, by resource name as nodes have it; none if no node may come.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=256

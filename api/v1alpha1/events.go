@@ -36,3 +36,10 @@ const (
 	// cluster is lent.
 	ReasonInvalidGrowth = "InvalidGrowth"
 )
+
+// Events on a MachineDeployment or MachinePool, on the hub.
+const (
+	// ReasonInvalidNodeGroup says that its annotations for the cluster autoscaler are not understood: it is not known what
+	// nodes may still come to its cluster.
+	ReasonInvalidNodeGroup = "InvalidNodeGroup"
+)

@@ -75,8 +75,9 @@ const (
 	// by itself: a node of a virtual kubelet. Its value is "true".
 	CapacityLabel = "quota.fedquota.io/capacity"
 
-	// GrowthAnnotation on a Cluster says whether nodes may still be added to the cluster. "none" says that none may: no
-	// budget gives the cluster more room then than its nodes have. Without it, any may.
+	// GrowthAnnotation on a Cluster says whether nodes may still come to the cluster. "none" says that none may: no budget
+	// gives the cluster more room then than its nodes have. "any" says that they may come from elsewhere. It wins over what
+	// the MachineDeployments and MachinePools of the Cluster say.
 	GrowthAnnotation = "quota.fedquota.io/growth"
 
 	// CapacityName is the name of the ClusterCapacity that an agent keeps in its namespace.

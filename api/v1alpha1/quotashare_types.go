@@ -83,6 +83,14 @@ type QuotaShareSpec struct {
 	// +kubebuilder:validation:Maximum=9007199254740991
 	Pong int64 `json:"pong,omitempty"`
 
+	// mostAllocatable is what nodes of this cluster can come to have for pods, those that may still come among them, by
+	// resource name as nodes have it. It is left out where no node may come, and where nobody knows. Pods that find no node
+	// hold back the demand of others like them only for what is beyond it.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=256
+	MostAllocatable map[corev1.ResourceName]resource.Quantity `json:"mostAllocatable,omitempty"`
+
 	// fleet is what a refused team should know: the state of the whole budget when the share was written.
 	// +optional
 	Fleet Fleet `json:"fleet,omitempty,omitzero"`

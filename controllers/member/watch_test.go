@@ -104,10 +104,10 @@ func testWorkloadsComeLast(t *testing.T, slow string) {
 // watch returns a book that is kept by a cluster until the test ends.
 func watch(t *testing.T, shares client.Client, api kubernetes.Interface) *demand.Book {
 	t.Helper()
-	d := &memberdemand.Demand{Client: shares, Clock: clock.RealClock{}, Book: demand.NewBook()}
+	d := &memberdemand.Demand{Client: shares, Clock: clock.RealClock{}, Book: demand.NewBook(), Nodes: &capacity.Nodes{}}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- (&memberdemand.Watch{Demand: d, API: api, Nodes: &capacity.Nodes{}}).Start(ctx) }()
+	go func() { ended <- (&memberdemand.Watch{Demand: d, API: api}).Start(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		must(t, <-ended)

@@ -119,7 +119,7 @@ func Agent(member string) string { return "agent-" + member }
 // Start starts a fleet and puts fedquota on it. The caller ends it with Stop.
 func Start(ctx context.Context, options Options) (*System, error) {
 	if !options.Standalone {
-		crds, err := fleet.ClusterAPICRDs(ctx, "clusters")
+		crds, err := fleet.ClusterAPICRDs(ctx, "clusters", "machinedeployments", "machinepools")
 		if err != nil {
 			return nil, err
 		}

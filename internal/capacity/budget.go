@@ -146,6 +146,25 @@ func Weights(names []corev1.ResourceName, report *quotav1alpha1.ClusterCapacity)
 	return weights
 }
 
+// Growth returns what nodes may still come to a cluster for, and what its nodes can come to have with them, both of the
+// names of nodes of which more may come; nil if no node may come, or nobody knows.
+func Growth(report *quotav1alpha1.ClusterCapacity) (growth, most amount.List) {
+	if report == nil || report.Growth == nil {
+		return nil, nil
+	}
+	has := amount.Saturate(report.Allocatable, amount.Down)
+	for name, more := range amount.Saturate(report.Growth.Resources, amount.Down) {
+		if more <= 0 {
+			continue
+		}
+		if growth == nil {
+			growth, most = amount.List{}, amount.List{}
+		}
+		growth[name], most[name] = more, amount.Add(has[name], more)
+	}
+	return growth, most
+}
+
 // Room returns what the nodes of a cluster can run that no pod requests, together with what may still be added, of the
 // names that nodes have; nil where it is not known what may be added.
 func Room(names []corev1.ResourceName, report *quotav1alpha1.ClusterCapacity) amount.List {

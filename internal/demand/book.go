@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand/habit"
 	"github.com/fedquota/fedquota/internal/demand/rollout"
 	"github.com/fedquota/fedquota/internal/nativequota"
@@ -15,6 +16,8 @@ import (
 type Book struct {
 	mutex      sync.RWMutex
 	namespaces map[string]*namespace
+	// allocatable is what the nodes of the cluster have for pods, nil while that is not known.
+	allocatable amount.List
 }
 
 type namespace struct {

@@ -22,10 +22,9 @@ func (b *Book) Demand(
 	defer b.tidy(share.Namespace)
 	needs := map[string]shape.Shape{}
 	if ns, known := b.namespaces[share.Namespace]; known {
-		for owner, need := range ns.needs(share, now, &pending) {
-			if !ns.full(owner, need.pod, now) {
-				needs[owner.Key()] = need.Shape
-			}
+		of, _ := b.hopeful(ns, share, now, &pending)
+		for owner, need := range of {
+			needs[owner.Key()] = need.Shape
 		}
 		pending = pending || len(ns.unschedulable) > 0
 	}
@@ -37,7 +36,8 @@ func (b *Book) Demand(
 	return shape.Join(maps.Values(needs), share.Spec.Hard, budgetOf(share)), pending
 }
 
-// Full says whether a part of what the namespace needs is left out of its demand, because no node has room for it.
+// Full says whether a part of what the namespace needs is left out of its demand, because no node has room for it, and
+// none may still come that has.
 func (b *Book) Full(share *quotav1alpha1.QuotaShare, now time.Time) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -45,12 +45,8 @@ func (b *Book) Full(share *quotav1alpha1.QuotaShare, now time.Time) bool {
 	if !known || len(ns.unschedulable) == 0 {
 		return false
 	}
-	for owner, need := range ns.needs(share, now, new(bool)) {
-		if ns.full(owner, need.pod, now) {
-			return true
-		}
-	}
-	return false
+	_, full := b.hopeful(ns, share, now, new(bool))
+	return full
 }
 
 // need is what an owner needs, with the signature of its pods if that is known.

@@ -1,6 +1,9 @@
 package demand
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -26,6 +29,89 @@ func (b *Book) Unscheduled(share *quotav1alpha1.QuotaShare, now time.Time) (char
 		}
 	}
 	return charged, pending
+}
+
+// SetAllocatable notes what the nodes of the cluster have for pods, by resource name as nodes have it.
+func (b *Book) SetAllocatable(allocatable amount.List) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.allocatable = allocatable
+}
+
+// hopeful returns what each owner needs under a share without what no node has room for and none may come that has, and
+// whether anything was left out.
+func (b *Book) hopeful(
+	ns *namespace, share *quotav1alpha1.QuotaShare, now time.Time, pending *bool,
+) (needs map[Owner]need, full bool) {
+	needs = ns.needs(share, now, pending)
+	var without []Owner
+	for owner, need := range needs {
+		if ns.full(owner, need.pod, now) {
+			without = append(without, owner)
+		}
+	}
+	if len(without) == 0 {
+		return needs, false
+	}
+	slices.SortFunc(without, func(a, b Owner) int { return cmp.Compare(a.Key(), b.Key()) })
+	growth := b.growth(share)
+	for _, owner := range without {
+		need, wanted := needs[owner], needs[owner].requests()
+		requests := need.pod.Requests()
+		pods := min(fit(growth, requests), wanted)
+		growth = amount.Sub(growth, requests.Times(pods))
+		switch {
+		case pods == 0:
+			full = true
+			delete(needs, owner)
+		case pods < wanted:
+			full = true
+			needs[owner] = need.of(pods)
+		}
+	}
+	return needs, full
+}
+
+// growth returns what nodes may still come for that no pod waits for, nil if none may come, or nobody knows.
+func (b *Book) growth(share *quotav1alpha1.QuotaShare) amount.List {
+	if b.allocatable == nil {
+		return nil
+	}
+	growth := amount.Sub(amount.Saturate(share.Spec.MostAllocatable, amount.Down), b.allocatable)
+	for _, ns := range b.namespaces {
+		for uid := range ns.unschedulable {
+			growth = amount.Sub(growth, ns.unschedulable[uid].Signature.Requests())
+		}
+	}
+	return growth
+}
+
+// fit returns how many pods that request so much of a node there is room for.
+func fit(room, requests amount.List) int64 {
+	pods := int64(math.MaxInt64)
+	for name, value := range requests {
+		if value > 0 {
+			pods = min(pods, room[name]/value)
+		}
+	}
+	return pods
+}
+
+// requests returns how many requests are needed, as far as the smallest one tells.
+func (n need) requests() int64 {
+	most := int64(0)
+	for name, unit := range n.Unit {
+		if unit > 0 {
+			most = max(most, (n.Amounts[name]+unit-1)/unit)
+		}
+	}
+	return most
+}
+
+// of returns what so many of the requests need.
+func (n need) of(requests int64) need {
+	n.Amounts = n.Unit.Times(requests)
+	return n
 }
 
 // full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the

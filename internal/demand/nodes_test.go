@@ -1,16 +1,20 @@
 package demand_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand"
+	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -78,4 +82,67 @@ func TestUnscheduledIsTold(t *testing.T) {
 	if !b.DeletePod(key.Namespace, "2", late) {
 		t.Error("a pod that is gone is not told of")
 	}
+}
+
+// TestGrowth has pods that find no node hold back only what nodes may not come for: of four that are missing, as many
+// count as fit what may still come and no other pod waits for.
+func TestGrowth(t *testing.T) {
+	node := func(cpu, pods int64) amount.List {
+		return amount.List{corev1.ResourceCPU: cpu * 1000, corev1.ResourcePods: pods}
+	}
+	for name, tc := range map[string]struct {
+		most    corev1.ResourceList
+		has     amount.List
+		waiting int    // pods of the workload without a node
+		others  string // what a pod of another namespace waits for, in CPUs
+		want    amount.List
+		full    bool
+	}{
+		"nobody knows what may come":       {has: node(2, 110), waiting: 1, full: true},
+		"nobody knows what there is":       {most: list("cpu", "20", "pods", "880"), waiting: 1, full: true},
+		"as much as is missing":            {most: list("cpu", "8", "pods", "220"), has: node(2, 110), waiting: 2, want: cpus(4, 4)},
+		"a part of it":                     {most: list("cpu", "5", "pods", "220"), has: node(2, 110), waiting: 1, want: cpus(2, 2), full: true},
+		"what others wait for":             {most: list("cpu", "7", "pods", "220"), has: node(2, 110), waiting: 1, others: "2", want: cpus(2, 2), full: true},
+		"all of it is waited for":          {most: list("cpu", "4", "pods", "220"), has: node(2, 110), waiting: 2, full: true},
+		"all nodes have come":              {most: list("cpu", "8", "pods", "220"), has: node(8, 220), waiting: 1, full: true},
+		"more nodes have come than should": {most: list("cpu", "8", "pods", "220"), has: node(9, 330), waiting: 1, full: true},
+		"nothing of what they need":        {most: list("pods", "220"), has: node(2, 110), waiting: 1, full: true},
+		"places for pods alone are few":    {most: list("cpu", "80", "pods", "113"), has: node(2, 110), waiting: 1, want: cpus(2, 2), full: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, s := demand.NewBook(), share()
+			s.Spec.MostAllocatable = tc.most
+			if tc.has != nil {
+				b.SetAllocatable(tc.has)
+			}
+			for i := range tc.waiting {
+				pod := stuck("web", "1")
+				pod.UID = types.UID(fmt.Sprint(i))
+				b.SetPod(pod, start)
+			}
+			if tc.others != "" {
+				b.SetPod(demand.Pod{
+					UID: "other", Namespace: "other", Unschedulable: start, Signature: signature.Of(spec(tc.others)),
+				}, start)
+			}
+			b.SetWorkload(workload(int64(tc.waiting+4)), start)
+			late := start.Add(pace.UnschedulableAfter)
+			got := total(b, s, late)
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if full := b.Full(s, late); full != tc.full {
+				t.Errorf("full: %t", full)
+			}
+		})
+	}
+}
+
+// list returns the quantities of pairs of names and numbers.
+func list(pairs ...string) corev1.ResourceList {
+	l := corev1.ResourceList{}
+	for i := 0; i < len(pairs); i += 2 {
+		l[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return l
 }

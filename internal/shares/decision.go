@@ -61,6 +61,8 @@ type Verdict struct {
 	Existing  quotav1alpha1.ExistingQuotas
 	// TakeOver is the ResourceQuota that the agents may take over, nil if there is none.
 	TakeOver *TakeOver
+	// MostAllocatable is what its share tells its agents that its nodes can come to have.
+	MostAllocatable amount.List
 	// Decided says that the entry took a new revision in this round, and Confirms that it did so for no other reason than
 	// to be confirmed.
 	Decided, Confirms bool
@@ -112,7 +114,8 @@ func (r *Round) decision() *Decision {
 		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.waiting()}
 	}
 	for i, c := range r.children {
-		c.misinformed = c.share != nil && c.wants() && !sameUsage(&c.share.Fleet, &d.Fleet)
+		c.misinformed = c.share != nil &&
+			(c.wants() && !sameUsage(&c.share.Fleet, &d.Fleet) || c.waitsForNodes() && !c.knowsGrowth())
 		d.Verdicts[i].Order = r.order(c, &d.Fleet)
 	}
 	return d
@@ -137,6 +140,7 @@ func (r *Round) verdict(c *child) Verdict {
 	v := Verdict{
 		Name: c.Name, UID: c.uid, Read: c.read, Reported: c.read && c.share != nil,
 		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver,
+		MostAllocatable: c.MostAllocatable,
 		Confirms: c.confirms, Reasons: r.reasons(c), Unheard: c.unheard,
 		Abandoned: c.read && c.deleting && c.agent == absent,
 	}
@@ -205,7 +209,8 @@ func (c *child) removalOrder() Order {
 
 // upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to
 // write. One that is about to refuse somebody with words that are no longer true is out of date: usage, and which
-// children wait, go on changing, so a child is told again after a while, and only if it asks for more itself. Of the
+// children wait, go on changing, so a child is told again after a while, and only if it asks for more itself; of what
+// nodes may still come, if pods of it wait for one. Of the
 // budget it is told in any case: it does not ask for what is more than all of the budget.
 func (r *Round) upToDate(c *child, revision int64, fleet *Fleet) bool {
 	share := c.share

@@ -77,6 +77,9 @@ type Child struct {
 	// Room is what its nodes can run that no pod requests, and nodes that may still be added, by name of the budget. A
 	// name without it is not bounded by nodes.
 	Room amount.List
+	// Growth is what nodes may still come for, and MostAllocatable what its nodes have with them, by name as nodes have it;
+	// nil if no node may come, or nobody knows.
+	Growth, MostAllocatable amount.List
 	// Entry is its entry in the ledger as it was stored, nil if it has none.
 	Entry *Entry
 
@@ -151,6 +154,8 @@ type Share struct {
 	Admission quotav1alpha1.Admission
 	Existing  quotav1alpha1.ExistingQuotas
 	Fleet     Fleet
+	// MostAllocatable is what it is told that its nodes can come to have.
+	MostAllocatable amount.List
 	// Found is the ResourceQuota of the share's name that the agent has not made, nil if there is none. TakeOver is the
 	// one that the agent was told it may take over.
 	Found    *Found
@@ -204,8 +209,11 @@ type Past struct {
 	Gave map[corev1.ResourceName]time.Duration
 	// DampedFor is how long its limit must not move for headroom, since it was moved a moment ago.
 	DampedFor time.Duration
-	// Placed is what was used when Child.Room was found out. What was used since then takes of it. Nil takes nothing.
+	// Placed is what pods on nodes used when Child.Room was found out. What they use more since then takes of it. Nil takes
+	// nothing.
 	Placed amount.List
+	// ToldMost is what its share was told last that its nodes can come to have. One of an earlier version does not keep it.
+	ToldMost amount.List
 	// ToldFor is how long the usage that its share was told of will do.
 	ToldFor time.Duration
 	// ConfirmedFor is how long it is not given a new revision just to confirm it.

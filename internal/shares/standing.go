@@ -43,11 +43,38 @@ func (r *Round) standing(c *child) round.Standing {
 }
 
 // roomOnNodes returns what the nodes of a child have a place for beyond what is used. Pods that wait for a node take of
-// it, and so do those that came since it was found out.
+// it, and so do those that came to one since it was found out.
 func (c *child) roomOnNodes() amount.List {
 	room := amount.Sub(c.Room, c.unscheduled)
 	if c.Past.Placed == nil {
 		return room
 	}
-	return amount.Sub(room, amount.Sub(c.report.Used, c.Past.Placed))
+	return amount.Sub(room, amount.Sub(OnNodes(c.report.Used, c.unscheduled), c.Past.Placed))
+}
+
+// OnNodes returns what is used without what pods use that wait for a node.
+func OnNodes(used, unscheduled amount.List) amount.List { return amount.Sub(used, unscheduled) }
+
+// knowsGrowth says whether the share of a child tells of what its nodes can come to have, give or take a quarter of
+// what may still come: a node that comes changes nothing of it.
+func (c *child) knowsGrowth() bool {
+	told := c.share.MostAllocatable
+	if len(told) == 0 {
+		told = c.Past.ToldMost
+	}
+	if len(told) != len(c.MostAllocatable) {
+		return false
+	}
+	for name, most := range c.MostAllocatable {
+		before, there := told[name]
+		if !there || max(most-before, before-most) > c.Growth[name]/4 {
+			return false
+		}
+	}
+	return true
+}
+
+// waitsForNodes says whether it matters to a child what nodes may still come: pods of it wait for one.
+func (c *child) waitsForNodes() bool {
+	return c.said[quotav1alpha1.ConditionNodesFull].True || !c.unscheduled.IsZero()
 }

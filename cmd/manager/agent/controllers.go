@@ -31,19 +31,21 @@ func setUp(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *set
 		"fedquota-agent",
 	)
 	quotaCanary := canary.NewCanary(c, now, namespace)
-	needs := &memberdemand.Demand{Client: c, Clock: now, Book: demand.NewBook(), Replica: string(uuid.NewUUID())}
+	nodes := &capacity.Nodes{}
+	needs := &memberdemand.Demand{
+		Client: c, Clock: now, Book: demand.NewBook(), Nodes: nodes, Replica: string(uuid.NewUUID()),
+	}
 	shares := &share.Reconciler{
 		Client: c, Live: live, Clock: now, Recorder: recorder, Canary: quotaCanary, Demand: needs,
 	}
 	recounts := &recount.Reconciler{Client: c, Live: live, Clock: now}
 	notes := &coverage.Reconciler{Client: c}
-	nodes := &capacity.Nodes{}
 	report := &membercapacity.Reporter{Client: c, Live: live, Clock: now, Nodes: nodes, Namespace: namespace}
 	follower := &memberdemand.Follower{Demand: needs, Elected: mgr.Elected()}
 	return setup.All(
 		setup.Step{Name: "the canary", Do: func() error { return quotaCanary.SetupWithManager(mgr) }},
 		setup.Step{Name: "the watch over the store", Do: func() error { return mgr.Add(quotaCanary.Watchdog(live)) }},
-		setup.Step{Name: "the watch over pods and workloads", Do: func() error { return watch(mgr, needs, nodes) }},
+		setup.Step{Name: "the watch over pods and workloads", Do: func() error { return watch(mgr, needs) }},
 		setup.Step{Name: "the report of what nodes can run", Do: func() error { return mgr.Add(report) }},
 		setup.Step{Name: "the share controller", Do: func() error { return shares.SetupWithManager(mgr) }},
 		setup.Step{Name: "the recount of pods", Do: func() error { return recounts.SetupWithManager(mgr) }},
@@ -54,7 +56,7 @@ func setUp(ctx context.Context, mgr ctrl.Manager, namespace string, webhook *set
 }
 
 // watch adds what learns of pods, workloads and nodes to the manager.
-func watch(mgr ctrl.Manager, needs *memberdemand.Demand, nodes *capacity.Nodes) error {
+func watch(mgr ctrl.Manager, needs *memberdemand.Demand) error {
 	config := rest.CopyConfig(mgr.GetConfig())
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
@@ -63,7 +65,7 @@ func watch(mgr ctrl.Manager, needs *memberdemand.Demand, nodes *capacity.Nodes) 
 		return err
 	}
 	return (&memberdemand.Watch{
-		Demand: needs, API: api, Nodes: nodes, Recorder: mgr.GetEventRecorder("fedquota-agent"), Elected: mgr.Elected(),
+		Demand: needs, API: api, Recorder: mgr.GetEventRecorder("fedquota-agent"), Elected: mgr.Elected(),
 	}).SetupWithManager(mgr)
 }
 

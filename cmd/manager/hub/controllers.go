@@ -150,6 +150,9 @@ func (p *parts) followNodes() error {
 		if err := reconciler.SetupWithManager(p.mgr, p.each); err != nil {
 			return err
 		}
+		if err := served.Once(p.mgr, func() error { return reconciler.WatchGroups(p.mgr) }, capacity.Groups...); err != nil {
+			return err
+		}
 		if err := p.quotas.WatchCapacity(p.mgr); err != nil {
 			return err
 		}

@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +48,8 @@ type Reconciler struct {
 	Timeout time.Duration
 
 	controller controller.Controller
+	// grows says that MachineDeployments and MachinePools are watched.
+	grows atomic.Bool
 }
 
 // SetupWithManager registers the reconciler.
@@ -56,10 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 	}
 	arrivals := predicate.Funcs{
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			const key = quotav1alpha1.GrowthAnnotation
-			return e.ObjectOld.GetAnnotations()[key] != e.ObjectNew.GetAnnotations()[key]
-		},
+		UpdateFunc: growsOtherwise,
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 	r.controller, err = ctrl.NewControllerManagedBy(mgr).
@@ -73,7 +72,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 }
 
 // Reconcile copies the report of one member, if there is one. What was copied stays while the member cannot be read,
-// and goes with the Cluster.
+// and goes with the Cluster. What nodes may come to it is noted all the same.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Get(ctx, req.NamespacedName, cluster); err != nil {
@@ -82,16 +81,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !cluster.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
+	var result ctrl.Result
 	report, err := r.read(ctx, req.NamespacedName)
 	switch {
-	case errors.Is(err, clustercache.ErrClusterNotConnected):
-		return ctrl.Result{}, nil // its connection brings it here again
+	case errors.Is(err, clustercache.ErrClusterNotConnected): // its connection brings it here again
 	case members.IsAbsentKind(err): // its agent is of an earlier version, or there is none yet
-		return ctrl.Result{RequeueAfter: pace.RetryInterval}, nil
-	case err != nil || report == nil:
+		result.RequeueAfter = pace.RetryInterval
+	case err != nil:
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.keep(ctx, cluster, report)
+	return result, r.keep(ctx, cluster, report)
 }
 
 // read returns the report of a member, nil if there is none.
@@ -123,13 +122,26 @@ func (r *Reconciler) watcher(cluster client.ObjectKey) clustercache.Watcher {
 	})
 }
 
-// keep has the hub's copy say what the report says. The copy belongs to the Cluster.
+// keep has the hub's copy say what the report says, if there is one, and what nodes may come. The copy belongs to the
+// Cluster.
 func (r *Reconciler) keep(
 	ctx context.Context, cluster *clusterv1.Cluster, report *quotav1alpha1.ClusterCapacity,
 ) error {
+	growth, err := r.growthOf(ctx, cluster)
+	if err != nil {
+		return err
+	}
 	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name}}
-	_, err := controllerutil.CreateOrPatch(ctx, r, kept, func() error {
-		kept.Growth = r.growthOf(cluster)
+	if report == nil {
+		if err := r.Get(ctx, client.ObjectKeyFromObject(kept), kept); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		report = kept.DeepCopy()
+	}
+	_, err = controllerutil.CreateOrPatch(ctx, r, kept, func() error {
+		if !equality.Semantic.DeepEqual(kept.Growth, growth) {
+			kept.Growth = growth
+		}
 		if !same(kept, report) {
 			kept.Nodes, kept.Allocatable = report.Nodes, report.Allocatable
 			kept.Unused, kept.ReportTime = report.Unused, report.ReportTime
@@ -138,20 +150,6 @@ func (r *Reconciler) keep(
 	})
 	if client.IgnoreAlreadyExists(err) != nil { // once the cache shows it, it comes here again
 		return fmt.Errorf("keeping what the nodes of Cluster %s can run: %w", cluster.Name, err)
-	}
-	return nil
-}
-
-// growthOf returns what may still be added to the nodes of a cluster, nil if that is not known.
-func (r *Reconciler) growthOf(cluster *clusterv1.Cluster) *quotav1alpha1.CapacityGrowth {
-	switch stated := cluster.Annotations[quotav1alpha1.GrowthAnnotation]; stated {
-	case "":
-	case "none":
-		return &quotav1alpha1.CapacityGrowth{}
-	default:
-		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonInvalidGrowth, "KeepCapacity",
-			"annotation %s: %q is not understood, and any node may be added: set it to none, or remove it",
-			quotav1alpha1.GrowthAnnotation, stated)
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -24,12 +23,7 @@ import (
 // TestKeep copies what a member reports, keeps it while the member has no report, and says of a Cluster that grows no
 // further that it does not.
 func TestKeep(t *testing.T) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clusterv1.AddToScheme, quotav1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
+	scheme := newScheme(t)
 	key := client.ObjectKey{Namespace: "clusters", Name: "east"}
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "u-east"}}
 	hub, member := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).Build(), fake.NewClientBuilder().WithScheme(scheme).Build()
@@ -95,7 +89,11 @@ func TestKeep(t *testing.T) {
 	if err := member.Delete(t.Context(), report); err != nil {
 		t.Fatal(err)
 	}
-	if got := round(); got == nil || *got.Nodes != 3 {
+	cluster.Annotations[quotav1alpha1.GrowthAnnotation] = "none"
+	if err := hub.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	if got := round(); got == nil || *got.Nodes != 3 || got.Growth == nil {
 		t.Errorf("without the member's report there is %+v", got)
 	}
 }

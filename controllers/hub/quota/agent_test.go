@@ -40,6 +40,8 @@ type agent struct {
 	capped corev1.ResourceList
 	// conditions are reported beside Enforced.
 	conditions []metav1.Condition
+	// unscheduled is what pods use that wait for a node.
+	unscheduled corev1.ResourceList
 	// removal is what the deleted share asked for.
 	removal string
 }
@@ -111,6 +113,7 @@ func (a *agent) report(share *quotav1alpha1.QuotaShare) bool {
 	status := &share.Status
 	status.ObservedGeneration, status.Revision, status.Hard, status.Used = share.Generation, a.revision, a.hard, corev1.ResourceList{}
 	status.Demand, status.DemandByShape, status.Ping = a.demand, a.kinds, a.asked
+	status.Unscheduled = a.unscheduled
 	for name := range a.hard {
 		if name == a.uncounted {
 			continue

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -122,12 +123,103 @@ func (w *world) grows(cluster, room string) {
 	w.t.Helper()
 	report := &quotav1alpha1.ClusterCapacity{}
 	w.must(servers[hubName].Get(w.t.Context(), client.ObjectKey{Namespace: w.clusters, Name: cluster}, report))
-	report.Growth = nil
+	report.Growth, report.ReportTime = nil, &metav1.Time{Time: w.clock.Now()}
 	if room != "" {
 		report.Growth = &quotav1alpha1.CapacityGrowth{}
 		report.Unused = corev1.ResourceList{corev1.ResourcePods: resource.MustParse(room)}
 	}
 	w.must(servers[hubName].Update(w.t.Context(), report))
+}
+
+// comes has the hub know of nodes of a cluster for so many pods, of which so many are unused, and of what may still come
+// for so many more.
+func (w *world) comes(cluster, pods, unused, more string) {
+	w.t.Helper()
+	report := &quotav1alpha1.ClusterCapacity{}
+	w.must(servers[hubName].Get(w.t.Context(), client.ObjectKey{Namespace: w.clusters, Name: cluster}, report))
+	one := func(value string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourcePods: resource.MustParse(value)}
+	}
+	report.Allocatable, report.Unused, report.ReportTime = one(pods), one(unused), &metav1.Time{Time: w.clock.Now()}
+	report.Growth = &quotav1alpha1.CapacityGrowth{Resources: one(more)}
+	w.must(servers[hubName].Update(w.t.Context(), report))
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.settle()
+}
+
+// TestShareTellsOfGrowth has a share tell what nodes may still come for, with what it is told anyway, and by itself only
+// while pods wait for a node and what it tells is far from true. A member that does not keep it is not told again.
+func TestShareTellsOfGrowth(t *testing.T) {
+	w := newWorld(t, "east")
+	w.runs("east", 1, "10")
+	w.comes("east", "10", "10", "20")
+	w.create(quotaName, `
+hard: {pods: "10"}
+placement: {clusterSelector: {}}`)
+	w.settle()
+	tells := func(what, want string, write bool, change func()) {
+		t.Helper()
+		before := w.share("east").Generation
+		change()
+		w.settle()
+		share := w.share("east")
+		most, told := share.Spec.MostAllocatable[corev1.ResourcePods]
+		got := ""
+		if told {
+			got = most.String()
+		}
+		if got != want || (share.Generation > before) != write {
+			t.Errorf("%s: it tells of %q, written: %t; want %q, %t", what, got, share.Generation > before, want, write)
+		}
+	}
+	tells("from the start", "30", false, func() {})
+	tells("a node has come", "30", false, func() { w.comes("east", "20", "20", "10") })
+	tells("more may come, and nothing waits", "30", false, func() { w.comes("east", "20", "20", "60") })
+
+	e := w.agents["east"]
+	tells("pods wait", "80", true, func() {
+		e.used, e.unscheduled = corev1.ResourceList{"pods": resource.MustParse("5")}, corev1.ResourceList{"pods": resource.MustParse("2")}
+	})
+	tells("a node has come while pods wait", "80", false, func() { w.comes("east", "30", "25", "50") })
+	tells("a little more may come", "80", false, func() { w.comes("east", "30", "25", "60") })
+	tells("a member of an earlier version", "", true, func() { // the write is this one
+		share := w.share("east")
+		share.Spec.MostAllocatable = nil
+		w.must(servers["east"].Update(t.Context(), share, client.FieldOwner(quotav1alpha1.HubFieldManager)))
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	})
+	tells("much less may come", "40", true, func() { w.comes("east", "30", "25", "10") })
+	tells("none may come", "", true, func() { w.comes("east", "40", "35", "0") })
+}
+
+// TestRoomOfPodsThatWait has pods that wait for a node take of the room once, and that more nodes may come not make those
+// forgotten that were placed since the report.
+func TestRoomOfPodsThatWait(t *testing.T) {
+	w := newWorld(t, "east")
+	w.runs("east", 1, "4")
+	w.comes("east", "4", "4", "2")
+	w.create(quotaName, `
+hard: {pods: "100"}
+placement: {clusterSelector: {}}`)
+	w.settle()
+	e := w.agents["east"]
+	e.wants = 40
+	w.settle()
+	e.unscheduled = corev1.ResourceList{"pods": resource.MustParse("2")}
+	w.settle()
+	if got := w.inUse("east"); got != "6" {
+		t.Errorf("%s pods are in use where nodes have a place for 4 and may come for 2", got)
+	}
+
+	report := &quotav1alpha1.ClusterCapacity{}
+	w.must(servers[hubName].Get(t.Context(), client.ObjectKey{Namespace: w.clusters, Name: "east"}, report))
+	report.Growth.Resources[corev1.ResourcePods] = resource.MustParse("8")
+	w.must(servers[hubName].Update(t.Context(), report))
+	w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	w.settle()
+	if got := w.inUse("east"); got != "12" {
+		t.Errorf("%s pods are in use where nodes have a place for 4 and may come for 8", got)
+	}
 }
 
 // inUse returns how many pods are in use in a member, as its share says.

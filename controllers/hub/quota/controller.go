@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -89,7 +90,7 @@ func (r *Reconciler) WatchCapacity(mgr ctrl.Manager) error {
 }
 
 // following returns the FederatedQuotas that a report of the nodes of a cluster concerns: those that are made of nodes, and
-// where it is known how many there can be, those that could use more.
+// where it is known how many there can be, those that could use more, or have pods that wait for a node.
 func (r *Reconciler) following(ctx context.Context, report client.Object) []ctrl.Request {
 	bounds := report.(*quotav1alpha1.ClusterCapacity).Growth != nil
 	cluster := &clusterv1.Cluster{}
@@ -99,8 +100,13 @@ func (r *Reconciler) following(ctx context.Context, report client.Object) []ctrl
 	of := r.Clusters.Of(cluster)
 	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool {
 		made := fq.Spec.Capacity != nil || fq.Spec.Distribution.Weights == quotav1alpha1.WeightsCapacity
-		return (made || bounds && len(fq.Status.Demand) > 0) && input.Concerns(fq, of)
+		return (made || bounds && (len(fq.Status.Demand) > 0 || waitsForNodes(fq))) && input.Concerns(fq, of)
 	})
+}
+
+// waitsForNodes says whether pods wait for a node.
+func waitsForNodes(fq *quotav1alpha1.FederatedQuota) bool {
+	return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return len(c.Unscheduled) > 0 })
 }
 
 // enqueueInPool has rounds start of the FederatedQuotas that name a pool or are in it: those of these keys, or all if that

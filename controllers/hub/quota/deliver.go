@@ -112,12 +112,13 @@ func (r *Reconciler) write(ctx context.Context, s *scope, m *member) error {
 	if err != nil {
 		return err
 	}
+	h := r.historyOf(s, m)
 	if m.share == nil {
 		err = r.create(ctx, c, s, m)
-	} else {
-		err = r.update(ctx, c, s, m)
+	} else if err = r.update(ctx, c, s, m); err == nil {
+		h.most = m.verdict.MostAllocatable
 	}
-	r.historyOf(s, m).told = s.now
+	h.told = s.now
 	return err
 }
 

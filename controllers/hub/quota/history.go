@@ -9,7 +9,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -58,10 +60,10 @@ type history struct {
 	stalled time.Time
 	// decided is when the ledger decided on the cluster first since it was settled last, zero while it is settled.
 	decided time.Time
-	// nodes is the report of what the nodes can run that was seen last, by its UID and version, and placed what was used
-	// when it came.
-	nodes  string
-	placed amount.List
+	// nodes is the report of what the nodes can run that was seen last, by its UID and time, and placed what pods on nodes
+	// used when it came. most is what the share was told last that nodes can come to have.
+	nodes        string
+	placed, most amount.List
 	// observed is the last generation of the share that its agent had seen, idleSince when it was first found to be not
 	// the present one.
 	observed  int64
@@ -129,13 +131,14 @@ func remaining(pause time.Duration, since, now time.Time) time.Duration {
 	return max(0, pause-now.Sub(since))
 }
 
-// place returns what was used when the last report of what the nodes can run came. What was used since then is not in it.
+// place returns what pods on nodes used when the last report of what the nodes can run came. What they use more since
+// then is not in it. The copy on the hub changes with what may still come, too, which says nothing of these.
 func (h *history) place(report *quotav1alpha1.ClusterCapacity, used amount.List) amount.List {
 	if report == nil || report.Growth == nil {
 		h.nodes, h.placed = "", nil
 		return nil
 	}
-	if version := string(report.UID) + "/" + report.ResourceVersion; version != h.nodes {
+	if version := string(report.UID) + ptr.Deref(report.ReportTime, metav1.Time{}).UTC().String(); version != h.nodes {
 		h.nodes, h.placed = version, used
 	}
 	return h.placed
@@ -285,9 +288,10 @@ func (r *Reconciler) recall(s *scope, m *member) {
 		StalledFor:   remaining(pace.StallInterval, h.stalled, s.now),
 		IdleFor:      h.idleFor(s.now, m.share),
 		UnheardFor:   h.unheardFor(s.now),
+		ToldMost:     h.most,
 	}
 	if share := m.Reading.Share; share != nil {
-		m.Past.Placed = h.place(s.nodes[m.Name], share.Report.Used)
+		m.Past.Placed = h.place(s.nodes[m.Name], shares.OnNodes(share.Report.Used, share.Unscheduled))
 	}
 }
 

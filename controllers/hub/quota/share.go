@@ -17,6 +17,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/patches"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
 )
@@ -109,6 +110,8 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 			"takeOver":       takeOverPatch(m.share.Spec.TakeOver, m.verdict.TakeOver, s.fq.Spec.Hard),
 			"pong":           max(m.share.Spec.Pong, m.share.Status.Ping),
 			"fleet":          fleetPatch(m.share.Spec.Fleet, s.fleet),
+
+			"mostAllocatable": mostPatch(m.share.Spec.MostAllocatable, m.verdict.MostAllocatable, s.nodes[m.Name]),
 		},
 	})
 	if err != nil {
@@ -157,6 +160,14 @@ func takeOverPatch(old *quotav1alpha1.TakeOver, allowed *shares.TakeOver, like c
 		before = old.Hard
 	}
 	return map[string]any{"uid": allowed.UID, "hard": patches.Replacing(before, allowed.Hard.ToList(like))}
+}
+
+// mostPatch returns the merge patch that turns old into what nodes can come to have, in the formats of their report.
+func mostPatch(old corev1.ResourceList, most amount.List, report *quotav1alpha1.ClusterCapacity) any {
+	if len(most) == 0 {
+		return nil
+	}
+	return patches.Replacing(old, most.ToList(report.Allocatable))
 }
 
 // fleetPatch returns the merge patch that turns old into fleet.

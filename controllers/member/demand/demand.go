@@ -16,8 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/demand/shape"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // agingInterval is how often demand is looked at that time alone changes.
@@ -30,6 +32,8 @@ type Demand struct {
 	Clock clock.PassiveClock
 	// Book holds it.
 	Book *demand.Book
+	// Nodes are those of the cluster.
+	Nodes *capacity.Nodes
 	// Replica is the name of this process among the replicas of the agent.
 	Replica string
 	// Pings says whether the status of a share shall ask for a sign of the hub; nil where no requests are held.
@@ -39,6 +43,7 @@ type Demand struct {
 	queues []workqueue.TypedRateLimitingInterface[ctrl.Request]
 	poked  map[types.NamespacedName]map[types.UID]poke // the last one of each workload
 	heard  map[types.NamespacedName]map[string]heard   // the last statement of each replica
+	summed time.Time                                   // when the book was told last what nodes have
 }
 
 // Report has the demand of a share looked at. It does not block.
@@ -109,6 +114,9 @@ type Seen struct {
 // See returns what is known of the demand of a share.
 func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	now := d.Clock.Now()
+	if len(share.Spec.MostAllocatable) > 0 {
+		d.sum(now)
+	}
 	seen := Seen{ByReplica: d.others(share), NodesFull: d.Book.Full(share, now), Ping: d.ping(share)}
 	needs, pending := d.Book.Demand(share, now, elsewhere(seen.ByReplica)...)
 	for _, need := range needs {
@@ -133,6 +141,17 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 		seen.After = agingInterval
 	}
 	return seen
+}
+
+// sum tells the book what the nodes of the cluster have, once in a while.
+func (d *Demand) sum(now time.Time) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.Nodes == nil || !d.Nodes.Known() || now.Sub(d.summed) < agingInterval {
+		return
+	}
+	d.summed = now
+	d.Book.SetAllocatable(d.Nodes.Report(now, pace.NodeGrace).Allocatable)
 }
 
 // Replacing returns what workloads have given up to replace their pods.

@@ -25,8 +25,6 @@ type Watch struct {
 	*Demand
 	// API is the cluster's.
 	API kubernetes.Interface
-	// Nodes are those of the cluster, and what pods take of them.
-	Nodes *capacity.Nodes
 	// Recorder tells of Jobs that state their demand in a way that is not understood. Elected is closed when this replica
 	// is the one that does so.
 	Recorder events.EventRecorder

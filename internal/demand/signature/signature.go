@@ -55,6 +55,16 @@ func TrimPodSpec(spec *corev1.PodSpec) corev1.PodSpec {
 	return trimmed
 }
 
+// Requests returns what a pod of this signature takes of its node, nil without one.
+func (s *Signature) Requests() amount.List {
+	if s == nil {
+		return nil
+	}
+	requests := s.requests.Clone()
+	requests[corev1.ResourcePods] = 1
+	return requests
+}
+
 // AsksNoLess says whether a node that has room for a pod of this signature has room for one of the other.
 func (s *Signature) AsksNoLess(than *Signature) bool {
 	return s != nil && than != nil && s.placement == than.placement && s.requests.Covers(than.requests)

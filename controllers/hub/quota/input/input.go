@@ -188,6 +188,9 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 	for name, cluster := range selected {
 		byName[name].Selected, byName[name].Terms = true, terms(&fq.Spec.Distribution, cluster)
 		byName[name].Room = capacity.Room(names, around.Nodes[name])
+		if len(byName[name].Room) > 0 && fq.Spec.Rebalance.Mode != quotav1alpha1.RebalanceStatic {
+			byName[name].Growth, byName[name].MostAllocatable = capacity.Growth(around.Nodes[name])
+		}
 		if fq.Spec.Distribution.Weights == quotav1alpha1.WeightsCapacity {
 			byName[name].Terms.Weights = capacity.Weights(names, around.Nodes[name])
 		}
@@ -234,8 +237,9 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		Owner:    share.Annotations[quotav1alpha1.ClusterAnnotation],
 		Revision: share.Spec.Revision, Hard: amount.Saturate(share.Spec.Hard, amount.Up),
 		Admission: share.Spec.Admission, Existing: share.Spec.ExistingQuotas, Fleet: fleetOf(&share.Spec.Fleet),
-		OtherScope: !SameScope(counts, &fq.Spec),
-		Deleting:   !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "",
+		MostAllocatable: amount.Saturate(share.Spec.MostAllocatable, amount.Down),
+		OtherScope:      !SameScope(counts, &fq.Spec),
+		Deleting:        !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "",
 		Report:  ledger.ReportOf(share.Status.Revision, share.Status.Hard, share.Status.Used),
 		Behind:  share.Status.ObservedGeneration != share.Generation,
 		Pinging: share.Status.Ping > share.Spec.Pong,

@@ -1,0 +1,142 @@
+package capacity
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nodegroup"
+)
+
+// bounded are the annotations of a group of at most 5 machines of 4 cores and 16Gi, without those that are named.
+func bounded(without ...string) map[string]string {
+	annotations := map[string]string{
+		clusterv1.AutoscalerMinSizeAnnotation: "1", clusterv1.AutoscalerMaxSizeAnnotation: "5",
+		nodegroup.CPUAnnotation: "4", nodegroup.MemoryAnnotation: "16Gi",
+	}
+	for _, name := range without {
+		delete(annotations, name)
+	}
+	return annotations
+}
+
+func newDeployment(cluster string, annotations map[string]string) *clusterv1.MachineDeployment {
+	return &clusterv1.MachineDeployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "md-" + cluster, Annotations: annotations},
+		Spec:       clusterv1.MachineDeploymentSpec{ClusterName: cluster, Replicas: new(int32(2))},
+		Status:     clusterv1.MachineDeploymentStatus{ReadyReplicas: new(int32(2))},
+	}
+}
+
+func newPool(cluster string, annotations map[string]string) *clusterv1.MachinePool {
+	return &clusterv1.MachinePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "mp-" + cluster, Annotations: annotations},
+		Spec:       clusterv1.MachinePoolSpec{ClusterName: cluster, Replicas: new(int32(1))},
+	}
+}
+
+// TestGrowth has what nodes may come to a cluster be known where all that brings machines to it says so, and what the
+// Cluster states win over that.
+func TestGrowth(t *testing.T) {
+	low := clusterv1.AutoscalerMinSizeAnnotation
+	for name, c := range map[string]struct {
+		groups    []client.Object
+		stated    string
+		unwatched bool
+		want      string // machines and cores, or nothing
+		event     string
+	}{
+		"nobody brings machines":            {groups: []client.Object{newDeployment("west", bounded())}},
+		"three more":                        {groups: []client.Object{newDeployment("east", bounded())}, want: "3 12"},
+		"of two kinds":                      {groups: []client.Object{newDeployment("east", bounded()), newPool("east", bounded())}, want: "8 32"},
+		"one without bounds":                {groups: []client.Object{newDeployment("east", bounded()), newPool("east", nil)}},
+		"nobody knows what one has":         {groups: []client.Object{newDeployment("east", bounded(nodegroup.CPUAnnotation, nodegroup.MemoryAnnotation))}},
+		"one is not understood":             {groups: []client.Object{newDeployment("east", bounded(low))}, event: low + "]: Required value"},
+		"the Cluster says that none may":    {groups: []client.Object{newDeployment("east", bounded())}, stated: "none", want: "0 0"},
+		"the Cluster says that any may":     {groups: []client.Object{newDeployment("east", bounded())}, stated: "any"},
+		"the Cluster says something else":   {groups: []client.Object{newDeployment("east", bounded())}, stated: "some", event: `"some" is not understood`},
+		"the kinds are not served on a hub": {groups: []client.Object{newDeployment("east", bounded())}, unwatched: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
+			cluster.Annotations = map[string]string{quotav1alpha1.GrowthAnnotation: c.stated}
+			recorder := events.NewFakeRecorder(10)
+			r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(c.groups...).Build(), Recorder: recorder}
+			r.grows.Store(!c.unwatched)
+			growth, err := r.growthOf(t.Context(), cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if growth != nil {
+				cores := growth.Resources["cpu"]
+				got = fmt.Sprint(*growth.Machines, " ", cores.String())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			said := ""
+			if len(recorder.Events) > 0 {
+				said = <-recorder.Events
+			}
+			if (c.event == "") != (said == "") || !strings.Contains(said, c.event) {
+				t.Errorf("event %q, want one that says %q", said, c.event)
+			}
+		})
+	}
+}
+
+// TestGrowsOtherwise has nothing done for changes that decide nothing.
+func TestGrowsOtherwise(t *testing.T) {
+	cluster := &clusterv1.Cluster{}
+	for name, c := range map[string]struct {
+		object client.Object
+		change func(client.Object)
+		want   bool
+	}{
+		"a condition": {object: newDeployment("east", nil), change: func(o client.Object) {
+			o.(*clusterv1.MachineDeployment).Status.Conditions = []metav1.Condition{{Type: "Available"}}
+		}},
+		"a machine is a node": {object: newDeployment("east", nil), want: true, change: func(o client.Object) {
+			o.(*clusterv1.MachineDeployment).Status.ReadyReplicas = new(int32(3))
+		}},
+		"a machine is wanted": {object: newPool("east", nil), want: true, change: func(o client.Object) {
+			o.(*clusterv1.MachinePool).Spec.Replicas = new(int32(3))
+		}},
+		"a bound":  {object: newPool("east", nil), want: true, change: func(o client.Object) { o.SetAnnotations(bounded()) }},
+		"deletion": {object: newPool("east", nil), want: true, change: func(o client.Object) { o.SetDeletionTimestamp(new(metav1.Now())) }},
+		"a pause":  {object: cluster, want: true, change: func(o client.Object) { o.(*clusterv1.Cluster).Spec.Paused = new(true) }},
+		"a Cluster's state": {object: cluster, change: func(o client.Object) {
+			o.(*clusterv1.Cluster).Status.Phase = "Provisioned"
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			after := c.object.DeepCopyObject().(client.Object)
+			c.change(after)
+			if got := growsOtherwise(event.UpdateEvent{ObjectOld: c.object, ObjectNew: after}); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+func newScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clusterv1.AddToScheme, quotav1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
