@@ -66,6 +66,8 @@ type Requests struct {
 type Group struct {
 	// Key is NAMESPACE/NAME, and Cluster the one that its machines are nodes of.
 	Key, Cluster string
+	// Version is the resourceVersion that was read.
+	Version string
 	// Replicas are wanted, and Ready are there.
 	Replicas, Ready int64
 	// Room is how many may be added within its bounds.
@@ -79,6 +81,23 @@ type Group struct {
 	// that its bounds allow.
 	Obstacle string
 	Full     bool
+}
+
+// Version returns the resourceVersion of a group, "" if it is not there.
+func (in *Input) Version(group string) string {
+	for i := range in.Groups {
+		if in.Groups[i].Key == group {
+			return in.Groups[i].Version
+		}
+	}
+	return ""
+}
+
+// Idle says whether nothing is asked for that may need nodes, and nothing is waited for.
+func (in *Input) Idle() bool {
+	waits := in.State.OnTheWay > 0 || in.State.Last != nil && in.State.Last.Outcome == "" || len(in.State.Failures) > 0
+	told := in.State.Reason == quotav1alpha1.ReasonNothingAsked
+	return told && !waits && in.Demand.IsZero()
 }
 
 // onTheWay is how many nodes of the group are wanted and not there.

@@ -24,6 +24,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
+	"github.com/fedquota/fedquota/controllers/hub/scaleout"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
@@ -62,6 +63,7 @@ func (p *parts) setUp(ctx context.Context) error {
 		setup.Step{Name: "the quota controller", Do: p.reconcileQuotas},
 		setup.Step{Name: "the pool controller", Do: p.reconcilePools},
 		setup.Step{Name: "the reports of capacity", Do: p.followNodes},
+		setup.Step{Name: "the adding of nodes", Do: p.addNodes},
 		setup.Step{Name: "the installation of agents", Do: p.installAgents},
 		setup.Step{Name: "the requirements of quotas", Do: p.requireQuotas},
 		setup.Step{Name: "the joining by Secrets and ClusterProfiles", Do: p.join},
@@ -145,6 +147,18 @@ func (p *parts) followNodes() error {
 		}
 		return p.quotas.WatchCapacity(p.mgr)
 	}, capacity.Kind)
+}
+
+// addNodes adds nodes for budgets that ask for that, if the hub manager may.
+func (p *parts) addNodes() error {
+	if !p.scaleOut {
+		return nil
+	}
+	return (&scaleout.Reconciler{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Members: p.connections, Clusters: p.clusters,
+		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
+		Patience: scaleout.DefaultPatience(p.nodeProvisionTime),
+	}).SetupWithManager(p.mgr, p.each)
 }
 
 // applies returns a controller of objects in members. Those who listen to wake hear of each Cluster of which there is
