@@ -153,7 +153,7 @@ func (s *scope) shapes() []quotav1alpha1.DemandShape {
 
 // fleetOf returns what shares say of the whole budget.
 func (s *scope) fleetOf(fleet *shares.Fleet) quotav1alpha1.Fleet {
-	if len(fleet.Budget) == 0 {
+	if fleet.Budget == nil {
 		return quotav1alpha1.Fleet{}
 	}
 	f := quotav1alpha1.Fleet{Budget: fleet.Budget.ToList(s.fq.Spec.Hard), Used: s.fq.Status.Used}
