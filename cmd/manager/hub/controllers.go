@@ -234,11 +234,11 @@ func (p *parts) serve() error {
 	hub.Quoter{}.SetupWithManager(p.mgr)
 	(&hub.Validator{
 		Reader: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
-		Serves: hub.ServesOf(p.connections, p.clusters),
+		Serves: hub.ServesOf(p.connections, p.clusters), ScalesOut: p.scaleOut,
 	}).SetupWithManager(p.mgr)
 	(&hub.RequirementValidator{Reader: p.mgr.GetClient(), Clusters: p.clusters}).SetupWithManager(p.mgr)
 	(&hub.PoolValidator{
-		Reader: p.mgr.GetClient(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
+		Reader: p.mgr.GetClient(), Clusters: p.clusters, AgentNamespace: p.agentNamespace, ScalesOut: p.scaleOut,
 	}).SetupWithManager(p.mgr)
 	return nil
 }
