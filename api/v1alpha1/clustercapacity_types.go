@@ -92,6 +92,36 @@ type Capacity struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	Resources []ResourceName `json:"resources,omitempty"`
+
+	// scaleOut has the hub manager add nodes where what is asked for does not fit into what the nodes can run. Nothing ever
+	// removes nodes by it. It needs a hub manager that runs with --scale-out.
+	// +optional
+	ScaleOut *ScaleOut `json:"scaleOut,omitempty"`
+}
+
+// ScaleOut has the hub manager raise the replicas of MachineDeployments of Cluster API. It touches those alone that have
+// the annotation quota.fedquota.io/scale-out: "true" and both bounds of Cluster API's autoscaler annotations.
+type ScaleOut struct {
+	// machineDeploymentSelector selects MachineDeployments by their labels, of Clusters whose nodes count for the budget. An
+	// empty selector selects every one.
+	// +required
+	MachineDeploymentSelector *metav1.LabelSelector `json:"machineDeploymentSelector,omitempty"`
+
+	// maxSurgeNodes is how many nodes of the selected MachineDeployments may be on their way at once. Defaults to 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxSurgeNodes *int32 `json:"maxSurgeNodes,omitempty"`
+
+	// cooldownSeconds is the least time between two steps. Defaults to 60.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=86400
+	CooldownSeconds *int32 `json:"cooldownSeconds,omitempty"`
+
+	// dryRun says that the status names each step, and nothing is scaled. Defaults to false.
+	// +optional
+	DryRun *bool `json:"dryRun,omitempty"`
 }
 
 // ResourceName is the name of a resource, as a ResourceQuota has it.
@@ -142,4 +172,124 @@ type CapacityStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	Unreported []ClusterName `json:"unreported,omitempty"`
+}
+
+// ScaleOutStatus says what the hub manager does to add nodes for a budget, or why nothing.
+//
+// It has one writer, as ClusterStatus has.
+//
+// +structType=atomic
+type ScaleOutStatus struct {
+	// reason says in one word what is done, or what keeps it from being done.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
+	// message says it in words.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// onTheWay is how many nodes of the selected MachineDeployments are wanted and not there yet.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	OnTheWay *int32 `json:"onTheWay,omitempty"`
+
+	// onTheWaySince is since when it is as many.
+	// +optional
+	OnTheWaySince *metav1.Time `json:"onTheWaySince,omitempty"`
+
+	// lastStep is what was scaled last. It is stored before that is done.
+	// +optional
+	LastStep *ScaleOutStep `json:"lastStep,omitempty"`
+
+	// failures are MachineDeployments whose last nodes have brought nothing: they are left alone for a while.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Failures []ScaleOutFailure `json:"failures,omitempty"`
+}
+
+// ScaleOutStep is one change of the replicas of a MachineDeployment.
+//
+// +structType=atomic
+type ScaleOutStep struct {
+	// machineDeployment is NAMESPACE/NAME.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=317
+	MachineDeployment string `json:"machineDeployment,omitempty"`
+
+	// cluster that its machines are nodes of.
+	// +required
+	Cluster ClusterName `json:"cluster,omitempty"`
+
+	// from is how many replicas it had.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	From *int32 `json:"from,omitempty"`
+
+	// to is how many replicas it was given.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	To *int32 `json:"to,omitempty"`
+
+	// time of the step.
+	// +required
+	Time metav1.Time `json:"time,omitzero"`
+
+	// running is what the budget's pods on nodes of the cluster had then: nodes that come and raise none of it have brought
+	// nothing.
+	// +optional
+	// +mapType=atomic
+	// +kubebuilder:validation:MaxProperties=32
+	Running map[corev1.ResourceName]resource.Quantity `json:"running,omitempty"`
+
+	// message says why.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
+	// outcome is what has become of it, once that is known: Landed (its nodes are there, and something runs on them or
+	// nothing more is asked for), BroughtNothing, Undone (the MachineDeployment has fewer replicas by now).
+	// +optional
+	Outcome ScaleOutOutcome `json:"outcome,omitempty"`
+}
+
+// ScaleOutOutcome is what has become of a step.
+//
+// +kubebuilder:validation:Enum=Landed;BroughtNothing;Undone
+type ScaleOutOutcome string
+
+const (
+	// ScaleOutLanded means that the nodes are there, and something runs on them or nothing more is asked for.
+	ScaleOutLanded ScaleOutOutcome = "Landed"
+	// ScaleOutBroughtNothing means that nodes have not come in time, or nothing of what was asked for runs on them.
+	ScaleOutBroughtNothing ScaleOutOutcome = "BroughtNothing"
+	// ScaleOutUndone means that the MachineDeployment has fewer replicas than it was given.
+	ScaleOutUndone ScaleOutOutcome = "Undone"
+)
+
+// ScaleOutFailure is a MachineDeployment whose last nodes have brought nothing.
+//
+// +structType=atomic
+type ScaleOutFailure struct {
+	// machineDeployment is NAMESPACE/NAME.
+	// +required
+	// +kubebuilder:validation:MinLength=3
+	// +kubebuilder:validation:MaxLength=317
+	MachineDeployment string `json:"machineDeployment,omitempty"`
+
+	// count is how many steps in a row have brought nothing.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Count int32 `json:"count,omitempty"`
+
+	// until is when the MachineDeployment may be scaled again.
+	// +required
+	Until metav1.Time `json:"until,omitzero"`
 }

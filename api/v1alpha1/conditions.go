@@ -61,6 +61,10 @@ const (
 	// (ReasonTooManyClusters). It has room for 2000, those that leave included. Select fewer, or wait until others have
 	// left.
 	ConditionLedgerFull = "LedgerFull"
+	// ConditionScaleOutHeldBack is True while what is asked for needs more nodes, and spec.capacity.scaleOut can add none
+	// (ReasonNoMachineFits, ReasonAtMaximum, ReasonNodesBringNothing or ReasonScaleRefused). ConditionReady stays True. The
+	// message says what to do: docs/tasks/follow-the-fleet.md.
+	ConditionScaleOutHeldBack = "ScaleOutHeldBack"
 	// ConditionBreakGlass is True while somebody has taken a ResourceQuota out of the agent's hands (ReasonReported).
 	// End it: docs/tasks/break-glass.md.
 	ConditionBreakGlass = "BreakGlass"
@@ -130,6 +134,30 @@ const (
 	// ReasonReported means that a cluster reports the condition, or the hub has found it there. The message says which
 	// cluster, and the entries in status.clusters why.
 	ReasonReported = "Reported"
+)
+
+// Reasons of status.scaleOut, and of ConditionScaleOutHeldBack.
+const (
+	// ReasonNothingAsked means that nothing is asked for which needs more nodes.
+	ReasonNothingAsked = "NothingAsked"
+	// ReasonScaledOut means that nodes were added. The message says how many, where, and what for.
+	ReasonScaledOut = "ScaledOut"
+	// ReasonWouldScaleOut means that nodes would be added, were it not for dryRun.
+	ReasonWouldScaleOut = "WouldScaleOut"
+	// ReasonNodesOnTheWay means that nodes are on their way, and no more are to be so at once.
+	ReasonNodesOnTheWay = "NodesOnTheWay"
+	// ReasonCoolingDown means that the last step was made a moment ago.
+	ReasonCoolingDown = "CoolingDown"
+	// ReasonNoMachineFits means that no MachineDeployment is selected, has opted in and may be scaled of which a machine
+	// can run what is asked for.
+	ReasonNoMachineFits = "NoMachineFits"
+	// ReasonAtMaximum means that those MachineDeployments have as many machines as their bounds allow.
+	ReasonAtMaximum = "AtMaximum"
+	// ReasonNodesBringNothing means that nodes have not come in time, or nothing of what was asked for runs on them. Their
+	// MachineDeployment is left alone for a while, longer each time.
+	ReasonNodesBringNothing = "NodesBringNothing"
+	// ReasonScaleRefused means that the API server of the hub refused the scale. The message quotes it.
+	ReasonScaleRefused = "ScaleRefused"
 )
 
 // Reasons of the state of a cluster, in status.clusters. A cluster that is NotReady has one of these, or a reason of

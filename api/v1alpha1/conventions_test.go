@@ -52,9 +52,9 @@ var exclusions = []exclusion{
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleDescription, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleList, "corev1.ScopeSelector is imported"},
 	{regexp.MustCompile(`\.scopeSelector\.`), ruleString, "corev1.ScopeSelector is imported"},
-	{regexp.MustCompile(`\.(clusterSelector|(exempt|allowed)Namespaces\.selector|namespaces\.selector)\.`), ruleList, "metav1.LabelSelector is imported"},
-	{regexp.MustCompile(`\.(clusterSelector|(exempt|allowed)Namespaces\.selector|namespaces\.selector)\.`), ruleMap, "metav1.LabelSelector is imported"},
-	{regexp.MustCompile(`\.(clusterSelector|(exempt|allowed)Namespaces\.selector|namespaces\.selector)\.`), ruleString, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|machineDeploymentSelector|(exempt|allowed)Namespaces\.selector|namespaces\.selector)\.`), ruleList, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|machineDeploymentSelector|(exempt|allowed)Namespaces\.selector|namespaces\.selector)\.`), ruleMap, "metav1.LabelSelector is imported"},
+	{regexp.MustCompile(`\.(clusterSelector|machineDeploymentSelector|(exempt|allowed)Namespaces\.selector|namespaces\.selector)\.`), ruleString, "metav1.LabelSelector is imported"},
 }
 
 // A name that means a span of time. What comes before its end is up to the field.

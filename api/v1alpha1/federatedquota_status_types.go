@@ -92,6 +92,10 @@ type FederatedQuotaStatus struct {
 	// +optional
 	Capacity *CapacityStatus `json:"capacity,omitempty"`
 
+	// scaleOut is what is done to add nodes, where spec.capacity.scaleOut asks for that.
+	// +optional
+	ScaleOut *ScaleOutStatus `json:"scaleOut,omitempty"`
+
 	// pool is what the FederatedQuota is to its pool. It stays after the FederatedQuota has left, with the tenure alone.
 	// +optional
 	Pool *PoolMembership `json:"pool,omitempty"`

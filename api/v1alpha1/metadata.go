@@ -80,6 +80,15 @@ const (
 	// the MachineDeployments and MachinePools of the Cluster say.
 	GrowthAnnotation = "quota.fedquota.io/growth"
 
+	// ScaleOutAnnotation on a MachineDeployment says that the hub manager may raise its replicas for budgets whose
+	// capacity.scaleOut selects it. Its value is "true".
+	ScaleOutAnnotation = "quota.fedquota.io/scale-out"
+
+	// CostAnnotation on a MachineDeployment says what one of its machines costs, in any unit, such as "0.42". Of several
+	// MachineDeployments that can run what is asked for, the one is scaled that does so at the least cost. Those without it
+	// come last.
+	CostAnnotation = "quota.fedquota.io/cost"
+
 	// CapacityName is the name of the ClusterCapacity that an agent keeps in its namespace.
 	CapacityName = "member"
 

@@ -318,6 +318,10 @@ type QuotaPoolStatus struct {
 	// +optional
 	Capacity *CapacityStatus `json:"capacity,omitempty"`
 
+	// scaleOut is what is done to add nodes, where spec.capacity.scaleOut asks for that.
+	// +optional
+	ScaleOut *ScaleOutStatus `json:"scaleOut,omitempty"`
+
 	// pool is what this pool is to the one above it.
 	// +optional
 	Pool *PoolMembership `json:"pool,omitempty"`

@@ -34,7 +34,7 @@ var budget = client.ObjectKey{Namespace: "team-a", Name: "compute"}
 
 // TestBesideClusterAPI has the hub manager and the manager of Cluster API's core work on the same Clusters.
 func TestBesideClusterAPI(t *testing.T) {
-	w := startWorld(t)
+	w := startWorld(t, nil)
 	w.bringsUp()
 	w.shares(20)
 	w.enforce(10, 10)

@@ -88,15 +88,8 @@ spec:
 // connects to them.
 func (w *world) bringsUp() {
 	w.Helper()
-	for group, kind := range map[string]string{infrastructure: "StandInCluster", controlPlane: "StandInControlPlane"} {
-		for _, kind := range []string{kind, kind + "Template"} {
-			w.creates(fmt.Sprintf(standIn, group, strings.ToLower(kind), kind))
-			list := &unstructured.UnstructuredList{}
-			list.SetAPIVersion(group + "/v1")
-			list.SetKind(kind + "List")
-			w.eventually("the kind "+kind, func(ctx context.Context) error { return w.hub.List(ctx, list) })
-		}
-	}
+	w.standsIn(infrastructure, "StandInCluster")
+	w.standsIn(controlPlane, "StandInControlPlane")
 	w.creates(clusters)
 	for _, name := range []string{east, west} {
 		w.provides(name)
@@ -104,6 +97,18 @@ func (w *world) bringsUp() {
 	}
 	for _, name := range []string{east, west} {
 		w.eventually("Cluster API to bring up "+name, func(ctx context.Context) error { return w.provisioned(ctx, name) })
+	}
+}
+
+// standsIn makes a kind of a provider, and its templates.
+func (w *world) standsIn(group, kind string) {
+	w.Helper()
+	for _, kind := range []string{kind, kind + "Template"} {
+		w.creates(fmt.Sprintf(standIn, group, strings.ToLower(kind), kind))
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion(group + "/v1")
+		list.SetKind(kind + "List")
+		w.eventually("the kind "+kind, func(ctx context.Context) error { return w.hub.List(ctx, list) })
 	}
 }
 

@@ -49,11 +49,12 @@ type world struct {
 	manager *fleet.Process // Cluster API's own
 }
 
-// startWorld starts a hub with Cluster API, and members with agents that nobody has told the hub of.
-func startWorld(t *testing.T) *world {
+// startWorld starts a hub with Cluster API, and members with agents that nobody has told the hub of. The arguments are
+// added to those of the hub manager.
+func startWorld(t *testing.T, inEast *fleet.Nodes, hubArgs ...string) *world {
 	t.Helper()
-	s := systemtest.Start(t, system.Options{Bare: true, Standalone: true, Fleet: fleet.Options{
-		Members: []fleet.ControlPlaneOptions{{Name: east}, {Name: west}},
+	s := systemtest.Start(t, system.Options{Bare: true, Standalone: true, HubArgs: hubArgs, Fleet: fleet.Options{
+		Members: []fleet.ControlPlaneOptions{{Name: east, Nodes: inEast}, {Name: west}},
 	}})
 	w := &world{T: t, System: s, members: map[string]client.Client{}}
 	t.Cleanup(w.showLog)

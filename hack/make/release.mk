@@ -43,9 +43,9 @@ release: image chart plugins ## Make all that is released in dist: manifests of 
 	cat dist/checksums.txt
 
 # What a value of the chart lets in.
-CHART_MORE := $(addprefix $(CURDIR)/config/prometheus/,monitor.yaml alerts.yaml) $(CURDIR)/dist/dashboards.yaml
+CHART_MORE := $(addprefix $(CURDIR)/config/,prometheus/monitor.yaml prometheus/alerts.yaml rbac/hub-scaleout/role.yaml) $(CURDIR)/dist/dashboards.yaml
 
-# Helm has to make of the chart what kustomize makes of config/default.
+# Helm has to make of the chart what kustomize makes of config/all.
 .PHONY: chart
 chart: $(HELM) $(CONTROLPLANE)/kubectl $(RELEASE)/chart ## Make the Helm chart out of config/default, dist/chart/fedquota, and check it.
 	mkdir -p dist
@@ -55,10 +55,11 @@ chart: $(HELM) $(CONTROLPLANE)/kubectl $(RELEASE)/chart ## Make the Helm chart o
 		$(CHART_MORE) < dist/default.yaml
 	$(HELM) lint --strict --quiet dist/chart/fedquota
 	$(HELM) template fedquota dist/chart/fedquota --namespace fedquota-system > dist/chart.yaml \
-		--set namespace.create=true,image.tag=latest,serviceMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true
+		--set namespace.create=true,image.tag=latest,serviceMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true,scaleOut.enabled=true
 	$(HELM) template fedquota dist/chart/fedquota --values config/chart/ci/all-values.yaml > /dev/null
-	$(RELEASE)/chart -compare $(CURDIR)/dist/chart.yaml $(CHART_MORE) < dist/default.yaml
-	rm dist/default.yaml dist/dashboards.yaml dist/chart.yaml
+	$(CONTROLPLANE)/kubectl kustomize config/all > dist/all.yaml
+	$(RELEASE)/chart -compare $(CURDIR)/dist/chart.yaml < dist/all.yaml
+	rm dist/default.yaml dist/dashboards.yaml dist/all.yaml dist/chart.yaml
 
 # The alerts are not files of that module, so its tests are not cached.
 .PHONY: alerts

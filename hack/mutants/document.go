@@ -8,7 +8,7 @@ import (
 
 // all returns every protection, in the order of the table.
 func all() []mutant {
-	return slices.Concat(ledgerMutants, hubMutants, poolMutants, agentMutants, configMutants)
+	return slices.Concat(ledgerMutants, hubMutants, poolMutants, scaleOutMutants, agentMutants, configMutants)
 }
 
 const introduction = `# Protections, and the tests that know them

@@ -45,6 +45,16 @@ const (
 	InstallInterval = time.Minute
 	// ProfilesInterval is how often the hub looks whether ClusterProfiles are served, until they are.
 	ProfilesInterval = 15 * time.Second
+	// ScaleOutInterval is how often the hub looks at MachineDeployments for a budget that needs nodes or waits for some.
+	ScaleOutInterval = 10 * time.Second
+	// NodeReport is how long a node that Cluster API calls ready may take to be in what the hub knows of its cluster, and
+	// NodeLanding how long what was asked for may take to run on it: a pod without a node is known by 30 seconds.
+	NodeReport  = 10 * time.Second
+	NodeLanding = time.Minute
+	// NodeBackOff is how long a MachineDeployment is left alone whose nodes brought nothing. It doubles each time, up to
+	// MostNodeBackOff.
+	NodeBackOff     = 10 * time.Minute
+	MostNodeBackOff = 4 * time.Hour
 	// TokenLife is for how long the hub asks for a token of its account in a member, and TokenRetry how soon it asks again
 	// after it got none: what reads takes the word of that long ago that the account is not there.
 	TokenLife  = time.Hour

@@ -21,7 +21,7 @@ func Pool(spec *quotav1alpha1.QuotaPoolSpec) field.ErrorList {
 	problems := resources(path.Child("hard"), spec.Hard)
 	if spec.Capacity != nil {
 		rule = &spec.Capacity.Capacity
-		problems = append(problems, following(path.Child("capacity"), rule)...)
+		problems = append(problems, following(path.Child("capacity"), spec.Hard, rule)...)
 		at := path.Child("capacity", "placement", "clusterSelector")
 		problems = append(problems, selector(at, spec.Capacity.Placement.ClusterSelector)...)
 	}

@@ -28,7 +28,7 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	listed := limited(spec.Hard, spec.Capacity)
 	problems := resources(path.Child("hard"), spec.Hard)
-	problems = append(problems, following(path.Child("capacity"), spec.Capacity)...)
+	problems = append(problems, following(path.Child("capacity"), spec.Hard, spec.Capacity)...)
 	problems = append(problems, resources(path.Child("reserve"), spec.Reserve)...)
 	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
 	problems = append(problems, scopes(path, spec)...)
@@ -46,8 +46,8 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	return problems
 }
 
-// following checks the names that follow the nodes.
-func following(path *field.Path, rule *quotav1alpha1.Capacity) field.ErrorList {
+// following checks the names that follow the nodes, and whether nodes can be added for any.
+func following(path *field.Path, hard corev1.ResourceList, rule *quotav1alpha1.Capacity) field.ErrorList {
 	var problems field.ErrorList
 	if rule == nil {
 		return problems
@@ -59,7 +59,29 @@ func following(path *field.Path, rule *quotav1alpha1.Capacity) field.ErrorList {
 				"nodes have nothing of that: valid are names such as requests.cpu, pods or requests.nvidia.com/gpu"))
 		}
 	}
+	return append(problems, scalingOut(path.Child("scaleOut"), hard, rule)...)
+}
+
+// scalingOut checks what nodes are added for.
+func scalingOut(path *field.Path, hard corev1.ResourceList, rule *quotav1alpha1.Capacity) field.ErrorList {
+	if rule.ScaleOut == nil {
+		return nil
+	}
+	problems := selector(path.Child("machineDeploymentSelector"), rule.ScaleOut.MachineDeploymentSelector)
+	if len(capacity.Names(hard, rule)) == 0 {
+		problems = append(problems, field.Invalid(path, strings.Join(sorted(hard), ", "),
+			"no name of the budget follows the nodes, so none would ever be added: name some in capacity.resources, such as requests.cpu"))
+	}
 	return problems
+}
+
+// sorted returns the names of a list, in order.
+func sorted(list corev1.ResourceList) []string {
+	var all []string
+	for _, name := range names(list) {
+		all = append(all, string(name))
+	}
+	return all
 }
 
 // limited returns hard with the names that only follow the nodes, of which there may be any amount.

@@ -49,6 +49,16 @@ distribution: {granularity: {requests.memory: 4Gi}, rules: [{min: {requests.memo
 			want: `spec.distribution.rules[0].min[requests.memory]: Invalid value: "5Gi": must be a multiple of spec.distribution.granularity[requests.memory], which is 4Gi
 spec.distribution.rules[0].max[requests.memory]: Invalid value: "10Gi": must be a multiple of spec.distribution.granularity[requests.memory], which is 4Gi`,
 		},
+		"nodes for what follows them": {spec: `
+hard: {requests.cpu: "1"}
+capacity: {scaleOut: {machineDeploymentSelector: {}}}`},
+		"nodes for what does not follow them": {
+			spec: `
+hard: {services: "1", limits.cpu: "4"}
+capacity: {scaleOut: {machineDeploymentSelector: {matchExpressions: [{key: a, operator: In}]}}}`,
+			want: `spec.capacity.scaleOut.machineDeploymentSelector.matchExpressions[0].values: Required value: must be specified when ` + "`operator` is 'In' or 'NotIn'" + `
+spec.capacity.scaleOut: Invalid value: "limits.cpu, services": no name of the budget follows the nodes, so none would ever be added: name some in capacity.resources, such as requests.cpu`,
+		},
 		"negative": {
 			spec: `hard: {pods: "-1"}`,
 			want: `spec.hard[pods]: Invalid value: "-1": is negative: must be 0 or more`,

@@ -16,6 +16,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/shares"
 	"github.com/fedquota/fedquota/internal/validate"
 )
@@ -27,6 +28,8 @@ type PoolValidator struct {
 	// Clusters says where the Clusters are, AgentNamespace where the agents are in members.
 	Clusters       members.Namespaces
 	AgentNamespace string
+	// ScalesOut says that the hub manager adds nodes for budgets that ask for that.
+	ScalesOut bool
 }
 
 // PoolPath is where the webhook is served, as its marker says.
@@ -98,7 +101,12 @@ func (v *PoolValidator) judge(ctx context.Context, before, pool *quotav1alpha1.Q
 			warnings = append(warnings, warning)
 		}
 	}
-	return slices.Concat(warnings, poolBelowUsage(before, pool), v.tenants(ctx, around, before, pool)), nil
+	var rule *quotav1alpha1.Capacity
+	if before != nil {
+		rule = capacity.RuleOf(before)
+	}
+	return slices.Concat(warnings, poolBelowUsage(before, pool), v.tenants(ctx, around, before, pool),
+		scalesOut(capacity.RuleOf(pool), rule, v.ScalesOut)), nil
 }
 
 // forest are all pools.

@@ -216,6 +216,7 @@ func TestLead(t *testing.T) {
 	}{
 		{own, "hard: {pods: 10}\ndistribution: {rules: [{children: [OWN-below], min: {pods: 2}}]}\nrebalance: {mode: Static}", ""},
 		{own, "hard: {pods: 10}\nreserve: {pods: 1}", "spec.reserve" + only},
+		{own, "hard: {pods: 10}\ncapacity: {percent: 200}", "spec.capacity" + only},
 		{own, "hard: {pods: 10}\nparent: OWN-other", "spec.parent" + only},
 		{own, "hard: {pods: 10}\nallowedNamespaces: {selector: {}}", "spec.allowedNamespaces" + only},
 		{own, "hard: {pods: 10}\nnamespaces: {selector: {}}", "spec.namespaces" + only},

@@ -97,6 +97,8 @@ func TestTenants(t *testing.T) {
 		"hard: {pods: 10, requests.cpu: '2.5', services: 99}" + dev:                                                          "",
 		"hard: {pods: 10, requests.cpu: 2501m}" + dev:                                                                        "spec.hard[requests.cpu]: must be there, and at most 2500m, says namespace OWN",
 		"hard: {pods: 1}" + dev:                                                                                              "spec.hard[requests.cpu]: must be there, and at most 2500m, says namespace OWN",
+		small + "capacity: {scaleOut: {machineDeploymentSelector: {}}}":                                                      "spec.capacity.scaleOut: must be left out, since namespace OWN says what may be set",
+		small + "capacity: {percent: 50}":                                                                                    "",
 		small + "scopes: [Terminating]":                                                                                      "spec.scopes, spec.scopeSelector: must be empty, since namespace OWN has a maximum for all objects",
 		small + "removal: {policy: Delete}":                                                                                  "spec.removal: policy must be Retain, and destroyed empty, since namespace OWN has a maximum",
 		small + "removal: {destroyed: [south]}":                                                                              "spec.removal: policy must be Retain, and destroyed empty, since namespace OWN has a maximum",

@@ -31,6 +31,8 @@ type Validator struct {
 	// Serves says whether a Cluster serves a resource, as far as this process can know. Without it nobody is warned of
 	// that.
 	Serves Serves
+	// ScalesOut says that the hub manager adds nodes for budgets that ask for that.
+	ScalesOut bool
 }
 
 // Path is where the webhook is served, as its marker says.

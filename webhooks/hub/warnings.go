@@ -38,8 +38,25 @@ func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.Fede
 	return slices.DeleteFunc(slices.Concat(
 		v.placement(fq, view), unknown(view), unstated(before, fq), v.unserved(ctx, before, fq, view),
 		inherent(fq, view), belowUsage(before, fq, view), guaranteed(fq, view), view.Overruled, answering(fq, around),
-		v.inPool(ctx, before, fq),
+		v.inPool(ctx, before, fq), scalesOut(fq.Spec.Capacity, ruleOf(before), v.ScalesOut),
 	), told.Has)
+}
+
+// scalesOut warns of a budget that comes to ask for nodes where no hub manager adds any.
+func scalesOut(rule, before *quotav1alpha1.Capacity, does bool) admission.Warnings {
+	asked := before != nil && before.ScaleOut != nil
+	if does || asked || rule == nil || rule.ScaleOut == nil {
+		return nil
+	}
+	return admission.Warnings{"spec.capacity.scaleOut: no node is added, since the hub manager runs without --scale-out"}
+}
+
+// ruleOf returns how a FederatedQuota follows the nodes, nil if there is none.
+func ruleOf(fq *quotav1alpha1.FederatedQuota) *quotav1alpha1.Capacity {
+	if fq == nil {
+		return nil
+	}
+	return fq.Spec.Capacity
 }
 
 // placement warns of a budget that nobody shares.

@@ -3,6 +3,7 @@ package hub
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,6 +26,8 @@ type options struct {
 	installAgents            bool
 	agentImage               string
 	agentPriorityClass       string
+	scaleOut                 bool
+	nodeProvisionTime        time.Duration
 	concurrency, connections int
 	metricsPerCluster        bool
 }
@@ -42,6 +45,10 @@ func (o *options) bind(flags *pflag.FlagSet, image string) {
 	flags.StringVar(&o.agentImage, "agent-image", image, "Image of the agents that the hub manager installs.")
 	flags.StringVar(&o.agentPriorityClass, "agent-priority-class", bundle.PriorityClass,
 		"PriorityClass of the agents that the hub manager installs. Any other than that has to be in each member.")
+	flags.BoolVar(&o.scaleOut, "scale-out", false,
+		"Add nodes for budgets with capacity.scaleOut, by Cluster API's MachineDeployments. It needs the rights of config/scaleout.")
+	flags.DurationVar(&o.nodeProvisionTime, "max-node-provision-time", 15*time.Minute,
+		"How long a node may take to come that was added by --scale-out.")
 	flags.IntVar(&o.concurrency, "concurrency", 10, "How many FederatedQuotas are reconciled at once.")
 	flags.IntVar(
 		&o.connections, "clustercache-concurrency", 100,

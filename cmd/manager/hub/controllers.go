@@ -26,6 +26,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
+	"github.com/fedquota/fedquota/controllers/hub/scaleout"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/controllers/hub/webhookconfig"
@@ -64,6 +65,7 @@ func (p *parts) setUp(ctx context.Context) error {
 		setup.Step{Name: "the quota controller", Do: p.reconcileQuotas},
 		setup.Step{Name: "the pool controller", Do: p.reconcilePools},
 		setup.Step{Name: "the reports of capacity", Do: p.followNodes},
+		setup.Step{Name: "the adding of nodes", Do: p.addNodes},
 		setup.Step{Name: "the installation of agents", Do: p.installAgents},
 		setup.Step{Name: "the requirements of quotas", Do: p.requireQuotas},
 		setup.Step{Name: "the joining by Secrets and ClusterProfiles", Do: p.join},
@@ -160,6 +162,18 @@ func (p *parts) followNodes() error {
 	}, capacity.Kind)
 }
 
+// addNodes adds nodes for budgets that ask for that, if the hub manager may.
+func (p *parts) addNodes() error {
+	if !p.scaleOut {
+		return nil
+	}
+	return (&scaleout.Reconciler{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Members: p.connections, Clusters: p.clusters,
+		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
+		Patience: scaleout.DefaultPatience(p.nodeProvisionTime),
+	}).SetupWithManager(p.mgr, p.each)
+}
+
 // applies returns a controller of objects in members. Those who listen to wake hear of each Cluster of which there is
 // news.
 func (p *parts) applies(wake chan event.GenericEvent) *applied.Controller {
@@ -233,11 +247,11 @@ func (p *parts) serve() error {
 	hub.Quoter{}.SetupWithManager(p.mgr)
 	(&hub.Validator{
 		Reader: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
-		Serves: hub.ServesOf(p.connections, p.clusters),
+		Serves: hub.ServesOf(p.connections, p.clusters), ScalesOut: p.scaleOut,
 	}).SetupWithManager(p.mgr)
 	(&hub.RequirementValidator{Reader: p.mgr.GetClient(), Clusters: p.clusters}).SetupWithManager(p.mgr)
 	(&hub.PoolValidator{
-		Reader: p.mgr.GetClient(), Clusters: p.clusters, AgentNamespace: p.agentNamespace,
+		Reader: p.mgr.GetClient(), Clusters: p.clusters, AgentNamespace: p.agentNamespace, ScalesOut: p.scaleOut,
 	}).SetupWithManager(p.mgr)
 	return nil
 }

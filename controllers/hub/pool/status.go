@@ -15,7 +15,9 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
+	"github.com/fedquota/fedquota/controllers/hub/scaleout"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -123,7 +125,8 @@ func (s *scope) report() {
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
 	status.Tightest = amount.Tightest(budget, t.Used, formats)
 	s.reportNamespaces()
-	conditions.Replace(&status.Conditions, s.conditions(), s.p.Generation, s.now)
+	kept := scaleout.Keep(capacity.RuleOf(s.p), &status.ScaleOut, status.Conditions)
+	conditions.Replace(&status.Conditions, append(s.conditions(), kept...), s.p.Generation, s.now)
 }
 
 // reportNamespaces writes which namespaces the pool has by spec.namespaces, unless that is not known yet.

@@ -172,7 +172,7 @@ func mostPatch(old corev1.ResourceList, most amount.List, report *quotav1alpha1.
 
 // fleetPatch returns the merge patch that turns old into fleet.
 func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
-	if len(fleet.Budget) == 0 {
+	if len(fleet.Budget)+len(fleet.Used) == 0 {
 		return nil
 	}
 	return map[string]any{"budget": patches.Replacing(old.Budget, fleet.Budget), "used": patches.Replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}

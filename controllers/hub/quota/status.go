@@ -12,6 +12,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/conditions"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/controllers/hub/scaleout"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -101,7 +102,8 @@ func (s *scope) report() {
 	status.Revision, status.SpecRevision = d.Ledger.Revision(), d.SpecRevision
 	status.Pool = s.membership.Stored(s.fq.Spec.Hard)
 	s.totals()
-	conditions.Replace(&status.Conditions, input.Conditions(d.Conditions), s.fq.Generation, s.now)
+	kept := scaleout.Keep(s.fq.Spec.Capacity, &status.ScaleOut, status.Conditions)
+	conditions.Replace(&status.Conditions, append(input.Conditions(d.Conditions), kept...), s.fq.Generation, s.now)
 	s.fleet = s.fleetOf(&d.Fleet)
 }
 
@@ -151,7 +153,7 @@ func (s *scope) shapes() []quotav1alpha1.DemandShape {
 
 // fleetOf returns what shares say of the whole budget.
 func (s *scope) fleetOf(fleet *shares.Fleet) quotav1alpha1.Fleet {
-	if len(fleet.Budget) == 0 {
+	if fleet.Budget == nil {
 		return quotav1alpha1.Fleet{}
 	}
 	f := quotav1alpha1.Fleet{Budget: fleet.Budget.ToList(s.fq.Spec.Hard), Used: s.fq.Status.Used}

@@ -123,9 +123,9 @@ func (o options) compare(objects []*unstructured.Unstructured) error {
 		return err
 	}
 	if diff := cmp.Diff(byName(objects), byName(rendered)); diff != "" {
-		return fmt.Errorf("the chart installs something else than config/default:\n%s", diff)
+		return fmt.Errorf("the chart installs something else than config/all:\n%s", diff)
 	}
-	fmt.Printf("The chart installs the %d objects of config/default and config/prometheus.\n", len(objects))
+	fmt.Printf("The chart installs the %d objects of config/all.\n", len(objects))
 	return nil
 }
 

@@ -54,6 +54,19 @@ func (p *printer) capacity(h *view.Head) {
 	if h.Capacity != "" {
 		p.Field("Capacity", h.Capacity)
 	}
+	if s := h.ScaleOut; s != nil {
+		p.Field("Nodes", s.Message)
+		if s.LastStep != "" {
+			p.Field("Last step", text.Since(p.now, *s.LastStepTime)+" ago"+outcomes[s.Outcome]+": "+s.LastStep)
+		}
+	}
+}
+
+// outcomes are what has become of a step, in words.
+var outcomes = map[quotav1alpha1.ScaleOutOutcome]string{
+	quotav1alpha1.ScaleOutLanded:         ", done",
+	quotav1alpha1.ScaleOutBroughtNothing: ", which brought nothing",
+	quotav1alpha1.ScaleOutUndone:         ", undone since",
 }
 
 func modeOf(b *view.Budget) string {

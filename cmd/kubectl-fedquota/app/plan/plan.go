@@ -169,7 +169,11 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 		return nil, err
 	}
 	p.decision, p.drained = outcome.Rest, outcome.Drained
-	return p.view(), nil
+	v := p.view()
+	if v.ScaleOut, err = fleet.ScaleOut(ctx, hub, p.wanted, p.decision.Ledger.Budget()); err != nil {
+		v.Hints = append(v.Hints, "Which nodes would be added is left out: "+err.Error())
+	}
+	return v, nil
 }
 
 // merged is the stored object with the wanted spec.

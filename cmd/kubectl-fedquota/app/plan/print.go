@@ -40,6 +40,9 @@ func show(page *text.Page, p *view.Plan, all bool) error {
 	for _, c := range p.Budget {
 		page.Printf("  budget of %s: %s → %s\n", c.Resource, cmp.Or(c.Before, "-"), cmp.Or(c.After, "-"))
 	}
+	if p.ScaleOut != "" {
+		page.Paragraph(2, text.Plain, "nodes: "+p.ScaleOut)
+	}
 	limits(page, p, all)
 	if p.Kind == "" {
 		outcome(page, p)

@@ -29,6 +29,8 @@ type Head struct {
 	Outdated bool       `json:"outdated,omitempty"`
 	// Capacity says what the budget is made from, where it follows the nodes of clusters.
 	Capacity string `json:"capacity,omitempty"`
+	// ScaleOut says what is done to add nodes, where the budget asks for that.
+	ScaleOut *ScaleOut `json:"scaleOut,omitempty"`
 	// Resources are what is used of each name.
 	Resources  []Filled    `json:"resources"`
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -112,6 +114,7 @@ func BudgetOf(fq *quotav1alpha1.FederatedQuota, only Only) *Budget {
 			Summary: summaryOf(fq.Status.Conditions, quotav1alpha1.ConditionReady), Resources: []Filled{},
 			Conditions: othersOf(fq.Status.Conditions, fq.Name),
 			Capacity:   capacityOf(fq.Spec.Hard, fq.Spec.Capacity, fq.Status.Capacity),
+			ScaleOut:   scaleOutOf(fq.Spec.Capacity, fq.Status.ScaleOut),
 		},
 		Mode: cmp.Or(fq.Spec.Rebalance.Mode, quotav1alpha1.RebalanceAuto), Reserve: fq.Spec.Reserve, Placement: placementOf(&fq.Spec.Placement),
 		Settled: fq.Status.Settled, Clusters: []Cluster{},

@@ -20,6 +20,8 @@ type Plan struct {
 	HaltedReason string `json:"haltedReason,omitempty"`
 	// Budget is what changes of the budget.
 	Budget []BudgetChange `json:"budget,omitempty"`
+	// ScaleOut says which nodes would be added now, where the budget asks for that.
+	ScaleOut string `json:"scaleOut,omitempty"`
 	// Conditions are those once limits have come to rest, left out for a QuotaPool. Debt is what stays granted above the
 	// budget of that.
 	Conditions []metav1.Condition  `json:"conditions,omitempty"`

@@ -107,6 +107,7 @@ func PoolBudgetOf(p *quotav1alpha1.QuotaPool, only Only) *PoolBudget {
 			Kind: "QuotaPool", Name: p.Name, Summary: summaryOf(p.Status.Conditions, quotav1alpha1.ConditionReady),
 			Resources: []Filled{}, Conditions: othersOf(p.Status.Conditions, p.Name),
 			Capacity: capacityOf(p.Spec.Hard, capacity.RuleOf(p), p.Status.Capacity),
+			ScaleOut: scaleOutOf(capacity.RuleOf(p), p.Status.ScaleOut),
 		},
 		Mode: cmp.Or(p.Spec.Rebalance.Mode, quotav1alpha1.RebalanceAuto), Reserve: p.Spec.Reserve, Namespaces: "none",
 		Settled: p.Status.Settled, Children: []Child{},

@@ -118,13 +118,16 @@ func outOfScope(spec *quotav1alpha1.FederatedQuotaSpec, member pool.Membership) 
 	return names
 }
 
-// reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it; nil
-// where it is in none.
+// reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it, and
+// nodes are added for what is asked for; nil where neither is so. A name that it does not have is not bounded.
 func reachOf(fq *quotav1alpha1.FederatedQuota, member pool.Membership) amount.List {
-	if !member.Stands() {
-		return nil
+	switch {
+	case fq.Spec.Capacity != nil && fq.Spec.Capacity.ScaleOut != nil:
+		return stated(&fq.Spec)
+	case member.Stands():
+		return Wanted(fq)
 	}
-	return Wanted(fq)
+	return nil
 }
 
 // Wanted returns the budget that a FederatedQuota asks for, where it follows the nodes as they were told of last.

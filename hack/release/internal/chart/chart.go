@@ -34,6 +34,9 @@ var conditions = map[string]string{
 	"ServiceMonitor":           ".Values.serviceMonitor.enabled",
 }
 
+// optional are the values that let in an object by its name.
+var optional = map[string]string{"fedquota-hub-scaleout": ".Values.scaleOut.enabled"}
+
 // Decode reads manifests.
 func Decode(manifests []byte) ([]*unstructured.Unstructured, error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
@@ -85,8 +88,10 @@ func Template(object *unstructured.Unstructured) (file, text string, err error) 
 		text = "{{- range $namespace := prepend .Values.clusters.furtherNamespaces .Values.clusters.namespace }}\n{{- with $ }}\n---\n" +
 			text + "{{- end }}\n{{- end }}\n"
 	}
-	if condition := conditions[object.GetKind()]; condition != "" {
-		text = "{{- if " + condition + " }}\n" + text + "{{- end }}\n"
+	for _, condition := range []string{conditions[object.GetKind()], optional[object.GetName()]} {
+		if condition != "" {
+			text = "{{- if " + condition + " }}\n" + text + "{{- end }}\n"
+		}
 	}
 	return strings.ToLower(object.GetKind()) + "-" + name(object) + ".yaml", text, nil
 }
@@ -222,6 +227,7 @@ func (t *template) arguments(container map[string]any) error {
 		t.snippet("{{- with .Values.clusters.furtherNamespaces }}\n- --further-cluster-namespaces={{ join \",\" . }}\n{{- end }}"),
 		t.snippet("{{- if not .Values.agents.install }}\n- --install-agents=false\n{{- end }}"),
 		t.snippet("{{- with .Values.agents.priorityClassName }}\n- --agent-priority-class={{ . }}\n{{- end }}"),
+		t.snippet("{{- if .Values.scaleOut.enabled }}\n- --scale-out\n{{- end }}"),
 		t.snippet("{{- with .Values.extraArgs }}\n{{- toYaml . | nindent @ }}\n{{- end }}"))
 	return nil
 }

@@ -1,0 +1,143 @@
+package scaleout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/controllers/hub/quota/pack"
+	"github.com/fedquota/fedquota/internal/scaleout"
+	"github.com/fedquota/fedquota/internal/validate"
+)
+
+// kind says how budgets of a kind are read.
+type kind struct {
+	name string
+	read func(ctx context.Context, reader client.Reader, key client.ObjectKey) (*subject, error)
+	// spread fills in whose nodes count for the budget, and who uses it.
+	spread func(ctx context.Context, reader client.Reader, s *subject, clusters []members.Cluster) error
+}
+
+var (
+	quotas = kind{name: "scaleout", read: readQuota, spread: spreadQuota}
+	pools  = kind{name: "scaleout-pool", read: readPool, spread: spreadPool}
+)
+
+func readQuota(ctx context.Context, reader client.Reader, key client.ObjectKey) (*subject, error) {
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := reader.Get(ctx, key, fq); err != nil {
+		return nil, err
+	}
+	return &subject{
+		Object: fq, Budget: OfQuota(fq), status: &fq.Status.ScaleOut, conditions: &fq.Status.Conditions,
+	}, nil
+}
+
+func spreadQuota(_ context.Context, _ client.Reader, s *subject, clusters []members.Cluster) error {
+	fq := s.Object.(*quotav1alpha1.FederatedQuota)
+	selected, _ := input.Placed(fq, clusters)
+	s.clusters, s.quotas = byName(selected), []*quotav1alpha1.FederatedQuota{fq}
+	return nil
+}
+
+func readPool(ctx context.Context, reader client.Reader, key client.ObjectKey) (*subject, error) {
+	p := &quotav1alpha1.QuotaPool{}
+	if err := reader.Get(ctx, key, p); err != nil {
+		return nil, err
+	}
+	return &subject{
+		Object: p, Budget: OfPool(p), status: &p.Status.ScaleOut, conditions: &p.Status.Conditions,
+	}, nil
+}
+
+// spreadPool finds the FederatedQuotas below a pool, whichever pools are between them.
+func spreadPool(ctx context.Context, reader client.Reader, s *subject, clusters []members.Cluster) error {
+	var below quotav1alpha1.QuotaPoolList
+	if err := reader.List(ctx, &below, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing QuotaPools: %w", err)
+	}
+	var all quotav1alpha1.FederatedQuotaList
+	if err := reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing FederatedQuotas: %w", err)
+	}
+	parents := validate.Parents{}
+	for i := range below.Items {
+		parents[quotav1alpha1.PoolName(below.Items[i].Name)] = below.Items[i].Spec.Parent
+	}
+	own := quotav1alpha1.PoolName(s.GetName())
+	for i := range all.Items {
+		in := quotav1alpha1.PoolName(membership.PoolOf(&all.Items[i]))
+		above, _ := parents.Above(in)
+		if in == own || slices.Contains(above, own) {
+			s.quotas = append(s.quotas, &all.Items[i])
+		}
+	}
+	s.clusters = placed(s.Object.(*quotav1alpha1.QuotaPool), clusters)
+	return nil
+}
+
+// gather reads what is asked for in members, and what may be scaled.
+func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input) error {
+	clusters, err := r.Clusters.List(ctx, r, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return err
+	}
+	if err := r.kind.spread(ctx, r, s, clusters); err != nil {
+		return err
+	}
+	for i := range s.clusters {
+		c := scaleout.Cluster{Name: s.clusters[i].Name}
+		for _, fq := range s.quotas {
+			if err := r.ask(ctx, &c, &s.clusters[i], fq, in); err != nil {
+				return err
+			}
+		}
+		in.Clusters = append(in.Clusters, c)
+	}
+	in.Groups, err = Groups(ctx, r.Live, r.Clusters, s.clusters, s.Rule.ScaleOut.MachineDeploymentSelector)
+	if apimeta.IsNoMatchError(err) {
+		return nil // a hub without Cluster API has none
+	}
+	return err
+}
+
+// ask adds what is asked for of a FederatedQuota in a cluster, as its agent has reported it. Nothing is added for a
+// cluster that cannot be read.
+func (r *Reconciler) ask(
+	ctx context.Context, c *scaleout.Cluster, cluster *members.Cluster, fq *quotav1alpha1.FederatedQuota, in *scaleout.Input,
+) error {
+	if !slices.ContainsFunc(fq.Status.Clusters, func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }) {
+		return nil
+	}
+	reader, err := r.Members.GetReader(ctx, client.ObjectKeyFromObject(cluster))
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	share := &quotav1alpha1.QuotaShare{}
+	err = reader.Get(ctx, client.ObjectKeyFromObject(fq), share, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the share of Cluster %s: %w", c.Name, err)
+	}
+	share, err = pack.Unpack(share)
+	if err != nil {
+		return err
+	}
+	AddShare(c, &share.Status, in.Follows)
+	return nil
+}

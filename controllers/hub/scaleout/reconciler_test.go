@@ -1,0 +1,195 @@
+package scaleout
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+)
+
+func as(*quotav1alpha1.FederatedQuota) {}
+
+func TestScalesOnce(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(as)
+	for range 3 {
+		if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := h.read(key).Status.ScaleOut
+	if h.replicas() != 1 || status.LastStep == nil || *status.LastStep.To != 1 || status.Reason != quotav1alpha1.ReasonNodesOnTheWay {
+		t.Fatalf("there are %d replicas, and told is %+v", h.replicas(), status)
+	}
+	event := <-h.recorder.Events
+	if want := "from 0 to 1 replicas, for 1 request for requests.cpu=2"; !strings.Contains(event, want) || len(h.recorder.Events) > 0 {
+		t.Errorf("the event is %q, and %d more", event, len(h.recorder.Events))
+	}
+}
+
+// TestStoresBeforeItScales has the scale fail: the step was stored, and is taken back.
+func TestStoresBeforeItScales(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(as)
+	seen := false
+	refuses, err := client.NewWithWatch(config, client.Options{Scheme: newScheme()})
+	h.must(err)
+	h.r.Client = interceptor.NewClient(refuses, interceptor.Funcs{SubResourceUpdate: func(
+		ctx context.Context, c client.Client, name string, object client.Object, options ...client.SubResourceUpdateOption,
+	) error {
+		if name != "scale" {
+			return c.SubResource(name).Update(ctx, object, options...)
+		}
+		seen = h.read(key).Status.ScaleOut.LastStep != nil
+		return apierrors.NewForbidden(quotav1alpha1.GroupVersion.WithResource("scale").GroupResource(), object.GetName(), nil)
+	}})
+	if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); !apierrors.IsForbidden(err) {
+		t.Fatal(err)
+	}
+	fq := h.read(key)
+	c := apimeta.FindStatusCondition(fq.Status.Conditions, quotav1alpha1.ConditionScaleOutHeldBack)
+	if !seen || fq.Status.ScaleOut.LastStep != nil || c == nil || c.Reason != quotav1alpha1.ReasonScaleRefused {
+		t.Errorf("it was stored before: %v; now there is %+v, %+v", seen, fq.Status.ScaleOut, c)
+	}
+}
+
+// frozen answers with what was there once.
+type frozen struct {
+	client.Reader
+
+	fq *quotav1alpha1.FederatedQuota
+}
+
+func (f frozen) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if fq, is := object.(*quotav1alpha1.FederatedQuota); is {
+		f.fq.DeepCopyInto(fq)
+		return nil
+	}
+	return f.Reader.Get(ctx, key, object, options...)
+}
+
+// TestTwoManagers has another hub manager decide on what was there before the first one scaled.
+func TestTwoManagers(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(as)
+	other := h.reconciler(frozen{h.Client, h.read(key)})
+	if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); !apierrors.IsConflict(err) {
+		t.Errorf("the other one got %v", err)
+	}
+	if n := h.replicas(); n != 1 {
+		t.Errorf("there are %d replicas", n)
+	}
+}
+
+// TestScalesWhatItHasRead has somebody change the MachineDeployment after it was read.
+func TestScalesWhatItHasRead(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(as)
+	s, err := h.r.kind.read(t.Context(), h.Client, key)
+	h.must(err)
+	in := s.Input(h.clock.Now())
+	in.Patience = h.r.Patience
+	h.must(h.r.gather(t.Context(), s, in))
+	groups := in.Groups
+	_, err = h.r.act(t.Context(), s, in)
+	h.must(err)
+	s, err = h.r.kind.read(t.Context(), h.Client, key)
+	h.must(err)
+	h.clock.Step(time.Hour)
+	later := s.Input(h.clock.Now())
+	later.Patience, later.Clusters, later.Groups = h.r.Patience, in.Clusters, groups // as they were before the first step
+	later.State.OnTheWay, later.State.Last = 0, nil
+	if _, err := h.r.act(t.Context(), s, later); !apierrors.IsConflict(err) {
+		t.Errorf("it got %v", err)
+	}
+	if n := h.replicas(); n != 1 {
+		t.Errorf("there are %d replicas", n)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Capacity.ScaleOut.DryRun = new(true) })
+	if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	status := h.read(key).Status.ScaleOut
+	if h.replicas() != 0 || status.LastStep != nil || status.Reason != quotav1alpha1.ReasonWouldScaleOut {
+		t.Errorf("there are %d replicas, and told is %+v", h.replicas(), status)
+	}
+}
+
+// TestOfAPool has a pool add nodes for what is asked for two levels below it.
+func TestOfAPool(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	h.quota(func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Capacity = nil
+		fq.Spec.Pool = &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(h.namespace + "-team")}
+	})
+	org := &quotav1alpha1.QuotaPool{
+		ObjectMeta: metav1.ObjectMeta{Name: h.namespace + "-org"},
+		Spec: quotav1alpha1.QuotaPoolSpec{
+			Hard: cpus("100"), Capacity: &quotav1alpha1.PoolCapacity{Capacity: *following()},
+		},
+	}
+	h.create(org)
+	h.create(&quotav1alpha1.QuotaPool{
+		ObjectMeta: metav1.ObjectMeta{Name: h.namespace + "-team"},
+		Spec:       quotav1alpha1.QuotaPoolSpec{Hard: cpus("100"), Parent: quotav1alpha1.PoolName(org.Name)},
+	})
+	org.Status.Hard, org.Status.Used, org.Status.Demand = cpus("4"), cpus("4"), cpus("2")
+	h.must(h.Status().Update(t.Context(), org))
+	if _, err := h.r.of(pools).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(org)}); err != nil {
+		t.Fatal(err)
+	}
+	h.must(h.Get(t.Context(), client.ObjectKeyFromObject(org), org))
+	if h.replicas() != 1 || org.Status.ScaleOut.Reason != quotav1alpha1.ReasonScaledOut {
+		t.Errorf("there are %d replicas, and told is %+v", h.replicas(), org.Status.ScaleOut)
+	}
+}
+
+// TestHeldBack has a condition come and go, and rounds keep it.
+func TestHeldBack(t *testing.T) {
+	h := newHub(t)
+	h.workers("0")
+	key := h.quota(as)
+	if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	fq := h.read(key)
+	kept := Keep(fq.Spec.Capacity, &fq.Status.ScaleOut, fq.Status.Conditions)
+	if len(kept) != 1 || kept[0].Reason != quotav1alpha1.ReasonAtMaximum || fq.Status.ScaleOut == nil {
+		t.Fatalf("kept is %+v, told is %+v", kept, fq.Status.ScaleOut)
+	}
+	fq.Spec.Capacity.ScaleOut = nil
+	if kept := Keep(fq.Spec.Capacity, &fq.Status.ScaleOut, fq.Status.Conditions); kept != nil || fq.Status.ScaleOut != nil {
+		t.Errorf("of what asks for no nodes any more, kept is %+v, told is %+v", kept, fq.Status.ScaleOut)
+	}
+	fq = h.read(key)
+	fq.Status.Demand = nil
+	h.must(h.Status().Update(t.Context(), fq))
+	if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.read(key).Status.Conditions; len(got) > 0 {
+		t.Errorf("once nothing is asked for, there is %+v", got)
+	}
+}

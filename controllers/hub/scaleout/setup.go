@@ -1,0 +1,64 @@
+package scaleout
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/served"
+)
+
+// The hub manager needs list of machinedeployments and update of their scale beside what all others need. Both are in
+// config/scaleout, since they are for hub managers with --scale-out alone.
+
+// poolKind is that of pools.
+var poolKind = quotav1alpha1.GroupVersion.WithKind("QuotaPool").GroupKind()
+
+// SetupWithManager registers a reconciler of FederatedQuotas now, and one of QuotaPools once these are served.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
+	if err := r.of(quotas).begin(mgr, &quotav1alpha1.FederatedQuota{}, options); err != nil {
+		return err
+	}
+	return served.Once(mgr, func() error {
+		return r.of(pools).begin(mgr, &quotav1alpha1.QuotaPool{}, options)
+	}, poolKind)
+}
+
+// of returns the reconciler for budgets of a kind.
+func (r *Reconciler) of(k kind) *Reconciler {
+	other := *r
+	other.kind = k
+	return &other
+}
+
+func (r *Reconciler) begin(mgr ctrl.Manager, object client.Object, options controller.Options) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(r.kind.name).
+		For(object, builder.WithPredicates(news)).
+		WithOptions(options).
+		Complete(r)
+}
+
+// news lets through budgets that want nodes to be added, where something of that has changed.
+var news = predicate.Funcs{
+	CreateFunc:  func(e event.CreateEvent) bool { b := budgetOf(e.Object); return b.asks() },
+	DeleteFunc:  func(e event.DeleteEvent) bool { b := budgetOf(e.Object); return b.asks() },
+	GenericFunc: func(event.GenericEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := budgetOf(e.ObjectOld), budgetOf(e.ObjectNew)
+		before.Status, after.Status = nil, nil
+		return (before.asks() || after.asks()) && !equality.Semantic.DeepEqual(before, after)
+	},
+}
+
+func budgetOf(object client.Object) Budget {
+	if p, is := object.(*quotav1alpha1.QuotaPool); is {
+		return OfPool(p)
+	}
+	return OfQuota(object.(*quotav1alpha1.FederatedQuota))
+}

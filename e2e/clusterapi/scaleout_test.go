@@ -1,0 +1,372 @@
+//go:build e2e
+
+package clusterapi_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
+	"github.com/fedquota/fedquota/internal/observer"
+)
+
+const (
+	cpu = corev1.ResourceRequestsCPU
+	gpu = corev1.ResourceName("requests.nvidia.com/gpu")
+)
+
+// The MachineDeployments of the test.
+const (
+	workers, gpus, lost = "workers", "gpus", "lost"
+)
+
+// TestScaleOut has what a namespace asks for add nodes by Cluster API's own manager: the MachineDeployment is scaled, its
+// Machines become nodes, the budget rises with them, and the pods run.
+func TestScaleOut(t *testing.T) {
+	root := systemtest.Root(t)
+	stages, err := fleet.KWOKStages(t.Context(), filepath.Join(root, "hack", "tools"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := startWorld(t, &fleet.Nodes{
+		KWOK: filepath.Join(root, "bin", "tools", "kwok"), Stages: stages, Count: 1, Capacity: cpusOf("4"),
+	}, "--scale-out", "--max-node-provision-time=20s")
+	w.permits(root)
+	w.bringsUp()
+	w.standsIn(infrastructure, "StandInMachine")
+	w.group(workers, 2, true, "4", "")
+	w.group(gpus, 1, true, "2", "8")
+	s := &scaling{world: w, has: cpusOf("4")}
+	s.has["nvidia.com/gpu"] = resource.MustParse("0")
+	s.follows()
+	s.observe()
+	(&machines{world: w, takes: 2 * time.Second, joins: s.join}).run()
+
+	s.addsNodes()
+	s.addsGPUs()
+	s.drains()
+	s.reachesMaximum()
+	s.waitsInVain()
+	for _, line := range s.observer.Stop().Violations() {
+		w.Errorf("the observer: %s", line)
+	}
+}
+
+func cpusOf(cpus string) corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse(cpus), corev1.ResourceMemory: resource.MustParse("64Gi"),
+		corev1.ResourcePods: resource.MustParse("110"),
+	}
+}
+
+// permits gives the hub manager the rights of its overlay.
+func (w *world) permits(root string) {
+	w.Helper()
+	kubectl := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
+	objects, err := system.Render(w.Context(), kubectl, filepath.Join(root, "config", "rbac", "hub-scaleout"))
+	w.must(err)
+	for _, object := range objects {
+		w.must(w.hub.Create(w.Context(), object))
+	}
+}
+
+// scaling is a budget that follows the nodes of east.
+type scaling struct {
+	*world
+
+	observer *observer.Observer
+	mutex    sync.Mutex
+	has      corev1.ResourceList
+}
+
+// follows makes the budget.
+func (s *scaling) follows() {
+	s.Helper()
+	fq := &quotav1alpha1.FederatedQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: budget.Namespace, Name: budget.Name},
+		Spec: quotav1alpha1.FederatedQuotaSpec{
+			Capacity: &quotav1alpha1.Capacity{
+				Resources: []quotav1alpha1.ResourceName{quotav1alpha1.ResourceName(cpu), quotav1alpha1.ResourceName(gpu)},
+				ScaleOut: &quotav1alpha1.ScaleOut{
+					MachineDeploymentSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"scale-out": "yes"}},
+					MaxSurgeNodes:             new(int32(2)), CooldownSeconds: new(int32(5)),
+				},
+			},
+			Placement: quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{east}, CreateNamespace: new(true)},
+		},
+	}
+	s.must(s.hub.Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: budget.Namespace}}))
+	s.must(s.hub.Create(s.Context(), fq))
+	s.made("4", "0")
+	s.eventually("the limit in east", func(ctx context.Context) error {
+		return s.members[east].Get(ctx, budget, &corev1.ResourceQuota{})
+	})
+}
+
+// hard is the budget that the nodes of east make now.
+func (s *scaling) hard() corev1.ResourceList {
+	return corev1.ResourceList{cpu: s.has[corev1.ResourceCPU], gpu: s.has["nvidia.com/gpu"]}
+}
+
+func (s *scaling) observe() {
+	s.Helper()
+	var err error
+	s.observer, err = observer.Watch(context.WithoutCancel(s.Context()), observer.Options{
+		Members: map[string]*rest.Config{east: s.Member(east).Config}, Namespace: budget.Namespace, Name: budget.Name,
+		Budget: s.hard(), OnExcess: func(e observer.Excess) { s.Logf("EXCESS: %+v", e) },
+	})
+	s.must(err)
+}
+
+// join makes a node one of east, by which the budget rises.
+func (s *scaling) join(ctx context.Context, node *corev1.Node) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	err := s.members[east].Get(ctx, client.ObjectKeyFromObject(node), &corev1.Node{})
+	if client.IgnoreNotFound(err) != nil || err == nil {
+		return err
+	}
+	for name, value := range node.Status.Allocatable {
+		sum := s.has[name]
+		sum.Add(value)
+		s.has[name] = sum
+	}
+	return s.observer.ChangeBudget(ctx, s.hard(), func(ctx context.Context) error {
+		return s.members[east].Create(ctx, node)
+	})
+}
+
+// made waits until the budget is so many cpus and GPUs.
+func (s *scaling) made(cpus, gpus string) {
+	s.Helper()
+	s.eventually("a budget of "+cpus+" cpus and "+gpus+" GPUs", func(context.Context) error {
+		return is(s.budget().Status.Hard, cpus, gpus)
+	})
+}
+
+func is(list corev1.ResourceList, cpus, gpus string) error {
+	hasCPUs, hasGPUs := list[cpu], list[gpu]
+	if hasCPUs.Cmp(resource.MustParse(cpus)) != 0 || hasGPUs.Cmp(resource.MustParse(gpus)) != 0 {
+		return fmt.Errorf("it is %s cpus and %s GPUs", hasCPUs.String(), hasGPUs.String())
+	}
+	return nil
+}
+
+// deploy makes a Deployment in east, of pods that ask for so much.
+func (s *scaling) deploy(name string, replicas int32, asks corev1.ResourceList) {
+	s.Helper()
+	labels := map[string]string{"app": name}
+	container := corev1.Container{Name: "app", Image: "app", Resources: corev1.ResourceRequirements{Requests: asks, Limits: asks}}
+	s.must(s.members[east].Create(s.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: budget.Namespace, Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{container}},
+			},
+		},
+	}))
+}
+
+// running returns how many pods of a Deployment there are, and how many run.
+func (s *scaling) running(ctx context.Context, name string) (there, run int, err error) {
+	list := &corev1.PodList{}
+	err = s.members[east].List(ctx, list, client.InNamespace(budget.Namespace), client.MatchingLabels{"app": name})
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp != nil {
+			continue
+		}
+		there++
+		if list.Items[i].Status.Phase == corev1.PodRunning {
+			run++
+		}
+	}
+	return there, run, err
+}
+
+// run waits until so many pods of a Deployment run.
+func (s *scaling) run(name string, want int) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("%d pods of %s to run", want, name), func(ctx context.Context) error {
+		there, run, err := s.running(ctx, name)
+		if err == nil && run != want {
+			err = fmt.Errorf("%d are there, %d run; %s", there, run, s.told())
+		}
+		return err
+	})
+}
+
+// told is what the budget says of nodes.
+func (s *scaling) told() string {
+	status := s.budget().Status.ScaleOut
+	if status == nil {
+		return "nothing is told of nodes"
+	}
+	return status.Reason + ": " + status.Message
+}
+
+// scaled waits until so many machines of a group are wanted.
+func (s *scaling) scaled(group string, want int32) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("%s to have %d replicas", group, want), func(ctx context.Context) error {
+		got, err := s.replicas(ctx, group)
+		if err == nil && got != want {
+			err = fmt.Errorf("it has %d; %s", got, s.told())
+		}
+		return err
+	})
+}
+
+// held waits until the budget says for a reason that it gets no nodes.
+func (s *scaling) held(reason, words string) {
+	s.Helper()
+	s.eventually("it to be told: "+reason, func(context.Context) error {
+		c := apimeta.FindStatusCondition(s.budget().Status.Conditions, quotav1alpha1.ConditionScaleOutHeldBack)
+		if c == nil || c.Reason != reason || !strings.Contains(c.Message, words) {
+			return fmt.Errorf("it is %+v; %s", c, s.told())
+		}
+		return nil
+	})
+}
+
+// stage is something that is waited for.
+type stage struct {
+	what string
+	done func(ctx context.Context) (bool, error)
+}
+
+// addsNodes has 4 pods of 2 cpus ask for what one node has no room for.
+func (s *scaling) addsNodes() {
+	s.Helper()
+	began := time.Now()
+	s.deploy("web", 4, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")})
+	stages := []stage{
+		{"the MachineDeployment is scaled", func(ctx context.Context) (bool, error) {
+			n, err := s.replicas(ctx, workers)
+			return n > 0, err
+		}},
+		{"Cluster API has made the Machine", func(ctx context.Context) (bool, error) {
+			n, err := s.machinesOf(ctx, workers)
+			return n > 0, err
+		}},
+		{"the node is ready", func(ctx context.Context) (bool, error) {
+			n, err := s.nodesOf(ctx, workers)
+			return n > 0, err
+		}},
+		{"the budget has risen", func(context.Context) (bool, error) { return is(s.budget().Status.Hard, "8", "0") == nil, nil }},
+		{"the limit has risen", func(ctx context.Context) (bool, error) {
+			quota := &corev1.ResourceQuota{}
+			err := s.members[east].Get(ctx, budget, quota)
+			return is(quota.Status.Hard, "8", "0") == nil, err
+		}},
+		{"all pods are there", func(ctx context.Context) (bool, error) {
+			there, _, err := s.running(ctx, "web")
+			return there == 4, err
+		}},
+		{"all pods run", func(ctx context.Context) (bool, error) {
+			_, run, err := s.running(ctx, "web")
+			return run == 4, err
+		}},
+	}
+	for _, next := range stages {
+		err := wait.PollUntilContextTimeout(s.Context(), poll/5, patience, true, next.done)
+		if err != nil {
+			s.Fatalf("waiting until %s: %v; %s", next.what, err, s.told())
+		}
+		s.Logf("STAGE %s: %s", next.what, time.Since(began).Round(10*time.Millisecond))
+	}
+	s.scaled(workers, 1)
+	s.scaled(gpus, 0)
+}
+
+// addsGPUs has a pod ask for 8 GPUs, which a machine of one of the groups has.
+func (s *scaling) addsGPUs() {
+	s.Helper()
+	s.deploy("train", 1, corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("8"),
+	})
+	s.scaled(gpus, 1)
+	s.run("train", 1)
+	s.scaled(workers, 1)
+	s.made("10", "8")
+}
+
+// drains has somebody drain the node that was there from the beginning: the budget falls, and what ran on it asks for
+// another node.
+func (s *scaling) drains() {
+	s.Helper()
+	first := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: east + "-0"}}
+	s.mutex.Lock()
+	left := s.has[corev1.ResourceCPU]
+	left.Sub(resource.MustParse("4"))
+	s.has[corev1.ResourceCPU] = left
+	s.must(s.observer.ChangeBudget(s.Context(), s.hard(), func(ctx context.Context) error {
+		cordon := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"unschedulable":true}}`))
+		return s.members[east].Patch(ctx, first, cordon)
+	}))
+	s.mutex.Unlock()
+	s.made("6", "8")
+	list := &corev1.PodList{}
+	s.must(s.members[east].List(s.Context(), list, client.InNamespace(budget.Namespace)))
+	for i := range list.Items {
+		if list.Items[i].Spec.NodeName == first.Name {
+			s.must(client.IgnoreNotFound(s.members[east].Delete(s.Context(), &list.Items[i])))
+		}
+	}
+	s.scaled(workers, 2)
+	s.run("web", 4)
+	s.run("train", 1)
+}
+
+// reachesMaximum has more be asked for than all machines can run that may come.
+func (s *scaling) reachesMaximum() {
+	s.Helper()
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: budget.Namespace, Name: "web"}}
+	s.must(s.members[east].Patch(s.Context(), web, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":6}}`))))
+	s.held(quotav1alpha1.ReasonAtMaximum, "default/workers has 2 replicas of at most 2")
+	s.scaled(workers, 2)
+}
+
+// waitsInVain has a group whose machines never come be there for that: it is left alone after a while.
+func (s *scaling) waitsInVain() {
+	s.Helper()
+	s.group(lost, 5, false, "4", "")
+	s.scaled(lost, 1)
+	s.held(quotav1alpha1.ReasonNodesBringNothing, "default/lost")
+	s.scaled(lost, 1)
+	if run := s.eventsOf(quotav1alpha1.ReasonScaledOut); run != 4 {
+		s.Errorf("%d events tell of steps, and there were 4", run)
+	}
+}
+
+// eventsOf returns how many events on the budget have a reason.
+func (s *scaling) eventsOf(reason string) (count int) {
+	s.Helper()
+	list := &corev1.EventList{}
+	s.must(s.hub.List(s.Context(), list, client.InNamespace(budget.Namespace)))
+	for i := range list.Items {
+		if list.Items[i].Reason == reason {
+			s.Logf("event: %s", list.Items[i].Message)
+			count++
+		}
+	}
+	return count
+}

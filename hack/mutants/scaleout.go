@@ -1,0 +1,53 @@
+package main
+
+// What decides and what scales.
+const (
+	scaleOutTests    = "internal/scaleout"
+	scaleOutHubTests = "controllers/hub/scaleout"
+)
+
+// scaleOutMutants take protections out of the adding of nodes.
+var scaleOutMutants = []mutant{
+	{
+		protection: "scale out: no MachineDeployment leaves its bounds",
+		in:         "internal/scaleout.decision.stepFor", old: "n.count), best.Room, d.Surge", new: "n.count), d.Surge",
+		pkg: scaleOutTests, test: "TestStepsKeepTheirBounds",
+	},
+	{
+		protection: "scale out: no more nodes are on their way than may be",
+		in:         "internal/scaleout.decision.stepFor", old: "best.Room, d.Surge-d.State.OnTheWay)", new: "best.Room)",
+		pkg: scaleOutTests, test: "TestStepsKeepTheirBounds",
+	},
+	{
+		protection: "scale out: no two steps within the cooldown",
+		in:         "internal/scaleout.decision.decide", old: "d.Now.Sub(last.Time) < d.Cooldown", new: "d.Now.Sub(last.Time) < 0",
+		pkg: scaleOutTests, test: "TestStepsKeepTheirBounds",
+	},
+	{
+		protection: "scale out: what may not be scaled is left alone",
+		in:         "internal/scaleout.decision.may", old: ` && g.Obstacle == ""`, new: "",
+		pkg: scaleOutTests, test: "TestStepsKeepTheirBounds",
+	},
+	{
+		protection: "scale out: nodes that bring nothing end it",
+		in:         "internal/scaleout.decision.may", old: "d.failure(g.Key) == nil", new: "true",
+		pkg: scaleOutTests, test: "TestNodesThatBringNothing",
+	},
+	{
+		protection: "scale out: a node that has come is waited for to be reported",
+		in:         "internal/scaleout.decision.decide", old: "!d.fresh && settled > 0", new: "false && settled > 0",
+		pkg: scaleOutTests, test: "TestNodesThatCome",
+	},
+	{
+		protection: "scale out: a step is stored before it is taken",
+		in:         "controllers/hub/scaleout.Reconciler.act", old: "	if err := r.store(ctx, s, &d.State); err != nil {",
+		new: "	if d.Step == nil {\n		if err := r.store(ctx, s, &d.State); err != nil {\n			return ctrl.Result{}, err\n		}\n" +
+			"	}\n	if err := ctx.Err(); err != nil {",
+		pkg: scaleOutHubTests, test: "TestTwoManagers",
+	},
+	{
+		protection: "scale out: a MachineDeployment that somebody has changed is not scaled",
+		in:         "controllers/hub/scaleout.Reconciler.scale", old: ", ResourceVersion: in.Version(step.Group)", new: "",
+		pkg: scaleOutHubTests, test: "TestScalesWhatItHasRead",
+	},
+}

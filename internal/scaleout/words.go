@@ -1,0 +1,70 @@
+package scaleout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
+)
+
+func counted(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// words says what is asked for: "3 requests for requests.cpu=2, pods=1 each".
+func (n *need) words() string {
+	var parts []string
+	for _, name := range n.unit.Names() {
+		if n.unit[name] > 0 {
+			q := amount.ToQuantity(name, n.unit[name], "")
+			parts = append(parts, string(name)+"="+q.String())
+		}
+	}
+	each := ""
+	if n.count > 1 {
+		each = " each"
+	}
+	return counted(n.count, "request") + " for " + strings.Join(parts, ", ") + each
+}
+
+func brought(f *Failure) string {
+	return fmt.Sprintf("the last nodes of MachineDeployment %s have not come in time, or nothing runs on them: "+
+		"see its Machines, and what the pods ask for; it is left alone until %s",
+		f.Group, f.Until.UTC().Format(time.RFC3339))
+}
+
+// held says why nothing serves a need.
+func (d *decision) held(n *need) *Step {
+	reason, parts := quotav1alpha1.ReasonNoMachineFits, []string{}
+	for i := range d.Groups {
+		g := &d.Groups[i]
+		if g.Cluster != n.cluster.Name {
+			continue
+		}
+		fits := g.holds(n.unit) > 0
+		switch f := d.failure(g.Key); {
+		case g.Machine == nil && g.Obstacle == "":
+			parts = append(parts, "of "+g.Key+" nobody says what a machine can run")
+		case !fits && g.Machine != nil:
+			parts = append(parts, "a machine of "+g.Key+" cannot run one")
+		case g.Obstacle != "":
+			parts = append(parts, g.Key+" "+g.Obstacle)
+			if g.Full && reason == quotav1alpha1.ReasonNoMachineFits {
+				reason = quotav1alpha1.ReasonAtMaximum
+			}
+		case f != nil:
+			parts, reason = append(parts, brought(f)), quotav1alpha1.ReasonNodesBringNothing
+		default:
+			return d.is(quotav1alpha1.ReasonNodesOnTheWay, "the nodes of %s have come, and nothing runs on them yet", g.Key)
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "no MachineDeployment of it is selected")
+	}
+	return d.is(reason, "Cluster %s needs nodes for %s: %s", n.cluster.Name, n.words(), strings.Join(parts, "; "))
+}
