@@ -121,7 +121,9 @@ func (m *Member) AddNamespace(name string) (added bool) {
 	return added
 }
 
-func (m *Member) hasNamespace(name string) bool { return m.namespaces.get(types.NamespacedName{Name: name}) != nil }
+func (m *Member) hasNamespace(name string) bool {
+	return m.namespaces.get(types.NamespacedName{Name: name}) != nil
+}
 
 // Want sets how many requests would run in a namespace if it had no limit, and what each asks for.
 func (m *Member) Want(share types.NamespacedName, requests int64, unit corev1.ResourceList) {
