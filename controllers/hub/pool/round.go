@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	hubcapacity "github.com/fedquota/fedquota/controllers/hub/capacity"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -260,7 +262,7 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// fewReads is how many children are read one by one. More than that are found in one list.
+// fewReads is how many children are read each by itself. More than that are found in one list.
 const fewReads = 20
 
 // liveOf reads children past the cache, by key; those that are gone are missing.
@@ -270,14 +272,16 @@ func (r *Reconciler) liveOf(
 	if len(children) > fewReads {
 		return r.children(ctx, r.Live, p)
 	}
+	var mutex sync.Mutex
 	live := make(map[string]*child, len(children))
-	for _, c := range children {
-		var err error
-		if live[c.Key], err = r.live(ctx, p, c.Key); err != nil {
-			return nil, err
-		}
-	}
-	return live, nil
+	err := members.ForEach(children, func(c *child) error {
+		found, err := r.live(ctx, p, c.Key)
+		mutex.Lock()
+		defer mutex.Unlock()
+		live[c.Key] = found
+		return err
+	})
+	return live, err
 }
 
 // mostChildren is how many children the schema of the status has room for.

@@ -357,8 +357,8 @@ func TestNamespaceThatComes(t *testing.T) {
 		event event.CreateEvent
 		want  int
 	}{
-		"its own":                {event: created(w.namespace, false), want: 1},
-		"another":                {event: created("another", false)},
+		"its own":                   {event: created(w.namespace, false), want: 1},
+		"another":                   {event: created("another", false)},
 		"one that was there before": {event: created(w.namespace, true)},
 	} {
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
