@@ -41,7 +41,6 @@ func (r *rig) createTenant(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	progress("DEBUG namespaces made")
 	for i := range r.budgets {
 		for n := range r.in {
 			m := r.members[(i+n)%r.size]
@@ -63,9 +62,8 @@ func (r *rig) createTenant(ctx context.Context) error {
 func (r *rig) tenantSettled(ctx context.Context) error {
 	err := until(ctx, slowPoll, func(ctx context.Context) bool {
 		pool := &quotav1alpha1.QuotaPool{}
-		err := r.hub.Get(ctx, client.ObjectKey{Name: tenantName}, pool)
-		progress("DEBUG %s %s children=%d rev=%d", pool.Status.Settled, pool.Status.Namespaces, len(pool.Status.Children), pool.Status.Revision)
-		return err == nil && pool.Status.Settled == fmt.Sprintf("%d/%d", r.budgets, r.budgets)
+		return r.hub.Get(ctx, client.ObjectKey{Name: tenantName}, pool) == nil &&
+			pool.Status.Settled == fmt.Sprintf("%d/%d", r.budgets, r.budgets)
 	})
 	if err != nil || r.in < r.size {
 		return err

@@ -40,7 +40,7 @@ func (w *world) announce(n *node) {
 	}
 	uid := p.now().uid
 	comes := !w.inside || !w.inTree(o)
-	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && comes {
+	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && comes || w.loses(n) {
 		return
 	}
 	o = o.copy()
@@ -55,9 +55,19 @@ func (w *world) idle(n *node) bool {
 	return granted.IsZero() && w.holds(n) == 0
 }
 
+// loses says whether a pool has yet to let go of what a child takes to another pool.
+func (w *world) loses(n *node) bool {
+	o := n.now()
+	return n.pool && o.member.Stands() && w.without != "staying until what has moved is counted" &&
+		slices.ContainsFunc(slices.Collect(maps.Keys(o.entries)), func(key string) bool {
+			c := w.byKey[key].now()
+			return c.exists && c.uid == o.entries[key].UID && c.member.Stands() && c.member.UID != o.uid
+		})
+}
+
 func (w *world) leave(n *node) {
 	o := n.now()
-	if !acts(o) || !o.member.Stands() || o.parent != "" {
+	if !acts(o) || !o.member.Stands() || o.parent != "" || w.loses(n) {
 		return
 	}
 	o = o.copy()
@@ -469,7 +479,7 @@ func (w *world) lower(n *node) {
 }
 
 func (w *world) restore(n *node) {
-	if w.frozen(n.now()) {
+	if w.frozen(n.now()) || !w.heard(n) {
 		return
 	}
 	w.onPool(n, func(p *pool.Pool, c *node) bool {

@@ -13,7 +13,7 @@ var kinds = map[string]rules{
 	"two levels, steady":         {levels: 2, steady: true, moves: true},
 	"two levels":                 {levels: 2, moves: true},
 	"two levels, pools reborn":   {levels: 2, moves: true, reborn: true},
-	"a pool reborn":              {levels: 2, steady: true, inside: true, reborn: true, prompt: true},
+	"a pool reborn":              {levels: 2, steady: true, inside: true, reborn: true},
 	"two levels, ledgers lost":   {levels: 2, moves: true, lost: true},
 	"two levels, restored":       {levels: 2, steady: true, restores: true},
 	"three levels, steady":       {levels: 3, steady: true, moves: true},
