@@ -55,14 +55,16 @@ func (w *world) idle(n *node) bool {
 	return granted.IsZero() && w.holds(n) == 0
 }
 
-// loses says whether a pool has yet to let go of what a child takes to another pool.
+// loses says whether a pool has yet to let go of what a child has taken to another pool.
 func (w *world) loses(n *node) bool {
-	o := n.now()
-	return n.pool && o.member.Stands() && w.without != "staying until what has moved is counted" &&
-		slices.ContainsFunc(slices.Collect(maps.Keys(o.entries)), func(key string) bool {
-			c := w.byKey[key].now()
-			return c.exists && c.uid == o.entries[key].UID && c.member.Stands() && c.member.UID != o.uid
-		})
+	if !n.pool || !n.now().member.Stands() || w.without == "staying until what has moved is counted" {
+		return false
+	}
+	p := w.open(n)
+	return slices.ContainsFunc(p.Keys(), func(key string) bool {
+		c := w.byKey[key]
+		return c.now().exists && p.Loses(read(c, c.now()))
+	})
 }
 
 func (w *world) leave(n *node) {
@@ -479,7 +481,7 @@ func (w *world) lower(n *node) {
 }
 
 func (w *world) restore(n *node) {
-	if w.frozen(n.now()) || !w.heard(n) {
+	if w.frozen(n.now()) || !w.heard(n) && w.without != "waiting with what is restored" {
 		return
 	}
 	w.onPool(n, func(p *pool.Pool, c *node) bool {

@@ -105,8 +105,8 @@ func (r *Reconciler) housed() handler.EventHandler {
 			if e.IsInInitialList {
 				return
 			}
-			any := func(*quotav1alpha1.FederatedQuota) bool { return true }
-			for _, request := range r.quotas(ctx, any, client.InNamespace(e.Object.GetName())) {
+			all := func(*quotav1alpha1.FederatedQuota) bool { return true }
+			for _, request := range r.quotas(ctx, all, client.InNamespace(e.Object.GetName())) {
 				queue.Add(request)
 			}
 		},

@@ -122,10 +122,8 @@ func (m *Member) serve(w http.ResponseWriter, r *http.Request, verb string, of r
 		return m.issueToken(w, r)
 	case of.resource == "namespaces" && verb == "post":
 		return m.createNamespace(w, r)
-	case of.resource == "namespaces":
-		return serveStore(m, m.namespaces, w, r, verb, of)
-	case of.resource == "clustercapacities": // nobody reports what nodes can run
-		return serveStore(m, newStore(), w, r, verb, of)
+	case of.resource == "namespaces", of.resource == "clustercapacities":
+		return m.serveOther(w, r, verb, of)
 	case of.resource == "leases" && verb == "patch":
 		lease := &coordinationv1.Lease{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}}
 		lease.Namespace, lease.Name = of.namespace, of.name
@@ -161,8 +159,12 @@ func (m *Member) answer(w http.ResponseWriter, code int, object any) error {
 	return err
 }
 
-// serveStore answers who lists and watches what a member holds beside shares.
-func serveStore(m *Member, held *store, w http.ResponseWriter, r *http.Request, verb string, of request) error {
+// serveOther answers who lists and watches what a member holds beside shares. Nobody reports what nodes can run.
+func (m *Member) serveOther(w http.ResponseWriter, r *http.Request, verb string, of request) error {
+	held := m.namespaces
+	if of.resource == "clustercapacities" {
+		held = newStore()
+	}
 	switch verb {
 	case "watch":
 		return m.watch(w, r, held)
