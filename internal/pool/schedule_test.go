@@ -20,6 +20,7 @@ var kinds = map[string]rules{
 	"three levels":               {levels: 3, moves: true},
 	"three levels, ledgers lost": {levels: 3, moves: true, lost: true},
 	"moves below a pool, alone":  {levels: 3, steady: true, moves: true, inside: true, alone: true},
+	"moves as pools leave":       {levels: 3, steady: true, moves: true, inside: true, alone: true, leaves: true},
 	"moves below a pool":         {levels: 3, steady: true, moves: true, inside: true},
 	"three levels, restored":     {levels: 3, steady: true, restores: true},
 }
@@ -73,7 +74,7 @@ func TestSchedulesNeed(t *testing.T) {
 		"counting anew what has grown":            "moves below a pool, alone",
 		"what a move leaves behind":               "moves below a pool, alone",
 		"the tenures of pools":                    "moves below a pool, alone",
-		"staying until what has moved is counted": "moves below a pool, alone",
+		"staying until what has moved is counted": "moves as pools leave",
 		"waiting with what is restored":           "a pool reborn",
 	} {
 		t.Run(without, func(t *testing.T) {
