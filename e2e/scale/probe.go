@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -18,6 +21,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -38,8 +42,8 @@ type reading struct {
 	rss, peak                       uint64
 	goroutines                      float64
 	hubReads, hubWrites, memberSent float64
-	memberRequests                  map[string]int64
-	rounds                          float64
+	memberRequests, hubRequests     map[string]int64
+	rounds, poolRounds              float64
 	// decided is of how many budgets there was a round since the hub manager started.
 	decided int
 }
@@ -75,7 +79,7 @@ func newProbe(ctx context.Context, r *rig) (*probe, error) {
 
 // read reads everything. What a manager does not tell, as one that is not there, is left out.
 func (p *probe) read(ctx context.Context) reading {
-	now := reading{at: time.Now(), memberRequests: map[string]int64{}}
+	now := reading{at: time.Now(), memberRequests: map[string]int64{}, hubRequests: map[string]int64{}}
 	now.fleetCPU = cpu(os.Getpid())
 	for _, name := range []string{fleet.Etcd, fleet.APIServer} {
 		now.hubCPU += cpu(p.rig.Hub.Process(name).PID())
@@ -95,6 +99,7 @@ func (p *probe) read(ctx context.Context) reading {
 		}
 	}
 	p.scrape(ctx, &now)
+	p.scrapeHub(ctx, &now)
 	return now
 }
 
@@ -122,8 +127,11 @@ func (p *probe) scrape(ctx context.Context, now *reading) {
 		now.goroutines = m.GetGauge().GetValue()
 	}
 	for _, m := range families["controller_runtime_reconcile_total"].GetMetric() {
-		if label(m, "controller") == "quota" {
+		switch label(m, "controller") {
+		case "quota":
 			now.rounds += m.GetCounter().GetValue()
+		case "pool":
+			now.poolRounds += m.GetCounter().GetValue()
 		}
 	}
 	decided := sets.New[string]()
@@ -140,6 +148,33 @@ func (p *probe) scrape(ctx context.Context, now *reading) {
 			now.hubWrites += m.GetCounter().GetValue()
 		}
 	}
+}
+
+// scrapeHub reads how often the hub's API server was asked, by verb and resource, whoever asked.
+func (p *probe) scrapeHub(ctx context.Context, now *reading) {
+	clientset, err := kubernetes.NewForConfig(p.rig.Hub.Config)
+	if err == nil {
+		var body []byte
+		if body, err = clientset.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx); err == nil {
+			err = now.countHub(bytes.NewReader(body))
+		}
+	}
+	if err != nil {
+		progress("metrics of the hub: %v", err)
+	}
+}
+
+func (now *reading) countHub(metrics io.Reader) error {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(metrics)
+	for _, m := range families["apiserver_request_total"].GetMetric() {
+		what := strings.ToLower(label(m, "verb")) + " " + label(m, "resource")
+		if sub := label(m, "subresource"); sub != "" {
+			what += "/" + sub
+		}
+		now.hubRequests[what] += int64(m.GetCounter().GetValue())
+	}
+	return err
 }
 
 func label(m *dto.Metric, name string) string {

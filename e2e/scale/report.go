@@ -47,10 +47,13 @@ type row struct {
 	HubCPU         float64          `json:"hubCPU"`
 	FleetCPU       float64          `json:"fleetCPU"`
 	Rounds         float64          `json:"rounds"`
+	PoolRounds     float64          `json:"poolRounds"`
 	HubReads       float64          `json:"hubReads"`
 	HubWrites      float64          `json:"hubWrites"`
 	MemberRequests map[string]int64 `json:"memberRequests"`
 	MemberMB       float64          `json:"memberMB"`
+	// HubRequests are all that the hub's API server has answered, those of its own controllers and of this program, too.
+	HubRequests map[string]int64 `json:"hubRequests"`
 	// Ended says that the hub manager has ended by itself meanwhile.
 	Ended bool `json:"ended,omitempty"`
 	// Unready is how many budgets were seen at most that are not settled, while none was changed.
@@ -127,14 +130,22 @@ func difference(before, after reading) row {
 		PeakMiB: float64(after.peak) / (1 << 20), RSSMiB: float64(after.rss) / (1 << 20), Goroutines: after.goroutines,
 		ManagerCPU: since(before.managerCPU, after.managerCPU), HubCPU: since(before.hubCPU, after.hubCPU), FleetCPU: since(before.fleetCPU, after.fleetCPU),
 		Rounds: since(before.rounds, after.rounds), HubReads: since(before.hubReads, after.hubReads), HubWrites: since(before.hubWrites, after.hubWrites),
-		MemberMB: (after.memberSent - before.memberSent) / 1e6, MemberRequests: map[string]int64{},
-	}
-	for what, count := range after.memberRequests {
-		if more := count - before.memberRequests[what]; more > 0 {
-			result.MemberRequests[what] = more
-		}
+		PoolRounds: since(before.poolRounds, after.poolRounds),
+		MemberMB:   (after.memberSent - before.memberSent) / 1e6, MemberRequests: more(before.memberRequests, after.memberRequests),
+		HubRequests: more(before.hubRequests, after.hubRequests),
 	}
 	return result
+}
+
+// more returns what was counted between two readings.
+func more(before, after map[string]int64) map[string]int64 {
+	counts := map[string]int64{}
+	for what, count := range after {
+		if added := count - before[what]; added > 0 {
+			counts[what] = added
+		}
+	}
+	return counts
 }
 
 func loadAverage() string {

@@ -22,4 +22,16 @@ var poolMutants = []mutant{
 		new: "return granted",
 		pkg: poolTests, test: "TestMoveBelowOnePool",
 	},
+	{
+		protection: "moves: a pool stays in its own while it counts what has moved from it",
+		in:         "controllers/hub/pool.Reconciler.parentOf", old: "ledger.Loses(c.Child)",
+		new: "false",
+		pkg: poolTests, test: "TestMoveBelowOnePool",
+	},
+	{
+		protection: "pools: one that was created again restores nobody while some are not entered",
+		in:         "internal/round.round.ration", old: "	if r.in.Uncounted {",
+		new: "	if false {",
+		pkg: "internal/pool", test: "TestSchedules/a_pool_reborn",
+	},
 }

@@ -43,6 +43,8 @@ const (
 	// per second.
 	GuardInterval   = 10 * time.Second
 	InstallInterval = time.Minute
+	// RightsInterval is how often the hub looks whether it may watch the namespaces of a member that misses one.
+	RightsInterval = time.Minute
 	// ProfilesInterval is how often the hub looks whether ClusterProfiles are served, until they are.
 	ProfilesInterval = 15 * time.Second
 	// ScaleOutInterval is how often the hub looks at MachineDeployments for a budget that needs nodes or waits for some.

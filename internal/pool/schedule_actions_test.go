@@ -40,7 +40,7 @@ func (w *world) announce(n *node) {
 	}
 	uid := p.now().uid
 	comes := !w.inside || !w.inTree(o)
-	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && comes {
+	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && comes || w.loses(n) {
 		return
 	}
 	o = o.copy()
@@ -55,9 +55,21 @@ func (w *world) idle(n *node) bool {
 	return granted.IsZero() && w.holds(n) == 0
 }
 
+// loses says whether a pool has yet to let go of what a child has taken to another pool.
+func (w *world) loses(n *node) bool {
+	if !n.pool || !n.now().member.Stands() || w.without == "staying until what has moved is counted" {
+		return false
+	}
+	p := w.open(n)
+	return slices.ContainsFunc(p.Keys(), func(key string) bool {
+		c := w.byKey[key]
+		return c.now().exists && p.Loses(read(c, c.now()))
+	})
+}
+
 func (w *world) leave(n *node) {
 	o := n.now()
-	if !acts(o) || !o.member.Stands() || o.parent != "" {
+	if !acts(o) || !o.member.Stands() || o.parent != "" || w.loses(n) {
 		return
 	}
 	o = o.copy()
@@ -469,7 +481,7 @@ func (w *world) lower(n *node) {
 }
 
 func (w *world) restore(n *node) {
-	if w.frozen(n.now()) {
+	if w.frozen(n.now()) || !w.heard(n) && w.without != "waiting with what is restored" {
 		return
 	}
 	w.onPool(n, func(p *pool.Pool, c *node) bool {

@@ -78,6 +78,8 @@ type rules struct {
 	inside bool
 	// alone: nothing happens beside such moves and raises, so that there are more of these.
 	alone bool
+	// leaves: all may leave as well, although they are alone otherwise.
+	leaves bool
 	// prompt: members do not report late.
 	prompt bool
 	// moves, reborn, lost, restores: children join and leave; finalizers are torn off pools; ledgers are wiped; the store
@@ -363,11 +365,16 @@ func (w *world) check() {
 // aside are the actions without which moves below a pool are played alone.
 var aside = []string{"unname", "delete", "create", "cut", "lower own", "restore own", "fall", "rebuild own", "rebuild", "gone", "left"}
 
+// leaving are those of them by which somebody leaves.
+var leaving = []string{"unname", "left"}
+
 // run plays a schedule of so many steps that change something, and returns what it broke.
 func (w *world) run(steps int) error {
 	names := slices.Sorted(maps.Keys(actions))
 	if w.alone {
-		names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(aside, name) })
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return slices.Contains(aside, name) && !(w.leaves && slices.Contains(leaving, name))
+		})
 	}
 	var total int
 	for _, name := range names {

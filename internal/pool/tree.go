@@ -27,7 +27,7 @@ type Node struct {
 // is in use. What it left behind is free here only as far as nobody above has counted it twice. Own is what this pool
 // is to its own.
 func (p *Pool) Moved(c *Child, own Membership, tree Tree) bool {
-	if !c.Stands() || p.holds(c) || !p.precedes(c) {
+	if !p.Loses(c) {
 		return false
 	}
 	path := tree.path(p.uid, own)
@@ -49,6 +49,10 @@ func (p *Pool) Moved(c *Child, own Membership, tree Tree) bool {
 	}
 	return false
 }
+
+// Loses says whether what a child has taken to another pool may still count here. Until it does no more, this pool
+// stays in its own: with its entry there, what is in use elsewhere would go.
+func (p *Pool) Loses(c *Child) bool { return c.Stands() && !p.holds(c) && p.precedes(c) }
 
 // path returns the pool of that uid and those above it, nearest first.
 func (t Tree) path(uid string, own Membership) []*Node {

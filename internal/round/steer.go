@@ -184,9 +184,13 @@ func (r *round) ration(input allocate.Input, result allocate.Result) {
 	for i, c := range r.children {
 		for j, name := range r.names {
 			verdict := &result.Verdicts[i][j]
-			if granted := input.Children[i].Claims[j].Granted; !input.Children[i].Pinned && verdict.Target > granted &&
-				!r.mayRaise(c, name) {
-				verdict.Target = granted
+			most := input.Children[i].Claims[j].Granted
+			if r.in.Uncounted { // what is granted may be held by whom the ledger does not know
+				e, _ := r.ledger.Entry(c.Name)
+				most = e.Target[name]
+			}
+			if !input.Children[i].Pinned && verdict.Target > most && !r.mayRaise(c, name) {
+				verdict.Target = most
 			}
 		}
 	}

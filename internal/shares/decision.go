@@ -176,7 +176,7 @@ func (r *Round) removalOf(c *child) quotav1alpha1.RemovalPolicy {
 func (r *Round) order(c *child, fleet *Fleet) Order {
 	revision := r.ledger.RevisionOf(c.Name)
 	switch {
-	case revision == 0 || !c.read || c.Past.StalledFor > 0:
+	case revision == 0 || !c.read || c.Past.StalledFor > 0 || c.share == nil && c.Reading.Watched:
 		return OrderNone
 	case r.letsGo(c):
 		return c.removalOrder()

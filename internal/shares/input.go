@@ -140,6 +140,8 @@ type Reading struct {
 	Vacant bool
 	// HeldBack says why the child could not take its share in the last round, or is empty.
 	HeldBack Obstacle
+	// Watched says that a watch tells when what holds it back ends: nothing is written before, and nobody has to look.
+	Watched bool
 	// Trouble is what keeps its agent from running, in words, as far as it is known, or is empty.
 	Trouble string
 }

@@ -52,7 +52,7 @@ func (a *agenda) in(wait time.Duration) {
 
 // looksAt says when to look at a child again.
 func (r *Round) looksAt(c *child, a *agenda) {
-	blocked := c.Reading.HeldBack != (Obstacle{}) || c.failure != "" && c.UID != "" || c.agent != acting
+	blocked := c.Reading.HeldBack != (Obstacle{}) && !c.Reading.Watched || c.failure != "" && c.UID != "" || c.agent != acting
 	a.soon = a.soon || blocked
 	a.in(c.Past.ConfirmedFor)
 	if c.deleting && c.agent != absent {

@@ -81,6 +81,9 @@ func kubeconfigsAlone(object any) (any, error) {
 // slim makes what caches of members hold small. It is one function for all kinds: what names a kind to a cache makes
 // connections fail to members that lack it, which the agent is yet to be installed in.
 func slim(object any) (any, error) {
+	if n, ok := object.(*metav1.PartialObjectMetadata); ok { // a namespace, of which it matters that it is there
+		n.ObjectMeta = metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name, ResourceVersion: n.ResourceVersion}
+	}
 	object, err := cache.TransformStripManagedFields()(object)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/heartbeat"
 	"github.com/fedquota/fedquota/controllers/hub/join"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	"github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
@@ -119,6 +120,9 @@ func (p *parts) reconcileQuotas() error {
 	p.quotas = &quota.Reconciler{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Members: p.connections, Stores: p.stores,
 		Clusters: p.clusters, AgentNamespace: p.agentNamespace, Needs: &pool.Needs{},
+		Namespaces: &namespaces.Watcher{
+			Members: p.connections, Stores: p.stores, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
+		},
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: p.mgr.GetEventRecorder(userAgent),
 	}
 	if err := p.quotas.SetupWithManager(p.mgr, p.each); err != nil {

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
-	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -115,7 +115,7 @@ func ownBudget(p *quotav1alpha1.QuotaPool) amount.List {
 
 // labelsOf returns the labels of a namespace, none if it is gone.
 func (r *Reconciler) labelsOf(ctx context.Context, namespace string) (map[string]string, error) {
-	found := tenants.Namespace()
+	found := namespaces.Metadata()
 	err := r.Get(ctx, client.ObjectKey{Name: namespace}, found, client.UnsafeDisableDeepCopy)
 	return found.Labels, client.IgnoreNotFound(err)
 }

@@ -176,6 +176,16 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
+// below has a pool name another one as its parent, or none.
+func (w *world) below(name, parent string) {
+	w.Helper()
+	p := w.roundOf(name)
+	p.Spec.Parent = quotav1alpha1.PoolName(parent)
+	if err := w.Update(w.Context(), p); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // TestMoveBelowOnePool has a budget in use go from one pool to another: the one that it left counts it until all pools
 // up to the one above both do, and what it leaves behind is free only as far as that one is not in debt by it.
 func TestMoveBelowOnePool(t *testing.T) {
@@ -194,11 +204,7 @@ func TestMoveBelowOnePool(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	research := w.round()
-	research.Spec.Parent = "acme"
-	if err := w.Update(t.Context(), research); err != nil {
-		t.Fatal(err)
-	}
+	w.below("research", "acme")
 	all := []string{"research", "retail", "acme", "research", "retail", "acme", "research", "retail"}
 	for _, name := range all {
 		w.roundOf(name)
@@ -229,6 +235,11 @@ func TestMoveBelowOnePool(t *testing.T) {
 		}
 	}
 	step("research", vision, "9") // nobody else counts it
+	w.below("research", "")
+	if in := w.roundOf("research").Status.Pool.Name; in != "acme" { // which would free what is in use in retail
+		t.Errorf("research stands in %q before what has moved from it is counted", in)
+	}
+	w.below("research", "acme")
 	step("retail", vision, "6")
 	step("research", vision, "9") // acme does not count it there
 	step("acme", beside, "6")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,6 +12,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	hubcapacity "github.com/fedquota/fedquota/controllers/hub/capacity"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -92,12 +94,19 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 		return err
 	}
 	p, own, epoch := s.p, ownBudget(s.p), ledger.Epoch(s.now)
+	entries := make(map[string]pool.Entry, len(p.Status.Children))
+	for i := range p.Status.Children {
+		entries[string(p.Status.Children[i].Key)] = pool.EntryOf(&p.Status.Children[i])
+	}
+	parent, err := r.parentOf(ctx, p, entries)
+	if err != nil {
+		return err
+	}
 	finder := membership.Finder{Cached: r, Live: r.Live}
 	var trouble string
-	var err error
 	s.member, trouble, err = finder.Find(ctx, &membership.Child{
 		Key: pool.KeyOf(p.Name), UID: string(p.UID), Generation: p.Generation,
-		Pool: string(p.Spec.Parent), Stored: p.Status.Pool,
+		Pool: parent, Stored: p.Status.Pool,
 		Own: own, Lost: p.Status.Revision == 0, Epoch: epoch,
 	})
 	if err != nil {
@@ -106,18 +115,33 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	if s.halted, err = r.haltedBy(ctx, p); err != nil {
 		return err
 	}
-	if waiting := membership.Waiting(string(p.Spec.Parent), s.member, trouble); s.halted.reason == "" && waiting != "" {
+	if waiting := membership.Waiting(parent, s.member, trouble); s.halted.reason == "" && waiting != "" {
 		s.halted = obstacle{quotav1alpha1.ReasonPoolPending, waiting}
 	}
 	if s.halted.reason != "" && len(p.Status.Hard) > 0 {
 		own = amount.Saturate(p.Status.Hard, amount.Down)
 	}
-	entries := make(map[string]pool.Entry, len(p.Status.Children))
-	for i := range p.Status.Children {
-		entries[string(p.Status.Children[i].Key)] = pool.EntryOf(&p.Status.Children[i])
-	}
 	s.pool = pool.New(string(p.UID), s.member.Budget(own), p.Status.Revision, epoch, entries)
 	return nil
+}
+
+// parentOf returns the pool that a pool is to stand in now: the one that its spec names, or, while it still counts what
+// a child has taken to another pool, the one that it stands in.
+func (r *Reconciler) parentOf(
+	ctx context.Context, p *quotav1alpha1.QuotaPool, entries map[string]pool.Entry,
+) (string, error) {
+	own, parent := pool.MembershipOf(p.Status.Pool), string(p.Spec.Parent)
+	if !own.Stands() || own.Name == parent {
+		return parent, nil
+	}
+	ledger := pool.New(string(p.UID), nil, p.Status.Revision, 0, entries)
+	live, err := r.each(ctx, p, ledger.Keys())
+	for _, c := range live {
+		if c != nil && ledger.Loses(c.Child) {
+			return own.Name, err
+		}
+	}
+	return parent, err
 }
 
 // followNodes notes what the nodes of the clusters can run that the budget follows. It is stored with the ledger that
@@ -259,7 +283,7 @@ func (r *Reconciler) enter(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// fewReads is how many children are read one by one. More than that are found in one list.
+// fewReads is how many children are read each by itself. More than that are found in one list.
 const fewReads = 20
 
 // liveOf reads children past the cache, by key; those that are gone are missing.
@@ -269,14 +293,25 @@ func (r *Reconciler) liveOf(
 	if len(children) > fewReads {
 		return r.children(ctx, r.Live, p)
 	}
-	live := make(map[string]*child, len(children))
-	for _, c := range children {
-		var err error
-		if live[c.Key], err = r.live(ctx, p, c.Key); err != nil {
-			return nil, err
-		}
+	keys := make([]string, len(children))
+	for i, c := range children {
+		keys[i] = c.Key
 	}
-	return live, nil
+	return r.each(ctx, p, keys)
+}
+
+// each reads children past the cache, each by itself, by key; those that are gone are nil.
+func (r *Reconciler) each(ctx context.Context, p *quotav1alpha1.QuotaPool, keys []string) (map[string]*child, error) {
+	var mutex sync.Mutex
+	live := make(map[string]*child, len(keys))
+	err := members.ForEach(keys, func(key string) error {
+		found, err := r.live(ctx, p, key)
+		mutex.Lock()
+		defer mutex.Unlock()
+		live[key] = found
+		return err
+	})
+	return live, err
 }
 
 // mostChildren is how many children the schema of the status has room for.

@@ -57,6 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	}
 	r.controller, r.trees = c, &trees{}
 	r.Stores.Follow(c, r.reported())
+	r.Namespaces.Follow(c, r.housed())
 	return nil
 }
 

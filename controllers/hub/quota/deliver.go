@@ -94,7 +94,7 @@ func (s *scope) retries(quotas int) []time.Duration {
 	var retries []time.Duration
 	for _, m := range s.members {
 		switch {
-		case m.verdict == nil || m.Past.StalledFor > 0:
+		case m.verdict == nil || m.Past.StalledFor > 0 || m.Reading.Watched:
 		case m.verdict.Read && m.outcome != m.Reading.HeldBack:
 			retries = append(retries, time.Millisecond)
 		case m.failed:
@@ -175,6 +175,12 @@ func quoted(err error) string {
 	return ": " + conditions.Truncated(status.Status().Message, quoteLimit)
 }
 
+// noNamespace is why a share cannot be written where its namespace does not exist.
+var noNamespace = shares.Obstacle{
+	Reason:  quotav1alpha1.ReasonNamespaceMissing,
+	Message: "the namespace does not exist there: create it, or set spec.placement.createNamespace",
+}
+
 // outcomeOf returns why a share could not be delivered, and whether the member has refused it, so that somebody has to
 // act there.
 func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome shares.Obstacle, refused bool) {
@@ -187,7 +193,7 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome sh
 	case errors.As(err, &nobody):
 		return shares.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: nobody.Why}, false
 	case members.IsMissingNamespace(err):
-		return shares.Obstacle{Reason: quotav1alpha1.ReasonNamespaceMissing, Message: "the namespace does not exist there: create it, or set spec.placement.createNamespace"}, true
+		return noNamespace, true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return shares.Obstacle{Reason: quotav1alpha1.ReasonNamespaceTerminating, Message: "the namespace is being deleted there"}, true
 	case ctx.Err() != nil:

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,8 +111,8 @@ func getShare(ctx context.Context, reader client.Reader, key client.ObjectKey) (
 	return pack.Unpack(share)
 }
 
-// readWithout reads what is in force in a member that has no share, and whether the namespace is still missing that
-// was.
+// readWithout reads what is in force in a member that has no share, and whether its namespace is missing: as a watch
+// shows it where nothing rests on that, by its API server where it was missing and something does.
 func (r *Reconciler) readWithout(parent, ctx context.Context, reader client.Reader, s *scope, m *member) error {
 	if m.Live {
 		var err error
@@ -119,10 +120,35 @@ func (r *Reconciler) readWithout(parent, ctx context.Context, reader client.Read
 			return err
 		}
 	}
+	if s.looksForNamespace(m) {
+		if has, known := r.Namespaces.Has(parent, m.cluster, s.fq.Namespace); known {
+			r.show(s, m, has)
+			return nil
+		}
+	}
 	if !m.Reading.HeldBack.LacksNamespace() {
 		return nil
 	}
 	return r.confirmMissing(parent, s, m)
+}
+
+// looksForNamespace says whether to look by a watch if a member has the namespace: where that was missing, or may well
+// be, and nothing was granted that would end with it.
+func (s *scope) looksForNamespace(m *member) bool {
+	may := m.Reading.HeldBack == noNamespace || m.Reading.HeldBack == (shares.Obstacle{}) && s.in.Scattered
+	created := ptr.Deref(s.fq.Spec.Placement.CreateNamespace, false)
+	return may && m.Selected && !created && (m.Entry == nil || m.Entry.Granted.IsZero())
+}
+
+// show takes what a watch shows of the namespace of a member that holds nothing: while it is missing nothing is written
+// there, and the watch tells when it comes.
+func (r *Reconciler) show(s *scope, m *member, has bool) {
+	outcome := shares.Obstacle{}
+	if !has {
+		outcome = noNamespace
+	}
+	r.remember(s, m, outcome)
+	m.Reading.HeldBack, m.Reading.Watched = outcome, !has
 }
 
 // orphan returns what is in force in a member although its share is gone, or nil if nothing is.

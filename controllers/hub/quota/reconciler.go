@@ -14,6 +14,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -34,6 +35,8 @@ type Reconciler struct {
 	AgentNamespace string
 	// Stores looks at the stores of members.
 	Stores *stores.Watcher
+	// Namespaces knows which namespaces members have.
+	Namespaces *namespaces.Watcher
 	// Trouble says what keeps the agent of a Cluster from running, as far as it is known; nil where the hub installs no
 	// agents.
 	Trouble func(cluster string) string

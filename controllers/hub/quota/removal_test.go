@@ -9,11 +9,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -309,6 +313,67 @@ func TestNamespaceThatIsNotEverywhere(t *testing.T) {
 	w.settle()
 	w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
 	w.wantConditions("Ready Enforced")
+}
+
+// TestMissingNamespaceIsWatched has nobody ask a member again and again for a namespace whose coming a watch tells, but
+// where the hub may not watch.
+func TestMissingNamespaceIsWatched(t *testing.T) {
+	for name, may := range map[string]bool{"a watch": true, "no right to watch": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "east")
+			w.join("west")
+			if !may {
+				w.members.byName["west"].client = interceptor.NewClient(w.recorded("west").(client.WithWatch), interceptor.Funcs{
+					List: func(_ context.Context, _ client.WithWatch, _ client.ObjectList, _ ...client.ListOption) error {
+						return apierrors.NewForbidden(corev1.Resource("namespaces"), "", nil)
+					},
+				})
+			}
+			w.create(quotaName, weighted)
+			w.settle()
+			asked := 0
+			w.before = func(write string) error {
+				if strings.HasPrefix(write, "west: create") {
+					asked++
+				}
+				return nil
+			}
+			result := w.round()
+			if again := result.RequeueAfter < pace.RoundInterval(2, 1); again == may || (asked == 0) != may {
+				t.Errorf("asked %d times, and again after %s", asked, result.RequeueAfter)
+			}
+			w.createNamespace("west", w.namespace)
+			w.settle()
+			w.wantLedger("east 18/18 Settled", "west 12/12 Settled")
+		})
+	}
+}
+
+// TestNamespaceThatComes has a round start of the FederatedQuotas of a namespace that comes to be in a member.
+func TestNamespaceThatComes(t *testing.T) {
+	w := newWorld(t, "east")
+	w.create(quotaName, weighted2)
+	for name, tc := range map[string]struct {
+		event event.CreateEvent
+		want  int
+	}{
+		"its own":                   {event: created(w.namespace, false), want: 1},
+		"another":                   {event: created("another", false)},
+		"one that was there before": {event: created(w.namespace, true)},
+	} {
+		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[ctrl.Request]())
+		w.hub.housed().Create(t.Context(), tc.event, queue)
+		if got := queue.Len(); got != tc.want {
+			t.Errorf("%s: %d rounds start, want %d", name, got, tc.want)
+		}
+		queue.ShutDown()
+	}
+}
+
+func created(namespace string, initial bool) event.CreateEvent {
+	object := namespaces.Metadata()
+	object.Name = namespace
+	return event.CreateEvent{Object: object, IsInInitialList: initial}
 }
 
 // TestNamespaceMissingBefore has a hub manager whose cache lags behind remember that a namespace was missing, which

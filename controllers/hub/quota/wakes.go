@@ -97,6 +97,22 @@ func usageAlone(before, after client.Object) bool {
 	return equality.Semantic.DeepEqual(old, now)
 }
 
+// housed has rounds start of the FederatedQuotas whose namespace has come to be in a member. Of one that was there
+// already the first round after the connection was made has found it.
+func (r *Reconciler) housed() handler.EventHandler {
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+			if e.IsInInitialList {
+				return
+			}
+			all := func(*quotav1alpha1.FederatedQuota) bool { return true }
+			for _, request := range r.quotas(ctx, all, client.InNamespace(e.Object.GetName())) {
+				queue.Add(request)
+			}
+		},
+	}
+}
+
 // siblings returns the other FederatedQuotas of a namespace: a conflict with one that changes or goes may have ended.
 func (r *Reconciler) siblings(ctx context.Context, quota client.Object) []ctrl.Request {
 	others := func(fq *quotav1alpha1.FederatedQuota) bool { return fq.Name != quota.GetName() }

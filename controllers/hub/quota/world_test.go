@@ -25,6 +25,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/e2e/fleet"
@@ -124,6 +125,7 @@ func (w *world) newHub() *Reconciler {
 	r := &Reconciler{
 		Client: hub, Live: hub, Members: w.members, Stores: watcher, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock,
 		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, trees: &trees{}, Needs: &pools.Needs{},
+		Namespaces: &namespaces.Watcher{Members: w.members, Stores: watcher, Clock: w.clock, Timeout: time.Minute},
 	}
 	r.nodes.Store(true)
 	return r

@@ -266,30 +266,33 @@ func (s *store) behind(list *metav1.PartialObjectMetadataList, seen map[types.Na
 	return behind
 }
 
-// shareWatcher watches the shares of a member, anew in each epoch of its store.
-type shareWatcher struct {
+// anew watches a kind of a member anew in each epoch of its store.
+type anew struct {
 	clustercache.Watcher
 
 	epoch int
 }
 
+// Anew returns what watches a kind of a member, which nobody else watches, anew in each epoch of its store.
+func (w *Watcher) Anew(member string, options clustercache.WatcherOptions) clustercache.Watcher {
+	epoch := w.known.epochOf(member)
+	options.Name = fmt.Sprintf("%s-%d", options.Name, epoch)
+	return &anew{epoch: epoch, Watcher: clustercache.NewWatcher(options)}
+}
+
 // ShareWatcher returns what watches the shares of a member for whom Follow has named.
 func (w *Watcher) ShareWatcher(member string) clustercache.Watcher {
-	epoch := w.known.epochOf(member)
-	return &shareWatcher{epoch: epoch, Watcher: clustercache.NewWatcher(clustercache.WatcherOptions{
-		Name:         fmt.Sprintf("quota-watchShares-%d", epoch),
-		Watcher:      w.controller,
-		Kind:         &quotav1alpha1.QuotaShare{},
-		EventHandler: w.handler,
-	})}
+	return w.Anew(member, clustercache.WatcherOptions{
+		Name: "quota-watchShares", Watcher: w.controller, Kind: &quotav1alpha1.QuotaShare{}, EventHandler: w.handler,
+	})
 }
 
 // Watch drops what the connection has cached of an earlier epoch before it watches.
-func (w *shareWatcher) Watch(shares cache.Cache) error {
+func (w *anew) Watch(cached cache.Cache) error {
 	if w.epoch > 0 {
-		if err := shares.RemoveInformer(context.Background(), w.Object()); err != nil {
+		if err := cached.RemoveInformer(context.Background(), w.Object()); err != nil {
 			return err
 		}
 	}
-	return w.Watcher.Watch(shares)
+	return w.Watcher.Watch(cached)
 }

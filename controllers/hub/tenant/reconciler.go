@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/tenant"
 	"github.com/fedquota/fedquota/internal/validate"
@@ -45,16 +46,9 @@ type Reconciler struct {
 // jitter spreads what is tried again.
 const jitter = 0.2
 
-// Namespace returns a namespace to read the metadata of.
-func Namespace() *metav1.PartialObjectMetadata {
-	n := &metav1.PartialObjectMetadata{}
-	n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return n
-}
-
 // Reconcile keeps the FederatedQuota of a namespace, or has it go.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	n := Namespace()
+	n := namespaces.Metadata()
 	err := r.Get(ctx, client.ObjectKey{Name: req.Name}, n)
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err

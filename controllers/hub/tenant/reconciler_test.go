@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 )
 
 // wants compares what a round leaves in a namespace.
@@ -167,7 +168,7 @@ func TestRefusals(t *testing.T) {
 	h.namespace("a", "team=OWN")
 	h.namespace("b", "team=OWN")
 	h.namespace("gone", "team=OWN")
-	n := Namespace()
+	n := namespaces.Metadata()
 	n.Name = h.own + "-gone"
 	h.must(h.Delete(t.Context(), n)) // nobody ends that here
 	h.r.Client = refusing{h.Client}

@@ -15,8 +15,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -40,9 +41,11 @@ type Member struct {
 	requests sync.Map // of *atomic.Int64, by what was asked for
 	sent     atomic.Int64
 
-	mutex      sync.Mutex
-	namespaces sets.Set[string]
-	server     *http.Server
+	// namespaces are served as metadata alone.
+	namespaces *store
+
+	mutex  sync.Mutex
+	server *http.Server
 }
 
 // New returns a member that serves from now on. Its agent takes delay to act.
@@ -52,7 +55,7 @@ func New(name string, discovery Discovery, delay time.Duration) (*Member, error)
 		return nil, err
 	}
 	s := newStore()
-	m := &Member{Name: name, address: "127.0.0.1:0", credentials: own, discovery: discovery, store: s, agent: newAgent(s, delay), namespaces: sets.New[string]()}
+	m := &Member{Name: name, address: "127.0.0.1:0", credentials: own, discovery: discovery, store: s, agent: newAgent(s, delay), namespaces: newStore()}
 	return m, m.Start()
 }
 
@@ -105,11 +108,21 @@ func (m *Member) hinder(ctx context.Context) (lost bool) {
 	return false
 }
 
-// AddNamespace has the member have a namespace.
-func (m *Member) AddNamespace(name string) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.namespaces.Insert(name)
+// AddNamespace has the member have a namespace, and says whether it is new.
+func (m *Member) AddNamespace(name string) (added bool) {
+	key := types.NamespacedName{Name: name}
+	_, _ = m.namespaces.change(key, func(before *quotav1alpha1.QuotaShare) (*quotav1alpha1.QuotaShare, error) {
+		if before != nil {
+			return before, errUnchanged
+		}
+		added = true
+		return &quotav1alpha1.QuotaShare{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uuid.NewUUID()}}, nil
+	})
+	return added
+}
+
+func (m *Member) hasNamespace(name string) bool {
+	return m.namespaces.get(types.NamespacedName{Name: name}) != nil
 }
 
 // Want sets how many requests would run in a namespace if it had no limit, and what each asks for.

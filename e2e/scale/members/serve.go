@@ -93,6 +93,14 @@ func resourceOf(path string) request {
 	return r
 }
 
+// kind returns that of what is asked for as a whole.
+func (r request) kind() string {
+	if r.resource == "clustercapacities" {
+		return "ClusterCapacity"
+	}
+	return "QuotaShare"
+}
+
 func verbOf(r *http.Request, of request) string {
 	switch {
 	case r.URL.Query().Get("watch") != "":
@@ -114,6 +122,8 @@ func (m *Member) serve(w http.ResponseWriter, r *http.Request, verb string, of r
 		return m.issueToken(w, r)
 	case of.resource == "namespaces" && verb == "post":
 		return m.createNamespace(w, r)
+	case of.resource == "namespaces", of.resource == "clustercapacities":
+		return m.serveOther(w, r, verb, of)
 	case of.resource == "leases" && verb == "patch":
 		lease := &coordinationv1.Lease{TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"}}
 		lease.Namespace, lease.Name = of.namespace, of.name
@@ -149,6 +159,21 @@ func (m *Member) answer(w http.ResponseWriter, code int, object any) error {
 	return err
 }
 
+// serveOther answers who lists and watches what a member holds beside shares. Nobody reports what nodes can run.
+func (m *Member) serveOther(w http.ResponseWriter, r *http.Request, verb string, of request) error {
+	held := m.namespaces
+	if of.resource == "clustercapacities" {
+		held = newStore()
+	}
+	switch verb {
+	case "watch":
+		return m.watch(w, r, held)
+	case "list":
+		return m.list(w, r, held, "")
+	}
+	return notFound(of)
+}
+
 func (m *Member) createNamespace(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -158,12 +183,9 @@ func (m *Member) createNamespace(w http.ResponseWriter, r *http.Request) error {
 	if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, namespace); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.namespaces.Has(namespace.Name) {
+	if !m.AddNamespace(namespace.Name) {
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "namespaces"}, namespace.Name)
 	}
-	m.namespaces.Insert(namespace.Name)
 	namespace.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}
 	namespace.UID, namespace.ResourceVersion = uuid.NewUUID(), "1"
 	return m.answer(w, http.StatusCreated, namespace)
@@ -175,9 +197,9 @@ func (m *Member) serveShares(w http.ResponseWriter, r *http.Request, verb string
 	var err error
 	switch verb {
 	case "watch":
-		return m.watch(w, r)
+		return m.watch(w, r, m.store)
 	case "list":
-		return m.list(w, r, of.namespace)
+		return m.list(w, r, m.store, of.namespace)
 	case "get":
 		share = m.store.get(key)
 	case "post":
@@ -201,10 +223,7 @@ func (m *Member) serveShares(w http.ResponseWriter, r *http.Request, verb string
 
 // create stores a share where its namespace exists.
 func (m *Member) create(r *http.Request, namespace string) (*stored, error) {
-	m.mutex.Lock()
-	exists := m.namespaces.Has(namespace)
-	m.mutex.Unlock()
-	if !exists {
+	if !m.hasNamespace(namespace) {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, namespace)
 	}
 	share := &quotav1alpha1.QuotaShare{}
@@ -308,9 +327,9 @@ func wantsMetadata(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
 }
 
-// list answers with the shares of a namespace, or of all, as many as are asked for.
-func (m *Member) list(w http.ResponseWriter, r *http.Request, namespace string) error {
-	shares, version := m.store.list(namespace)
+// list answers with what is held of a namespace, or of all, as many as are asked for.
+func (m *Member) list(w http.ResponseWriter, r *http.Request, held *store, namespace string) error {
+	shares, version := held.list(namespace)
 	if after := r.URL.Query().Get("continue"); after != "" {
 		for len(shares) > 0 && shares[0].key() <= after {
 			shares = shares[1:]
@@ -321,7 +340,7 @@ func (m *Member) list(w http.ResponseWriter, r *http.Request, namespace string) 
 		more = fmt.Sprintf(`,"continue":%q,"remainingItemCount":%d`, shares[limit-1].key(), len(shares)-limit)
 		shares = shares[:limit]
 	}
-	kind, group := "QuotaShareList", quotav1alpha1.GroupVersion.String()
+	kind, group := resourceOf(r.URL.Path).kind()+"List", quotav1alpha1.GroupVersion.String()
 	if wantsMetadata(r) {
 		kind, group = "PartialObjectMetadataList", metav1.SchemeGroupVersion.String()
 	}
@@ -350,19 +369,19 @@ func (s *stored) in(r *http.Request) []byte {
 const bookmarkInterval = time.Minute
 
 // watch streams changes until the client leaves, or has asked for no longer.
-func (m *Member) watch(w http.ResponseWriter, r *http.Request) error {
+func (m *Member) watch(w http.ResponseWriter, r *http.Request, held *store) error {
 	query := r.URL.Query()
 	since, _ := strconv.ParseInt(query.Get("resourceVersion"), 10, 64)
 	initial := query.Get("sendInitialEvents") == "true"
-	history, changes, version := m.store.watch(since, initial || since == 0)
-	defer m.store.leave(changes)
+	history, changes, version := held.watch(since, initial || since == 0)
+	defer held.leave(changes)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	for _, e := range history {
 		m.stream(w, e, r)
 	}
 	if initial {
-		m.bookmark(w, version, `,"annotations":{"k8s.io/initial-events-end":"true"}`)
+		m.bookmark(w, r, version, `,"annotations":{"k8s.io/initial-events-end":"true"}`)
 	}
 	w.(http.Flusher).Flush()
 	var ended <-chan time.Time
@@ -380,7 +399,7 @@ func (m *Member) watch(w http.ResponseWriter, r *http.Request) error {
 			version = e.of.version
 			m.stream(w, e, r)
 		case <-bookmarks.C:
-			m.bookmark(w, version, "")
+			m.bookmark(w, r, version, "")
 		case <-ended:
 			return nil
 		case <-r.Context().Done():
@@ -395,8 +414,12 @@ func (m *Member) stream(w io.Writer, e event, r *http.Request) {
 	m.sent.Add(int64(n))
 }
 
-func (m *Member) bookmark(w io.Writer, version int64, annotations string) {
-	n, _ := fmt.Fprintf(w, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"QuotaShare\",\"apiVersion\":%q,\"metadata\":{\"resourceVersion\":\"%d\"%s}}}\n",
-		quotav1alpha1.GroupVersion, version, annotations)
+func (m *Member) bookmark(w io.Writer, r *http.Request, version int64, annotations string) {
+	kind, group := resourceOf(r.URL.Path).kind(), quotav1alpha1.GroupVersion
+	if wantsMetadata(r) {
+		kind, group = "PartialObjectMetadata", metav1.SchemeGroupVersion
+	}
+	n, _ := fmt.Fprintf(w, "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":%q,\"apiVersion\":%q,\"metadata\":{\"resourceVersion\":\"%d\"%s}}}\n",
+		kind, group, version, annotations)
 	m.sent.Add(int64(n))
 }
