@@ -168,7 +168,7 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 	if err != nil {
 		return nil, err
 	}
-	p.decision, p.drained = outcome.Rest, outcome.Drained
+	p.decision, p.account, p.drained = outcome.Rest, outcome.Account, outcome.Drained
 	return p.view(), nil
 }
 
