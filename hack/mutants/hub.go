@@ -366,14 +366,14 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full is not raised for headroom",
-		in:         "Standing.placeFor", old: "	if s.Full {",
-		new: "	if false {",
+		in:         "Standing.placeFor", old: "case !known && s.Full",
+		new: "case false",
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
 	},
 	{
 		protection: "a member that gets no more nodes is lent no more than they have left",
-		in:         "Standing.placeFor", old: "known {",
-		new: "known && false {",
+		in:         "Standing.placeFor", old: "case known",
+		new: "case false && known",
 		pkg: hubTests, test: "TestNoRoomWithoutNodes",
 	},
 	{
