@@ -305,7 +305,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a request does not go on for room that another replica has given away",
-		in:         "Gate.settle", old: "return l.Confirm(p, g.Clock.Now())",
+		in:         "Gate.goOn", old: "return l.Confirm(p, g.Clock.Now())",
 		new: "return l.Confirm(p, g.Clock.Now()) || true",
 		pkg: gateTests, test: "TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom",
 	},

@@ -408,7 +408,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a limit that a member cannot reach within the revision is asked for anew",
-		in:         "Round.settle", old: "if r.ledger.Disagrees(c.Name, c.report) && ",
+		in:         "Round.hearReport", old: "if r.ledger.Disagrees(c.Name, c.report) && ",
 		new: "if false && ",
 		pkg: hubTests, test: "TestLostLimit",
 	},
@@ -528,7 +528,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "taking over: what is used is charged before",
-		in:         "Round.charge", old: "	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})\n",
+		in:         "Round.charge", old: "	r.ledger.Hear(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})\n",
 		new: "",
 		pkg: "internal/shares", test: "TestTakeOver/more_is_used_than_the_budget_has",
 	},

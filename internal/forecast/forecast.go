@@ -113,7 +113,7 @@ func (p *player) obey(d *shares.Decision, v *shares.Verdict) {
 func atRest(d *shares.Decision) bool {
 	for _, v := range d.Verdicts {
 		switch v.Order {
-		case shares.OrderNone, shares.OrderWait, shares.OrderKeep:
+		case shares.OrderNone, shares.OrderMark, shares.OrderKeep:
 		default:
 			return false
 		}

@@ -57,29 +57,29 @@ func (s *summary) ready(degraded bool) Condition {
 	no := func(reason, message string) Condition {
 		return Condition{Type: quotav1alpha1.ConditionReady, Reason: reason, Message: message}
 	}
-	waiting := s.waitingFor()
+	awaited := s.awaited()
 	switch {
 	case s.in.Removing:
-		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
+		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+awaited)
 	case s.halted:
 		return no(s.in.Halted.Reason, s.in.Halted.Message)
 	case !s.selects:
 		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster yet. One that comes and "+
 			"matches gets its part. To select one that is here, label it so that spec.placement.clusterSelector matches it, "+
 			"or name it in spec.placement.clusters")
-	case degraded && waiting != "":
-		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+waiting)
+	case degraded && awaited != "":
+		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+awaited)
 	case degraded:
 		return no(quotav1alpha1.ReasonDegraded, "See the other conditions")
-	case waiting != "":
-		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+waiting)
+	case awaited != "":
+		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+awaited)
 	}
 	return yes(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced, "Every cluster enforces a share of this spec")
 }
 
-// waitingFor names the children that are waited for, each with its state, and those without an entry that nothing is
+// awaited names the children that are waited for, each with its state, and those without an entry that nothing is
 // decided before.
-func (s *summary) waitingFor() string {
+func (s *summary) awaited() string {
 	var names []string
 	for i, v := range s.d.Verdicts {
 		if v.State != "" && !s.enforces(s.children[i], v.State) && !s.absent(&v) {

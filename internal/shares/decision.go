@@ -78,8 +78,8 @@ type Order string
 const (
 	// OrderNone means that nothing is written, not even a marker.
 	OrderNone Order = ""
-	// OrderWait means that the object is marked, and its share is left alone for now.
-	OrderWait Order = "Wait"
+	// OrderMark means that the object is marked, and its share is left alone for now.
+	OrderMark Order = "Mark"
 	// OrderKeep means that the object is marked, and its share is as it shall be.
 	OrderKeep Order = "Keep"
 	// OrderCreate means that the share is to be created.
@@ -109,7 +109,7 @@ func (r *Round) decision() *Decision {
 	}
 	d.Totals = r.totals(d.Verdicts)
 	if !r.in.Split.Static {
-		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.waiting()}
+		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.askers()}
 	}
 	for i, c := range r.children {
 		c.misinformed = c.share != nil && c.wants() && !sameUsage(&c.share.Fleet, &d.Fleet)
@@ -177,7 +177,7 @@ func (r *Round) order(c *child, fleet *Fleet) Order {
 	case r.letsGo(c):
 		return c.removalOrder()
 	case c.released, c.misfit != "", c.share == nil && len(r.unseen) > 0:
-		return OrderWait
+		return OrderMark
 	case c.share == nil:
 		return OrderCreate
 	case c.share.Deleting || r.upToDate(c, revision, fleet):
@@ -228,8 +228,8 @@ func (r *Round) admissionOf(c *child) quotav1alpha1.Admission {
 	return r.in.Admission
 }
 
-// waiting returns the children that ask for more than they have, at most as many as a message names.
-func (r *Round) waiting() []string {
+// askers returns the children that ask for more than they have, at most as many as a message names.
+func (r *Round) askers() []string {
 	var names []string
 	for _, c := range r.children {
 		if c.wants() && len(names) < namesLimit {

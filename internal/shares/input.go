@@ -166,7 +166,7 @@ type Share struct {
 	ToldRemoval bool
 	// Report is what the agent says is in force.
 	Report ledger.Report
-	// Behind says that the agent has not acted on the present spec, and Pinging that it has asked for a sign of the hub.
+	// Behind says that the agent has not acted on the present spec, and Pinging that it has pinged the hub.
 	Behind, Pinging bool
 	// Said are the conditions that the agent reports, by type.
 	Said map[string]Condition

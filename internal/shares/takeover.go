@@ -58,7 +58,7 @@ func (r *Round) charge(c *child) {
 	for name := range c.report.Used {
 		c.report.Hard[name] = 0
 	}
-	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})
+	r.ledger.Hear(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})
 	e, _ := r.entry(c)
 	for name, hard := range c.share.Found.Hard {
 		if hard > e.Granted[name] {

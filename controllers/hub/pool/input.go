@@ -44,7 +44,7 @@ func Input(
 	}
 	for _, key := range s.pool.Keys() {
 		if c := s.children[key]; c != nil {
-			s.pool.Settle(c.Child)
+			s.pool.Hear(c.Child)
 		}
 		in.Children = append(in.Children, s.standing(key, &memory{}))
 	}

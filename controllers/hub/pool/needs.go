@@ -30,7 +30,7 @@ type Need struct {
 	// Version is the resourceVersion of the child that the round was about. Once there is another one, that says what it
 	// needs.
 	Version            string
-	Used, Demand, Kept corev1.ResourceList
+	Used, Demand, AlsoNeeded corev1.ResourceList
 	Shapes             []quotav1alpha1.DemandShape
 }
 

@@ -231,5 +231,5 @@ func obey(l *ledger.Ledger, c *round.Standing) {
 	}
 	e, _ := l.Entry(c.Name)
 	held := amount.Max(e.Target, c.Used.Only(e.Target))
-	l.Settle(c.Name, ledger.Report{Revision: e.Revision, Hard: held, Used: maps.Clone(held)})
+	l.Hear(c.Name, ledger.Report{Revision: e.Revision, Hard: held, Used: maps.Clone(held)})
 }
