@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
@@ -82,7 +83,7 @@ func (s *summary) ready(degraded bool) Condition {
 func (s *summary) awaited() string {
 	var names []string
 	for i, v := range s.d.Verdicts {
-		if v.State != "" && !s.enforces(s.children[i], v.State) && !s.absent(&v) {
+		if v.State != "" && !s.enforces(s.children[i], v.State) && !s.withoutPart(&v) {
 			names = append(names, fmt.Sprintf("%s (%s)", v.Name, v.State))
 		}
 	}
@@ -92,12 +93,6 @@ func (s *summary) awaited() string {
 		}
 	}
 	return Abbreviated(names)
-}
-
-// absent says whether a child has no part of the budget, and is to have none, since it does not have the namespace.
-func (r *Round) absent(v *Verdict) bool {
-	return r.in.Scattered && v.State == quotav1alpha1.ClusterNotReady &&
-		v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
 // enforces says whether a child enforces a share of this spec, or is none that has to.
@@ -210,7 +205,7 @@ func (s *summary) inState(state quotav1alpha1.ClusterState) string {
 	for i, v := range s.d.Verdicts {
 		adopted := state == quotav1alpha1.ClusterUnread && s.children[i].read && s.learned != lost && s.learned != rebuilding
 		switch {
-		case v.State != state || adopted || s.absent(&v):
+		case v.State != state || adopted || s.withoutPart(&v):
 		case v.Why.Message == "":
 			names = append(names, v.Name)
 		default:
@@ -241,7 +236,7 @@ func (s *summary) debt() string {
 		if debt == ledger.Unknown || debt <= s.comingBack(name) {
 			continue
 		}
-		part := fmt.Sprintf("%s of %s", s.quantity(name, debt), name)
+		part := fmt.Sprintf("%s of %s", amount.Text(name, debt, s.in.Formats), name)
 		if holders := s.holders(name); len(holders) > 0 {
 			part += ", held by " + Abbreviated(holders)
 		}
@@ -286,7 +281,8 @@ func (s *summary) holders(name corev1.ResourceName) []string {
 	for _, v := range s.d.Verdicts {
 		e, known := s.ledger.Entry(v.Name)
 		if excess := e.Granted[name] - e.Target[name]; known && excess > 0 {
-			found = append(found, holder{fmt.Sprintf("%s (%s) %s", v.Name, v.State, s.quantity(name, excess)), excess})
+			text := fmt.Sprintf("%s (%s) %s", v.Name, v.State, amount.Text(name, excess, s.in.Formats))
+			found = append(found, holder{text, excess})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b holder) int { return cmp.Compare(b.excess, a.excess) })

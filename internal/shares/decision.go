@@ -244,13 +244,19 @@ func (r *Round) totals(verdicts []Verdict) round.Totals {
 	tallies := make([]round.Tally, len(r.children))
 	for i, c := range r.children {
 		tallies[i] = round.Tally{
-			Selected: c.Selected && !r.absent(&verdicts[i]), Settled: verdicts[i].State == quotav1alpha1.ClusterSettled,
+			Selected: c.Selected && !r.withoutPart(&verdicts[i]), Settled: verdicts[i].State == quotav1alpha1.ClusterSettled,
 		}
 		if verdicts[i].State != "" {
 			tallies[i].Used, tallies[i].Demand = c.snapshot()
 		}
 	}
 	return round.Total(r.ledger, tallies)
+}
+
+// withoutPart says whether a child has no part of the budget, and is to have none, since it lacks the namespace.
+func (r *Round) withoutPart(v *Verdict) bool {
+	return r.in.Scattered && v.State == quotav1alpha1.ClusterNotReady &&
+		v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
 // reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.

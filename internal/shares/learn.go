@@ -136,8 +136,8 @@ func (r *Round) learn(c *child) {
 	}
 }
 
-// hearReport takes the report of a child. Where a limit is not what the entry says, the child is asked to confirm it anew,
-// but not too often: something there may change the limit each time.
+// hearReport takes the report of a child. Where a limit is not what the entry says, the child is asked to confirm it
+// anew, but not too often: something there may change the limit each time.
 func (r *Round) hearReport(c *child) {
 	r.ledger.Hear(c.Name, c.report)
 	broken := c.said[quotav1alpha1.ConditionBreakGlass].True

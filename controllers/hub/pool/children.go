@@ -38,7 +38,7 @@ type child struct {
 	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split. kept is what
 	// it needs beside that.
 	own, used, demand, alsoNeeded amount.List
-	shapes                  []quotav1alpha1.DemandShape
+	shapes                        []quotav1alpha1.DemandShape
 }
 
 // ofQuota returns a FederatedQuota as a child of the pool.

@@ -289,8 +289,7 @@ func (s *scope) debt() string {
 	var parts []string
 	for _, name := range s.pool.Ledger.Budget().Names() {
 		if debt := s.pool.Ledger.Debt(name); debt > 0 && debt != ledger.Unknown {
-			q := amount.ToQuantity(name, debt, s.p.Spec.Hard[name].Format)
-			parts = append(parts, fmt.Sprintf("%s by %s", name, q.String()))
+			parts = append(parts, fmt.Sprintf("%s by %s", name, amount.Text(name, debt, s.p.Spec.Hard)))
 		}
 	}
 	if len(parts) == 0 {

@@ -38,7 +38,7 @@ type Lane struct {
 	hard    amount.List // in force
 	raises  int         // how often a limit went up
 	raised  time.Time   // when it did last
-	judged int         // the last raise that the API server is known to judge by
+	judged  int         // the last raise that the API server is known to judge by
 	places  []*Place    // of requests whose charge was not seen yet, the oldest first
 	sum     amount.List // what they ask for together
 	waiters []*Waiter

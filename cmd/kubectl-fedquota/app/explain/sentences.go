@@ -48,8 +48,7 @@ func (s *sentences) quantity(name corev1.ResourceName, value int64) string {
 	if value == ledger.Unknown {
 		return "anything"
 	}
-	q := amount.ToQuantity(name, value, s.formats[name].Format)
-	return q.String()
+	return amount.Text(name, value, s.formats)
 }
 
 // some returns a quantity, "" if it is zero.

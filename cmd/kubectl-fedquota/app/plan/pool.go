@@ -171,8 +171,7 @@ func (p *poolPlan) limitsOf(key string) []view.PlannedLimit {
 }
 
 func (p *poolPlan) quantity(name corev1.ResourceName, value int64) string {
-	q := amount.ToQuantity(name, value, p.formats[name].Format)
-	return q.String()
+	return amount.Text(name, value, p.formats)
 }
 
 // note says what there is to say of the target of a child, which lacks something if that is above zero.

@@ -171,6 +171,5 @@ func lacking(amount, why string) string {
 }
 
 func (p *plan) quantity(name corev1.ResourceName, value int64) string {
-	q := amount.ToQuantity(name, value, p.wanted.Spec.Hard[name].Format)
-	return q.String()
+	return amount.Text(name, value, p.wanted.Spec.Hard)
 }
