@@ -62,12 +62,12 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
 
-	// kept is what clusters keep beyond what they use, before others of this budget are given what they ask for. A
+	// alsoNeeded is what clusters keep beyond what they use, before others of this budget are given what they ask for. A
 	// FederatedQuota that is in a pool needs it beside demand, and has it said only of what is asked for.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
-	Kept map[corev1.ResourceName]resource.Quantity `json:"kept,omitempty"`
+	AlsoNeeded map[corev1.ResourceName]resource.Quantity `json:"alsoNeeded,omitempty"`
 
 	// free is the part of the budget that no cluster holds: it can be given to any of them at once.
 	// +optional

@@ -289,12 +289,12 @@ type QuotaPoolStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
 
-	// kept is what children keep beyond what they use, before others are given what they ask for. A pool with a parent
+	// alsoNeeded is what children keep beyond what they use, before others are given what they ask for. A pool with a parent
 	// needs it beside demand, and has it said only of what is asked for.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32
-	Kept map[corev1.ResourceName]resource.Quantity `json:"kept,omitempty"`
+	AlsoNeeded map[corev1.ResourceName]resource.Quantity `json:"alsoNeeded,omitempty"`
 
 	// free is the part of the budget that no child holds: it can be given to any of them at once.
 	// +optional

@@ -670,8 +670,8 @@ func (in *FederatedQuotaStatus) DeepCopyInto(out *FederatedQuotaStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	if in.Kept != nil {
-		in, out := &in.Kept, &out.Kept
+	if in.AlsoNeeded != nil {
+		in, out := &in.AlsoNeeded, &out.AlsoNeeded
 		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()
@@ -1149,8 +1149,8 @@ func (in *QuotaPoolStatus) DeepCopyInto(out *QuotaPoolStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
-	if in.Kept != nil {
-		in, out := &in.Kept, &out.Kept
+	if in.AlsoNeeded != nil {
+		in, out := &in.AlsoNeeded, &out.AlsoNeeded
 		*out = make(map[v1.ResourceName]resource.Quantity, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val.DeepCopy()

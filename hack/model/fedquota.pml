@@ -283,7 +283,7 @@ inline Lower(l, c, t) {
 	}
 }
 
-inline Settle(l, c) {
+inline Hear(l, c) {
 	d_step { Cas(l) && Reached(c) && share[c].there && share[c].reported == ledger[c].revision && share[c].bound != ledger[c].granted ->
 #ifdef M_IGNORE_USED      /* wrong: what runs above the target still runs */
 		ledger[c].granted = ledger[c].target;
@@ -597,7 +597,7 @@ inline Calm() { d_step { !calm -> calm = 1 } }
 
 #define Ledger(l, c) \
 	:: Raise(l, c, 1) :: Raise(l, c, 2) :: Lower(l, c, 0) :: Lower(l, c, 1) :: Restore(l, c, 1) :: Restore(l, c, 2) \
-	:: Settle(l, c) :: Gone(l, c) :: Rebuild(l, c) :: Trust(l) :: Lost(l, c) :: Deliver(l, c)
+	:: Hear(l, c) :: Gone(l, c) :: Rebuild(l, c) :: Trust(l) :: Lost(l, c) :: Deliver(l, c)
 
 #ifdef NO_DELETE
 #define Member(c) :: Charge(c) :: Fall(c) :: Sync(c)

@@ -139,7 +139,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: nothing while guard or fence is not in force",
-		in:         "Reconciler.act", old: `	if verdict.Unguarded == "" {`,
+		in:         "controllers/member/share.Reconciler.act", old: `	if verdict.Unguarded == "" {`,
 		new: `	if true {`,
 		pkg: agentTests, test: "TestUnguarded/fedquota-guard",
 	},
@@ -305,7 +305,7 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "webhook: a request does not go on for room that another replica has given away",
-		in:         "Gate.settle", old: "return l.Confirm(p, g.Clock.Now())",
+		in:         "Gate.goOn", old: "return l.Confirm(p, g.Clock.Now())",
 		new: "return l.Confirm(p, g.Clock.Now()) || true",
 		pkg: gateTests, test: "TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom",
 	},

@@ -372,19 +372,19 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a member whose nodes are full is not raised for headroom",
-		in:         "Standing.placeFor", old: "	if s.Full {",
-		new: "	if false {",
+		in:         "Standing.placeFor", old: "case !known && s.Full",
+		new: "case false",
 		pkg: hubTests, test: "TestLimitsFollowDemand/no_headroom_where_nodes_are_full",
 	},
 	{
 		protection: "a member that gets no more nodes is lent no more than they have left",
-		in:         "Standing.placeFor", old: "known {",
-		new: "known && false {",
+		in:         "Standing.placeFor", old: "case known",
+		new: "case false && known",
 		pkg: hubTests, test: "TestNoRoomWithoutNodes",
 	},
 	{
 		protection: "pods that came since nodes were looked at count off what is left of them",
-		in:         "child.roomOnNodes", old: "	return amount.Sub(room, amount.Sub(c.report.Used, c.Past.Placed))",
+		in:         "child.roomOnNodes", old: "	return amount.Sub(room, amount.Sub(OnNodes(c.report.Used, c.unscheduled), c.Past.Placed))",
 		new: "	return room",
 		pkg: hubTests, test: "TestNoRoomWithoutNodes",
 	},
@@ -414,7 +414,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a limit that a member cannot reach within the revision is asked for anew",
-		in:         "Round.settle", old: "if r.ledger.Disagrees(c.Name, c.report) && ",
+		in:         "Round.hearReport", old: "if r.ledger.Disagrees(c.Name, c.report) && ",
 		new: "if false && ",
 		pkg: hubTests, test: "TestLostLimit",
 	},
@@ -534,7 +534,7 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "taking over: what is used is charged before",
-		in:         "Round.charge", old: "	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})\n",
+		in:         "Round.charge", old: "	r.ledger.Hear(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})\n",
 		new: "",
 		pkg: "internal/shares", test: "TestTakeOver/more_is_used_than_the_budget_has",
 	},

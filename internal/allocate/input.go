@@ -70,6 +70,8 @@ const Unlimited = math.MaxInt64
 type Claim struct {
 	// Min is what the child is guaranteed, Max what it may get at most. A Max below Min counts as Min.
 	Min, Max int64
+	// ByPlace says that Max is what the child has a place for, and not what it may get.
+	ByPlace bool
 	// Lendable is the part of Min that others may use while the child does not. It comes back as they release it.
 	Lendable int64
 	// Headroom is the room that the child should have above what it needs, as far as nobody needs that.
@@ -108,6 +110,14 @@ func (c Claim) normalized() Claim {
 	}
 	c.Max = max(c.Max, c.Min)
 	return c
+}
+
+// atMost is the reason of a target that Max bounds.
+func (c *Claim) atMost() Reason {
+	if c.ByPlace {
+		return Placed
+	}
+	return Capped
 }
 
 // room is how much more than now the child may use.

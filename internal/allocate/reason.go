@@ -15,6 +15,8 @@ const (
 	Short Reason = "Short"
 	// Capped means: the target is bounded by the child's max.
 	Capped Reason = "Capped"
+	// Placed means: the target is bounded by what the child has a place for.
+	Placed Reason = "Placed"
 	// Coupled means: the child asks for more, but its pods could not use it, because they lack another resource.
 	Coupled Reason = "Coupled"
 

@@ -18,7 +18,7 @@ func (p *plan) verdict(i int) Verdict {
 	case v.Target < fullNeed(c, p.asks[i]):
 		v.Reason = Short
 	case v.Target >= c.Max && (c.Target > v.Target || amount.Add(c.Used, c.Demand) > v.Target):
-		v.Reason = Capped
+		v.Reason = c.atMost()
 	case amount.Add(c.Used, c.Demand) > v.Target:
 		v.Reason = Coupled
 	case c.Target > v.Target:

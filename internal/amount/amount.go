@@ -79,6 +79,12 @@ func ToQuantity(name corev1.ResourceName, value int64, format resource.Format) r
 	return *q
 }
 
+// Text returns an amount of name as people write it, in the format of the quantity that formats has of it.
+func Text(name corev1.ResourceName, value int64, formats corev1.ResourceList) string {
+	q := ToQuantity(name, value, formats[name].Format)
+	return q.String()
+}
+
 // InBaseUnits returns an amount of name in cores, bytes or objects, as metrics give it. The most that can be counted is
 // what nobody knows the amount of: +Inf.
 func InBaseUnits(name corev1.ResourceName, value int64) float64 {

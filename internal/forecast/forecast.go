@@ -27,6 +27,8 @@ var ErrRestless = errors.New("limits do not come to rest")
 type Outcome struct {
 	// Rest is the last decision, of which nothing moves any more while usage stays as it is.
 	Rest *shares.Decision
+	// Account says why limits are what they are then.
+	Account *shares.Account
 	// Drained is the last decision once usage above a target has ended; it is Rest if there is none.
 	Drained *shares.Decision
 }
@@ -46,7 +48,7 @@ func Play(in shares.Input, used map[string]amount.List) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	outcome := Outcome{Rest: rest, Drained: rest}
+	outcome := Outcome{Rest: rest, Account: shares.New(&p.in).Explain(), Drained: rest}
 	for p.drain(outcome.Drained) && err == nil {
 		outcome.Drained, err = p.rest()
 	}
@@ -111,7 +113,7 @@ func (p *player) obey(d *shares.Decision, v *shares.Verdict) {
 func atRest(d *shares.Decision) bool {
 	for _, v := range d.Verdicts {
 		switch v.Order {
-		case shares.OrderNone, shares.OrderWait, shares.OrderKeep:
+		case shares.OrderNone, shares.OrderMark, shares.OrderKeep:
 		default:
 			return false
 		}

@@ -74,11 +74,11 @@ func TestNewWithOtherNames(t *testing.T) {
 
 func TestANameThatLeftIsDroppedOnceConfirmed(t *testing.T) {
 	l := ledger.New(amount.List{cpu: 50}, 10, entries{"a": entry(7, 60, 20)})
-	l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 60}, Used: amount.List{pods: 9}})
+	l.Hear("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 60}, Used: amount.List{pods: 9}})
 	if e, _ := l.Entry("a"); e.Granted[pods] != 60 {
 		t.Errorf("an older report released %d pods", 60-e.Granted[pods])
 	}
-	l.Settle("a", ledger.Report{Revision: 11, Hard: amount.List{cpu: 0}, Used: amount.List{cpu: 0}})
+	l.Hear("a", ledger.Report{Revision: 11, Hard: amount.List{cpu: 0}, Used: amount.List{cpu: 0}})
 	e, _ := l.Entry("a")
 	if diff := cmp.Diff(amount.List{cpu: 0}, e.Granted); diff != "" {
 		t.Errorf("granted (-want +got):\n%s", diff)
@@ -94,7 +94,7 @@ func TestABudgetThatRisesWhileAClusterIsUnread(t *testing.T) {
 	a, _ := restored.Entry("a")
 	b, _ := restored.Entry("b")
 	l := ledger.New(amount.List{pods: 200, cpu: 10}, restored.Revision(), entries{"a": a, "b": b})
-	l.Settle("b", ledger.Report{Revision: b.Revision + 1, Hard: amount.List{pods: 0, cpu: 0}, Used: amount.List{pods: 0, cpu: 0}})
+	l.Hear("b", ledger.Report{Revision: b.Revision + 1, Hard: amount.List{pods: 0, cpu: 0}, Used: amount.List{pods: 0, cpu: 0}})
 	for _, name := range []corev1.ResourceName{pods, cpu} {
 		if got := l.Raise("b", name, 1); got != 0 || l.Free(name) != 0 {
 			t.Errorf("%s: b was raised by %d while nobody knows what a holds", name, got)

@@ -93,7 +93,7 @@ func TestSteerRaisesWithinTheBudget(t *testing.T) {
 		l := ledger.New(budget, 3, before)
 		var targets []ledger.Target
 		for _, child := range children {
-			l.Settle(child, ledger.Report{Revision: rapid.Int64Range(0, 3).Draw(t, "reported"), Hard: list.Draw(t, "hard"), Used: list.Draw(t, "used")})
+			l.Hear(child, ledger.Report{Revision: rapid.Int64Range(0, 3).Draw(t, "reported"), Hard: list.Draw(t, "hard"), Used: list.Draw(t, "used")})
 			targets = append(targets, ledger.Target{Child: child, Amounts: list.Draw(t, "wanted")})
 		}
 		charged := stateOf(l).Entries

@@ -154,13 +154,13 @@ func (l *Ledger) retarget(child string, name corev1.ResourceName, target int64, 
 	l.next(child, e)
 }
 
-// Settle takes a report: a confirmation of the entry's own revision brings granted to what is in force or used, yet not
+// Hear takes a report: a confirmation of the entry's own revision brings granted to what is in force or used, yet not
 // below the target, which the share entitles the child to. An older report changes nothing, except that more than
 // granted was seen in it: that is charged. A name that is not counted there releases nothing of what is known to be
 // granted: it may be counted yet. Where nobody knows what is granted, its limit does for an answer, since nothing can
 // come to be used. A name of which the ledger knows nothing, and that is in force at its revision, was written by a
 // ledger that was lost: it counts until the child has dropped it, as one that left the budget.
-func (l *Ledger) Settle(child string, report Report) {
+func (l *Ledger) Hear(child string, report Report) {
 	e, ok := l.entries[child]
 	if !ok || e.Revision == 0 || report.Revision > e.Revision {
 		return

@@ -175,7 +175,7 @@ func TestSteps(t *testing.T) {
 		},
 		"restore: not while there is debt": {
 			before: entries{"a": entry(7, 0, 0), "b": entry(8, 90, 90)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 0, 11)); l.Restore("a", pods, 11) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(7, 0, 11)); l.Restore("a", pods, 11) },
 			want:   state{10, entries{"a": entry(7, 11, 0), "b": entry(8, 90, 90)}},
 		},
 		"lower: granted stays": {
@@ -193,81 +193,81 @@ func TestSteps(t *testing.T) {
 			},
 			want: state{10, entries{"a": entry(7, 60, 20), "b": entry(0, 60, 20)}},
 		},
-		"settle: a confirmed limit releases the rest": {
+		"hear: a confirmed limit releases the rest": {
 			before: entries{"a": entry(7, 60, 20)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 20, 11)) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(7, 20, 11)) },
 			want:   state{10, entries{"a": entry(7, 20, 20)}},
 		},
-		"settle: usage above the target is not released": {
+		"hear: usage above the target is not released": {
 			before: entries{"a": entry(7, 60, 20)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 35, 35)) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(7, 35, 35)) },
 			want:   state{10, entries{"a": entry(7, 35, 20)}},
 		},
-		"settle: usage found above limit and grant is charged": {
+		"hear: usage found above limit and grant is charged": {
 			before: entries{"a": entry(7, 0, 0)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 0, 35)) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(7, 0, 35)) },
 			want:   state{10, entries{"a": entry(7, 35, 0)}},
 		},
-		"settle: a limit below the target may rise to it": {
+		"hear: a limit below the target may rise to it": {
 			before: entries{"a": entry(7, 60, 20)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 5, 5)) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(7, 5, 5)) },
 			want:   state{10, entries{"a": entry(7, 20, 20)}},
 		},
-		"settle: a child that might have held anything is known by its confirmation": {
+		"hear: a child that might have held anything is known by its confirmation": {
 			before: entries{"a": entry(7, unknown, 20)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(7, 20, 1)) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(7, 20, 1)) },
 			want:   state{10, entries{"a": entry(7, 20, 20)}},
 		},
-		"settle: an older report releases nothing": {
+		"hear: an older report releases nothing": {
 			before: entries{"a": entry(7, 60, 20)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(6, 20, 11)) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(6, 20, 11)) },
 			want:   state{10, entries{"a": entry(7, 60, 20)}},
 		},
-		"settle: an older report charges what it shows above the grant": {
+		"hear: an older report charges what it shows above the grant": {
 			before: entries{"a": entry(7, 60, 20)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", report(6, 61, 11)) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", report(6, 61, 11)) },
 			want:   state{10, entries{"a": entry(7, 61, 20)}},
 		},
-		"settle: not by a report from the future, nor for a child that was never read or is not there": {
+		"hear: not by a report from the future, nor for a child that was never read or is not there": {
 			before: entries{"a": entry(7, 60, 20), "b": entry(0, 60, 0)},
 			step: func(l *ledger.Ledger) {
-				l.Settle("a", report(8, 20, 11))
-				l.Settle("b", report(0, 20, 11))
-				l.Settle("nobody", report(0, 20, 11))
+				l.Hear("a", report(8, 20, 11))
+				l.Hear("b", report(0, 20, 11))
+				l.Hear("nobody", report(0, 20, 11))
 			},
 			want: state{10, entries{"a": entry(7, 60, 20), "b": entry(0, 60, 0)}},
 		},
-		"settle: a name whose usage is not known releases nothing": {
+		"hear: a name whose usage is not known releases nothing": {
 			before: entries{"a": entry(7, 60, 20)},
-			step:   func(l *ledger.Ledger) { l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}}) },
+			step:   func(l *ledger.Ledger) { l.Hear("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}}) },
 			want:   state{10, entries{"a": entry(7, 60, 20)}},
 		},
-		"settle: a name that a lost ledger has given counts until it is dropped": {
+		"hear: a name that a lost ledger has given counts until it is dropped": {
 			before: entries{"a": entry(7, 20, 20), "b": entry(8, 20, 20)},
 			step: func(l *ledger.Ledger) {
-				l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20, cpu: 1}, Used: amount.List{pods: 5, cpu: 2}})
-				l.Settle("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 20, cpu: 1}, Used: amount.List{pods: 5, cpu: 2}})
-				l.Settle("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 20}, Used: amount.List{pods: 5}})
+				l.Hear("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20, cpu: 1}, Used: amount.List{pods: 5, cpu: 2}})
+				l.Hear("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 20, cpu: 1}, Used: amount.List{pods: 5, cpu: 2}})
+				l.Hear("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 20}, Used: amount.List{pods: 5}})
 			},
 			want: state{10, entries{
 				"a": {Revision: 7, Granted: amount.List{pods: 20, cpu: 2}, Target: amount.List{pods: 20}},
 				"b": entry(8, 20, 20),
 			}},
 		},
-		"settle: a limit under which nothing is counted does where nobody knows what is granted": {
+		"hear: a limit under which nothing is counted does where nobody knows what is granted": {
 			before: entries{"a": entry(7, unknown, 20), "b": entry(8, unknown, 20)},
 			step: func(l *ledger.Ledger) {
-				l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}})
-				l.Settle("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 19}})
+				l.Hear("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}})
+				l.Hear("b", ledger.Report{Revision: 8, Hard: amount.List{pods: 19}})
 			},
 			want: state{10, entries{"a": entry(7, 20, 20), "b": entry(8, 20, 20)}},
 		},
-		"settle: not a limit above the target, nor an older one, nor that of a name that is not in force": {
+		"hear: not a limit above the target, nor an older one, nor that of a name that is not in force": {
 			before: entries{"a": entry(7, unknown, 20), "b": entry(8, unknown, 20), "c": entry(9, unknown, 20)},
 			step: func(l *ledger.Ledger) {
-				l.Settle("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 21}})
-				l.Settle("b", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}})
-				l.Settle("c", ledger.Report{Revision: 9})
+				l.Hear("a", ledger.Report{Revision: 7, Hard: amount.List{pods: 21}})
+				l.Hear("b", ledger.Report{Revision: 7, Hard: amount.List{pods: 20}})
+				l.Hear("c", ledger.Report{Revision: 9})
 			},
 			want: state{10, entries{"a": entry(7, unknown, 20), "b": entry(8, unknown, 20), "c": entry(9, unknown, 20)}},
 		},

@@ -76,7 +76,7 @@ func (j *judge) observe(name string, rq *corev1.ResourceQuota, arrived time.Time
 		s.measureLag(m)
 	}
 	wanted := j.measure(arrived)
-	j.settle()
+	j.concludeResolved()
 	return wanted
 }
 
@@ -162,7 +162,7 @@ func (j *judge) forget(name string, now time.Time) {
 		delete(j.probe.members, name)
 	}
 	j.measure(now)
-	j.settle()
+	j.concludeResolved()
 }
 
 // setBudget changes the budget from an instant on and reports whether a probe is wanted.
@@ -244,7 +244,7 @@ func (j *judge) begin(now time.Time) {
 	for name, m := range j.members {
 		j.probe.members[name] = &span{versions: []version{m.last}}
 	}
-	j.settle()
+	j.concludeResolved()
 }
 
 // outstanding returns the span of a member in the current probe, or nil.
@@ -263,7 +263,7 @@ func (j *judge) read(name string, r reading) {
 	}
 	s.read = &r
 	s.measureLag(j.members[name])
-	j.settle()
+	j.concludeResolved()
 }
 
 // measureLag notes how much later than the read the watch delivered the version that was read.
@@ -280,8 +280,8 @@ func (s *span) measureLag(m *member) {
 	}
 }
 
-// settle concludes the current probe once nothing is outstanding.
-func (j *judge) settle() {
+// concludeResolved concludes the current probe once nothing is outstanding.
+func (j *judge) concludeResolved() {
 	if j.probe != nil && j.probe.resolved() {
 		j.conclude()
 	}

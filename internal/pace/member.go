@@ -63,10 +63,10 @@ const (
 	// RepeatMemory is how long the API server is asked whether an object is there before one of a name that was let
 	// through goes on: native quota has counted again by then.
 	RepeatMemory = 10 * time.Minute
-	// Settling is how long a request waits on at least after there came to be room, for API servers that see it later than
-	// the one that is asked, and SettlingMost how long it waits for the one that is asked.
-	Settling     = 15 * time.Millisecond
-	SettlingMost = time.Second
+	// CatchUp is how long a request waits on at least after there came to be room, for API servers that see it later than
+	// the one that is asked, and CatchUpMost how long it waits for the one that is asked.
+	CatchUp     = 15 * time.Millisecond
+	CatchUpMost = time.Second
 	// EchoInterval is the pause before an API server that is behind is asked again.
 	EchoInterval = 2 * time.Millisecond
 	// LiveTimeout is how long a request waits for what the API server is asked about it.

@@ -5,9 +5,9 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// Kept returns what a child has to keep of a larger part before it could serve what is asked of it, by name: what its
+// AlsoNeeded returns what a child has to keep of a larger part before it could serve what is asked of it, by name: what its
 // own children need together, beyond what they use and ask for. What nothing is asked of needs nothing kept.
-func Kept(needs, used, demand amount.List) amount.List {
+func AlsoNeeded(needs, used, demand amount.List) amount.List {
 	kept := amount.List{}
 	for name, need := range needs {
 		if asked := demand[name]; asked > 0 {
@@ -19,8 +19,8 @@ func Kept(needs, used, demand amount.List) amount.List {
 	return kept
 }
 
-// WithKept returns demand and its shapes with what the child has to keep: its smallest requests need that, too.
-func WithKept(demand, kept amount.List, shapes []round.Shape) (amount.List, []round.Shape) {
+// WithAlsoNeeded returns demand and its shapes with what the child has to keep: its smallest requests need that, too.
+func WithAlsoNeeded(demand, kept amount.List, shapes []round.Shape) (amount.List, []round.Shape) {
 	if kept.IsZero() || len(shapes) == 0 {
 		return amount.Sum(demand, kept), shapes
 	}

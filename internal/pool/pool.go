@@ -158,11 +158,11 @@ func (p *Pool) enter(c *Child, granted, target amount.List) {
 	p.Ledger.Enter(c.Key, granted, target)
 }
 
-// Settle takes what a child shows into its entry: one that has confirmed it has no more than its target, or what its
+// Hear takes what a child shows into its entry: one that has confirmed it has no more than its target, or what its
 // own ledger still has granted. One that has not may show more than was known, which is charged.
-func (p *Pool) Settle(c *Child) {
+func (p *Pool) Hear(c *Child) {
 	if p.isOf(c) {
-		p.Ledger.Settle(c.Key, p.report(c))
+		p.Ledger.Hear(c.Key, p.report(c))
 	}
 }
 

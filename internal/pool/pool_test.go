@@ -33,7 +33,7 @@ func TestSettled(t *testing.T) {
 				Key: key, UID: "uid-child", Unknown: tc.sum == ledger.Unknown, Granted: pods(tc.sum),
 				Membership: pool.Membership{Name: "research", UID: uid, Tenure: 1, Revision: tc.revision, Cap: pods(tc.target)},
 			}
-			p.Settle(c)
+			p.Hear(c)
 			if got := p.Settled(c); got != tc.want {
 				t.Errorf("settled %v, want %v", got, tc.want)
 			}

@@ -180,7 +180,7 @@ func (w *world) settleOwn(n *node) {
 	}
 	report := n.reports[len(n.reports)-1-late]
 	w.own(n, func(l *ledger.Ledger, before ledger.Entry) {
-		if l.Settle(theMember, report); l.Granted(cpu) == before.Granted[cpu] {
+		if l.Hear(theMember, report); l.Granted(cpu) == before.Granted[cpu] {
 			return
 		}
 		w.note("%s settles revision %d: granted %d", n.key, report.Revision, l.Granted(cpu))
@@ -279,7 +279,7 @@ func (w *world) settles(p *pool.Pool, child *pool.Child) {
 	case w.without == "the uid of a child" && ok:
 		child.UID = e.UID
 	}
-	p.Settle(child)
+	p.Hear(child)
 }
 
 func (w *world) left(n *node) {

@@ -1,6 +1,8 @@
 package round
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +12,7 @@ import (
 )
 
 // Bound is what keeps a limit from being another one: without it, the limit would become another one, or could become
-// it now. The set is closed.
+// it now. The set is closed. What keeps a limit from being lower is the reason of its verdict.
 type Bound string
 
 const (
@@ -23,12 +25,22 @@ const (
 	BoundUncounted Bound = "Uncounted"
 	// BoundNodes means that the nodes of the child are full: it gets no headroom.
 	BoundNodes Bound = "Nodes"
+	// BoundRoom means that it is known how much the nodes of the child still have a place for.
+	BoundRoom Bound = "Room"
 	// BoundMax means the max of the child.
 	BoundMax Bound = "Max"
 	// BoundDamping means that the limit was moved for headroom a moment ago.
 	BoundDamping Bound = "Damping"
 	// BoundReplacing means that other children keep room for objects that they replace.
 	BoundReplacing Bound = "Replacing"
+	// BoundStep means that limits come in steps, and no whole one is left for it.
+	BoundStep Bound = "Step"
+	// BoundBudget means that the budget does not hold what is needed.
+	BoundBudget Bound = "Budget"
+	// BoundPool means the same of a budget that the pool above bounds.
+	BoundPool Bound = "Pool"
+	// BoundCapacity means the same of a budget that follows what nodes can run.
+	BoundCapacity Bound = "Capacity"
 
 	// BoundUnlisted means that the limit shall go up, and a child may hold something of which the ledger does not know.
 	BoundUnlisted Bound = "Unlisted"
@@ -52,16 +64,23 @@ type unbound struct {
 
 	input  allocate.Input
 	result allocate.Result
-	// released is the result if nobody kept room for objects that are replaced; nil if nobody does.
-	released *allocate.Result
+	// replaced is the result if nobody kept room for objects that are replaced, and stepless the one if any amount were a
+	// step; nil where that is so.
+	replaced, stepless *allocate.Result
+	// rich are the results if the budget of one resource held anything, by the index of that; those that were asked for.
+	rich map[int]allocate.Result
 }
 
 // unboundBy returns the split without the bounds that are lifted.
 func (r *round) unboundBy(lifted ...Bound) *unbound {
 	input := r.allocation(lifted...)
-	u := &unbound{round: r, input: input, result: r.allocate(input)}
+	u := &unbound{round: r, input: input, result: r.allocate(input), rich: map[int]allocate.Result{}}
 	if r.replaces() {
-		u.released = new(r.allocate(r.allocation(append(lifted, BoundReplacing)...)))
+		u.replaced = new(r.allocate(r.allocation(append(lifted, BoundReplacing)...)))
+	}
+	if len(r.in.Split.Grains) > 0 {
+		input.Grains = nil
+		u.stepless = new(r.allocate(input))
 	}
 	return u
 }
@@ -81,7 +100,7 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 		claim.Bound, claim.Verdict.Reason, claim.Verdict.Fair = BoundUnread, free.Reason, free.Target
 		return
 	}
-	claim.Verdict.Reason = free.Reason
+	claim.Verdict.Reason = u.reason(i, j)
 	if claim.Verdict.Target > claim.Target && claim.Next < claim.Verdict.Target {
 		claim.Bound = u.waitsFor(c, name)
 		return
@@ -89,18 +108,53 @@ func (u *unbound) explain(i, j int, claim *ClaimAccount) {
 	claim.Bound = u.ownBound(i, j)
 }
 
-// ownBound returns what keeps the child i from more under the name j: one of its own bounds, or what others keep.
+// reason returns why the limit of the child i shall become what it shall under the name j. Where its place on nodes is
+// not all that binds it, the reason is that of a split without it.
+func (u *unbound) reason(i, j int) allocate.Reason {
+	verdict := u.result.Verdicts[i][j]
+	if verdict.Reason != allocate.Placed {
+		return verdict.Reason
+	}
+	bound := BoundNodes
+	if u.mayBind(BoundRoom, i, j) {
+		bound = BoundRoom
+	}
+	if free := u.without(bound, i, j); free.Target == verdict.Target {
+		return free.Reason
+	}
+	return verdict.Reason
+}
+
+// ownBound returns what keeps the child i from more under the name j: one of its own bounds, what others keep, or the
+// budget.
 func (u *unbound) ownBound(i, j int) Bound {
 	verdict := u.result.Verdicts[i][j]
-	for _, bound := range []Bound{BoundNodes, BoundMax, BoundDamping} {
-		if u.mayBind(bound, u.children[i], verdict.Reason) && u.without(bound, i, j) > verdict.Target {
+	for _, bound := range []Bound{BoundNodes, BoundRoom, BoundMax, BoundDamping} {
+		if u.mayBind(bound, i, j) && u.without(bound, i, j).Target > verdict.Target {
 			return bound
 		}
 	}
-	if u.released != nil && u.released.Verdicts[i][j].Target > verdict.Target {
+	gains := func(other allocate.Result) bool { return other.Verdicts[i][j].Target > verdict.Target }
+	switch {
+	case u.replaced != nil && gains(*u.replaced):
 		return BoundReplacing
+	case u.stepless != nil && gains(*u.stepless):
+		return BoundStep
+	case verdict.Reason == allocate.Short && gains(u.richIn(j)):
+		return cmp.Or(u.in.Bounded[u.names[j]], BoundBudget)
 	}
 	return BoundNone
+}
+
+// richIn returns the split if the budget of the name j held anything.
+func (u *unbound) richIn(j int) allocate.Result {
+	if _, known := u.rich[j]; !known {
+		input := u.input
+		input.Budgets = slices.Clone(input.Budgets)
+		input.Budgets[j] = math.MaxInt64
+		u.rich[j] = u.allocate(input)
+	}
+	return u.rich[j]
 }
 
 // waitsFor returns what a raise of a child waits for.
@@ -124,23 +178,33 @@ func (r *round) waitsFor(c *Standing, name corev1.ResourceName) Bound {
 	return BoundOthers
 }
 
-// mayBind says whether a bound of a child is worth a try: each takes an allocation.
-func (u *unbound) mayBind(bound Bound, c *Standing, reason allocate.Reason) bool {
+// mayBind says whether a bound of the child i is worth a try: each takes an allocation.
+func (u *unbound) mayBind(bound Bound, i, j int) bool {
+	c := u.children[i]
+	_, placed := c.Room[u.names[j]]
 	switch bound {
 	case BoundNodes:
-		return c.Full || len(c.Room) > 0
+		return c.Full && !placed
+	case BoundRoom:
+		return placed
 	case BoundMax:
-		return reason == allocate.Capped
+		return u.result.Verdicts[i][j].Reason == allocate.Capped
 	case BoundDamping:
 		return c.DampedFor > 0
 	}
 	return false
 }
 
-// without returns what the limit of the child i would become under the name j if a bound did not bind it.
-func (u *unbound) without(bound Bound, i, j int) int64 {
-	input := u.input
+// without returns the verdict on the child i under the name j if a bound did not bind it. A max and room that is known
+// bind one name each.
+func (u *unbound) without(bound Bound, i, j int) allocate.Verdict {
+	input, child := u.input, u.claimant(u.children[i], BoundUnread, bound)
+	if bound == BoundMax || bound == BoundRoom {
+		free := child.Claims[j]
+		child.Claims = slices.Clone(u.input.Children[i].Claims)
+		child.Claims[j] = free
+	}
 	input.Children = slices.Clone(input.Children)
-	input.Children[i] = u.claimant(u.children[i], BoundUnread, bound)
-	return u.allocate(input).Verdicts[i][j].Target
+	input.Children[i] = child
+	return u.allocate(input).Verdicts[i][j]
 }

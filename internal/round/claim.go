@@ -107,8 +107,8 @@ func inOrder(list amount.List, names []corev1.ResourceName) []int64 {
 // restrict takes off a claim what the child could make no use of, or could not be given. A name that it does not count
 // stays as it is, as if all that was granted were used.
 func (r *round) restrict(claim *allocate.Claim, c *Standing, name corev1.ResourceName, lifted []Bound) {
-	if !slices.Contains(lifted, BoundNodes) {
-		claim.Max = min(claim.Max, c.placeFor(claim, name))
+	if place := c.placeFor(claim, name, lifted); place < claim.Max {
+		claim.Max, claim.ByPlace = place, true
 	}
 	switch {
 	case r.ledger.Granted(name) != ledger.Unknown:
@@ -126,7 +126,7 @@ func (r *round) restrict(claim *allocate.Claim, c *Standing, name corev1.Resourc
 // so that none needs to be lowered either, but by a cut of the budget or of its max. What that other child holds is not
 // known, and not taken off.
 func asTold(claim *allocate.Claim) {
-	claim.Min, claim.Max = min(claim.Min, claim.Target), min(claim.Max, claim.Target)
+	claim.Min, claim.Max, claim.ByPlace = min(claim.Min, claim.Target), min(claim.Max, claim.Target), false
 	claim.Used, claim.Respite = min(claim.Used, claim.Target), claim.Target
 	if claim.Granted == ledger.Unknown {
 		claim.Granted = claim.Target
@@ -136,11 +136,12 @@ func asTold(claim *allocate.Claim) {
 // placeFor is what a child gets at most. One that has no place for more keeps what it has. One of which only that is
 // known that it is full gets what it asks for, and no headroom: pods that find no node would fill any, step by step,
 // and no other child could use it then.
-func (s *Standing) placeFor(claim *allocate.Claim, name corev1.ResourceName) int64 {
-	if room, known := s.Room[name]; known {
+func (s *Standing) placeFor(claim *allocate.Claim, name corev1.ResourceName, lifted []Bound) int64 {
+	room, known := s.Room[name]
+	switch {
+	case known && !slices.Contains(lifted, BoundRoom):
 		return max(claim.Target, amount.Add(claim.Used, room))
-	}
-	if s.Full {
+	case !known && s.Full && !slices.Contains(lifted, BoundNodes):
 		return max(claim.Target, amount.Add(claim.Used, claim.Demand))
 	}
 	return math.MaxInt64

@@ -1,6 +1,9 @@
 package round
 
 import (
+	"cmp"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fedquota/fedquota/internal/allocate"
@@ -44,9 +47,21 @@ type ClaimAccount struct {
 	Next    int64
 	// Replacing is what it has given up to replace its own objects.
 	Replacing int64
+	// Room is what it has a place for beyond what it uses, where that is known. Step is the step in which its limit comes.
+	Room, Step int64
 	// Bound is what keeps the limit from being another one. If it is BoundUnread, the reason and the fair part are those
 	// of a split without what the child that was not read may hold.
 	Bound Bound
+}
+
+// Why says in a few words why the limit of a child is not higher, or else why it is what it is.
+func (a *Account) Why(child string, name corev1.ResourceName) string {
+	i := slices.IndexFunc(a.Children, func(c ChildAccount) bool { return c.Name == child })
+	if i < 0 {
+		return ""
+	}
+	claim := a.Children[i].Claims[name]
+	return cmp.Or(claim.Bound.Words().Brief, WordsOf(claim.Verdict.Reason).Brief)
 }
 
 // Explain says why limits are what they are. It moves none.
@@ -71,7 +86,7 @@ func Explain(l *ledger.Ledger, in *Input) *Account {
 			claim := ClaimAccount{
 				Claim: r.stated(c, name), Part: parts.Verdicts[i][j].Target,
 				Verdict: wanted.Verdicts[i][j], Next: next.Verdicts[i][j].Target,
-				Replacing: c.Replacing[name],
+				Replacing: c.Replacing[name], Room: c.Room[name], Step: in.Split.Grains[name],
 			}
 			if len(in.Expected) > 0 {
 				claim.Next = claim.Target
@@ -98,7 +113,7 @@ func (in *Input) reporting() map[corev1.ResourceName][]string {
 // parts returns the split by weight, min and max alone: whether a child has place, and what one may hold that was not
 // read, does not count.
 func (r *round) parts() allocate.Result {
-	return allocate.Static(r.allocation(BoundUnread, BoundNodes))
+	return allocate.Static(r.allocation(BoundUnread, BoundNodes, BoundRoom))
 }
 
 // stated returns the claim of a child as it states it. What it does not say it may use counts as used.

@@ -17,6 +17,9 @@ type Input struct {
 	ID string
 	// Split says how the budget is split.
 	Split Split
+	// Bounded says of which names the budget would hold more, but for the pool above (BoundPool) or what nodes can run
+	// (BoundCapacity).
+	Bounded map[corev1.ResourceName]Bound
 	// Expected are the children of which it will soon be known whether they hold something, or how much. No limit moves
 	// before.
 	Expected []string
@@ -25,6 +28,25 @@ type Input struct {
 	// Children are those that take part, in the order in which they are raised. All that have an entry in the ledger are
 	// among them; those that have none get nothing.
 	Children []Standing
+}
+
+// BoundedBy says of which names a budget holds less than stated, and of which of those less than wanted: what nodes can
+// run bounds the ones, the pool above the others.
+func BoundedBy(budget, wanted, stated amount.List) map[corev1.ResourceName]Bound {
+	bounded := map[corev1.ResourceName]Bound{}
+	less := func(a, b amount.List, name corev1.ResourceName) bool {
+		value, listed := b[name]
+		return !listed || a[name] < value
+	}
+	for name := range budget {
+		switch {
+		case less(budget, wanted, name):
+			bounded[name] = BoundPool
+		case less(wanted, stated, name):
+			bounded[name] = BoundCapacity
+		}
+	}
+	return bounded
 }
 
 // Split is how a budget is split.

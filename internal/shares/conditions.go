@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
@@ -57,32 +58,32 @@ func (s *summary) ready(degraded bool) Condition {
 	no := func(reason, message string) Condition {
 		return Condition{Type: quotav1alpha1.ConditionReady, Reason: reason, Message: message}
 	}
-	waiting := s.waitingFor()
+	awaited := s.awaited()
 	switch {
 	case s.in.Removing:
-		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+waiting)
+		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+awaited)
 	case s.halted:
 		return no(s.in.Halted.Reason, s.in.Halted.Message)
 	case !s.selects:
 		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster yet. One that comes and "+
 			"matches gets its part. To select one that is here, label it so that spec.placement.clusterSelector matches it, "+
 			"or name it in spec.placement.clusters")
-	case degraded && waiting != "":
-		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+waiting)
+	case degraded && awaited != "":
+		return no(quotav1alpha1.ReasonDegraded, "Held back by clusters: "+awaited)
 	case degraded:
 		return no(quotav1alpha1.ReasonDegraded, "See the other conditions")
-	case waiting != "":
-		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+waiting)
+	case awaited != "":
+		return no(quotav1alpha1.ReasonSettling, "Waiting for clusters: "+awaited)
 	}
 	return yes(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced, "Every cluster enforces a share of this spec")
 }
 
-// waitingFor names the children that are waited for, each with its state, and those without an entry that nothing is
+// awaited names the children that are waited for, each with its state, and those without an entry that nothing is
 // decided before.
-func (s *summary) waitingFor() string {
+func (s *summary) awaited() string {
 	var names []string
 	for i, v := range s.d.Verdicts {
-		if v.State != "" && !s.enforces(s.children[i], v.State) && !s.absent(&v) {
+		if v.State != "" && !s.enforces(s.children[i], v.State) && !s.withoutPart(&v) {
 			names = append(names, fmt.Sprintf("%s (%s)", v.Name, v.State))
 		}
 	}
@@ -92,12 +93,6 @@ func (s *summary) waitingFor() string {
 		}
 	}
 	return Abbreviated(names)
-}
-
-// absent says whether a child has no part of the budget, and is to have none, since it does not have the namespace.
-func (r *Round) absent(v *Verdict) bool {
-	return r.in.Scattered && v.State == quotav1alpha1.ClusterNotReady &&
-		v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
 // enforces says whether a child enforces a share of this spec, or is none that has to.
@@ -210,7 +205,7 @@ func (s *summary) inState(state quotav1alpha1.ClusterState) string {
 	for i, v := range s.d.Verdicts {
 		adopted := state == quotav1alpha1.ClusterUnread && s.children[i].read && s.learned != lost && s.learned != rebuilding
 		switch {
-		case v.State != state || adopted || s.absent(&v):
+		case v.State != state || adopted || s.withoutPart(&v):
 		case v.Why.Message == "":
 			names = append(names, v.Name)
 		default:
@@ -241,7 +236,7 @@ func (s *summary) debt() string {
 		if debt == ledger.Unknown || debt <= s.comingBack(name) {
 			continue
 		}
-		part := fmt.Sprintf("%s of %s", s.quantity(name, debt), name)
+		part := fmt.Sprintf("%s of %s", amount.Text(name, debt, s.in.Formats), name)
 		if holders := s.holders(name); len(holders) > 0 {
 			part += ", held by " + Abbreviated(holders)
 		}
@@ -286,7 +281,8 @@ func (s *summary) holders(name corev1.ResourceName) []string {
 	for _, v := range s.d.Verdicts {
 		e, known := s.ledger.Entry(v.Name)
 		if excess := e.Granted[name] - e.Target[name]; known && excess > 0 {
-			found = append(found, holder{fmt.Sprintf("%s (%s) %s", v.Name, v.State, s.quantity(name, excess)), excess})
+			text := fmt.Sprintf("%s (%s) %s", v.Name, v.State, amount.Text(name, excess, s.in.Formats))
+			found = append(found, holder{text, excess})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b holder) int { return cmp.Compare(b.excess, a.excess) })

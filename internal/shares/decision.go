@@ -80,8 +80,8 @@ type Order string
 const (
 	// OrderNone means that nothing is written, not even a marker.
 	OrderNone Order = ""
-	// OrderWait means that the object is marked, and its share is left alone for now.
-	OrderWait Order = "Wait"
+	// OrderMark means that the object is marked, and its share is left alone for now.
+	OrderMark Order = "Mark"
 	// OrderKeep means that the object is marked, and its share is as it shall be.
 	OrderKeep Order = "Keep"
 	// OrderCreate means that the share is to be created.
@@ -111,7 +111,7 @@ func (r *Round) decision() *Decision {
 	}
 	d.Totals = r.totals(d.Verdicts)
 	if !r.in.Split.Static {
-		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.waiting()}
+		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.askers()}
 	}
 	for i, c := range r.children {
 		c.misinformed = c.share != nil &&
@@ -181,7 +181,7 @@ func (r *Round) order(c *child, fleet *Fleet) Order {
 	case r.letsGo(c):
 		return c.removalOrder()
 	case c.released, c.misfit != "", c.share == nil && len(r.unseen) > 0:
-		return OrderWait
+		return OrderMark
 	case c.share == nil:
 		return OrderCreate
 	case c.share.Deleting || r.upToDate(c, revision, fleet):
@@ -233,8 +233,8 @@ func (r *Round) admissionOf(c *child) quotav1alpha1.Admission {
 	return r.in.Admission
 }
 
-// waiting returns the children that ask for more than they have, at most as many as a message names.
-func (r *Round) waiting() []string {
+// askers returns the children that ask for more than they have, at most as many as a message names.
+func (r *Round) askers() []string {
 	var names []string
 	for _, c := range r.children {
 		if c.wants() && len(names) < namesLimit {
@@ -249,13 +249,19 @@ func (r *Round) totals(verdicts []Verdict) round.Totals {
 	tallies := make([]round.Tally, len(r.children))
 	for i, c := range r.children {
 		tallies[i] = round.Tally{
-			Selected: c.Selected && !r.absent(&verdicts[i]), Settled: verdicts[i].State == quotav1alpha1.ClusterSettled,
+			Selected: c.Selected && !r.withoutPart(&verdicts[i]), Settled: verdicts[i].State == quotav1alpha1.ClusterSettled,
 		}
 		if verdicts[i].State != "" {
 			tallies[i].Used, tallies[i].Demand = c.snapshot()
 		}
 	}
 	return round.Total(r.ledger, tallies)
+}
+
+// withoutPart says whether a child has no part of the budget, and is to have none, since it lacks the namespace.
+func (r *Round) withoutPart(v *Verdict) bool {
+	return r.in.Scattered && v.State == quotav1alpha1.ClusterNotReady &&
+		v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
 // reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.

@@ -21,6 +21,8 @@ type Input struct {
 	Budget amount.List
 	// Reach is what the budget may come to be while its spec stays; nil means that it stays what it is.
 	Reach amount.List
+	// Bounded says of which names the budget would hold more, but for its pool or what nodes can run.
+	Bounded map[corev1.ResourceName]round.Bound
 	// Formats gives the format in which quantities of a resource name are written in messages.
 	Formats corev1.ResourceList
 	// Revision is the ledger's counter as it was stored: 0 if there is none, and may have been one that was lost.
@@ -171,7 +173,7 @@ type Share struct {
 	ToldRemoval bool
 	// Report is what the agent says is in force.
 	Report ledger.Report
-	// Behind says that the agent has not acted on the present spec, and Pinging that it has asked for a sign of the hub.
+	// Behind says that the agent has not acted on the present spec, and Pinging that it has pinged the hub.
 	Behind, Pinging bool
 	// Said are the conditions that the agent reports, by type.
 	Said map[string]Condition

@@ -132,14 +132,14 @@ func (r *Round) learn(c *child) {
 	case c.homeless:
 		r.ledger.Vacate(c.Name)
 	default:
-		r.settle(c)
+		r.hearReport(c)
 	}
 }
 
-// settle takes the report of a child. Where a limit is not what the entry says, the child is asked to confirm it anew,
-// but not too often: something there may change the limit each time.
-func (r *Round) settle(c *child) {
-	r.ledger.Settle(c.Name, c.report)
+// hearReport takes the report of a child. Where a limit is not what the entry says, the child is asked to confirm it
+// anew, but not too often: something there may change the limit each time.
+func (r *Round) hearReport(c *child) {
+	r.ledger.Hear(c.Name, c.report)
 	broken := c.said[quotav1alpha1.ConditionBreakGlass].True
 	if r.ledger.Disagrees(c.Name, c.report) && !broken && c.Past.ConfirmedFor == 0 {
 		r.ledger.Confirm(c.Name)

@@ -57,7 +57,7 @@ func TestReplacing(t *testing.T) {
 func TestExplainReplacing(t *testing.T) {
 	account := New(rollingOut(2)).Explain()
 	a, b := account.Children[0].Claims["pods"], account.Children[1].Claims["pods"]
-	if a.Replacing != 2 || a.Bound != round.BoundNone || b.Replacing != 0 || b.Bound != round.BoundReplacing {
+	if a.Replacing != 2 || a.Bound != round.BoundBudget || b.Replacing != 0 || b.Bound != round.BoundReplacing {
 		t.Errorf("a: %+v\nb: %+v", a, b)
 	}
 }

@@ -13,7 +13,9 @@ import (
 
 // steering is what the ledger is steered by, with children as they are or as they would be.
 func (r *Round) steering(children []*child) *round.Input {
-	in := &round.Input{ID: r.in.ID, Split: r.in.Split, Expected: r.unseen, Uncounted: r.uncounted}
+	in := &round.Input{
+		ID: r.in.ID, Split: r.in.Split, Bounded: r.in.Bounded, Expected: r.unseen, Uncounted: r.uncounted,
+	}
 	for _, c := range children {
 		in.Children = append(in.Children, r.standing(c))
 	}

@@ -58,7 +58,7 @@ func (r *Round) charge(c *child) {
 	for name := range c.report.Used {
 		c.report.Hard[name] = 0
 	}
-	r.ledger.Settle(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})
+	r.ledger.Hear(c.Name, ledger.Report{Hard: c.report.Hard, Used: c.report.Used})
 	e, _ := r.entry(c)
 	for name, hard := range c.share.Found.Hard {
 		if hard > e.Granted[name] {
@@ -111,11 +111,12 @@ func (r *Round) differences(found, wanted amount.List) []string {
 	var differences []string
 	for _, name := range wanted.Names() {
 		hard, limited := found[name]
-		switch target := r.quantity(name, wanted[name]); {
+		switch target := amount.Text(name, wanted[name], r.in.Formats); {
 		case !limited:
 			differences = append(differences, fmt.Sprintf("%s is not limited and would be %s", name, target))
 		case hard != wanted[name]:
-			differences = append(differences, fmt.Sprintf("%s is %s and would be %s", name, r.quantity(name, hard), target))
+			is := amount.Text(name, hard, r.in.Formats)
+			differences = append(differences, fmt.Sprintf("%s is %s and would be %s", name, is, target))
 		}
 	}
 	return differences

@@ -18,8 +18,8 @@ import (
 
 const echoPolicy = "fedquota-echo"
 
-// settlingMost is how long it waits for the one that is asked.
-func (g *Gate) settlingMost() time.Duration { return cmp.Or(g.settling, pace.SettlingMost) }
+// catchUpMost is how long it waits for the one that is asked.
+func (g *Gate) catchUpMost() time.Duration { return cmp.Or(g.catchUpFor, pace.CatchUpMost) }
 
 // Echo asks the API server whether it judges by the limits and the usage that are stored, and returns these if they are
 // known.
@@ -42,9 +42,9 @@ func NewEcho(c client.Client) Echo {
 	}
 }
 
-// settle has a request that was given a place go on once native quota judges by what the lane has seen, and says
+// goOn has a request that was given a place go on once native quota judges by what the lane has seen, and says
 // whether it does: room that another replica has given away meanwhile is not there any more.
-func (g *Gate) settle(ctx context.Context, l *lane, p *lanes.Place) bool {
+func (g *Gate) goOn(ctx context.Context, l *lane, p *lanes.Place) bool {
 	g.awaitEcho(ctx, l)
 	return l.Confirm(p, g.Clock.Now())
 }
@@ -52,7 +52,7 @@ func (g *Gate) settle(ctx context.Context, l *lane, p *lanes.Place) bool {
 // awaitEcho waits until native quota judges by what the lane has seen: a request that goes on before is refused
 // although there is room for it.
 func (g *Gate) awaitEcho(ctx context.Context, l *lane) {
-	timer := g.Clock.NewTimer(pace.Settling)
+	timer := g.Clock.NewTimer(pace.CatchUp)
 	defer timer.Stop()
 	if g.Echo != nil {
 		l.echo.Get(func() bool { return g.catchUp(context.WithoutCancel(ctx), l) })
@@ -66,9 +66,9 @@ func (g *Gate) awaitEcho(ctx context.Context, l *lane) {
 // catchUp asks until the API server has caught up, or for as long as that is worth waiting for, and says whether it
 // has.
 func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
-	ctx, cancel := context.WithTimeout(ctx, g.settlingMost())
+	ctx, cancel := context.WithTimeout(ctx, g.catchUpMost())
 	defer cancel()
-	raises, until := l.Raises(), g.Clock.Now().Add(g.settlingMost())
+	raises, until := l.Raises(), g.Clock.Now().Add(g.catchUpMost())
 	for {
 		stored, judgesByIt := g.Echo(ctx, l.Key)
 		if judgesByIt {
@@ -85,6 +85,6 @@ func (g *Gate) catchUp(ctx context.Context, l *lane) bool {
 			return false
 		}
 	}
-	l.Settle(raises)
+	l.CaughtUp(raises)
 	return true
 }

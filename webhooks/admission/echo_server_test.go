@@ -30,7 +30,7 @@ func TestEchoOfAnAPIServer(t *testing.T) {
 	quota := l.full("1")
 	l.eventually("native quota to refuse", func() bool { return refused(l.dry()) })
 	gate, asked := l.gate()
-	gate.settling = time.Minute
+	gate.catchUpFor = time.Minute
 	gate.SetQuota(quota.DeepCopy())
 
 	catchUp := l.fallBehind()

@@ -55,7 +55,7 @@ func TestAdmitWaitsForTheAPIServer(t *testing.T) {
 				caughtUp, asked := s.behind()
 				held := s.held(request("3"))
 				room(s)
-				s.still(held, 5*pace.Settling)
+				s.still(held, 5*pace.CatchUp)
 				caughtUp()
 				if got := s.answer(held, 50*time.Millisecond); got != "" {
 					t.Error(got)
@@ -76,7 +76,7 @@ func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 		caughtUp, _ := s.behind()
 		s.set("11", "8")
 		late := s.send(request("3"))
-		s.still(late, 2*pace.Settling)
+		s.still(late, 2*pace.CatchUp)
 		caughtUp()
 		if got := s.answer(late, 50*time.Millisecond); got != "" {
 			t.Error(got)
@@ -86,7 +86,7 @@ func TestAdmitWaitsRightAfterARaise(t *testing.T) {
 			t.Error(got)
 		}
 		if place := s.gate.lane(key).Enter(nil, s.clock.Now(), true); place == nil || !place.Gone {
-			t.Error("the raise counts as unsettled although the API server has caught up")
+			t.Error("the raise counts as not judged by although the API server has caught up")
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestAdmitWaitsForRoomThatIsRead(t *testing.T) {
 				s.live = s.quota.DeepCopy()
 				s.live.Status.Hard["requests.cpu"] = resource.MustParse("11")
 				answer := send(s)
-				s.still(answer, 5*pace.Settling)
+				s.still(answer, 5*pace.CatchUp)
 				caughtUp()
 				if got := s.answer(answer, 50*time.Millisecond); got != "" {
 					t.Error(got)
@@ -130,7 +130,7 @@ func TestAdmitDoesNotWaitForever(t *testing.T) {
 		s.behind()
 		held := s.held(request("3"))
 		s.set("11", "8")
-		if got := s.answer(held, 2*pace.SettlingMost); got != "" {
+		if got := s.answer(held, 2*pace.CatchUpMost); got != "" {
 			t.Error(got)
 		}
 	})

@@ -65,8 +65,8 @@ type Gate struct {
 	feed    sync.Mutex // held by who changes what a lane has, so that nobody drops it meanwhile
 	mutex   sync.RWMutex
 	lanes   map[string][]*lane // by namespace, sorted by name
-	// settling, if not zero, takes the place of pace.SettlingMost: a real API server that lags needs more.
-	settling time.Duration
+	// catchUpFor, if not zero, takes the place of pace.CatchUpMost: a real API server that lags needs more.
+	catchUpFor time.Duration
 }
 
 // lane is where the requests of one share pass, and what they ask the API server together.
@@ -96,7 +96,7 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	denial := g.pass(ctx, request, lacks, now)
 	for i := range room {
 		c := &room[i]
-		if denial == "" && !c.place.Gone && !g.settle(ctx, c.lane, c.place) {
+		if denial == "" && !c.place.Gone && !g.goOn(ctx, c.lane, c.place) {
 			c.place = nil
 			denial = g.pass(ctx, request, []claim{*c}, g.Clock.Now())
 		}
@@ -231,7 +231,7 @@ func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
 		switch {
 		case !c.Leave(c.waiter, g.Clock.Now()):
 			return false
-		case g.settle(ctx, c.lane, c.waiter.Place):
+		case g.goOn(ctx, c.lane, c.waiter.Place):
 			return true
 		case !c.Again(c.waiter, g.Clock.Now()):
 			return false
@@ -271,7 +271,7 @@ func (g *Gate) stuck(l *lane) bool {
 		share != nil && apimeta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionStuckQuotaController)
 }
 
-// Pings says whether the status of a share shall ask for a sign of the hub, because a hold ended without one. A hub
+// Pings says whether the status of a share shall ping the hub, because a hold ended without one. A hub
 // that is there answers.
 func (g *Gate) Pings(share types.NamespacedName) bool {
 	for _, l := range g.lanesOf(share.Namespace) {
@@ -298,7 +298,7 @@ func (g *Gate) lane(key types.NamespacedName) *lane {
 			return l
 		}
 	}
-	l := &lane{Lane: lanes.New(key, &g.hub, g.settlingMost())}
+	l := &lane{Lane: lanes.New(key, &g.hub, g.catchUpMost())}
 	others = append(slices.Clone(others), l)
 	slices.SortFunc(others, func(a, b *lane) int { return cmp.Compare(a.Key.Name, b.Key.Name) })
 	if g.lanes == nil {

@@ -110,7 +110,7 @@ func TestAdmitEndsTheHoldsOfOtherShares(t *testing.T) {
 			t.Error("it waits on")
 		}
 		if s.gate.Pings(other) {
-			t.Error("the hub is asked for a sign after a hold of a moment")
+			t.Error("the hub is pinged after a hold of a moment")
 		}
 	})
 }

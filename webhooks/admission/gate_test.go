@@ -87,7 +87,7 @@ func TestAdmit(t *testing.T) {
 				}
 				r := request(tc.cpu)
 				r.DryRun = tc.dryRun
-				if got := s.answer(s.send(r), pace.Settling); got != tc.want {
+				if got := s.answer(s.send(r), pace.CatchUp); got != tc.want {
 					t.Errorf("got %q, want %q", got, tc.want)
 				}
 				if s.reports.Load() > 0 || s.demand() != "0" {
@@ -177,7 +177,7 @@ func TestAdmitHoldsOnWhenAnotherReplicaTookTheRoom(t *testing.T) {
 					return s.live, true
 				}
 				answer := raised(s)
-				s.still(answer, 10*pace.Settling)
+				s.still(answer, 10*pace.CatchUp)
 				if s.waiting() != 1 {
 					t.Error("the request is not held")
 				}
@@ -208,7 +208,7 @@ func TestAdmitGivesBackNoRoomOfADryRun(t *testing.T) {
 	s := newScene(t, "8")
 	other, set := s.another("bulk", nil)
 	set("20")
-	s.clock.Step(pace.SettlingMost) // the raise is settled
+	s.clock.Step(pace.CatchUpMost) // the API server has caught up
 	r := request("3")
 	r.DryRun = true
 	l := s.gate.lane(other)
@@ -377,7 +377,7 @@ func TestAdmitTakesDemandDownOnRetry(t *testing.T) {
 		s.answer(first, 600*time.Millisecond)
 		s.answer(second, 10*time.Millisecond)
 		s.set("16", "8")
-		s.clock.Step(pace.SettlingMost) // the raise is settled
+		s.clock.Step(pace.CatchUpMost) // the API server has caught up
 		dry := r
 		dry.DryRun = true
 		for _, step := range []struct {

@@ -149,7 +149,7 @@ func TestAdmitHoldsNothingWhileTheHubIsSilent(t *testing.T) {
 		s := newScene(t, "8")
 		s.inVain()
 		if !s.gate.Pings(key) {
-			t.Error("the hub is not asked for a sign")
+			t.Error("the hub is not pinged")
 		}
 		for range 3 {
 			s.notHeld()
@@ -158,7 +158,7 @@ func TestAdmitHoldsNothingWhileTheHubIsSilent(t *testing.T) {
 		}
 		s.written("10")
 		if s.gate.Pings(key) {
-			t.Error("the hub is asked for a sign after it gave one")
+			t.Error("the hub is pinged after it gave a sign")
 		}
 		s.inVain()
 	})

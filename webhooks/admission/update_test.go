@@ -148,7 +148,7 @@ func TestUpdate(t *testing.T) {
 				}
 				s.limitAll("14", "12")
 				synctest.Wait()
-				s.clock.Step(pace.Settling)
+				s.clock.Step(pace.CatchUp)
 				if got := answered(t, held); !got.Allowed {
 					t.Errorf("denied after a raise: %+v", got)
 				}

@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/controllers/hub/tenant"
+	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 )
 
 // further creates another namespace of the door's own that the webhook has seen.
 func (d *door) further(name string, labels map[string]string) {
 	d.Helper()
-	n := tenant.Namespace()
+	n := namespaces.Metadata()
 	n.Name, n.Labels = d.namespace+"-"+name, map[string]string{"of": d.namespace}
 	maps.Copy(n.Labels, labels)
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}

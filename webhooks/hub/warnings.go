@@ -103,7 +103,7 @@ func inherent(fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warn
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: each of the %d clusters needs one, since the namespace has one there by itself (%s): "+
-			"with a budget of %s there is Debt for good", name, clusters, object, quantity(name, view.Budget[name], fq)))
+			"with a budget of %s there is Debt for good", name, clusters, object, amount.Text(name, view.Budget[name], fq.Spec.Hard)))
 	}
 	return warnings
 }
@@ -118,7 +118,7 @@ func belowUsage(before, fq *quotav1alpha1.FederatedQuota, view *input.View) admi
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: a budget of %s is below the %s in use (%s): nothing is stopped, and no more is admitted until usage has fallen",
-			name, quantity(name, budget, fq), quantity(name, used[name], fq), usedWhere(fq, name)))
+			name, amount.Text(name, budget, fq.Spec.Hard), amount.Text(name, used[name], fq.Spec.Hard), usedWhere(fq, name)))
 	}
 	return warnings
 }
@@ -152,7 +152,7 @@ func guaranteed(fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Wa
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("spec.distribution.rules: the min of %d clusters keep %s of a budget of %s %s: no more than the rest goes where it is needed",
-			len(view.Selected), quantity(name, kept, fq), quantity(name, budget, fq), name))
+			len(view.Selected), amount.Text(name, kept, fq.Spec.Hard), amount.Text(name, budget, fq.Spec.Hard), name))
 	}
 	return warnings
 }
@@ -206,10 +206,4 @@ func hardOf(fq *quotav1alpha1.FederatedQuota) corev1.ResourceList {
 		return nil
 	}
 	return fq.Spec.Hard
-}
-
-// quantity writes an amount as the budget is written.
-func quantity(name corev1.ResourceName, value int64, fq *quotav1alpha1.FederatedQuota) string {
-	q := amount.ToQuantity(name, value, fq.Spec.Hard[name].Format)
-	return q.String()
 }

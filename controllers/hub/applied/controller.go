@@ -153,7 +153,7 @@ func (c *Controller) keep(ctx context.Context, cluster members.Cluster, wanted *
 	}
 	after.Err = err
 	c.memory.With(cluster.Name, func(s *State) { *s = after })
-	switch told := c.tell(ctx, cluster, before, after); {
+	switch told := c.notify(ctx, cluster, before, after); {
 	case errors.Is(err, clustercache.ErrClusterNotConnected):
 		return ctrl.Result{}, told // its connection brings it here again
 	case err != nil || told != nil:
@@ -171,11 +171,11 @@ func (c *Controller) forget(ctx context.Context, cluster members.Cluster) error 
 	if !known {
 		return nil
 	}
-	return c.tell(ctx, cluster, before, State{})
+	return c.notify(ctx, cluster, before, State{})
 }
 
-// tell tells others of a member if there is news.
-func (c *Controller) tell(ctx context.Context, cluster members.Cluster, before, after State) error {
+// notify wakes others for a member of which there is news.
+func (c *Controller) notify(ctx context.Context, cluster members.Cluster, before, after State) error {
 	if why := after.Trouble(); why != "" && why != before.Trouble() {
 		ctrl.LoggerFrom(ctx).Info("A member does not have what it is to have", "why", why)
 	}

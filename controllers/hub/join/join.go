@@ -93,7 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if w.problem != "" {
-		r.tell(w, w.problem)
+		r.warn(w, w.problem)
 		return ctrl.Result{}, nil
 	}
 	cluster := &clusterv1.Cluster{}
@@ -103,11 +103,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.Create(ctx, cluster)
 	}
 	if err != nil {
-		r.tell(w, err.Error())
+		r.warn(w, err.Error())
 		return ctrl.Result{}, err
 	}
 	if !joined(cluster) {
-		r.tell(w, fmt.Sprintf("Cluster %s was made by somebody else: it goes by the Secret %s, which this changes nothing of",
+		r.warn(w, fmt.Sprintf("Cluster %s was made by somebody else: it goes by the Secret %s, which this changes nothing of",
 			cluster.Name, secret.Name(cluster.Name, secret.Kubeconfig)))
 		return ctrl.Result{}, nil
 	}
@@ -136,8 +136,8 @@ func ends(object client.Object) bool {
 	return ok && joined(cluster) && !cluster.DeletionTimestamp.IsZero()
 }
 
-// tell says why there is no Cluster.
-func (r *Reconciler) tell(w *wish, problem string) {
+// warn says why there is no Cluster.
+func (r *Reconciler) warn(w *wish, problem string) {
 	r.Recorder.Eventf(w.of, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonNotJoined, "Join", "%s", problem)
 }
 

@@ -37,8 +37,8 @@ type child struct {
 	leaving, stalled, ofTenant bool
 	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split. kept is what
 	// it needs beside that.
-	own, used, demand, kept amount.List
-	shapes                  []quotav1alpha1.DemandShape
+	own, used, demand, alsoNeeded amount.List
+	shapes                        []quotav1alpha1.DemandShape
 }
 
 // ofQuota returns a FederatedQuota as a child of the pool.
@@ -72,7 +72,7 @@ func quotaOf(p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *chil
 
 func needOfQuota(fq *quotav1alpha1.FederatedQuota) Need {
 	status := &fq.Status
-	return Need{fq.ResourceVersion, status.Used, status.Demand, status.Kept, status.DemandByShape}
+	return Need{fq.ResourceVersion, status.Used, status.Demand, status.AlsoNeeded, status.DemandByShape}
 }
 
 // ofPool returns a QuotaPool as a child of the pool.
@@ -95,13 +95,13 @@ func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 
 func needOfPool(p *quotav1alpha1.QuotaPool) Need {
 	status := &p.Status
-	return Need{p.ResourceVersion, status.Used, status.Demand, status.Kept, status.DemandByShape}
+	return Need{p.ResourceVersion, status.Used, status.Demand, status.AlsoNeeded, status.DemandByShape}
 }
 
 // needs takes what the child needs.
 func (c *child) needs(n Need) {
 	c.used, c.demand, c.shapes = amount.Saturate(n.Used, amount.Up), amount.Saturate(n.Demand, amount.Up), n.Shapes
-	c.kept = amount.Saturate(n.Kept, amount.Up)
+	c.alsoNeeded = amount.Saturate(n.AlsoNeeded, amount.Up)
 }
 
 func stalled(conditions []metav1.Condition) bool {

@@ -5,6 +5,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/round"
@@ -21,7 +22,8 @@ func Input(
 	for i := range p.Status.Children {
 		entries[string(p.Status.Children[i].Key)] = pool.EntryOf(&p.Status.Children[i])
 	}
-	budget := s.member.Budget(ownBudget(p))
+	own := ownBudget(p)
+	budget := s.member.Budget(own)
 	s.pool = pool.New(string(p.UID), budget, p.Status.Revision, 0, entries)
 	for i := range quotas {
 		if fq := &quotas[i]; concerns(p, membership.PoolOf(fq), fq.Status.Pool) {
@@ -36,10 +38,13 @@ func Input(
 			s.children[c.Key] = c
 		}
 	}
-	in := &round.Input{ID: string(p.UID), Split: splitOf(&p.Spec)}
+	in := &round.Input{
+		ID: string(p.UID), Split: splitOf(&p.Spec),
+		Bounded: round.BoundedBy(budget, own, capacity.Budget(p.Spec.Hard, p.Spec.Reserve, nil, nil)),
+	}
 	for _, key := range s.pool.Keys() {
 		if c := s.children[key]; c != nil {
-			s.pool.Settle(c.Child)
+			s.pool.Hear(c.Child)
 		}
 		in.Children = append(in.Children, s.standing(key, &memory{}))
 	}

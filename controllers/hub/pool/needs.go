@@ -29,9 +29,9 @@ type Needs struct {
 type Need struct {
 	// Version is the resourceVersion of the child that the round was about. Once there is another one, that says what it
 	// needs.
-	Version            string
-	Used, Demand, Kept corev1.ResourceList
-	Shapes             []quotav1alpha1.DemandShape
+	Version                  string
+	Used, Demand, AlsoNeeded corev1.ResourceList
+	Shapes                   []quotav1alpha1.DemandShape
 }
 
 // Tell notes what a child needs. The pool has a round at once if the child is in haste, or has come to use less while

@@ -77,7 +77,7 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 		return nil, err
 	}
 	for _, c := range list(s.children) {
-		s.pool.Settle(c.Child)
+		s.pool.Hear(c.Child)
 	}
 	if err := r.enter(ctx, s); err != nil {
 		return nil, err
@@ -377,7 +377,7 @@ func (s *scope) standing(key string, memory *memory) round.Standing {
 	if c == nil || !s.pool.Knows(c.Child) {
 		return round.Standing{Name: key, UID: key, Pinned: true}
 	}
-	demand, shapes := pool.WithKept(c.demand, c.kept, shapesOf(c.shapes))
+	demand, shapes := pool.WithAlsoNeeded(c.demand, c.alsoNeeded, shapesOf(c.shapes))
 	return round.Standing{
 		Name: key, UID: c.UID, Leaving: c.leaving && c.names, Terms: terms(s.p, c),
 		Used: c.uses(s.pool.Ledger.Budget()), Demand: c.within(demand), Shapes: shapes,

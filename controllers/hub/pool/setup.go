@@ -132,7 +132,7 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 		status := fq.Status
 		said[i] = []any{
 			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.DeletionTimestamp, status.Capacity,
-			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.Kept,
+			status.Pool, status.Granted, status.Used, status.Demand, status.DemandByShape, status.AlsoNeeded,
 			status.Revision == 0, stalled(status.Conditions),
 		}
 	}

@@ -58,11 +58,11 @@ func (r *Reconciler) tell(s *scope, stored *quotav1alpha1.QuotaPoolStatus) {
 	short := slices.ContainsFunc(s.pool.Keys(), func(key string) bool {
 		e, _ := s.pool.Entry(key)
 		c := s.children[key]
-		return c != nil && !e.Target.Covers(amount.Sum(amount.Sum(c.used, c.wants()), c.kept).Only(e.Target))
+		return c != nil && !e.Target.Covers(amount.Sum(amount.Sum(c.used, c.wants()), c.alsoNeeded).Only(e.Target))
 	})
 	r.Needs.fallShort(s.p.Name, short)
 	if status := &s.p.Status; s.member.Stands() {
-		need := Need{s.p.ResourceVersion, status.Used, status.Demand, status.Kept, status.DemandByShape}
+		need := Need{s.p.ResourceVersion, status.Used, status.Demand, status.AlsoNeeded, status.DemandByShape}
 		r.Needs.Tell(s.member.Name, pool.KeyOf(s.p.Name), stored.Used, need, !lacking(stored).Equal(lacking(status)))
 	}
 }
@@ -75,7 +75,7 @@ func sameButUsage(a, b *quotav1alpha1.QuotaPoolStatus) bool {
 
 func withoutUsage(status *quotav1alpha1.QuotaPoolStatus) *quotav1alpha1.QuotaPoolStatus {
 	bare := status.DeepCopy()
-	bare.Used, bare.Demand, bare.DemandByShape, bare.Kept, bare.Tightest = nil, nil, nil, nil, ""
+	bare.Used, bare.Demand, bare.DemandByShape, bare.AlsoNeeded, bare.Tightest = nil, nil, nil, nil, ""
 	for i := range bare.Children {
 		bare.Children[i].Used, bare.Children[i].Demand = nil, nil
 	}
@@ -84,7 +84,7 @@ func withoutUsage(status *quotav1alpha1.QuotaPoolStatus) *quotav1alpha1.QuotaPoo
 
 // lacking returns what a pool that is in a pool needs beyond its budget, of the names of which it does.
 func lacking(status *quotav1alpha1.QuotaPoolStatus) amount.List {
-	return pool.Lacking(status.Pool, status.Hard, status.Used, status.Demand, status.Kept)
+	return pool.Lacking(status.Pool, status.Hard, status.Used, status.Demand, status.AlsoNeeded)
 }
 
 // report writes the round into the status.
@@ -117,10 +117,10 @@ func (s *scope) report() {
 	t, formats, budget := round.Total(s.pool.Ledger, tallies), s.p.Spec.Hard, s.pool.Ledger.Budget()
 	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
 	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
-	status.DemandByShape, status.Kept = nil, nil
+	status.DemandByShape, status.AlsoNeeded = nil, nil
 	if s.member.Stands() {
 		status.DemandByShape = pool.ShapesOf(status.Demand, shapes, status.Hard)
-		status.Kept = pool.Kept(s.needs, t.Used, t.Demand).ToList(formats)
+		status.AlsoNeeded = pool.AlsoNeeded(s.needs, t.Used, t.Demand).ToList(formats)
 	}
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
 	status.Tightest = amount.Tightest(budget, t.Used, formats)
@@ -291,8 +291,7 @@ func (s *scope) debt() string {
 	var parts []string
 	for _, name := range s.pool.Ledger.Budget().Names() {
 		if debt := s.pool.Ledger.Debt(name); debt > 0 && debt != ledger.Unknown {
-			q := amount.ToQuantity(name, debt, s.p.Spec.Hard[name].Format)
-			parts = append(parts, fmt.Sprintf("%s by %s", name, q.String()))
+			parts = append(parts, fmt.Sprintf("%s by %s", name, amount.Text(name, debt, s.p.Spec.Hard)))
 		}
 	}
 	if len(parts) == 0 {

@@ -113,7 +113,7 @@ func movesOf(s *scope, t *told) string {
 			if before == target {
 				continue
 			}
-			text := fmt.Sprintf("%s %s → %s", m.Name, quantity(s, name, before), quantity(s, name, target))
+			text := fmt.Sprintf("%s %s → %s", m.Name, amount.Text(name, before, s.fq.Spec.Hard), amount.Text(name, target, s.fq.Spec.Hard))
 			if why := t.why[m.Name][name]; why != "" {
 				text += fmt.Sprintf(" (%s)", why)
 			}
@@ -163,12 +163,6 @@ func (m *member) storedTarget() amount.List {
 		return nil
 	}
 	return m.Entry.Target
-}
-
-// quantity returns an amount as people write it.
-func quantity(s *scope, name corev1.ResourceName, value int64) string {
-	q := amount.ToQuantity(name, value, s.fq.Spec.Hard[name].Format)
-	return q.String()
 }
 
 // announceNotes logs and writes an event for each condition beside Ready that has come, or concerns other clusters.

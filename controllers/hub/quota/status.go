@@ -57,7 +57,7 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 func (r *Reconciler) tell(s *scope, stored *quotav1alpha1.FederatedQuotaStatus) {
 	if status := &s.fq.Status; s.membership.Stands() {
 		need := pools.Need{
-			Version: s.fq.ResourceVersion, Used: status.Used, Demand: status.Demand, Kept: status.Kept,
+			Version: s.fq.ResourceVersion, Used: status.Used, Demand: status.Demand, AlsoNeeded: status.AlsoNeeded,
 			Shapes: status.DemandByShape,
 		}
 		key, haste := pool.QuotaKey(s.fq.Namespace, s.fq.Name), !lacking(stored).Equal(lacking(status))
@@ -73,12 +73,12 @@ func sameButUsage(a, b *quotav1alpha1.FederatedQuotaStatus) bool {
 
 // lacking returns what a FederatedQuota that is in a pool needs beyond its budget, of the names of which it does.
 func lacking(status *quotav1alpha1.FederatedQuotaStatus) amount.List {
-	return pool.Lacking(status.Pool, status.Hard, status.Used, status.Demand, status.Kept)
+	return pool.Lacking(status.Pool, status.Hard, status.Used, status.Demand, status.AlsoNeeded)
 }
 
 func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.FederatedQuotaStatus {
 	bare := status.DeepCopy()
-	bare.Used, bare.Demand, bare.DemandByShape, bare.Kept, bare.Tightest = nil, nil, nil, nil, ""
+	bare.Used, bare.Demand, bare.DemandByShape, bare.AlsoNeeded, bare.Tightest = nil, nil, nil, nil, ""
 	for i := range bare.Clusters {
 		bare.Clusters[i].Used, bare.Clusters[i].Demand, bare.Clusters[i].Unscheduled = nil, nil, nil
 	}
@@ -131,10 +131,10 @@ func (s *scope) totals() {
 	budget := s.decision.Ledger.Budget()
 	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
 	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
-	status.DemandByShape, status.Kept = nil, nil
+	status.DemandByShape, status.AlsoNeeded = nil, nil
 	if s.membership.Stands() {
 		status.DemandByShape = pool.ShapesOf(status.Demand, s.shapes(), status.Hard)
-		status.Kept = pool.Kept(s.decision.Needs, t.Used, t.Demand).ToList(formats)
+		status.AlsoNeeded = pool.AlsoNeeded(s.decision.Needs, t.Used, t.Demand).ToList(formats)
 	}
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected)
 	status.Tightest = amount.Tightest(budget, t.Used, formats)

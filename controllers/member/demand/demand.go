@@ -36,7 +36,7 @@ type Demand struct {
 	Nodes *capacity.Nodes
 	// Replica is the name of this process among the replicas of the agent.
 	Replica string
-	// Pings says whether the status of a share shall ask for a sign of the hub; nil where no requests are held.
+	// Pings says whether the status of a share shall ping the hub; nil where no requests are held.
 	Pings func(share types.NamespacedName) bool
 
 	mutex  sync.Mutex

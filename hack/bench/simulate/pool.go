@@ -37,16 +37,16 @@ type place struct {
 
 // need is what is used below a budget, and asked for.
 type need struct {
-	used, demand, kept int64
+	used, demand, alsoNeeded int64
 	shapes             []round.Shape
 }
 
 // all is what is needed together.
-func (n *need) all() int64 { return n.used + n.demand + n.kept }
+func (n *need) all() int64 { return n.used + n.demand + n.alsoNeeded }
 
 // keeping is the need of children who use and ask for this, and need so much together.
 func (n need) keeping(needs amount.List) need {
-	n.kept = pool.Kept(needs, amount.List{resource: n.used}, amount.List{resource: n.demand})[resource]
+	n.alsoNeeded = pool.AlsoNeeded(needs, amount.List{resource: n.used}, amount.List{resource: n.demand})[resource]
 	return n
 }
 
@@ -142,7 +142,7 @@ func (p *node) periodic() {
 func (p *node) decide() {
 	of := pool.New(p.name, p.place.takeUp(p.setup.Budget), p.revision, 0, p.entries)
 	for _, c := range p.children {
-		of.Settle(&c.stored)
+		of.Hear(&c.stored)
 		of.Enter(&c.stored)
 	}
 	var steered round.Decision
@@ -176,8 +176,8 @@ func (p *node) steering() *round.Input {
 		ID: p.name, Split: round.Split{Options: p.setup.Policy.Options},
 	}
 	for _, c := range p.children {
-		demand, shapes := pool.WithKept(
-			amount.List{resource: c.told.demand}, amount.List{resource: c.told.kept}, c.told.shapes)
+		demand, shapes := pool.WithAlsoNeeded(
+			amount.List{resource: c.told.demand}, amount.List{resource: c.told.alsoNeeded}, c.told.shapes)
 		in.Children = append(in.Children, round.Standing{
 			Name: c.key, UID: c.key, Terms: round.Terms{Weight: 1}, CanRaise: true,
 			Used: amount.List{resource: c.told.used}, Demand: demand, Shapes: shapes,

@@ -28,8 +28,8 @@ type Lane struct {
 	Key types.NamespacedName
 
 	hub *Heartbeat
-	// settlingMost is how long after a raise the API server may judge by the limit before.
-	settlingMost time.Duration
+	// catchUpMost is how long after a raise the API server may judge by the limit before.
+	catchUpMost time.Duration
 
 	mutex   sync.Mutex
 	share   *quotav1alpha1.QuotaShare
@@ -38,7 +38,7 @@ type Lane struct {
 	hard    amount.List // in force
 	raises  int         // how often a limit went up
 	raised  time.Time   // when it did last
-	settled int         // the last raise that the API server is known to judge by
+	judged  int         // the last raise that the API server is known to judge by
 	places  []*Place    // of requests whose charge was not seen yet, the oldest first
 	sum     amount.List // what they ask for together
 	waiters []*Waiter
@@ -51,8 +51,8 @@ type Lane struct {
 
 // New returns the lane of a share. The hub that raises its limits has a heartbeat, and the API server judges by a raise
 // some time after it at the most.
-func New(key types.NamespacedName, hub *Heartbeat, settlingMost time.Duration) *Lane {
-	return &Lane{Key: key, hub: hub, settlingMost: settlingMost}
+func New(key types.NamespacedName, hub *Heartbeat, catchUpMost time.Duration) *Lane {
+	return &Lane{Key: key, hub: hub, catchUpMost: catchUpMost}
 }
 
 // asking is what a request asked for, and when that was decided.
@@ -130,8 +130,8 @@ func (l *Lane) Enter(asked amount.List, now time.Time, dryRun bool) *Place {
 	if !l.room(asked, now) {
 		return nil
 	}
-	settled := l.raises <= l.settled || now.Sub(l.raised) >= l.settlingMost
-	p := &Place{asking: asking{asked: asked}, Gone: settled, dryRun: dryRun}
+	judged := l.raises <= l.judged || now.Sub(l.raised) >= l.catchUpMost
+	p := &Place{asking: asking{asked: asked}, Gone: judged, dryRun: dryRun}
 	l.let(p, now)
 	return p
 }
@@ -170,7 +170,7 @@ func (l *Lane) room(asked amount.List, now time.Time) bool {
 func (l *Lane) Doubtful(asked amount.List, now time.Time) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.room(asked, now) && (now.Sub(l.raised) < l.settlingMost || !l.room(asked.Times(2), now))
+	return l.room(asked, now) && (now.Sub(l.raised) < l.catchUpMost || !l.room(asked.Times(2), now))
 }
 
 // let gives a request its place.
@@ -230,7 +230,7 @@ func (l *Lane) Waiting() int {
 	return len(l.waiters)
 }
 
-// Pings says whether a sign of the hub is asked for: a request was held in vain without one, and there was none since.
+// Pings says whether the hub is to be pinged: a request was held in vain without one, and there was none since.
 func (l *Lane) Pings() bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -362,9 +362,9 @@ func (l *Lane) Raises() int {
 	return l.raises
 }
 
-// Settle notes that the API server judges by so many raises.
-func (l *Lane) Settle(raises int) {
+// CaughtUp notes that the API server judges by so many raises.
+func (l *Lane) CaughtUp(raises int) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.settled = max(l.settled, raises)
+	l.judged = max(l.judged, raises)
 }

@@ -18,7 +18,7 @@ var begin = time.Unix(1000, 0)
 
 // newLane returns a lane, and what has it see a limit of CPUs and their usage.
 func newLane() (l *Lane, set func(hard, used string, now time.Time)) {
-	l = New(types.NamespacedName{Namespace: "team", Name: "compute"}, &Heartbeat{}, pace.SettlingMost)
+	l = New(types.NamespacedName{Namespace: "team", Name: "compute"}, &Heartbeat{}, pace.CatchUpMost)
 	l.SetShare(&quotav1alpha1.QuotaShare{}, begin)
 	return l, func(hard, used string, now time.Time) {
 		limits := corev1.ResourceList{"requests.cpu": resource.MustParse(hard)}

@@ -65,8 +65,8 @@ func (l *Lane) Again(w *Waiter, now time.Time) bool {
 	return true
 }
 
-// silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was asked for a sign and gave
-// none yet.
+// silent says whether nothing is to be waited for from the hub: its Lease ran out, or it was pinged and gave no
+// sign yet.
 func (l *Lane) silent(now time.Time) bool {
 	return l.pings || l.hub.stopped(now)
 }

@@ -84,11 +84,7 @@ type held struct {
 }
 
 func (o *Options) run(ctx context.Context, name string) error {
-	hub, err := o.env.Client()
-	if err != nil {
-		return err
-	}
-	namespace, err := o.env.Namespace()
+	hub, namespace, err := o.env.ClientAndNamespace()
 	if err != nil {
 		return err
 	}

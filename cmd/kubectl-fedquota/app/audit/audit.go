@@ -111,7 +111,7 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	if changed(before, after) {
 		return errChanged
 	}
-	return o.tell(report, o.print)
+	return o.conclude(report, o.print)
 }
 
 // options returns whom to watch, and what they may hold together.
@@ -187,8 +187,8 @@ func changed(before, after *quotav1alpha1.FederatedQuota) bool {
 	return false
 }
 
-// tell prints the verdict.
-func (o *Options) tell(report observer.Report, show func(*text.Page, observer.Report)) error {
+// conclude prints the verdict.
+func (o *Options) conclude(report observer.Report, show func(*text.Page, observer.Report)) error {
 	violations := report.Violations()
 	err := o.output.Print(o.env.Out, report, func() error {
 		page := o.env.Page(o.env.Out)

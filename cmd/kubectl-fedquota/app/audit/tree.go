@@ -120,7 +120,7 @@ func (o *Options) runTree(ctx context.Context, hub client.Client, name string) e
 	if !maps.Equal(before.versions, after.versions) {
 		return errChanged
 	}
-	return o.tell(report, before.print)
+	return o.conclude(report, before.print)
 }
 
 // treeOptions returns what to watch of a tree.

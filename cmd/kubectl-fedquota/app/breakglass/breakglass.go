@@ -112,11 +112,7 @@ func parse(pairs []string) (corev1.ResourceList, error) {
 
 // managed returns a ResourceQuota that the agent manages.
 func managed(ctx context.Context, env *cli.Env, name string) (client.Client, *corev1.ResourceQuota, error) {
-	c, err := env.Client()
-	if err != nil {
-		return nil, nil, err
-	}
-	namespace, err := env.Namespace()
+	c, namespace, err := env.ClientAndNamespace()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -83,7 +83,7 @@ func mend(ctx context.Context, env *cli.Env, name string, timeout time.Duration)
 	if err != nil {
 		return fmt.Errorf("waiting for the agent: %w", err)
 	}
-	tell(page, share)
+	inForce(page, share)
 	return page.Err()
 }
 
@@ -94,8 +94,8 @@ func enforces(share *quotav1alpha1.QuotaShare) bool {
 		!apimeta.IsStatusConditionTrue(share.Status.Conditions, quotav1alpha1.ConditionBreakGlass)
 }
 
-// tell says what is in force now.
-func tell(page *text.Page, share *quotav1alpha1.QuotaShare) {
+// inForce prints what is in force now.
+func inForce(page *text.Page, share *quotav1alpha1.QuotaShare) {
 	page.Printf("  in force: %s\n", text.Join(share.Status.Hard))
 	above := corev1.ResourceList{}
 	for name, limit := range share.Status.Hard {

@@ -102,10 +102,7 @@ func Lacking(cost, used, allowed amount.List, like corev1.ResourceList) string {
 		if !limited || amount.Add(used[name], cost[name]) <= limit {
 			continue
 		}
-		text := func(value int64) string {
-			q := amount.ToQuantity(name, value, like[name].Format)
-			return q.String()
-		}
+		text := func(value int64) string { return amount.Text(name, value, like) }
 		parts = append(parts, fmt.Sprintf("%s: asks for %s, %s of %s left", name, text(cost[name]), text(max(0, limit-used[name])), text(limit)))
 	}
 	return strings.Join(parts, "; ")

@@ -100,6 +100,16 @@ func (e *Env) Namespace() (string, error) {
 	return namespace, err
 }
 
+// ClientAndNamespace returns both, for commands about what is in a namespace.
+func (e *Env) ClientAndNamespace() (client.WithWatch, string, error) {
+	c, err := e.Client()
+	if err != nil {
+		return nil, "", err
+	}
+	namespace, err := e.Namespace()
+	return c, namespace, err
+}
+
 // Page returns where a command prints to.
 func (e *Env) Page(out io.Writer) *text.Page { return &text.Page{Out: out, Color: e.Color} }
 

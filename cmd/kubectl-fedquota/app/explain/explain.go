@@ -70,11 +70,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 }
 
 func (o *Options) run(ctx context.Context, arg string) error {
-	hub, err := o.env.Client()
-	if err != nil {
-		return err
-	}
-	namespace, err := o.env.Namespace()
+	hub, namespace, err := o.env.ClientAndNamespace()
 	if err != nil {
 		return err
 	}

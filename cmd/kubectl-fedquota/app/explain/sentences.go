@@ -48,8 +48,7 @@ func (s *sentences) quantity(name corev1.ResourceName, value int64) string {
 	if value == ledger.Unknown {
 		return "anything"
 	}
-	q := amount.ToQuantity(name, value, s.formats[name].Format)
-	return q.String()
+	return amount.Text(name, value, s.formats)
 }
 
 // some returns a quantity, "" if it is zero.
@@ -122,7 +121,7 @@ func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) stri
 	case c.Pinned:
 		return s.worded("The limit does not move now: ") + s.pinned(c, name)
 	case slices.Contains(alone, claim.Bound):
-		return s.filled(claim.Bound.Sentence(), c, name)
+		return s.filled(claim.Bound.Words().Sentence, c, name)
 	case s.static && claim.Verdict.Reason == allocate.Weight:
 		return s.filled("{target} is its part by weight.", c, name)
 	}
@@ -131,12 +130,12 @@ func (s *sentences) reason(c *round.ChildAccount, name corev1.ResourceName) stri
 
 // alone are the bounds that say all: without them the reason would be another one. The others say what a raise waits
 // for, or why headroom does not move.
-var alone = []round.Bound{round.BoundUnread, round.BoundUncounted, round.BoundNodes, round.BoundMax}
+var alone = []round.Bound{round.BoundUnread, round.BoundUncounted, round.BoundNodes, round.BoundRoom, round.BoundMax}
 
 // bound says what the next change waits for.
 func (s *sentences) bound(c *round.ChildAccount, name corev1.ResourceName) string {
 	if bound := c.Claims[name].Bound; !slices.Contains(alone, bound) {
-		return s.filled(bound.Sentence(), c, name)
+		return s.filled(bound.Words().Sentence, c, name)
 	}
 	return ""
 }
@@ -149,6 +148,7 @@ func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.R
 		"{target}", s.quantity(name, claim.Verdict.Target), "{fair}", s.quantity(name, claim.Verdict.Fair),
 		"{min}", s.quantity(name, claim.Min), "{max}", s.quantity(name, claim.Max), "{lacking}", s.lacking(c, name),
 		"{unread}", s.unread(name), "{expected}", shares.Abbreviated(s.account.Expected), "{reporting}", shares.Abbreviated(s.account.Reporting[name]),
+		"{room}", s.quantity(name, max(0, claim.Room)), "{step}", s.quantity(name, claim.Step),
 		"{replacing}", s.others(c, name, func(o round.ClaimAccount) int64 { return o.Replacing }),
 		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
 		"{holders}", cmp.Or(holders, "others"),

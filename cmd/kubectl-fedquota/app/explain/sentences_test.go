@@ -49,7 +49,7 @@ func TestBounds(t *testing.T) {
 func TestReasons(t *testing.T) {
 	claim := round.ClaimAccount{Claim: allocate.Claim{Min: 2, Max: 5, Granted: 4, Target: 4}, Part: 4, Verdict: allocate.Verdict{Target: 4, Fair: 3}}
 	for reason, want := range map[allocate.Reason]string{
-		allocate.Capped:     "It is at its max of 5, and without that the budget would not hold more for it either.",
+		allocate.Capped:     "It is at its max of 5, and without that it would not get more either.",
 		allocate.Coupled:    "Its pods could not use more of this, because they lack another resource.",
 		allocate.Guaranteed: "It is guaranteed 2.",
 		allocate.Short:      "The budget does not hold all that clusters ask for. Its fair part is 3.",

@@ -78,11 +78,7 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.env.Client()
-	if err != nil {
-		return err
-	}
-	namespace, err := o.env.Namespace()
+	c, namespace, err := o.env.ClientAndNamespace()
 	if err != nil {
 		return err
 	}

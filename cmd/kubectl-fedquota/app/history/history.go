@@ -70,11 +70,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 }
 
 func (o *Options) run(ctx context.Context, arg string) error {
-	c, err := o.env.Client()
-	if err != nil {
-		return err
-	}
-	namespace, err := o.env.Namespace()
+	c, namespace, err := o.env.ClientAndNamespace()
 	if err != nil {
 		return err
 	}

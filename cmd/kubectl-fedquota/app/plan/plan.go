@@ -168,7 +168,7 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 	if err != nil {
 		return nil, err
 	}
-	p.decision, p.drained = outcome.Rest, outcome.Drained
+	p.decision, p.account, p.drained = outcome.Rest, outcome.Account, outcome.Drained
 	v := p.view()
 	if v.ScaleOut, err = fleet.ScaleOut(ctx, hub, p.wanted, p.decision.Ledger.Budget()); err != nil {
 		v.Hints = append(v.Hints, "Which nodes would be added is left out: "+err.Error())

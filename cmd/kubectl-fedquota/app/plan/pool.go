@@ -101,6 +101,8 @@ type poolPlan struct {
 	// targets has ended.
 	before           map[string]*quotav1alpha1.ChildStatus
 	planned, finally map[string]ledger.Entry
+	// account says why targets are what they are at rest.
+	account *round.Account
 }
 
 // fillPool plays rounds until nothing moves, and fills in what becomes of the targets of children.
@@ -113,7 +115,7 @@ func fillPool(v *view.Plan, stored, next *quotav1alpha1.QuotaPool, l *ledger.Led
 	if err := rest(l, in); err != nil {
 		return err
 	}
-	p.planned, v.Debt = entries(l), p.debt(l)
+	p.planned, p.account, v.Debt = entries(l), round.Explain(l, in), p.debt(l)
 	for i := range in.Children {
 		drain(&in.Children[i], p.planned)
 	}
@@ -155,7 +157,7 @@ func (p *poolPlan) limitsOf(key string) []view.PlannedLimit {
 		limit := view.PlannedLimit{
 			Child: child, Resource: name, Used: p.quantity(name, used[name]), Demand: p.quantity(name, demand[name]),
 			Before: p.quantity(name, was), Planned: p.quantity(name, is), Finally: p.quantity(name, p.finally[key].Target[name]),
-			Note: p.note(p.planned[key], name, amount.Add(used[name], demand[name])-is, demand[name] > 0),
+			Note: p.note(key, name, amount.Add(used[name], demand[name])-is, demand[name] > 0),
 		}
 		switch {
 		case is > was:
@@ -169,19 +171,18 @@ func (p *poolPlan) limitsOf(key string) []view.PlannedLimit {
 }
 
 func (p *poolPlan) quantity(name corev1.ResourceName, value int64) string {
-	q := amount.ToQuantity(name, value, p.formats[name].Format)
-	return q.String()
+	return amount.Text(name, value, p.formats)
 }
 
 // note says what there is to say of the target of a child, which lacks something if that is above zero.
-func (p *poolPlan) note(e ledger.Entry, name corev1.ResourceName, lacks int64, asks bool) string {
-	switch {
+func (p *poolPlan) note(key string, name corev1.ResourceName, lacks int64, asks bool) string {
+	switch e := p.planned[key]; {
 	case e.Granted[name] == ledger.Unknown:
 		return "may hold anything: nobody is raised"
 	case e.Granted[name] > e.Target[name]:
 		return p.quantity(name, e.Granted[name]-e.Target[name]) + " in use must end first"
 	case asks && lacks > 0:
-		return p.quantity(name, lacks) + " asked for do not fit"
+		return lacking(p.quantity(name, lacks), p.account.Why(key, name))
 	}
 	return ""
 }
@@ -229,5 +230,5 @@ func obey(l *ledger.Ledger, c *round.Standing) {
 	}
 	e, _ := l.Entry(c.Name)
 	held := amount.Max(e.Target, c.Used.Only(e.Target))
-	l.Settle(c.Name, ledger.Report{Revision: e.Revision, Hard: held, Used: maps.Clone(held)})
+	l.Hear(c.Name, ledger.Report{Revision: e.Revision, Hard: held, Used: maps.Clone(held)})
 }

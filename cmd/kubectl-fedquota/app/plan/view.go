@@ -19,6 +19,8 @@ type plan struct {
 	stored, wanted *quotav1alpha1.FederatedQuota
 	// decision is the one at rest, and drained the one once usage above targets has ended.
 	decision, drained *shares.Decision
+	// account says why limits are what they are at rest.
+	account *shares.Account
 	// halted says why the hub manager would not act on the spec, or is empty.
 	halted shares.Obstacle
 	// used is what clusters use that join; uncounted are those of which nobody has counted it.
@@ -153,7 +155,7 @@ func (p *plan) note(v *shares.Verdict, l *line) string {
 	case l.held > l.after:
 		parts = append(parts, "keeps "+p.quantity(l.name, l.held)+": it cannot be reached")
 	case l.demand > 0 && l.used+l.demand > l.after:
-		parts = append(parts, p.quantity(l.name, l.used+l.demand-l.after)+" asked for do not fit")
+		parts = append(parts, lacking(p.quantity(l.name, l.used+l.demand-l.after), p.account.Why(v.Name, l.name)))
 	}
 	switch v.State {
 	case quotav1alpha1.ClusterSettled, quotav1alpha1.ClusterSettling, quotav1alpha1.ClusterDraining, quotav1alpha1.ClusterLeaving:
@@ -163,7 +165,11 @@ func (p *plan) note(v *shares.Verdict, l *line) string {
 	return strings.Join(parts, "; ")
 }
 
+// lacking says what does not fit, and why in a few words, if there are any.
+func lacking(amount, why string) string {
+	return strings.TrimSuffix(amount+" do not fit: "+why, ": ")
+}
+
 func (p *plan) quantity(name corev1.ResourceName, value int64) string {
-	q := amount.ToQuantity(name, value, p.wanted.Spec.Hard[name].Format)
-	return q.String()
+	return amount.Text(name, value, p.wanted.Spec.Hard)
 }

@@ -262,11 +262,9 @@ func (f *Forest) lending(pool *quotav1alpha1.QuotaPool, of string, name corev1.R
 		if value <= 0 {
 			return ""
 		}
-		q := amount.ToQuantity(name, value, pool.Spec.Hard[name].Format)
-		return q.String()
+		return amount.Text(name, value, pool.Spec.Hard)
 	}
-	whole := amount.ToQuantity(name, parts[at], pool.Spec.Hard[name].Format)
-	return whole.String(), say(min(parts[at]-has[at], taken)), say(has[at] - parts[at])
+	return amount.Text(name, parts[at], pool.Spec.Hard), say(min(parts[at]-has[at], taken)), say(has[at] - parts[at])
 }
 
 // stakeOf returns weight, min and max of a child. Nobody has a part that is more than it may have by itself.

@@ -53,11 +53,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 }
 
 func run(ctx context.Context, env *cli.Env, arg string, output cli.Output) error {
-	c, err := env.Client()
-	if err != nil {
-		return err
-	}
-	namespace, err := env.Namespace()
+	c, namespace, err := env.ClientAndNamespace()
 	if err != nil {
 		return err
 	}

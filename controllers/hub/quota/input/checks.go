@@ -120,9 +120,8 @@ func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
 
 // excessive says of which clusters the min is above what it may be; format takes the clusters and the limit.
 func excessive(spec *quotav1alpha1.FederatedQuotaSpec, name corev1.ResourceName, value, limit int64, format, clusters string) *field.Error {
-	like := spec.Hard[name].Format
-	is, most := amount.ToQuantity(name, value, like), amount.ToQuantity(name, limit, like)
-	return field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), is.String(), fmt.Sprintf(format, clusters, most.String()))
+	is, most := amount.Text(name, value, spec.Hard), amount.Text(name, limit, spec.Hard)
+	return field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), is, fmt.Sprintf(format, clusters, most))
 }
 
 // strangers returns where the spec names Clusters that do not exist. They are no reason to halt: the others go on.

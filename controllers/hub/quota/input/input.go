@@ -71,9 +71,10 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 	if waiting := membership.Waiting(membership.PoolOf(fq), member, around.PoolTrouble); halted.Reason == "" && waiting != "" {
 		halted = shares.Obstacle{Reason: quotav1alpha1.ReasonPoolPending, Message: waiting}
 	}
+	budget := capped(fq, member, budgetOf(fq, halted))
 	in := &shares.Input{
 		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
-		Budget: capped(fq, member, budgetOf(fq, halted)), Reach: reachOf(fq, member), Formats: spec.Hard,
+		Budget: budget, Bounded: round.BoundedBy(budget, Wanted(fq), stated(spec)), Reach: reachOf(fq, member), Formats: spec.Hard,
 		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch, Fresh: around.Fresh,
 		Restored: around.Restored,
 		Ready:    wasReady(fq),
