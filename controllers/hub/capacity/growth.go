@@ -38,7 +38,8 @@ const (
 	anyNode = "any"
 )
 
-// WatchGroups has what nodes may come to clusters follow their MachineDeployments and MachinePools. Before, nobody knows.
+// WatchGroups has what nodes may come to clusters follow their MachineDeployments and MachinePools. Nobody knows it
+// before.
 func (r *Reconciler) WatchGroups(mgr ctrl.Manager) error {
 	of := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, group client.Object) []ctrl.Request {
 		return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: group.GetNamespace(), Name: clusterOf(group)}}}
