@@ -120,8 +120,8 @@ func (r *Round) decision() *Decision {
 	return d
 }
 
-// informed says whether the share of a child tells of what matters to it now: of usage if it asks for more itself, and of
-// nodes that may still come if pods of it wait for one.
+// informed says whether the share of a child tells of what matters to it now: of usage if it asks for more itself, and
+// of nodes that may still come if pods of it wait for one.
 func (c *child) informed(fleet *Fleet) bool {
 	return (!c.wants() || sameUsage(&c.share.Fleet, fleet)) && (!c.waitsForNodes() || c.knowsGrowth())
 }
