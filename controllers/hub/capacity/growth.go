@@ -23,7 +23,7 @@ import (
 	"github.com/fedquota/fedquota/internal/nodegroup"
 )
 
-// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinedeployments;machinepools,verbs=list;watch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=machinedeployments;machinepools,verbs=list;watch
 
 // Groups are the kinds of objects that bring machines to a cluster. Infrastructure templates are not read: they are of
 // many kinds, and rights to each would have to be given.
