@@ -71,6 +71,8 @@ func TestScenariosOfRestoresAndDemand(t *testing.T) {
 		{"the fleet is full", testFull},
 		{"nodes are full", testNodes},
 		{"a budget that follows nodes", testCapacity},
+		{"nodes may still come", testGrowth},
+		{"a pool that follows nodes", testPooledCapacity},
 		{"hub down while limits follow demand", testHubDown},
 		{"leading agent killed while requests wait", testElectedAgents},
 		{"random kills while limits follow demand", testAutoKills},

@@ -389,6 +389,30 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestNoRoomWithoutNodes",
 	},
 	{
+		protection: "pods that wait for a node take of the room of nodes once",
+		in:         "OnNodes", old: "amount.Sub(used, unscheduled)",
+		new: "used",
+		pkg: hubTests, test: "TestRoomOfPodsThatWait",
+	},
+	{
+		protection: "a share tells of what nodes may still come when pods wait for one, and not for each node",
+		in:         "child.knowsGrowth", old: "c.Growth[name]/4",
+		new: "0",
+		pkg: hubTests, test: "TestShareTellsOfGrowth",
+	},
+	{
+		protection: "what pods wait for already is no growth for others",
+		in:         "Book.growth", old: "			growth = amount.Sub(growth, ns.unschedulable[uid].Signature.Requests())\n",
+		new: "			_ = uid\n",
+		pkg: "internal/demand", test: "TestGrowth",
+	},
+	{
+		protection: "an annotation that is not understood makes known no bound",
+		in:         "bounds", old: "		return nil, errs\n	}\n	return b, nil",
+		new: "		return b, errs\n	}\n	return b, nil",
+		pkg: "internal/nodegroup", test: "TestErrors",
+	},
+	{
 		protection: "a member whose nodes are full says so while more pods fit, too",
 		in:         "namespace.idles", old: "w.stopped(now) || ns.full(w.Owner, pod, now)",
 		new: "w.stopped(now)",

@@ -114,11 +114,16 @@ func (r *Round) decision() *Decision {
 		d.Fleet = Fleet{Budget: r.reach(), Used: d.Totals.Used, Waiting: r.askers()}
 	}
 	for i, c := range r.children {
-		c.misinformed = c.share != nil &&
-			(c.wants() && !sameUsage(&c.share.Fleet, &d.Fleet) || c.waitsForNodes() && !c.knowsGrowth())
+		c.misinformed = c.share != nil && !c.informed(&d.Fleet)
 		d.Verdicts[i].Order = r.order(c, &d.Fleet)
 	}
 	return d
+}
+
+// informed says whether the share of a child tells of what matters to it now: of usage if it asks for more itself, and
+// of nodes that may still come if pods of it wait for one.
+func (c *child) informed(fleet *Fleet) bool {
+	return (!c.wants() || sameUsage(&c.share.Fleet, fleet)) && (!c.waitsForNodes() || c.knowsGrowth())
 }
 
 // sameUsage says whether two tell of the same usage, and of the same children that wait.
@@ -141,7 +146,7 @@ func (r *Round) verdict(c *child) Verdict {
 		Name: c.Name, UID: c.uid, Read: c.read, Reported: c.read && c.share != nil,
 		Admission: r.admissionOf(c), Existing: r.in.Existing, TakeOver: c.takeOver,
 		MostAllocatable: c.MostAllocatable,
-		Confirms: c.confirms, Reasons: r.reasons(c), Unheard: c.unheard,
+		Confirms:        c.confirms, Reasons: r.reasons(c), Unheard: c.unheard,
 		Abandoned: c.read && c.deleting && c.agent == absent,
 	}
 	if !known {
@@ -209,9 +214,8 @@ func (c *child) removalOrder() Order {
 
 // upToDate says whether the share of a child says what it should. A share of a higher revision is not this round's to
 // write. One that is about to refuse somebody with words that are no longer true is out of date: usage, and which
-// children wait, go on changing, so a child is told again after a while, and only if it asks for more itself; of what
-// nodes may still come, if pods of it wait for one. Of the
-// budget it is told in any case: it does not ask for what is more than all of the budget.
+// children wait, go on changing, so a child is told again after a while, and only if it matters to it. Of the budget it
+// is told in any case: it does not ask for what is more than all of the budget.
 func (r *Round) upToDate(c *child, revision int64, fleet *Fleet) bool {
 	share := c.share
 	if share.Revision != revision {

@@ -79,8 +79,8 @@ type Child struct {
 	// Room is what its nodes can run that no pod requests, and nodes that may still be added, by name of the budget. A
 	// name without it is not bounded by nodes.
 	Room amount.List
-	// Growth is what nodes may still come for, and MostAllocatable what its nodes have with them, by name as nodes have it;
-	// nil if no node may come, or nobody knows.
+	// Growth is what nodes may still come for, and MostAllocatable what its nodes have with them, by name as nodes have
+	// it; nil if no node may come, or nobody knows.
 	Growth, MostAllocatable amount.List
 	// Entry is its entry in the ledger as it was stored, nil if it has none.
 	Entry *Entry
@@ -213,10 +213,10 @@ type Past struct {
 	Gave map[corev1.ResourceName]time.Duration
 	// DampedFor is how long its limit must not move for headroom, since it was moved a moment ago.
 	DampedFor time.Duration
-	// Placed is what pods on nodes used when Child.Room was found out. What they use more since then takes of it. Nil takes
-	// nothing.
+	// Placed is what pods on nodes used when Child.Room was found out. What they use more since then takes of it. Nil
+	// takes nothing.
 	Placed amount.List
-	// ToldMost is what its share was told last that its nodes can come to have. One of an earlier version does not keep it.
+	// ToldMost is what its share was told last that its nodes can come to have. A share of an earlier version drops it.
 	ToldMost amount.List
 	// ToldFor is how long the usage that its share was told of will do.
 	ToldFor time.Duration

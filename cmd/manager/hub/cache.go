@@ -40,6 +40,8 @@ func cached(clusters members.Namespaces, perCluster bool) cache.Options {
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: ours,
 		&admissionregistrationv1.MutatingWebhookConfiguration{}:   ours,
 		&clusterv1.Cluster{}:            {Namespaces: objects},
+		&clusterv1.MachineDeployment{}:  {Namespaces: objects},
+		&clusterv1.MachinePool{}:        {Namespaces: objects},
 		&corev1.Secret{}:                {Namespaces: secrets, Transform: kubeconfigsAlone},
 		&quotav1alpha1.FederatedQuota{}: quotas,
 		&corev1.Namespace{}:             {Transform: labelsAlone},
@@ -47,13 +49,15 @@ func cached(clusters members.Namespaces, perCluster bool) cache.Options {
 }
 
 // entriesAlone leaves out of a FederatedQuota what its clusters were granted and use, which is most of what one over
-// many clusters takes. Rounds read it live; others want to know who has an entry, and in which state.
+// many clusters takes. Rounds read it live; others want to know who has an entry, in which state, and where pods wait.
 func entriesAlone(object any) (any, error) {
 	if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok {
 		fq.ManagedFields = nil
 		for i := range fq.Status.Clusters {
 			c := &fq.Status.Clusters[i]
-			*c = quotav1alpha1.ClusterStatus{Name: c.Name, UID: c.UID, Revision: c.Revision, State: c.State}
+			*c = quotav1alpha1.ClusterStatus{
+				Name: c.Name, UID: c.UID, Revision: c.Revision, State: c.State, Unscheduled: c.Unscheduled,
+			}
 		}
 	}
 	return object, nil

@@ -151,7 +151,7 @@ func (p *parts) followNodes() error {
 	return served.Once(p.mgr, func() error {
 		reconciler := &capacity.Reconciler{
 			Client: p.mgr.GetClient(), Members: p.connections, AgentNamespace: p.agentNamespace, Timeout: pace.MemberTimeout,
-			Recorder: p.mgr.GetEventRecorder(userAgent),
+			Recorder: p.mgr.GetEventRecorder(userAgent), Clock: clock.RealClock{},
 		}
 		if err := reconciler.SetupWithManager(p.mgr, p.each); err != nil {
 			return err

@@ -23,7 +23,7 @@ import (
 	"github.com/fedquota/fedquota/internal/nodegroup"
 )
 
-// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machinedeployments;machinepools,verbs=list;watch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,namespace=default,resources=machinedeployments;machinepools,verbs=list;watch
 
 // Groups are the kinds of objects that bring machines to a cluster. Infrastructure templates are not read: they are of
 // many kinds, and rights to each would have to be given.
@@ -38,7 +38,8 @@ const (
 	anyNode = "any"
 )
 
-// WatchGroups has what nodes may come to clusters follow their MachineDeployments and MachinePools. Before, nobody knows.
+// WatchGroups has what nodes may come to clusters follow their MachineDeployments and MachinePools. Nobody knows it
+// before.
 func (r *Reconciler) WatchGroups(mgr ctrl.Manager) error {
 	of := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, group client.Object) []ctrl.Request {
 		return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: group.GetNamespace(), Name: clusterOf(group)}}}

@@ -1,21 +1,26 @@
 package capacity
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/nodegroup"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // bounded are the annotations of a group of at most 5 machines of 4 cores and 16Gi, without those that are named.
@@ -127,6 +132,47 @@ func TestGrowsOtherwise(t *testing.T) {
 				t.Errorf("got %t", got)
 			}
 		})
+	}
+}
+
+// TestMachinesThatFlap has the hub write once in a while what machines may still come, while these cease to be ready and
+// are ready again all the time, and in the end what is true.
+func TestMachinesThatFlap(t *testing.T) {
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
+	d, writes := newDeployment("east", bounded()), 0
+	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
+	hub := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, d, kept).WithStatusSubresource(d).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+				writes++
+				return c.Patch(ctx, o, p, opts...)
+			},
+		}).Build()
+	now := clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))
+	r := &Reconciler{Client: hub, Clock: now}
+	r.grows.Store(true)
+	const minute = 60
+	var due time.Duration
+	for second := range minute {
+		d.Status.ReadyReplicas = new(int32(second % 3))
+		if err := hub.Status().Update(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if due, err = r.keep(t.Context(), cluster, nil); err != nil {
+			t.Fatal(err)
+		}
+		now.SetTime(now.Now().Add(time.Second))
+	}
+	if most := int(minute * time.Second / pace.CapacityInterval); writes == 0 || writes > most+1 {
+		t.Errorf("%d writes in a minute, want at most %d", writes, most)
+	}
+	now.SetTime(now.Now().Add(due))
+	if wait, err := r.keep(t.Context(), cluster, nil); err != nil || wait > 0 {
+		t.Fatal(wait, err)
+	}
+	if err := hub.Get(t.Context(), client.ObjectKeyFromObject(kept), kept); err != nil || *kept.Growth.Machines != 3 {
+		t.Errorf("in the end it says %+v (%v), want 3 machines", kept.Growth, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -46,8 +48,12 @@ type Reconciler struct {
 	AgentNamespace string
 	// Timeout is how long a member may take to be read.
 	Timeout time.Duration
+	// Clock says when.
+	Clock clock.PassiveClock
 
 	controller controller.Controller
+	// grown is when what nodes may still come to a Cluster was written last, by its key.
+	grown sync.Map
 	// grows says that MachineDeployments and MachinePools are watched.
 	grows atomic.Bool
 }
@@ -76,6 +82,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Get(ctx, req.NamespacedName, cluster); err != nil {
+		r.grown.Delete(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !cluster.DeletionTimestamp.IsZero() {
@@ -90,7 +97,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	return result, r.keep(ctx, cluster, report)
+	wait, err := r.keep(ctx, cluster, report)
+	if wait > 0 {
+		result.RequeueAfter = wait
+	}
+	return result, err
 }
 
 // read returns the report of a member, nil if there is none.
@@ -123,24 +134,32 @@ func (r *Reconciler) watcher(cluster client.ObjectKey) clustercache.Watcher {
 }
 
 // keep has the hub's copy say what the report says, if there is one, and what nodes may come. The copy belongs to the
-// Cluster.
+// Cluster. Machines come and go in storms, as nodes do: it returns how long it puts off to say that others may come.
 func (r *Reconciler) keep(
 	ctx context.Context, cluster *clusterv1.Cluster, report *quotav1alpha1.ClusterCapacity,
-) error {
+) (wait time.Duration, err error) {
 	growth, err := r.growthOf(ctx, cluster)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	now, key := r.Clock.Now(), client.ObjectKeyFromObject(cluster)
+	if at, before := r.grown.Load(key); before {
+		wait = pace.CapacityInterval - now.Sub(at.(time.Time))
 	}
 	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name}}
 	if report == nil {
-		if err := r.Get(ctx, client.ObjectKeyFromObject(kept), kept); err != nil {
-			return client.IgnoreNotFound(err)
+		if err := r.Get(ctx, key, kept); err != nil {
+			return 0, client.IgnoreNotFound(err)
 		}
 		report = kept.DeepCopy()
 	}
 	_, err = controllerutil.CreateOrPatch(ctx, r, kept, func() error {
-		if !equality.Semantic.DeepEqual(kept.Growth, growth) {
+		switch {
+		case equality.Semantic.DeepEqual(kept.Growth, growth):
+			wait = 0
+		case wait <= 0:
 			kept.Growth = growth
+			r.grown.Store(key, now)
 		}
 		if !same(kept, report) {
 			kept.Nodes, kept.Allocatable = report.Nodes, report.Allocatable
@@ -149,9 +168,9 @@ func (r *Reconciler) keep(
 		return controllerutil.SetOwnerReference(cluster, kept, r.Scheme(), controllerutil.WithBlockOwnerDeletion(false))
 	})
 	if client.IgnoreAlreadyExists(err) != nil { // once the cache shows it, it comes here again
-		return fmt.Errorf("keeping what the nodes of Cluster %s can run: %w", cluster.Name, err)
+		return 0, fmt.Errorf("keeping what the nodes of Cluster %s can run: %w", cluster.Name, err)
 	}
-	return nil
+	return wait, nil
 }
 
 // same says whether two reports say the same.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	clocktesting "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,6 +19,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/pace"
 )
 
 // TestKeep copies what a member reports, keeps it while the member has no report, and says of a Cluster that grows no
@@ -27,13 +29,14 @@ func TestKeep(t *testing.T) {
 	key := client.ObjectKey{Namespace: "clusters", Name: "east"}
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "u-east"}}
 	hub, member := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster).Build(), fake.NewClientBuilder().WithScheme(scheme).Build()
-	recorder := events.NewFakeRecorder(10)
+	recorder, now := events.NewFakeRecorder(10), clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))
 	r := &Reconciler{
 		Client: hub, Members: clustercache.NewFakeClusterCache(member, key, "capacity"), AgentNamespace: "fedquota-system", Timeout: time.Minute,
-		Recorder: recorder,
+		Recorder: recorder, Clock: now,
 	}
 	round := func() *quotav1alpha1.ClusterCapacity {
 		t.Helper()
+		now.SetTime(now.Now().Add(pace.CapacityInterval))
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
 			t.Fatal(err)
 		}

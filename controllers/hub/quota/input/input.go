@@ -191,13 +191,7 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 	}
 	for name, cluster := range selected {
 		byName[name].Selected, byName[name].Terms = true, terms(&fq.Spec.Distribution, cluster)
-		byName[name].Room = capacity.Room(names, around.Nodes[name])
-		if len(byName[name].Room) > 0 && fq.Spec.Rebalance.Mode != quotav1alpha1.RebalanceStatic {
-			byName[name].Growth, byName[name].MostAllocatable = capacity.Growth(around.Nodes[name])
-		}
-		if fq.Spec.Distribution.Weights == quotav1alpha1.WeightsCapacity {
-			byName[name].Terms.Weights = capacity.Weights(names, around.Nodes[name])
-		}
+		followNodes(byName[name], &fq.Spec, names, around.Nodes[name])
 	}
 	for i := range fq.Status.Clusters {
 		entry := Entry(&fq.Status.Clusters[i])
@@ -222,6 +216,20 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 		children = append(children, byName[name])
 	}
 	return children
+}
+
+// followNodes notes what the nodes of a cluster say of a child under these names.
+func followNodes(
+	c *shares.Child, spec *quotav1alpha1.FederatedQuotaSpec, names []corev1.ResourceName,
+	report *quotav1alpha1.ClusterCapacity,
+) {
+	c.Room = capacity.Room(names, report)
+	if len(c.Room) > 0 && spec.Rebalance.Mode != quotav1alpha1.RebalanceStatic {
+		c.Growth, c.MostAllocatable = capacity.Growth(report)
+	}
+	if spec.Distribution.Weights == quotav1alpha1.WeightsCapacity {
+		c.Terms.Weights = capacity.Weights(names, report)
+	}
 }
 
 // Entry returns what was stored of a cluster.

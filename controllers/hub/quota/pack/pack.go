@@ -78,7 +78,9 @@ var usualFinalizers = []string{quotav1alpha1.Finalizer}
 
 // lists are the quantities of a share, and numbers its other numbers, in the order in which they are packed.
 func lists(s *quotav1alpha1.QuotaShareSpec, t *quotav1alpha1.QuotaShareStatus) []*map[corev1.ResourceName]resource.Quantity {
-	return []*map[corev1.ResourceName]resource.Quantity{&s.Hard, &s.Fleet.Budget, &s.Fleet.Used, &t.Hard, &t.Used, &t.Demand}
+	return []*map[corev1.ResourceName]resource.Quantity{
+		&s.Hard, &s.MostAllocatable, &s.Fleet.Budget, &s.Fleet.Used, &t.Hard, &t.Used, &t.Demand,
+	}
 }
 
 func numbers(s *quotav1alpha1.QuotaShareSpec, t *quotav1alpha1.QuotaShareStatus) []*int64 {

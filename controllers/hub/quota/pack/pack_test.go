@@ -54,6 +54,7 @@ func fullShare() *quotav1alpha1.QuotaShare {
 	share.Spec.TakeOver = &quotav1alpha1.TakeOver{UID: "u", Hard: some}
 	share.Status.ExistingQuota = &quotav1alpha1.ExistingQuota{UID: "u", Hard: some, Used: some}
 	share.Spec.Pong, share.Status.Ping = 1<<53-1, 5
+	share.Spec.MostAllocatable = some
 	share.Spec.Fleet.Waiting = []quotav1alpha1.ClusterName{"east"}
 	share.Status.Demand, share.Status.Expected, share.Status.Replacing, share.Status.Unscheduled = some, some, some, some
 	share.Status.DemandByShape = []quotav1alpha1.DemandShape{{Amounts: some, Unit: some}}
