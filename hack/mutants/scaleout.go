@@ -40,7 +40,7 @@ var scaleOutMutants = []mutant{
 	},
 	{
 		protection: "scale out: a step is stored before it is taken",
-		in:         "controllers/hub/scaleout.Reconciler.act", old: "	if err := r.store(ctx, s, &d.State); err != nil {",
+		in:         "controllers/hub/scaleout.Reconciler.take", old: "	if err := r.store(ctx, s, &d.State); err != nil {",
 		new: "	if d.Step == nil {\n		if err := r.store(ctx, s, &d.State); err != nil {\n			return ctrl.Result{}, err\n		}\n" +
 			"	}\n	if err := ctx.Err(); err != nil {",
 		pkg: scaleOutHubTests, test: "TestTwoManagers",

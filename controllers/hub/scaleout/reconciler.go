@@ -83,11 +83,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.gather(ctx, s, in); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.act(ctx, s, in)
+	return r.take(ctx, s, in)
 }
 
-// act stores what is decided, and scales.
-func (r *Reconciler) act(ctx context.Context, s *subject, in *scaleout.Input) (ctrl.Result, error) {
+// take stores what is decided, and scales.
+func (r *Reconciler) take(ctx context.Context, s *subject, in *scaleout.Input) (ctrl.Result, error) {
 	d := scaleout.Decide(in)
 	if err := r.store(ctx, s, &d.State); err != nil {
 		return ctrl.Result{}, err

@@ -107,7 +107,7 @@ func TestScalesWhatItHasRead(t *testing.T) {
 	in.Patience = h.r.Patience
 	h.must(h.r.gather(t.Context(), s, in))
 	groups := in.Groups
-	_, err = h.r.act(t.Context(), s, in)
+	_, err = h.r.take(t.Context(), s, in)
 	h.must(err)
 	s, err = h.r.kind.read(t.Context(), h.Client, key)
 	h.must(err)
@@ -115,7 +115,7 @@ func TestScalesWhatItHasRead(t *testing.T) {
 	later := s.Input(h.clock.Now())
 	later.Patience, later.Clusters, later.Groups = h.r.Patience, in.Clusters, groups // as they were before the first step
 	later.State.OnTheWay, later.State.Last = 0, nil
-	if _, err := h.r.act(t.Context(), s, later); !apierrors.IsConflict(err) {
+	if _, err := h.r.take(t.Context(), s, later); !apierrors.IsConflict(err) {
 		t.Errorf("it got %v", err)
 	}
 	if n := h.replicas(); n != 1 {
