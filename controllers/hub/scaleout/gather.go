@@ -39,7 +39,7 @@ func readQuota(ctx context.Context, reader client.Reader, key client.ObjectKey) 
 		return nil, err
 	}
 	return &subject{
-		Object: fq, Budget: OfQuota(fq), status: &fq.Status.ScaleOut, conditions: &fq.Status.Conditions,
+		Object: fq, Budget: OfQuota(fq), observed: fq.Status.ObservedGeneration, status: &fq.Status.ScaleOut, conditions: &fq.Status.Conditions,
 	}, nil
 }
 
@@ -56,7 +56,7 @@ func readPool(ctx context.Context, reader client.Reader, key client.ObjectKey) (
 		return nil, err
 	}
 	return &subject{
-		Object: p, Budget: OfPool(p), status: &p.Status.ScaleOut, conditions: &p.Status.Conditions,
+		Object: p, Budget: OfPool(p), observed: p.Status.ObservedGeneration, status: &p.Status.ScaleOut, conditions: &p.Status.Conditions,
 	}, nil
 }
 
@@ -138,6 +138,6 @@ func (r *Reconciler) ask(
 	if err != nil {
 		return err
 	}
-	AddShare(c, &share.Status, in.Follows)
+	AddShare(c, &share.Status, input.Most(fq, cluster), in.Follows)
 	return nil
 }

@@ -68,27 +68,42 @@ func (b *Budget) Input(now time.Time) *scaleout.Input {
 	}
 }
 
-// AddShare adds what a share says of a cluster.
-func AddShare(c *scaleout.Cluster, share *quotav1alpha1.QuotaShareStatus, follows []corev1.ResourceName) {
+// AddShare adds what a share says of a cluster that may have at most so much of the budget.
+func AddShare(
+	c *scaleout.Cluster, share *quotav1alpha1.QuotaShareStatus, most amount.List, follows []corev1.ResourceName,
+) {
+	used, without := amount.Saturate(share.Used, amount.Up), amount.Saturate(share.Unscheduled, amount.Up)
+	room := amount.Sub(most, used)
 	for _, shape := range share.DemandByShape {
-		all, unit := amount.Saturate(shape.Amounts, amount.Up), amount.Saturate(shape.Unit, amount.Up)
-		if len(unit) == 0 {
-			unit = all
-		}
-		count := int64(0)
-		for name, each := range unit {
-			if each > 0 {
-				count = max(count, all[name]/each+min(1, all[name]%each))
+		r := requestsOf(&shape)
+		for name, left := range room {
+			if each := r.Unit[name]; each > 0 {
+				r.Count = min(r.Count, left/each)
 			}
 		}
-		c.Requests = append(c.Requests, scaleout.Requests{Unit: unit, Count: count})
+		room = amount.Sub(room, r.Unit.Times(r.Count))
+		c.Requests = append(c.Requests, r)
 	}
-	used, without := amount.Saturate(share.Used, amount.Up), amount.Saturate(share.Unscheduled, amount.Up)
 	running := amount.Sub(used, without)
 	for _, name := range follows {
 		c.Running = amount.Sum(c.Running, running.Only(amount.List{name: 0}))
 		c.Unscheduled = amount.Sum(c.Unscheduled, without.Only(amount.List{name: 0}))
 	}
+}
+
+// requestsOf returns the requests of a shape.
+func requestsOf(shape *quotav1alpha1.DemandShape) scaleout.Requests {
+	all, unit := amount.Saturate(shape.Amounts, amount.Up), amount.Saturate(shape.Unit, amount.Up)
+	if len(unit) == 0 {
+		unit = all
+	}
+	r := scaleout.Requests{Unit: unit}
+	for name, each := range unit {
+		if each > 0 {
+			r.Count = max(r.Count, all[name]/each+min(1, all[name]%each))
+		}
+	}
+	return r
 }
 
 // Groups returns the MachineDeployments that a selector selects, of the Clusters whose nodes count, by their names.
@@ -148,6 +163,8 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	switch {
 	case d.Annotations[quotav1alpha1.ScaleOutAnnotation] != "true":
 		g.Obstacle = fmt.Sprintf("has not the annotation %s: \"true\"", quotav1alpha1.ScaleOutAnnotation)
+	case cluster.Annotations[quotav1alpha1.GrowthAnnotation] == "none":
+		g.Obstacle = fmt.Sprintf("is left alone, since Cluster %s has the annotation %s: none", cluster.Name, quotav1alpha1.GrowthAnnotation)
 	case len(problems) > 0:
 		g.Obstacle = "has annotations that are not understood: " + problems.ToAggregate().Error()
 	case read.Bounds != nil && read.Replicas < read.Bounds.Min:

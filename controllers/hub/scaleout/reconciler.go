@@ -54,7 +54,8 @@ type subject struct {
 	client.Object
 	Budget
 
-	// status and conditions are those of the object.
+	// observed is the generation of the spec that the status speaks of; status and conditions are those of the object.
+	observed   int64
 	status     **quotav1alpha1.ScaleOutStatus
 	conditions *[]metav1.Condition
 	// clusters are those whose nodes count, and quotas the FederatedQuotas that use the budget.
@@ -71,9 +72,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !s.asks() || !s.GetDeletionTimestamp().IsZero() || s.Now == nil {
+	if !s.asks() || !s.GetDeletionTimestamp().IsZero() {
 		forgetSeries(req.Namespace, req.Name)
 		return ctrl.Result{}, nil // rounds take away what is stored
+	}
+	if s.observed != s.GetGeneration() || stalled(*s.conditions) {
+		return ctrl.Result{}, nil // the round that ends that brings it here again
 	}
 	in := s.Input(r.Clock.Now())
 	in.Patience = r.Patience

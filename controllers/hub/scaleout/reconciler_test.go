@@ -156,6 +156,7 @@ func TestOfAPool(t *testing.T) {
 		Spec:       quotav1alpha1.QuotaPoolSpec{Hard: cpus("100"), Parent: quotav1alpha1.PoolName(org.Name)},
 	})
 	org.Status.Hard, org.Status.Used, org.Status.Demand = cpus("4"), cpus("4"), cpus("2")
+	org.Status.ObservedGeneration = org.Generation
 	h.must(h.Status().Update(t.Context(), org))
 	if _, err := h.r.of(pools).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(org)}); err != nil {
 		t.Fatal(err)
