@@ -29,7 +29,9 @@ import (
 type Budget struct {
 	Hard, Reserve corev1.ResourceList
 	Rule          *quotav1alpha1.Capacity
-	Membership    *quotav1alpha1.PoolMembership
+	// Nodes are what the budget was made from, and Membership what its pool gives.
+	Nodes      *quotav1alpha1.CapacityStatus
+	Membership *quotav1alpha1.PoolMembership
 	// Now is what may be used now, Used what is, and Demand what could be beyond that.
 	Now, Used, Demand corev1.ResourceList
 	Status            *quotav1alpha1.ScaleOutStatus
@@ -38,7 +40,7 @@ type Budget struct {
 // OfQuota returns the budget of a FederatedQuota.
 func OfQuota(fq *quotav1alpha1.FederatedQuota) Budget {
 	return Budget{
-		fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Pool,
+		fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity, fq.Status.Pool,
 		fq.Status.Hard, fq.Status.Used, fq.Status.Demand, fq.Status.ScaleOut,
 	}
 }
@@ -46,7 +48,7 @@ func OfQuota(fq *quotav1alpha1.FederatedQuota) Budget {
 // OfPool returns the budget of a QuotaPool.
 func OfPool(p *quotav1alpha1.QuotaPool) Budget {
 	return Budget{
-		p.Spec.Hard, p.Spec.Reserve, capacity.RuleOf(p), p.Status.Pool,
+		p.Spec.Hard, p.Spec.Reserve, capacity.RuleOf(p), p.Status.Capacity, p.Status.Pool,
 		p.Status.Hard, p.Status.Used, p.Status.Demand, p.Status.ScaleOut,
 	}
 }
@@ -57,15 +59,27 @@ func (b *Budget) asks() bool { return b.Rule != nil && b.Rule.ScaleOut != nil }
 // Input returns what a step is decided on, but for what is read elsewhere: clusters and groups.
 func (b *Budget) Input(now time.Time) *scaleout.Input {
 	rule := b.Rule.ScaleOut
-	ceiling := amount.Sub(amount.Saturate(b.Hard, amount.Down), amount.Saturate(b.Reserve, amount.Up))
 	return &scaleout.Input{
 		Now: now, Percent: int64(ptr.Deref(b.Rule.Percent, 100)), Surge: int64(ptr.Deref(rule.MaxSurgeNodes, 1)),
 		Cooldown: time.Duration(ptr.Deref(rule.CooldownSeconds, 60)) * time.Second, DryRun: ptr.Deref(rule.DryRun, false),
-		Budget: amount.Saturate(b.Now, amount.Down), Ceiling: pool.MembershipOf(b.Membership).Budget(ceiling),
+		Budget: amount.Saturate(b.Now, amount.Down), Ceiling: b.ceiling(),
 		Follows: capacity.Names(b.Hard, b.Rule),
 		Used:    amount.Saturate(b.Used, amount.Up), Demand: amount.Saturate(b.Demand, amount.Up),
 		State: stateOf(b.Status),
 	}
+}
+
+// ceiling returns what might be used if there were any number of nodes. A pool gives what is asked for within what nodes
+// make: it bounds the budget where it gives less than that.
+func (b *Budget) ceiling() amount.List {
+	ceiling := amount.Sub(amount.Saturate(b.Hard, amount.Down), amount.Saturate(b.Reserve, amount.Up))
+	made := capacity.Budget(b.Hard, b.Reserve, b.Rule, b.Nodes)
+	for name, most := range pool.MembershipOf(b.Membership).Cap {
+		if most < made[name] {
+			ceiling[name] = most
+		}
+	}
+	return ceiling
 }
 
 // AddShare adds what a share says of a cluster that may have at most so much of the budget.

@@ -3,6 +3,7 @@ package scaleout
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -89,6 +90,37 @@ func TestAddShare(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" || cluster.Running[name] != 4_000 || cluster.Unscheduled[name] != 2_000 {
 				t.Errorf("%+v -want +got:\n%s", cluster, diff)
+			}
+		})
+	}
+}
+
+func TestCeiling(t *testing.T) {
+	const name = corev1.ResourceRequestsCPU
+	for what, c := range map[string]struct {
+		hard, reserve, cap string
+		want               amount.List
+	}{
+		"hard":                            {hard: "100", want: amount.List{name: 100_000}},
+		"less a reserve":                  {hard: "100", reserve: "10", want: amount.List{name: 90_000}},
+		"none":                            {want: amount.List{}},
+		"a pool that gives less":          {hard: "100", cap: "15", want: amount.List{name: 15_000}},
+		"a pool that gives what is asked": {hard: "100", cap: "16", want: amount.List{name: 100_000}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			b := Budget{Rule: following(), Nodes: &quotav1alpha1.CapacityStatus{Allocatable: cpus("16")}}
+			b.Rule.Resources = []quotav1alpha1.ResourceName{quotav1alpha1.ResourceName(name)}
+			if c.hard != "" {
+				b.Hard = cpus(c.hard)
+			}
+			if c.reserve != "" {
+				b.Reserve = cpus(c.reserve)
+			}
+			if c.cap != "" {
+				b.Membership = &quotav1alpha1.PoolMembership{UID: "u", Cap: cpus(c.cap)}
+			}
+			if diff := cmp.Diff(c.want, b.Input(time.Now()).Ceiling); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
