@@ -69,8 +69,8 @@ func (b *Budget) Input(now time.Time) *scaleout.Input {
 	}
 }
 
-// ceiling returns what might be used if there were any number of nodes. A pool gives what is asked for within what nodes
-// make: it bounds the budget where it gives less than that.
+// ceiling returns what might be used if there were any number of nodes. A pool gives what is asked for within what
+// nodes make: it bounds the budget where it gives less than that.
 func (b *Budget) ceiling() amount.List {
 	ceiling := amount.Sub(amount.Saturate(b.Hard, amount.Down), amount.Saturate(b.Reserve, amount.Up))
 	made := capacity.Budget(b.Hard, b.Reserve, b.Rule, b.Nodes)
@@ -172,13 +172,15 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	if price, err := strconv.ParseFloat(cost, 64); err == nil && price >= 0 && price <= mostCost {
 		g.Cost, g.Priced = price, true
 	} else if priced {
-		g.Obstacle = fmt.Sprintf("has the annotation %s: %q: set it to a number, such as 0.42", quotav1alpha1.CostAnnotation, cost)
+		g.Obstacle = fmt.Sprintf("has the annotation %s: %q: set it to a number, such as 0.42",
+			quotav1alpha1.CostAnnotation, cost)
 	}
 	switch {
 	case d.Annotations[quotav1alpha1.ScaleOutAnnotation] != "true":
 		g.Obstacle = fmt.Sprintf("has not the annotation %s: \"true\"", quotav1alpha1.ScaleOutAnnotation)
 	case cluster.Annotations[quotav1alpha1.GrowthAnnotation] == "none":
-		g.Obstacle = fmt.Sprintf("is left alone, since Cluster %s has the annotation %s: none", cluster.Name, quotav1alpha1.GrowthAnnotation)
+		g.Obstacle = fmt.Sprintf("is left alone, since Cluster %s has the annotation %s: none",
+			cluster.Name, quotav1alpha1.GrowthAnnotation)
 	case len(problems) > 0:
 		g.Obstacle = "has annotations that are not understood: " + problems.ToAggregate().Error()
 	case read.Bounds != nil && read.Replicas < read.Bounds.Min:
@@ -207,7 +209,9 @@ func stateOf(status *quotav1alpha1.ScaleOutStatus) scaleout.State {
 		}
 	}
 	for _, f := range status.Failures {
-		state.Failures = append(state.Failures, scaleout.Failure{Group: f.MachineDeployment, Count: int64(f.Count), Until: f.Until.Time})
+		state.Failures = append(state.Failures, scaleout.Failure{
+			Group: f.MachineDeployment, Count: int64(f.Count), Until: f.Until.Time,
+		})
 	}
 	return state
 }

@@ -1,6 +1,6 @@
-// Package scaleout adds nodes for budgets that follow the nodes: it raises the replicas of MachineDeployments of Cluster
-// API that have opted in. It gathers what a step is decided on, stores the step, and only then scales; internal/scaleout
-// decides. It never takes nodes away.
+// Package scaleout adds nodes for budgets that follow the nodes: it raises the replicas of MachineDeployments of
+// Cluster API that have opted in. It gathers what a step is decided on, stores the step, and only then scales;
+// internal/scaleout decides. It never takes nodes away.
 package scaleout
 
 import (
@@ -116,8 +116,8 @@ func (r *Reconciler) scale(ctx context.Context, in *scaleout.Input, step *scaleo
 	namespace, name, _ := strings.Cut(step.Group, "/")
 	at := metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: in.Version(step.Group)}
 	scale := &autoscalingv1.Scale{ObjectMeta: at, Spec: autoscalingv1.ScaleSpec{Replicas: int32(step.To)}}
-	err := r.SubResource("scale").Update(ctx, &clusterv1.MachineDeployment{ObjectMeta: at}, client.WithSubResourceBody(scale))
-	if err != nil {
+	deployment := &clusterv1.MachineDeployment{ObjectMeta: at}
+	if err := r.SubResource("scale").Update(ctx, deployment, client.WithSubResourceBody(scale)); err != nil {
 		return fmt.Errorf("scaling MachineDeployment %s: %w", step.Group, err)
 	}
 	return nil
