@@ -36,7 +36,7 @@ var scaleOutMutants = []mutant{
 	{
 		protection: "scale out: a node that has come is waited for to be reported",
 		in:         "internal/scaleout.decision.decide", old: "!d.fresh && settled > 0", new: "false && settled > 0",
-		pkg: scaleOutTests, test: "TestNodesThatCome",
+		pkg: scaleOutTests, test: "TestDecide/a_node_has_just_come",
 	},
 	{
 		protection: "scale out: a step is stored before it is taken",
