@@ -186,6 +186,7 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	case read.Bounds != nil && read.Replicas < read.Bounds.Min:
 		g.Obstacle = fmt.Sprintf("has %d replicas of at least %d", read.Replicas, read.Bounds.Min)
 	}
+	g.Full = g.Full && g.Obstacle == read.Stopped
 	return g
 }
 

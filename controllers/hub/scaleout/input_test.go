@@ -1,6 +1,7 @@
 package scaleout
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -51,14 +52,14 @@ func TestGroupOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := of{&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "east"}}, &clusterv1.MachineDeployment{}}
 			o.group.Namespace, o.group.Name, o.group.Spec.Replicas = "default", "workers", new(int32(2))
-			o.group.Annotations = map[string]string{}
-			for key, value := range good {
-				o.group.Annotations[key] = value
-			}
+			o.group.Annotations = maps.Clone(good)
 			c.change(o)
 			g := GroupOf(members.Cluster{Cluster: o.cluster, Name: "east"}, o.group)
 			if !strings.HasPrefix(g.Obstacle, c.want) || (g.Obstacle == "") != (c.want == "") {
 				t.Errorf("got %q", g.Obstacle)
+			}
+			if g.Full != (name == "all there are") {
+				t.Errorf("it is full: %v", g.Full)
 			}
 			if c.want == "" && (g.Key != "default/workers" || g.Room != 3 || g.Machine["cpu"] != 4000 || !g.Priced || g.Cost != 0.5) {
 				t.Errorf("got %+v", g)
