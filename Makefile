@@ -103,8 +103,8 @@ see-docs: ## Write what kubectl and its plugin have printed in the end-to-end te
 	for page in $(SEEN); do $(GO) run ./hack/bench/paste $$page $(BIN)/e2e/plugin || exit 1; done
 
 .PHONY: tables
-tables: ## Write what the end-to-end tests have measured into docs/security.md and docs/operations.md.
-	for page in security operations; do $(GO) run ./hack/bench/paste docs/$$page.md $(BIN)/e2e/tables || exit 1; done
+tables: ## Write what the end-to-end tests have measured into docs/security.md, docs/operations.md and docs/evidence/nodes.md.
+	for page in security operations evidence/nodes; do $(GO) run ./hack/bench/paste docs/$$page.md $(BIN)/e2e/tables || exit 1; done
 
 .PHONY: require-docs
 require-docs: ## Write what TestRequirement has printed into docs/tasks/require-a-quota.md.

@@ -286,13 +286,16 @@ func (s *scaling) addsNodes() {
 			return run == 4, err
 		}},
 	}
+	table := &system.Table{}
+	table.Row("stage", "seconds")
 	for _, next := range stages {
 		err := wait.PollUntilContextTimeout(s.Context(), poll/5, patience, true, next.done)
 		if err != nil {
 			s.Fatalf("waiting until %s: %v; %s", next.what, err, s.told())
 		}
-		s.Logf("STAGE %s: %s", next.what, time.Since(began).Round(10*time.Millisecond))
+		table.Row(next.what, fmt.Sprintf("%.2f", time.Since(began).Seconds()))
 	}
+	s.must(table.Write(systemtest.Root(s.T), "stages"))
 	s.scaled(workers, 1)
 	s.scaled(gpus, 0)
 }

@@ -36,11 +36,11 @@ var scaleOutMutants = []mutant{
 	{
 		protection: "scale out: a node that has come is waited for to be reported",
 		in:         "internal/scaleout.decision.decide", old: "!d.fresh && settled > 0", new: "false && settled > 0",
-		pkg: scaleOutTests, test: "TestNodesThatCome",
+		pkg: scaleOutTests, test: "TestDecide/a_node_has_just_come",
 	},
 	{
 		protection: "scale out: a step is stored before it is taken",
-		in:         "controllers/hub/scaleout.Reconciler.act", old: "	if err := r.store(ctx, s, &d.State); err != nil {",
+		in:         "controllers/hub/scaleout.Reconciler.take", old: "	if err := r.store(ctx, s, &d.State); err != nil {",
 		new: "	if d.Step == nil {\n		if err := r.store(ctx, s, &d.State); err != nil {\n			return ctrl.Result{}, err\n		}\n" +
 			"	}\n	if err := ctx.Err(); err != nil {",
 		pkg: scaleOutHubTests, test: "TestTwoManagers",

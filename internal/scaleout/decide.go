@@ -136,7 +136,8 @@ func (d *decision) stepFor(n *need) *Step {
 		Group: best.Key, Cluster: best.Cluster, From: best.Replicas, To: best.Replicas + nodes, Time: d.Now,
 		Running: n.cluster.Running,
 	}
-	step.Why = fmt.Sprintf("MachineDeployment %s of Cluster %s from %d to %d replicas, for %s that nodes leave no room for",
+	step.Why = fmt.Sprintf(
+		"MachineDeployment %s of Cluster %s from %d to %d replicas, for %s that nodes leave no room for",
 		step.Group, step.Cluster, step.From, step.To, n.words())
 	return step
 }
@@ -147,8 +148,8 @@ func (d *decision) may(g *Group, n *need) bool {
 		d.failure(g.Key) == nil && !d.unproven(g, n.cluster)
 }
 
-// compare orders groups that can serve a need: by what that costs, and by how many nodes it takes. Those that do not say
-// what a machine costs come last.
+// compare orders groups that can serve a need: by what that costs, and by how many nodes it takes. Those that do not
+// say what a machine costs come last.
 func (d *decision) compare(n *need, a, b *Group) int {
 	nodesOfA, nodesOfB := d.nodesFor(a, n.unit, n.count), d.nodesFor(b, n.unit, n.count)
 	switch {

@@ -77,8 +77,8 @@ type Group struct {
 	// Cost of one machine; there is none unless Priced.
 	Cost   float64
 	Priced bool
-	// Obstacle says why it may not be scaled, in words that follow its name, or is empty. Full says that it has all machines
-	// that its bounds allow.
+	// Obstacle says why it may not be scaled, in words that follow its name, or is empty. Full says that it has all
+	// machines that its bounds allow.
 	Obstacle string
 	Full     bool
 }

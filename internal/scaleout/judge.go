@@ -27,8 +27,8 @@ func (d *decision) group(key string) *Group {
 	return &d.Groups[i]
 }
 
-// forgive drops failures that are long over and those of groups that are gone. A group that is waited for all the same is
-// left alone for longer.
+// forgive drops failures that are long over and those of groups that are gone. A group that is waited for all the same
+// is left alone for longer.
 func (d *decision) forgive() {
 	d.State.Failures = slices.DeleteFunc(d.State.Failures, func(f Failure) bool {
 		return d.group(f.Group) == nil || d.Now.Sub(f.Until) > d.MostBackOff

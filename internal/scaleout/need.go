@@ -5,8 +5,8 @@ import (
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
-// shortage returns what is asked for, that only nodes keep from being used: of each name that follows them, what is asked
-// for above the budget and within all other bounds.
+// shortage returns what is asked for, that only nodes keep from being used: of each name that follows them, what is
+// asked for above the budget and within all other bounds.
 func (in *Input) shortage() amount.List {
 	short := amount.List{}
 	for _, name := range in.Follows {
@@ -28,8 +28,8 @@ type need struct {
 	count   int64
 }
 
-// needs returns the requests that would fit into the budget if it had more nodes, at most as many as what is short makes
-// of them.
+// needs returns the requests that would fit into the budget if it had more nodes, at most as many as what is short
+// makes of them.
 func (in *Input) needs() []need {
 	short := in.shortage()
 	var needs []need
@@ -78,8 +78,8 @@ func (g *Group) holds(unit amount.List) int64 {
 	return count
 }
 
-// nodesFor returns how many machines of the group it takes for so many requests of a unit: they have to run on them, and
-// to fit into the budget that these make. The group can run one.
+// nodesFor returns how many machines of the group it takes for so many requests of a unit: they have to run on them,
+// and to fit into the budget that these make. The group can run one.
 func (in *Input) nodesFor(g *Group, unit amount.List, count int64) int64 {
 	nodes := over(count, g.holds(unit))
 	for _, name := range in.Follows {

@@ -46,25 +46,34 @@ func (d *decision) held(n *need) *Step {
 		if g.Cluster != n.cluster.Name {
 			continue
 		}
-		fits := g.holds(n.unit) > 0
-		switch f := d.failure(g.Key); {
-		case g.Machine == nil && g.Obstacle == "":
-			parts = append(parts, "of "+g.Key+" nobody says what a machine can run")
-		case !fits && g.Machine != nil:
-			parts = append(parts, "a machine of "+g.Key+" cannot run one")
-		case g.Obstacle != "":
-			parts = append(parts, g.Key+" "+g.Obstacle)
-			if g.Full && reason == quotav1alpha1.ReasonNoMachineFits {
-				reason = quotav1alpha1.ReasonAtMaximum
-			}
-		case f != nil:
-			parts, reason = append(parts, brought(f)), quotav1alpha1.ReasonNodesBringNothing
-		default:
-			return d.is(quotav1alpha1.ReasonNodesOnTheWay, "the nodes of %s have come, and nothing runs on them yet", g.Key)
+		why, words := d.why(g, n)
+		if why == quotav1alpha1.ReasonNodesOnTheWay {
+			return d.is(why, "%s", words)
+		}
+		parts = append(parts, words)
+		if why != "" {
+			reason = why
 		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "no MachineDeployment of it is selected")
 	}
 	return d.is(reason, "Cluster %s needs nodes for %s: %s", n.cluster.Name, n.words(), strings.Join(parts, "; "))
+}
+
+// why says why a group does not serve a need, and which reason that makes; "" if none of its own.
+func (d *decision) why(g *Group, n *need) (reason, words string) {
+	switch f := d.failure(g.Key); {
+	case g.Machine != nil && g.holds(n.unit) == 0:
+		return "", "a machine of " + g.Key + " cannot run one"
+	case g.Full:
+		return quotav1alpha1.ReasonAtMaximum, g.Key + " " + g.Obstacle
+	case g.Obstacle != "":
+		return "", g.Key + " " + g.Obstacle
+	case g.Machine == nil:
+		return "", "of " + g.Key + " nobody says what a machine can run"
+	case f != nil:
+		return quotav1alpha1.ReasonNodesBringNothing, brought(f)
+	}
+	return quotav1alpha1.ReasonNodesOnTheWay, "the nodes of " + g.Key + " have come, and nothing runs on them yet"
 }

@@ -42,7 +42,7 @@ func (r *Round) conditions(d *Decision) []Condition {
 // harmless are the conditions that may be true while Ready is: the budget is kept.
 var harmless = sets.New(
 	quotav1alpha1.ConditionDraining, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionForeignQuota,
-	quotav1alpha1.ConditionNameNotCounted,
+	quotav1alpha1.ConditionNameNotCounted, quotav1alpha1.ConditionScaleOutHeldBack,
 )
 
 // Harmless says whether a condition may be true while Ready is.

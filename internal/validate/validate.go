@@ -70,7 +70,8 @@ func scalingOut(path *field.Path, hard corev1.ResourceList, rule *quotav1alpha1.
 	problems := selector(path.Child("machineDeploymentSelector"), rule.ScaleOut.MachineDeploymentSelector)
 	if len(capacity.Names(hard, rule)) == 0 {
 		problems = append(problems, field.Invalid(path, strings.Join(sorted(hard), ", "),
-			"no name of the budget follows the nodes, so none would ever be added: name some in capacity.resources, such as requests.cpu"))
+			"no name of the budget follows the nodes, so none would ever be added: "+
+				"name some in capacity.resources, such as requests.cpu"))
 	}
 	return problems
 }

@@ -6,11 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/conditions"
 )
 
 // runs has the hub know of nodes of a cluster for so many pods.
@@ -227,4 +229,44 @@ func (w *world) inUse(member string) string {
 	w.t.Helper()
 	pods := w.share(member).Status.Used[corev1.ResourcePods]
 	return pods.String()
+}
+
+// TestRoundsKeepWhatIsSaidOfNodes has somebody else say what is done to add nodes, and clusters ask for what only nodes
+// that come could run.
+func TestRoundsKeepWhatIsSaidOfNodes(t *testing.T) {
+	w := newWorld(t, "east")
+	w.runs("east", 1, "10")
+	w.create(quotaName, `
+hard: {pods: "40"}
+capacity: {scaleOut: {machineDeploymentSelector: {}}}
+placement: {clusterSelector: {}}`)
+	w.settle()
+	fq := w.quota()
+	fq.Status.ScaleOut = &quotav1alpha1.ScaleOutStatus{Reason: quotav1alpha1.ReasonAtMaximum, Message: "at its end"}
+	conditions.Set(&fq.Status.Conditions, metav1.Condition{
+		Type: quotav1alpha1.ConditionScaleOutHeldBack, Status: metav1.ConditionTrue,
+		Reason: quotav1alpha1.ReasonAtMaximum, Message: "at its end",
+	}, fq.Generation, w.clock.Now())
+	w.must(servers[hubName].Status().Update(t.Context(), fq))
+	w.runs("east", 2, "20")
+	w.settle()
+	status := w.quota().Status
+	pods := status.Hard[corev1.ResourcePods]
+	held := apimeta.IsStatusConditionTrue(status.Conditions, quotav1alpha1.ConditionScaleOutHeldBack)
+	if pods.String() != "20" || status.ScaleOut == nil || !held {
+		t.Errorf("of a budget of %s pods, told is %+v, %+v", pods.String(), status.ScaleOut, status.Conditions)
+	}
+	if reach := w.share("east").Spec.Fleet.Budget[corev1.ResourcePods]; reach.String() != "40" {
+		t.Errorf("the share says that requests may ask for %s pods", reach.String())
+	}
+
+	w.edit(`
+hard: {pods: "40"}
+capacity: {}
+placement: {clusterSelector: {}}`)
+	w.settle()
+	status = w.quota().Status
+	if status.ScaleOut != nil || apimeta.FindStatusCondition(status.Conditions, quotav1alpha1.ConditionScaleOutHeldBack) != nil {
+		t.Errorf("a budget that asks for no nodes says %+v, %+v", status.ScaleOut, status.Conditions)
+	}
 }

@@ -39,7 +39,8 @@ func readQuota(ctx context.Context, reader client.Reader, key client.ObjectKey) 
 		return nil, err
 	}
 	return &subject{
-		Object: fq, Budget: OfQuota(fq), status: &fq.Status.ScaleOut, conditions: &fq.Status.Conditions,
+		Object: fq, Budget: OfQuota(fq), observed: fq.Status.ObservedGeneration,
+		status: &fq.Status.ScaleOut, conditions: &fq.Status.Conditions,
 	}, nil
 }
 
@@ -56,7 +57,8 @@ func readPool(ctx context.Context, reader client.Reader, key client.ObjectKey) (
 		return nil, err
 	}
 	return &subject{
-		Object: p, Budget: OfPool(p), status: &p.Status.ScaleOut, conditions: &p.Status.Conditions,
+		Object: p, Budget: OfPool(p), observed: p.Status.ObservedGeneration,
+		status: &p.Status.ScaleOut, conditions: &p.Status.Conditions,
 	}, nil
 }
 
@@ -114,9 +116,11 @@ func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input)
 // ask adds what is asked for of a FederatedQuota in a cluster, as its agent has reported it. Nothing is added for a
 // cluster that cannot be read.
 func (r *Reconciler) ask(
-	ctx context.Context, c *scaleout.Cluster, cluster *members.Cluster, fq *quotav1alpha1.FederatedQuota, in *scaleout.Input,
+	ctx context.Context, c *scaleout.Cluster, cluster *members.Cluster, fq *quotav1alpha1.FederatedQuota,
+	in *scaleout.Input,
 ) error {
-	if !slices.ContainsFunc(fq.Status.Clusters, func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }) {
+	holds := func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }
+	if !slices.ContainsFunc(fq.Status.Clusters, holds) {
 		return nil
 	}
 	reader, err := r.Members.GetReader(ctx, client.ObjectKeyFromObject(cluster))
@@ -138,6 +142,6 @@ func (r *Reconciler) ask(
 	if err != nil {
 		return err
 	}
-	AddShare(c, &share.Status, in.Follows)
+	AddShare(c, &share.Status, input.Most(fq, cluster), in.Follows)
 	return nil
 }

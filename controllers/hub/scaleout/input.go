@@ -29,7 +29,9 @@ import (
 type Budget struct {
 	Hard, Reserve corev1.ResourceList
 	Rule          *quotav1alpha1.Capacity
-	Membership    *quotav1alpha1.PoolMembership
+	// Nodes are what the budget was made from, and Membership what its pool gives.
+	Nodes      *quotav1alpha1.CapacityStatus
+	Membership *quotav1alpha1.PoolMembership
 	// Now is what may be used now, Used what is, and Demand what could be beyond that.
 	Now, Used, Demand corev1.ResourceList
 	Status            *quotav1alpha1.ScaleOutStatus
@@ -38,7 +40,7 @@ type Budget struct {
 // OfQuota returns the budget of a FederatedQuota.
 func OfQuota(fq *quotav1alpha1.FederatedQuota) Budget {
 	return Budget{
-		fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Pool,
+		fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity, fq.Status.Pool,
 		fq.Status.Hard, fq.Status.Used, fq.Status.Demand, fq.Status.ScaleOut,
 	}
 }
@@ -46,7 +48,7 @@ func OfQuota(fq *quotav1alpha1.FederatedQuota) Budget {
 // OfPool returns the budget of a QuotaPool.
 func OfPool(p *quotav1alpha1.QuotaPool) Budget {
 	return Budget{
-		p.Spec.Hard, p.Spec.Reserve, capacity.RuleOf(p), p.Status.Pool,
+		p.Spec.Hard, p.Spec.Reserve, capacity.RuleOf(p), p.Status.Capacity, p.Status.Pool,
 		p.Status.Hard, p.Status.Used, p.Status.Demand, p.Status.ScaleOut,
 	}
 }
@@ -57,38 +59,65 @@ func (b *Budget) asks() bool { return b.Rule != nil && b.Rule.ScaleOut != nil }
 // Input returns what a step is decided on, but for what is read elsewhere: clusters and groups.
 func (b *Budget) Input(now time.Time) *scaleout.Input {
 	rule := b.Rule.ScaleOut
-	ceiling := amount.Sub(amount.Saturate(b.Hard, amount.Down), amount.Saturate(b.Reserve, amount.Up))
 	return &scaleout.Input{
 		Now: now, Percent: int64(ptr.Deref(b.Rule.Percent, 100)), Surge: int64(ptr.Deref(rule.MaxSurgeNodes, 1)),
 		Cooldown: time.Duration(ptr.Deref(rule.CooldownSeconds, 60)) * time.Second, DryRun: ptr.Deref(rule.DryRun, false),
-		Budget: amount.Saturate(b.Now, amount.Down), Ceiling: pool.MembershipOf(b.Membership).Budget(ceiling),
+		Budget: amount.Saturate(b.Now, amount.Down), Ceiling: b.ceiling(),
 		Follows: capacity.Names(b.Hard, b.Rule),
 		Used:    amount.Saturate(b.Used, amount.Up), Demand: amount.Saturate(b.Demand, amount.Up),
 		State: stateOf(b.Status),
 	}
 }
 
-// AddShare adds what a share says of a cluster.
-func AddShare(c *scaleout.Cluster, share *quotav1alpha1.QuotaShareStatus, follows []corev1.ResourceName) {
-	for _, shape := range share.DemandByShape {
-		all, unit := amount.Saturate(shape.Amounts, amount.Up), amount.Saturate(shape.Unit, amount.Up)
-		if len(unit) == 0 {
-			unit = all
+// ceiling returns what might be used if there were any number of nodes. A pool gives what is asked for within what
+// nodes make: it bounds the budget where it gives less than that.
+func (b *Budget) ceiling() amount.List {
+	ceiling := amount.Sub(amount.Saturate(b.Hard, amount.Down), amount.Saturate(b.Reserve, amount.Up))
+	made := capacity.Budget(b.Hard, b.Reserve, b.Rule, b.Nodes)
+	for name, most := range pool.MembershipOf(b.Membership).Cap {
+		if most < made[name] {
+			ceiling[name] = most
 		}
-		count := int64(0)
-		for name, each := range unit {
-			if each > 0 {
-				count = max(count, all[name]/each+min(1, all[name]%each))
+	}
+	return ceiling
+}
+
+// AddShare adds what a share says of a cluster that may have at most so much of the budget.
+func AddShare(
+	c *scaleout.Cluster, share *quotav1alpha1.QuotaShareStatus, most amount.List, follows []corev1.ResourceName,
+) {
+	used, without := amount.Saturate(share.Used, amount.Up), amount.Saturate(share.Unscheduled, amount.Up)
+	room := amount.Sub(most, used)
+	for _, shape := range share.DemandByShape {
+		r := requestsOf(&shape)
+		for name, left := range room {
+			if each := r.Unit[name]; each > 0 {
+				r.Count = min(r.Count, left/each)
 			}
 		}
-		c.Requests = append(c.Requests, scaleout.Requests{Unit: unit, Count: count})
+		room = amount.Sub(room, r.Unit.Times(r.Count))
+		c.Requests = append(c.Requests, r)
 	}
-	used, without := amount.Saturate(share.Used, amount.Up), amount.Saturate(share.Unscheduled, amount.Up)
 	running := amount.Sub(used, without)
 	for _, name := range follows {
 		c.Running = amount.Sum(c.Running, running.Only(amount.List{name: 0}))
 		c.Unscheduled = amount.Sum(c.Unscheduled, without.Only(amount.List{name: 0}))
 	}
+}
+
+// requestsOf returns the requests of a shape.
+func requestsOf(shape *quotav1alpha1.DemandShape) scaleout.Requests {
+	all, unit := amount.Saturate(shape.Amounts, amount.Up), amount.Saturate(shape.Unit, amount.Up)
+	if len(unit) == 0 {
+		unit = all
+	}
+	r := scaleout.Requests{Unit: unit}
+	for name, each := range unit {
+		if each > 0 {
+			r.Count = max(r.Count, all[name]/each+min(1, all[name]%each))
+		}
+	}
+	return r
 }
 
 // Groups returns the MachineDeployments that a selector selects, of the Clusters whose nodes count, by their names.
@@ -143,16 +172,21 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	if price, err := strconv.ParseFloat(cost, 64); err == nil && price >= 0 && price <= mostCost {
 		g.Cost, g.Priced = price, true
 	} else if priced {
-		g.Obstacle = fmt.Sprintf("has the annotation %s: %q: set it to a number, such as 0.42", quotav1alpha1.CostAnnotation, cost)
+		g.Obstacle = fmt.Sprintf("has the annotation %s: %q: set it to a number, such as 0.42",
+			quotav1alpha1.CostAnnotation, cost)
 	}
 	switch {
 	case d.Annotations[quotav1alpha1.ScaleOutAnnotation] != "true":
 		g.Obstacle = fmt.Sprintf("has not the annotation %s: \"true\"", quotav1alpha1.ScaleOutAnnotation)
+	case cluster.Annotations[quotav1alpha1.GrowthAnnotation] == "none":
+		g.Obstacle = fmt.Sprintf("is left alone, since Cluster %s has the annotation %s: none",
+			cluster.Name, quotav1alpha1.GrowthAnnotation)
 	case len(problems) > 0:
 		g.Obstacle = "has annotations that are not understood: " + problems.ToAggregate().Error()
 	case read.Bounds != nil && read.Replicas < read.Bounds.Min:
 		g.Obstacle = fmt.Sprintf("has %d replicas of at least %d", read.Replicas, read.Bounds.Min)
 	}
+	g.Full = g.Full && g.Obstacle == read.Stopped
 	return g
 }
 
@@ -176,7 +210,9 @@ func stateOf(status *quotav1alpha1.ScaleOutStatus) scaleout.State {
 		}
 	}
 	for _, f := range status.Failures {
-		state.Failures = append(state.Failures, scaleout.Failure{Group: f.MachineDeployment, Count: int64(f.Count), Until: f.Until.Time})
+		state.Failures = append(state.Failures, scaleout.Failure{
+			Group: f.MachineDeployment, Count: int64(f.Count), Until: f.Until.Time,
+		})
 	}
 	return state
 }

@@ -1,6 +1,6 @@
-// Package scaleout adds nodes for budgets that follow the nodes: it raises the replicas of MachineDeployments of Cluster
-// API that have opted in. It gathers what a step is decided on, stores the step, and only then scales; internal/scaleout
-// decides. It never takes nodes away.
+// Package scaleout adds nodes for budgets that follow the nodes: it raises the replicas of MachineDeployments of
+// Cluster API that have opted in. It gathers what a step is decided on, stores the step, and only then scales;
+// internal/scaleout decides. It never takes nodes away.
 package scaleout
 
 import (
@@ -54,7 +54,8 @@ type subject struct {
 	client.Object
 	Budget
 
-	// status and conditions are those of the object.
+	// observed is the generation of the spec that the status speaks of; status and conditions are those of the object.
+	observed   int64
 	status     **quotav1alpha1.ScaleOutStatus
 	conditions *[]metav1.Condition
 	// clusters are those whose nodes count, and quotas the FederatedQuotas that use the budget.
@@ -71,9 +72,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !s.asks() || !s.GetDeletionTimestamp().IsZero() || s.Now == nil {
+	if !s.asks() || !s.GetDeletionTimestamp().IsZero() {
 		forgetSeries(req.Namespace, req.Name)
 		return ctrl.Result{}, nil // rounds take away what is stored
+	}
+	if s.observed != s.GetGeneration() || stalled(*s.conditions) {
+		return ctrl.Result{}, nil // the round that ends that brings it here again
 	}
 	in := s.Input(r.Clock.Now())
 	in.Patience = r.Patience
@@ -83,11 +87,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.gather(ctx, s, in); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.act(ctx, s, in)
+	return r.take(ctx, s, in)
 }
 
-// act stores what is decided, and scales.
-func (r *Reconciler) act(ctx context.Context, s *subject, in *scaleout.Input) (ctrl.Result, error) {
+// take stores what is decided, and scales.
+func (r *Reconciler) take(ctx context.Context, s *subject, in *scaleout.Input) (ctrl.Result, error) {
 	d := scaleout.Decide(in)
 	if err := r.store(ctx, s, &d.State); err != nil {
 		return ctrl.Result{}, err
@@ -112,8 +116,8 @@ func (r *Reconciler) scale(ctx context.Context, in *scaleout.Input, step *scaleo
 	namespace, name, _ := strings.Cut(step.Group, "/")
 	at := metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: in.Version(step.Group)}
 	scale := &autoscalingv1.Scale{ObjectMeta: at, Spec: autoscalingv1.ScaleSpec{Replicas: int32(step.To)}}
-	err := r.SubResource("scale").Update(ctx, &clusterv1.MachineDeployment{ObjectMeta: at}, client.WithSubResourceBody(scale))
-	if err != nil {
+	deployment := &clusterv1.MachineDeployment{ObjectMeta: at}
+	if err := r.SubResource("scale").Update(ctx, deployment, client.WithSubResourceBody(scale)); err != nil {
 		return fmt.Errorf("scaling MachineDeployment %s: %w", step.Group, err)
 	}
 	return nil

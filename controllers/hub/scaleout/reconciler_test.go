@@ -107,7 +107,7 @@ func TestScalesWhatItHasRead(t *testing.T) {
 	in.Patience = h.r.Patience
 	h.must(h.r.gather(t.Context(), s, in))
 	groups := in.Groups
-	_, err = h.r.act(t.Context(), s, in)
+	_, err = h.r.take(t.Context(), s, in)
 	h.must(err)
 	s, err = h.r.kind.read(t.Context(), h.Client, key)
 	h.must(err)
@@ -115,7 +115,7 @@ func TestScalesWhatItHasRead(t *testing.T) {
 	later := s.Input(h.clock.Now())
 	later.Patience, later.Clusters, later.Groups = h.r.Patience, in.Clusters, groups // as they were before the first step
 	later.State.OnTheWay, later.State.Last = 0, nil
-	if _, err := h.r.act(t.Context(), s, later); !apierrors.IsConflict(err) {
+	if _, err := h.r.take(t.Context(), s, later); !apierrors.IsConflict(err) {
 		t.Errorf("it got %v", err)
 	}
 	if n := h.replicas(); n != 1 {
@@ -156,6 +156,7 @@ func TestOfAPool(t *testing.T) {
 		Spec:       quotav1alpha1.QuotaPoolSpec{Hard: cpus("100"), Parent: quotav1alpha1.PoolName(org.Name)},
 	})
 	org.Status.Hard, org.Status.Used, org.Status.Demand = cpus("4"), cpus("4"), cpus("2")
+	org.Status.ObservedGeneration = org.Generation
 	h.must(h.Status().Update(t.Context(), org))
 	if _, err := h.r.of(pools).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(org)}); err != nil {
 		t.Fatal(err)

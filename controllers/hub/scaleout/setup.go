@@ -2,6 +2,8 @@ package scaleout
 
 import (
 	"k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,8 +54,22 @@ var news = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := budgetOf(e.ObjectOld), budgetOf(e.ObjectNew)
 		before.Status, after.Status = nil, nil
-		return (before.asks() || after.asks()) && !equality.Semantic.DeepEqual(before, after)
+		same := equality.Semantic.DeepEqual(before, after) && observed(e.ObjectOld) == observed(e.ObjectNew)
+		return (before.asks() || after.asks()) && !same
 	},
+}
+
+// observed returns of which generation of the spec a status speaks, and whether that cannot be acted on.
+func observed(object client.Object) [2]any {
+	if p, is := object.(*quotav1alpha1.QuotaPool); is {
+		return [2]any{p.Status.ObservedGeneration, stalled(p.Status.Conditions)}
+	}
+	fq := object.(*quotav1alpha1.FederatedQuota)
+	return [2]any{fq.Status.ObservedGeneration, stalled(fq.Status.Conditions)}
+}
+
+func stalled(all []metav1.Condition) bool {
+	return apimeta.IsStatusConditionTrue(all, quotav1alpha1.ConditionStalled)
 }
 
 func budgetOf(object client.Object) Budget {

@@ -190,6 +190,7 @@ func (h *hub) quota(change func(*quotav1alpha1.FederatedQuota)) client.ObjectKey
 	change(fq)
 	h.create(fq)
 	fq.Status.Hard, fq.Status.Used, fq.Status.Demand = cpus("4"), cpus("4"), cpus("2")
+	fq.Status.ObservedGeneration = fq.Generation
 	fq.Status.Clusters = []quotav1alpha1.ClusterStatus{{Name: "east", Revision: 1}}
 	h.must(h.Status().Update(h.Context(), fq))
 	h.must(h.member.Create(h.Context(), &quotav1alpha1.QuotaShare{

@@ -32,7 +32,7 @@ func (f *Fleet) ScaleOut(
 		clusters = append(clusters, *selected[name])
 		c := scaleout.Cluster{Name: name}
 		if share := f.Members[name].Share; share != nil {
-			hubscaleout.AddShare(&c, &share.Status, in.Follows)
+			hubscaleout.AddShare(&c, &share.Status, input.Most(fq, selected[name]), in.Follows)
 		}
 		in.Clusters = append(in.Clusters, c)
 	}

@@ -9,6 +9,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/round"
 )
@@ -76,6 +77,11 @@ func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms 
 		t.Override(rule.Min, rule.Lendable, rule.Max, rule.Headroom)
 	}
 	return t
+}
+
+// Most returns what a cluster may have of a budget at most, of the names that rules bound.
+func Most(fq *quotav1alpha1.FederatedQuota, cluster *members.Cluster) amount.List {
+	return terms(&fq.Spec.Distribution, cluster).Max
 }
 
 // weighs says whether the weights of rules count.
