@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
@@ -68,6 +69,8 @@ type Verdict struct {
 	// is no move.
 	From, To amount.List
 	Reasons  map[corev1.ResourceName]allocate.Reason
+	// Gave are the names of which the target has gone down for what others need, and not for their headroom alone.
+	Gave sets.Set[corev1.ResourceName]
 	// Unheard are the resources of which the child is expected to say for the first time what it uses.
 	Unheard []corev1.ResourceName
 }
@@ -147,7 +150,7 @@ func (r *Round) verdict(c *child) Verdict {
 	v.Removal = r.removalOf(c)
 	v.Decided = e.Revision > before.Revision
 	if v.Decided && before.Revision > 0 && !e.Target.Equal(before.Target) {
-		v.From, v.To = before.Target, e.Target
+		v.From, v.To, v.Gave = before.Target, e.Target, r.gave(c)
 	}
 	return v
 }
@@ -254,6 +257,16 @@ func (r *Round) totals(verdicts []Verdict) round.Totals {
 }
 
 // reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.
+func (r *Round) gave(c *child) sets.Set[corev1.ResourceName] {
+	gave := sets.New[corev1.ResourceName]()
+	for name, limit := range r.limits[c.Name] {
+		if limit.Yields {
+			gave.Insert(name)
+		}
+	}
+	return gave
+}
+
 func (r *Round) reasons(c *child) map[corev1.ResourceName]allocate.Reason {
 	var reasons map[corev1.ResourceName]allocate.Reason
 	for name, limit := range r.limits[c.Name] {

@@ -175,7 +175,7 @@ func (h *hub) take(i int, l *ledger.Ledger, v *shares.Verdict) {
 	if v.To != nil {
 		k.touched = h.now
 		switch from, to := v.From[resource], v.To[resource]; {
-		case to < from:
+		case v.Gave.Has(resource):
 			k.gave = h.now
 		case to > from:
 			k.gave = -time.Hour
