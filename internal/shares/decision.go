@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/allocate"
@@ -70,7 +69,7 @@ type Verdict struct {
 	From, To amount.List
 	Reasons  map[corev1.ResourceName]allocate.Reason
 	// Gave are the names of which the target has gone down for what others need, and not for their headroom alone.
-	Gave sets.Set[corev1.ResourceName]
+	Gave []corev1.ResourceName
 	// Unheard are the resources of which the child is expected to say for the first time what it uses.
 	Unheard []corev1.ResourceName
 }
@@ -257,14 +256,13 @@ func (r *Round) totals(verdicts []Verdict) round.Totals {
 }
 
 // reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.
-func (r *Round) gave(c *child) sets.Set[corev1.ResourceName] {
-	gave := sets.New[corev1.ResourceName]()
+func (r *Round) gave(c *child) (names []corev1.ResourceName) {
 	for name, limit := range r.limits[c.Name] {
 		if limit.Yields {
-			gave.Insert(name)
+			names = append(names, name)
 		}
 	}
-	return gave
+	return names
 }
 
 func (r *Round) reasons(c *child) map[corev1.ResourceName]allocate.Reason {

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -111,13 +110,13 @@ func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
 
 // move notes that the target has changed, and of which names the member gave room that others need. Who had nothing was
 // given what it uses first, and may have headroom at once.
-func (h *history) move(now time.Time, before, after amount.List, gave sets.Set[corev1.ResourceName]) {
+func (h *history) move(now time.Time, before, after amount.List, gave []corev1.ResourceName) {
 	if !before.IsZero() {
 		h.moved = now
 	}
 	for name, target := range after {
 		switch {
-		case gave.Has(name):
+		case slices.Contains(gave, name):
 			if h.gave == nil {
 				h.gave = map[corev1.ResourceName]time.Time{}
 			}
