@@ -36,8 +36,8 @@ func MakeRoom(in Input, result Result) {
 		for i := range in.Children {
 			c := in.Children[i].Claims[r].normalized()
 			if v := &result.Verdicts[i][r]; !in.Children[i].Pinned && c.Used > entitled[i] && v.Target > entitled[i] {
-				*v = Verdict{Target: entitled[i], Fair: v.Fair, Reason: Surplus}
 				result.Needed[r] = true
+				*v = Verdict{Target: entitled[i], Fair: v.Fair, Reason: Surplus}
 			}
 		}
 	}
