@@ -250,6 +250,7 @@ func (s *scenario) growsNoMore(member string) {
 func (s *scenario) tenant() {
 	s.Helper()
 	pool := newTenant("tenant", "tenant", budget("3", "6"))
+	pool.Spec.Namespaces.Template.Placement.CreateNamespace = nil
 	s.must(s.hub.Create(s.Context(), pool))
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-b", Labels: map[string]string{teamLabel: "tenant"}}}
 	s.must(s.hub.Create(s.Context(), namespace))
