@@ -250,12 +250,22 @@ func (s *scenario) growsNoMore(member string) {
 func (s *scenario) tenant() {
 	s.Helper()
 	pool := newTenant("tenant", "tenant", budget("3", "6"))
+	pool.Spec.Namespaces.Template.Placement.CreateNamespace = nil
 	s.must(s.hub.Create(s.Context(), pool))
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-b", Labels: map[string]string{teamLabel: "tenant"}}}
 	s.must(s.hub.Create(s.Context(), namespace))
 	kept := client.ObjectKey{Namespace: namespace.Name, Name: quotaName}
 	s.eventually("the FederatedQuota of a tenant", func(ctx context.Context) error {
-		return s.hub.Get(ctx, kept, &quotav1alpha1.FederatedQuota{})
+		fq := &quotav1alpha1.FederatedQuota{}
+		err := s.hub.Get(ctx, kept, fq)
+		if err == nil && !apimeta.IsStatusConditionTrue(fq.Status.Conditions, quotav1alpha1.ConditionReady) {
+			err = errors.New("it is not ready, where no member has its namespace")
+		}
+		return err
+	})
+	s.must(s.member(north).Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace.Name}}))
+	s.eventually("the limit of a namespace that is new in a member", func(ctx context.Context) error {
+		return s.member(north).Get(ctx, kept, &corev1.ResourceQuota{})
 	})
 	s.removePool(pool)
 }

@@ -61,6 +61,36 @@ func testPools(t *testing.T, w *world) {
 	speech.finish()
 }
 
+// testPoolOfTwoHubs has two hub managers at once decide over a pool, whose teams want most of it in turn.
+func testPoolOfTwoHubs(t *testing.T, w *world) {
+	hard, all := budget("20", "60"), budget("24", "80")
+	vision, speech := newScenario(t, w, "two-vision", hard), newScenario(t, w, "two-speech", hard)
+	pool := newPool("of-two", all)
+	vision.must(w.hub.Create(t.Context(), pool))
+	t.Cleanup(func() { vision.removePool(pool) })
+	for _, s := range []*scenario{vision, speech} {
+		s.create(hard, following)
+		s.enters(pool.Name)
+	}
+	total := vision.judged(pool.Name, all, speech)
+	w.spareHub(t)
+	vision.fault("two hub managers at once over a pool, 4 changes of who wants most of it")
+	for range 2 {
+		vision.deploy(east, "web", 17, "1")
+		vision.runs(east, "web", 17)
+		speech.deploy(west, "train", 17, "1")
+		vision.undeploy(east, "web")
+		speech.runs(west, "train", 17)
+		speech.undeploy(west, "train")
+	}
+	total()
+	vision.leaves()
+	speech.leaves()
+	vision.removePool(pool)
+	vision.finish()
+	speech.finish()
+}
+
 // newPool returns a pool that all namespaces may be in.
 func newPool(name string, hard corev1.ResourceList) *quotav1alpha1.QuotaPool {
 	pool := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: name}}

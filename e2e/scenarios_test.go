@@ -78,6 +78,7 @@ func TestScenariosOfRestoresAndDemand(t *testing.T) {
 		{"random kills while limits follow demand", testAutoKills},
 		{"cut off and stuck while limits follow demand", testAutoNetwork},
 		{"teams in a pool", testPools},
+		{"two hub managers over a pool", testPoolOfTwoHubs},
 		{"a tenant of many namespaces", testTenant},
 		{"a tree of pools", testTree},
 	})

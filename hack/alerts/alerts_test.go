@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// healthy is a hub with a budget over two members, two replicas of its manager, and a metric of somebody else.
+// healthy is a hub with a budget over two members and a pool, two replicas of its manager, and a metric of somebody else.
 const healthy = `
 	fedquota_ready{namespace="team-a",name="compute",pod="hub-0"} 1x200
 	fedquota_budget{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 20x200
@@ -30,6 +30,11 @@ const healthy = `
 	fedquota_debt{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 0x200
 	fedquota_member_reachable{cluster="east",pod="hub-0"} 1x200
 	fedquota_member_reachable{cluster="emea/east",pod="hub-0"} 1x200
+	fedquota_pool_ready{pool="research",pod="hub-0"} 1x200
+	fedquota_pool_budget{pool="research",resource="pods",pod="hub-0"} 10x200
+	fedquota_pool_used{pool="research",resource="pods",pod="hub-0"} 8x200
+	fedquota_pool_demand{pool="research",resource="pods",pod="hub-0"} 2x200
+	fedquota_pool_debt{pool="research",resource="pods",pod="hub-0"} 0x200
 	leader_election_master_status{name="fedquota-hub",pod="hub-0"} 1x200
 	leader_election_master_status{name="fedquota-hub",pod="hub-1"} 0x200
 	leader_election_master_status{name="other",pod="x"} 1x200
@@ -49,6 +54,11 @@ func TestAlerts(t *testing.T) {
 		"debt, at first":       {instead(`fedquota_debt`, "3x200"), 59 * time.Minute, nil},
 		"debt":                 {instead(`fedquota_debt`, "3x200"), 61 * time.Minute, []string{"FederatedQuotaDebt: More pods is granted than FederatedQuota team-a/compute allows"}},
 		"debt without a bound": {instead(`fedquota_debt`, strings.Repeat("Inf ", 100)), 61 * time.Minute, []string{"FederatedQuotaDebt: More pods is granted than FederatedQuota team-a/compute allows"}},
+		"pool held, at first":  {instead(`fedquota_pool_ready`, "0x200"), 9 * time.Minute, nil},
+		"pool held":            {instead(`fedquota_pool_ready`, "0x200"), 11 * time.Minute, []string{"QuotaPoolNotReady: QuotaPool research is held"}},
+		"pool in debt":         {instead(`fedquota_pool_debt`, "3x200"), 61 * time.Minute, []string{"QuotaPoolDebt: QuotaPool research has given more pods than it has"}},
+		"pool short, at first": {instead(`fedquota_pool_demand`, "3x200"), 59 * time.Minute, nil},
+		"pool short":           {instead(`fedquota_pool_demand`, "3x200"), 61 * time.Minute, []string{"QuotaPoolChildWaits: Children of QuotaPool research wait for pods"}},
 		"unreachable":          {instead(`fedquota_member_reachable{cluster="east"`, "0x200"), 11 * time.Minute, []string{"FedquotaMemberUnreachable: The hub cannot read cluster east"}},
 		"of a further namespace": {
 			instead(`fedquota_member_reachable{cluster="emea/east"`, "0x200"), 11 * time.Minute,

@@ -29,6 +29,18 @@ var poolMutants = []mutant{
 		pkg: poolTests, test: "TestMoveBelowOnePool",
 	},
 	{
+		protection: "pools: nothing is taken up of a pool that had the name before",
+		in:         "Membership.TakeUp", old: "offer.PoolUID == m.UID && ",
+		new: "",
+		pkg: "internal/pool", test: "TestTakeUp/of_a_pool_that_had_its_name",
+	},
+	{
+		protection: "pools: nothing is taken up that was offered before the ledger was lost",
+		in:         "Membership.Floor", old: "max(m.Revision+ledger.Gap, epoch)",
+		new: "m.Revision+ledger.Gap",
+		pkg: "internal/pool", test: "TestTakeUp/from_before_its_ledger_was_lost",
+	},
+	{
 		protection: "pools: one that was created again restores nobody while some are not entered",
 		in:         "internal/round.round.ration", old: "	if r.in.Uncounted {",
 		new: "	if false {",

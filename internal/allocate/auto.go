@@ -26,6 +26,7 @@ func Auto(in Input, options Options) Result {
 		p.layGrains()
 		p.layRest()
 		p.move()
+		result.Needed[r] = p.needed
 		for i := range in.Children {
 			result.Verdicts[i][r] = p.verdict(i)
 		}

@@ -145,6 +145,9 @@ type Verdict struct {
 // Result holds the verdicts, [child][resource], in the order of the input.
 type Result struct {
 	Verdicts [][]Verdict
+	// Needed says of each resource whether somebody is raised to the need, or the budget was cut: what goes down then does
+	// not do so for the headroom of others alone.
+	Needed []bool
 }
 
 // newResult makes room for one verdict per child and resource.
@@ -154,7 +157,7 @@ func newResult(in *Input) Result {
 	for i := range rows {
 		rows[i], all = all[:len(in.Budgets):len(in.Budgets)], all[len(in.Budgets):]
 	}
-	return Result{Verdicts: rows}
+	return Result{Verdicts: rows, Needed: make([]bool, len(in.Budgets))}
 }
 
 // ranks returns the rank of every child: its place in the order of hash(quota, child). It depends on nothing that

@@ -26,11 +26,13 @@ func (p *plan) moveForNeed() (free int64) {
 		present := apportion.Whole(min(p.claims[i].Target, p.claims[i].Max), p.grain)
 		p.targets[i] = max(min(present, p.fair[i]), p.need[i])
 		p.surplus[i] = max(present-p.targets[i], 0)
+		p.needed = p.needed || p.need[i] > present
 		kept.Add(p.targets[i])
 		surplus.Add(p.surplus[i])
 	}
 	room := kept.MinusFrom(p.budget)
 	if surplus.Exceeds(room) {
+		p.needed = true
 		p.keepSurplus(room, func(int) bool { return true })
 		return 0
 	}

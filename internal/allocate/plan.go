@@ -39,6 +39,7 @@ type plan struct {
 	fair     []int64           // need, headroom, and the rest by weight
 	reserve  int64             // what the hub should keep
 	targets  []int64
+	needed   bool // somebody is raised to the need, or the budget was cut
 }
 
 // newAuto prepares a plan per resource.

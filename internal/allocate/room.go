@@ -36,6 +36,7 @@ func MakeRoom(in Input, result Result) {
 		for i := range in.Children {
 			c := in.Children[i].Claims[r].normalized()
 			if v := &result.Verdicts[i][r]; !in.Children[i].Pinned && c.Used > entitled[i] && v.Target > entitled[i] {
+				result.Needed[r] = true
 				*v = Verdict{Target: entitled[i], Fair: v.Fair, Reason: Surplus}
 				if v.Target >= c.Max {
 					v.Reason = c.atMost()

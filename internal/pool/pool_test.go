@@ -1,12 +1,47 @@
 package pool_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pool"
 )
+
+// TestTakeUp has a child take up what its present pool offers it, as it stands there now, and nothing that is older than
+// what it knows or than its floor.
+func TestTakeUp(t *testing.T) {
+	const second = 1000 * ledger.Gap
+	stands := pool.Membership{Name: "research", UID: "uid-pool", Tenure: 2, Revision: 5, Cap: amount.List{"pods": 4}}
+	for name, tc := range map[string]struct {
+		member pool.Membership
+		pool   string
+		entry  pool.Entry
+		want   bool
+	}{
+		"the next one":                      {member: stands, entry: offer(6, "uid-child", 2), want: true},
+		"what it has taken up":              {member: stands, entry: offer(5, "uid-child", 2)},
+		"what was offered to another uid":   {member: stands, entry: offer(6, "uid-before", 2)},
+		"what was offered in a tenure past": {member: stands, entry: offer(6, "uid-child", 1)},
+		"of a pool that had its name":       {member: stands, pool: "uid-before", entry: offer(6, "uid-child", 2)},
+		"from before its ledger was lost":   {member: stands.Floor(second), entry: offer(second, "uid-child", 2)},
+		"from after that":                   {member: stands.Floor(second), entry: offer(second+1, "uid-child", 2), want: true},
+		"whoever stands in no pool":         {member: pool.Membership{Tenure: 2}, entry: offer(6, "uid-child", 2)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, news := tc.member.TakeUp("uid-child", pool.Offer{PoolUID: cmp.Or(tc.pool, "uid-pool"), Entry: tc.entry})
+			if news != tc.want || news != got.Cap.Equal(tc.entry.Target) {
+				t.Errorf("news %v, cap %v: want %v", news, got.Cap, tc.want)
+			}
+		})
+	}
+}
+
+func offer(revision int64, uid string, tenure int64) pool.Entry {
+	target := amount.List{"pods": 7}
+	return pool.Entry{Entry: ledger.Entry{Revision: revision, Granted: target, Target: target}, UID: uid, Tenure: tenure}
+}
 
 func TestSettled(t *testing.T) {
 	const key, uid = "FederatedQuota/vision/compute", "uid-pool"

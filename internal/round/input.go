@@ -122,7 +122,8 @@ type Standing struct {
 	Awaited map[corev1.ResourceName]time.Duration
 	// DampedFor is how long its limit must not move for headroom, since it was moved a moment ago.
 	DampedFor time.Duration
-	// Gave is how long ago its target went down last, by resource name, where it has not gone up since.
+	// Gave is how long ago its target went down last for what others need, by resource name, where it has not gone up
+	// since.
 	Gave map[corev1.ResourceName]time.Duration
 
 	// Supposed are amounts that count as granted and as target, whatever the ledger says: see Wanted.

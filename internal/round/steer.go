@@ -34,6 +34,8 @@ type Limit struct {
 	Wanted int64
 	// Reason says why the target is what it is.
 	Reason allocate.Reason
+	// Yields says that the target goes down for what others need, and not for their headroom alone.
+	Yields bool
 	// Bound is what a raise to Wanted waits for, if it does. Explain says more.
 	Bound Bound
 }
@@ -134,6 +136,7 @@ func (r *round) conclude(limits map[string]Limits, result allocate.Result) {
 		for j, name := range r.names {
 			limit := limits[c.Name][name]
 			limit.To, limit.Reason = e.Target[name], result.Verdicts[i][j].Reason
+			limit.Yields = result.Needed[j] && limit.To < limit.From
 			if limit.Wanted > max(limit.From, limit.To) {
 				limit.Bound = r.waitsFor(c, name)
 			}

@@ -70,6 +70,8 @@ type Verdict struct {
 	// is no move.
 	From, To amount.List
 	Reasons  map[corev1.ResourceName]allocate.Reason
+	// Gave are the names of which the target has gone down for what others need, and not for their headroom alone.
+	Gave []corev1.ResourceName
 	// Unheard are the resources of which the child is expected to say for the first time what it uses.
 	Unheard []corev1.ResourceName
 }
@@ -156,7 +158,7 @@ func (r *Round) verdict(c *child) Verdict {
 	v.Removal = r.removalOf(c)
 	v.Decided = e.Revision > before.Revision
 	if v.Decided && before.Revision > 0 && !e.Target.Equal(before.Target) {
-		v.From, v.To = before.Target, e.Target
+		v.From, v.To, v.Gave = before.Target, e.Target, r.gave(c)
 	}
 	return v
 }
@@ -269,6 +271,15 @@ func (r *Round) withoutPart(v *Verdict) bool {
 }
 
 // reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.
+func (r *Round) gave(c *child) (names []corev1.ResourceName) {
+	for name, limit := range r.limits[c.Name] {
+		if limit.Yields {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func (r *Round) reasons(c *child) map[corev1.ResourceName]allocate.Reason {
 	var reasons map[corev1.ResourceName]allocate.Reason
 	for name, limit := range r.limits[c.Name] {

@@ -169,6 +169,12 @@ func TestCasesThatBrokeOthers(t *testing.T) {
 			then:  func(f *fleet) { f.teams["a"].needs, f.teams["b"].needs = 4, 5 },
 			want:  []map[string]int64{{"a": 10, "b": 0}, {"a": 5, "b": 5}}, most: 10,
 		},
+		"what was lent comes back to who has a min first": {
+			spec:  `{hard: {pods: 12}, rebalance: {headroomPercent: 0}, distribution: {rules: [{children: [b/compute], min: {pods: 4}, lendable: {pods: 4}}]}}`,
+			teams: map[string]*team{"a": {hard: 12, needs: 12}, "b": {hard: 12}, "c": {hard: 12}},
+			then:  func(f *fleet) { f.teams["a"].needs, f.teams["b"].needs, f.teams["c"].needs = 8, 4, 4 },
+			want:  []map[string]int64{{"a": 12, "b": 0, "c": 0}, {"a": 8, "b": 4, "c": 0}}, most: 12,
+		},
 		"rancher#17253: one has more than its part": {
 			spec: `{hard: {pods: 12}, rebalance: {headroomPercent: 0}}`, teams: map[string]*team{"a": {hard: 4, needs: 8, uses: 8}, "b": {hard: 6, needs: 3}, "c": {hard: 6, needs: 1}},
 			want: []map[string]int64{{"a": 8, "b": 3, "c": 1}}, most: 12,

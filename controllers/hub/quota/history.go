@@ -50,7 +50,7 @@ type history struct {
 	unheard map[corev1.ResourceName]time.Time
 	// moved is when the target changed last.
 	moved time.Time
-	// gave is when the target went down last, by resource name, unless it has gone up since.
+	// gave is when the target went down last for what others need, by resource name, unless it has gone up since.
 	gave map[corev1.ResourceName]time.Time
 	// told is when the share was written last.
 	told time.Time
@@ -108,14 +108,15 @@ func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
 	return ages(now, h.gave)
 }
 
-// move notes that the target has changed. Who had nothing was given what it uses first, and may have headroom at once.
-func (h *history) move(now time.Time, before, after amount.List) {
+// move notes that the target has changed, and of which names the member gave room that others need. Who had nothing was
+// given what it uses first, and may have headroom at once.
+func (h *history) move(now time.Time, before, after amount.List, gave []corev1.ResourceName) {
 	if !before.IsZero() {
 		h.moved = now
 	}
 	for name, target := range after {
 		switch {
-		case target < before[name]:
+		case slices.Contains(gave, name):
 			if h.gave == nil {
 				h.gave = map[corev1.ResourceName]time.Time{}
 			}
@@ -315,7 +316,7 @@ func (r *Reconciler) note(ctx context.Context, s *scope) {
 			r.historyOf(s, m).confirmed = s.now
 		}
 		if v.To != nil {
-			r.historyOf(s, m).move(s.now, v.From, v.To)
+			r.historyOf(s, m).move(s.now, v.From, v.To, v.Gave)
 			ctrl.LoggerFrom(ctx).V(1).Info("Moved limits", "Cluster", m.Name,
 				"from", v.From.ToList(s.fq.Spec.Hard), "to", v.To.ToList(s.fq.Spec.Hard), "reasons", v.Reasons)
 		}

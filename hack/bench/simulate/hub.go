@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -175,7 +176,7 @@ func (h *hub) take(i int, l *ledger.Ledger, v *shares.Verdict) {
 	if v.To != nil {
 		k.touched = h.now
 		switch from, to := v.From[resource], v.To[resource]; {
-		case to < from:
+		case slices.Contains(v.Gave, resource):
 			k.gave = h.now
 		case to > from:
 			k.gave = -time.Hour
