@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
 
@@ -57,6 +58,25 @@ const (
 	// BoundOthers means that it shall go up, and others have to give back first.
 	BoundOthers Bound = "Others"
 )
+
+// BoundedBy says of which names a budget holds less than stated, and of which of those less than wanted: what nodes can
+// run bounds the ones, the pool above the others.
+func BoundedBy(budget, wanted, stated amount.List) map[corev1.ResourceName]Bound {
+	bounded := map[corev1.ResourceName]Bound{}
+	less := func(a, b amount.List, name corev1.ResourceName) bool {
+		value, listed := b[name]
+		return !listed || a[name] < value
+	}
+	for name := range budget {
+		switch {
+		case less(budget, wanted, name):
+			bounded[name] = BoundPool
+		case less(wanted, stated, name):
+			bounded[name] = BoundCapacity
+		}
+	}
+	return bounded
+}
 
 // unbound is the split of a budget with bounds of children lifted, against which explanations are held.
 type unbound struct {

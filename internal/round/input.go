@@ -30,25 +30,6 @@ type Input struct {
 	Children []Standing
 }
 
-// BoundedBy says of which names a budget holds less than stated, and of which of those less than wanted: what nodes can
-// run bounds the ones, the pool above the others.
-func BoundedBy(budget, wanted, stated amount.List) map[corev1.ResourceName]Bound {
-	bounded := map[corev1.ResourceName]Bound{}
-	less := func(a, b amount.List, name corev1.ResourceName) bool {
-		value, listed := b[name]
-		return !listed || a[name] < value
-	}
-	for name := range budget {
-		switch {
-		case less(budget, wanted, name):
-			bounded[name] = BoundPool
-		case less(wanted, stated, name):
-			bounded[name] = BoundCapacity
-		}
-	}
-	return bounded
-}
-
 // Split is how a budget is split.
 type Split struct {
 	// Static says that weights, min and max alone decide, whatever is in use.

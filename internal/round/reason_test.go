@@ -130,12 +130,17 @@ func (s *situation) without(i int, name corev1.ResourceName, verdict allocate.Ve
 	return nil
 }
 
-// TestReasons takes away what the reason of a limit says, and demands another limit, reason or bound.
+// TestReasons takes away what the reason of a limit says, and demands another limit, reason or bound. A round
+// writes nothing into its input.
 func TestReasons(t *testing.T) {
 	said := map[allocate.Reason]int{}
 	check := func(t *rapid.T) {
 		s := drawSituation(t)
+		before := fmt.Sprintf("%+v", s.in)
 		account := s.explained()
+		if round.Steer(ledger.New(s.budget, 9, s.entries), s.in); fmt.Sprintf("%+v", s.in) != before {
+			t.Errorf("the input was %s, and has become %+v", before, s.in)
+		}
 		for i := range account.Children {
 			for _, name := range names {
 				claim := account.Children[i].Claims[name]
