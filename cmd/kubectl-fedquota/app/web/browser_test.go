@@ -168,7 +168,9 @@ func TestBrowserLarge(t *testing.T) {
 }
 
 // to leads to another page of the site.
-func to(hash string) chromedp.Action { return chromedp.Evaluate(fmt.Sprintf("location.hash = %q", hash), nil) }
+func to(hash string) chromedp.Action {
+	return chromedp.Evaluate(fmt.Sprintf("location.hash = %q", hash), nil)
+}
 
 // change changes a FederatedQuota on the hub.
 func (b *browser) change(name string, change func(*quotav1alpha1.FederatedQuota)) {

@@ -50,7 +50,8 @@ func (s *site) guarded(next http.Handler) http.Handler {
 			return
 		}
 		if token := r.URL.Query().Get("token"); token != "" && r.URL.Path == "/" && s.knows(token) {
-			http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			// Lax: a link may come from a file, or from a terminal in a browser. Nothing here changes anything.
+			http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}

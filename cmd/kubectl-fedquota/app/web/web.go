@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
@@ -87,9 +88,11 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	if o.open {
-		if err := browse(ctx, address); err != nil {
+		file, err := browse(ctx, address)
+		if err != nil {
 			_, _ = fmt.Fprintf(o.env.ErrOut, "No browser was opened: %v\n", err)
 		}
+		defer func() { _ = os.Remove(file) }()
 	}
 	return serve(ctx, listener, site)
 }
@@ -109,8 +112,17 @@ func serve(ctx context.Context, listener net.Listener, site *site) error {
 	return nil
 }
 
-// browse opens an address in the browser of this machine.
-func browse(ctx context.Context, address string) error {
+// browse opens an address in the browser of this machine, and returns a file that is to be removed at the end. Everybody on
+// a machine sees with what programs are called, so the browser is given a file that this user alone can read.
+func browse(ctx context.Context, address string) (string, error) {
+	file, err := os.CreateTemp("", "fedquota-view-*.html")
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(file, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n", address)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return file.Name(), err
+	}
 	program := "xdg-open"
 	switch runtime.GOOS {
 	case "darwin":
@@ -118,5 +130,5 @@ func browse(ctx context.Context, address string) error {
 	case "windows":
 		program = "explorer"
 	}
-	return exec.CommandContext(ctx, program, address).Start()
+	return file.Name(), exec.CommandContext(ctx, program, file.Name()).Start()
 }
