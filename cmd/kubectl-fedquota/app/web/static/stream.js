@@ -1,9 +1,11 @@
 // What the server tells: the parts of a page, and then those that change.
 import { useEffect, useState } from "/vendor/htm-preact.js";
 
+const nothing = { parts: {}, live: undefined };
+
 // useParts follows a page. It returns its parts by key, and whether the server answers: undefined until it does.
 export function useParts(query) {
-  const [told, setTold] = useState({ parts: {}, live: undefined });
+  const [told, setTold] = useState(nothing);
   useEffect(() => {
     const stream = new EventSource("/events?" + query);
     let parts = {};
@@ -12,12 +14,12 @@ export function useParts(query) {
       const change = JSON.parse(message.data);
       parts = { ...parts, ...change.set };
       for (const key of change.gone ?? []) delete parts[key];
-      setTold({ parts, live: true });
+      setTold({ query, parts, live: true });
     };
-    stream.onerror = () => setTold({ parts, live: false });
-    return () => { stream.close(); setTold({ parts: {}, live: undefined }); };
+    stream.onerror = () => setTold({ query, parts, live: false });
+    return () => stream.close();
   }, [query]);
-  return told;
+  return told.query === query ? told : nothing;
 }
 
 // below returns the parts whose keys begin with a prefix, with their keys.

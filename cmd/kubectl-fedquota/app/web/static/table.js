@@ -14,7 +14,7 @@ export function Table({ label, columns, rows, selected, onSelect, empty }) {
     const observer = new ResizeObserver(look);
     observer.observe(box.current);
     return () => observer.disconnect();
-  }, []);
+  }, [rows.length === 0]);
   const first = Math.max(0, Math.min(Math.floor(window_.top / rowHeight), rows.length) - spare);
   const last = Math.min(rows.length, Math.ceil((window_.top + window_.height) / rowHeight) + spare);
   const move = (event) => {
