@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// mostSamples and mostMoves are how many of a budget are remembered, the latest ones.
+	// mostSamples and mostMoves are how many of a budget are remembered: of moves the latest ones, and of samples some since
+	// the beginning, the older the fewer.
 	mostSamples = 600
 	mostMoves   = 1000
 	// fine is how far samples are apart at least.
@@ -98,7 +99,22 @@ func (r *record) see(object client.Object) {
 	default:
 		p.samples[last].Levels = s.Levels
 	}
-	p.samples = p.samples[max(0, len(p.samples)-mostSamples):]
+	if len(p.samples) > mostSamples {
+		p.samples = thinned(p.samples)
+	}
+}
+
+// thinned returns every other sample, with the first one and the last one. What is thinned again and again is the thinner
+// the older it is.
+func thinned(samples []sample) []sample {
+	last := len(samples) - 1
+	var some []sample
+	for i := range samples {
+		if i%2 == 0 || i == last {
+			some = append(some, samples[i])
+		}
+	}
+	return some
 }
 
 // levelsOf returns what a FederatedQuota is now.
