@@ -31,6 +31,7 @@ func (s *site) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
 	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /what-if", s.whatIf)
 	return s.guarded(mux)
 }
 

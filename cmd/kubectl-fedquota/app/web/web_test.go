@@ -183,6 +183,45 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestWhatIf sees that a change is planned as plan does it, and nothing is changed.
+func TestWhatIf(t *testing.T) {
+	w := open(t, "full", denied{})
+	w.enter()
+	w.follow("page=budget&namespace=team-a&name=compute").until("the budget", func() bool { return len(objectsOf[client.Object](w.source.clusters)) == 2 })
+	ask := func(query string, into any) int {
+		response := w.get("/what-if?namespace=team-a&name="+query, "")
+		if response.StatusCode == http.StatusOK && json.NewDecoder(response.Body).Decode(into) != nil {
+			t.Fatal("it is no JSON")
+		}
+		return response.StatusCode
+	}
+	var got answer
+	if code := ask("compute&hard.requests.cpu=8&weight.west=3", &got); code != http.StatusOK || !got.Plan.Changes {
+		t.Fatalf("it answers with %d: %+v", code, got.Plan)
+	}
+	if want := []view.BudgetChange{{Resource: "requests.cpu", Before: "12", After: "8"}}; !cmp.Equal(got.Plan.Budget, want) {
+		t.Errorf("the budget changes by %+v", got.Plan.Budget)
+	}
+	fq := &quotav1alpha1.FederatedQuota{}
+	if err := yaml.UnmarshalStrict([]byte(got.YAML), fq); err != nil {
+		t.Fatal(err)
+	}
+	if hard := fq.Spec.Hard["requests.cpu"]; hard.String() != "8" || len(fq.Spec.Distribution.Rules) != 1 || *fq.Spec.Distribution.Rules[0].Weight != 3 {
+		t.Errorf("it is to be applied: %s", got.YAML)
+	}
+	if err := w.hub.Get(t.Context(), client.ObjectKey{Namespace: "team-a", Name: "compute"}, fq); err != nil {
+		t.Fatal(err)
+	}
+	if hard := fq.Spec.Hard["requests.cpu"]; hard.String() != "12" {
+		t.Errorf("the hub has a budget of %s now", hard.String())
+	}
+	for _, query := range []string{"none", "compute&hard.requests.cpu=x", "compute&hard.requests.cpu=-1", "compute&weight.west=-1", "compute&weight.west=x"} {
+		if code := ask(query, nil); code != http.StatusBadRequest {
+			t.Errorf("%s is answered with %d", query, code)
+		}
+	}
+}
+
 // TestVendored sees that what others have written is what they have published.
 func TestVendored(t *testing.T) {
 	vendored, err := fs.Sub(static, "static/vendor")
@@ -217,7 +256,7 @@ var inline = regexp.MustCompile(`<style|style="|\son\w+="|<script(?:\s(?:type|de
 
 // TestPolicy sees that pages have nothing in them that the policy forbids.
 func TestPolicy(t *testing.T) {
-	for _, name := range []string{"app.js", "budget.js", "budgets.js", "chart.js", "clusters.js", "index.html", "pieces.js", "pools.js", "table.js"} {
+	for _, name := range []string{"app.js", "budget.js", "budgets.js", "chart.js", "clusters.js", "index.html", "pieces.js", "pools.js", "table.js", "whatif.js"} {
 		content, err := static.ReadFile("static/" + name)
 		if err != nil {
 			t.Fatal(err)
