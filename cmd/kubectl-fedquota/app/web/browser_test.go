@@ -122,9 +122,9 @@ func TestBrowser(t *testing.T) {
 		t.Errorf("the fullest budget is in row %d", first)
 	}
 	b.picture("budgets")
-	b.do("search", chromedp.KeyEvent("/"), chromedp.KeyEvent("idle"), chromedp.WaitNotPresent(`//a[text()="team-a/compute"]`),
-		chromedp.KeyEvent(strings.Repeat(kb.Backspace, 4)), chromedp.WaitVisible(`//a[text()="team-a/compute"]`))
-	b.do("open the budget", chromedp.Click(`//a[text()="team-a/compute"]`), chromedp.WaitVisible(`//h2[text()="Who waits for requests.cpu"]`))
+	b.do("search", chromedp.KeyEvent("/"), chromedp.KeyEvent("idle"), chromedp.WaitNotPresent(`//a[.="team-a/compute"]`),
+		chromedp.KeyEvent(strings.Repeat(kb.Backspace, 4)), chromedp.WaitVisible(`//a[.="team-a/compute"]`))
+	b.do("open the budget", chromedp.Click(`//a[.="team-a/compute"]`), chromedp.WaitVisible(`//h2[.="Who waits for requests.cpu"]`))
 	for _, text := range []string{
 		"west asks for 5 more", "The budget does not hold all that clusters ask for. Its fair part is 3.",
 		"has 3 of others", "Select a row to see why its limit is what it is.", "Surplus: it had more than it needs",
@@ -143,7 +143,7 @@ func TestBrowser(t *testing.T) {
 	b.tell("requests.cpu: west 3 → 8 (Demand)")
 	b.reads("Demand: it asks for more")
 	b.do("hear of it", chromedp.Poll(`document.querySelector("[role=status]").innerText.includes("west: requests.cpu from 3 to 8")`, nil))
-	b.do("look at a cluster", chromedp.Click(`//th/a[text()="east"]`), chromedp.WaitVisible(`//h1[text()="east"]`), chromedp.WaitVisible(`//a[text()="team-a/compute"]`))
+	b.do("look at a cluster", chromedp.Click(`//th/a[.="east"]`), chromedp.WaitVisible(`//h1[.="east"]`), chromedp.WaitVisible(`//a[.="team-a/compute"]`))
 	b.do("look on a phone", chromedp.EmulateViewport(390, 800), to("#/budget/team-a/compute"))
 	b.reads("west asks for 5 more")
 	if over := b.number("document.documentElement.scrollWidth - innerWidth"); over > 0 {
@@ -158,11 +158,11 @@ func TestBrowser(t *testing.T) {
 func TestBrowserLarge(t *testing.T) {
 	w := open(t, "full", denied{}, other("large", 1000))
 	b := w.browse()
-	b.do("open the budget", to("#/budget/team-a/large/requests.cpu/c-0999"), chromedp.WaitVisible(`//a[text()="c-0000"]`))
+	b.do("open the budget", to("#/budget/team-a/large/requests.cpu/c-0999"), chromedp.WaitVisible(`//a[.="c-0000"]`))
 	if rows := b.number("document.querySelectorAll('.beside tbody tr').length"); rows > 60 {
 		t.Errorf("%d rows are drawn", rows)
 	}
-	b.do("go to the end", chromedp.Focus(".beside .scroll"), chromedp.KeyEvent(kb.End), chromedp.WaitVisible(`//a[text()="c-0999"]`))
+	b.do("go to the end", chromedp.Focus(".beside .scroll"), chromedp.KeyEvent(kb.End), chromedp.WaitVisible(`//a[.="c-0999"]`))
 	if rows := b.number("document.querySelectorAll('.beside tbody tr').length"); rows > 60 {
 		t.Errorf("%d rows are drawn at the end", rows)
 	}

@@ -25,7 +25,7 @@ function options(width, moves) {
   const axis = { stroke: color("text"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line"), width: 1 } };
   return {
     width, height: 220, cursor: { drag: { x: true, y: false } },
-    scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.05, 1)] } },
+    scales: { x: { range: (_, first, last) => [Math.min(first, last - 60), last] }, y: { range: (_, low, high) => [0, Math.max(high * 1.05, 1)] } },
     series: [{ label: "time" }, line("used", "used", { fill: color("fill") }), line("used and asked for", "waits", { dash: [4, 4] }),
       line("granted", "granted"), line("budget", "text", { dash: [10, 4] })],
     axes: [axis, { ...axis, size: 60 }],
