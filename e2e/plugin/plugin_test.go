@@ -97,6 +97,7 @@ func (w *world) full() {
 	w.page("fits", hub, "fits -f "+files+"pod.yaml --replicas 2")
 	w.page("why", west, "why batch")
 	w.page("member", west, "describe compute --show-events=false")
+	w.views()
 	w.refuses()
 	why := []string{"5 of 8 pods are missing", "Refused since", "the share of FederatedQuota team-a/compute in this cluster is used up",
 		"requests.cpu 1 3 3 no", "All clusters together have no room for it either"}

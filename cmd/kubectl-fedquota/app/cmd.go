@@ -25,6 +25,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/top"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/tree"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/version"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/web"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/why"
 )
 
@@ -86,6 +87,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		top.NewCommand(env),
 		tree.NewCommand(env),
 		version.NewCommand(env),
+		web.NewCommand(env),
 		why.NewCommand(env),
 	)
 	return root

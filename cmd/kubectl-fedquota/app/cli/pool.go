@@ -12,7 +12,7 @@ import (
 
 // PoolOf returns what the pool of a FederatedQuota gives to it, nil if it has none. Who may not read pools sees what the
 // FederatedQuota itself says.
-func PoolOf(ctx context.Context, c client.Client, fq *quotav1alpha1.FederatedQuota, only view.Only) *view.Pool {
+func PoolOf(ctx context.Context, c client.Reader, fq *quotav1alpha1.FederatedQuota, only view.Only) *view.Pool {
 	if fq.Spec.Pool == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func PoolOf(ctx context.Context, c client.Client, fq *quotav1alpha1.FederatedQuo
 }
 
 // ParentOf returns what the parent of a QuotaPool gives to it, nil if it is a root.
-func ParentOf(ctx context.Context, c client.Client, of *quotav1alpha1.QuotaPool, only view.Only) *view.Pool {
+func ParentOf(ctx context.Context, c client.Reader, of *quotav1alpha1.QuotaPool, only view.Only) *view.Pool {
 	parent := &quotav1alpha1.QuotaPool{}
 	if of.Spec.Parent == "" || c.Get(ctx, client.ObjectKey{Name: string(of.Spec.Parent)}, parent) != nil {
 		parent = nil
@@ -47,7 +47,7 @@ func ChildStyle(state quotav1alpha1.ChildState) text.Style {
 
 // ClimbOf says where a FederatedQuota or a QuotaPool in a pool could get from what it needs and has not. Who may not read
 // pools is not told; who may not read FederatedQuotas of other namespaces sees what pools say of them.
-func ClimbOf(ctx context.Context, c client.Client, object client.Object, only view.Only) []view.Climb {
+func ClimbOf(ctx context.Context, c client.Reader, object client.Object, only view.Only) []view.Climb {
 	if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok && fq.Spec.Pool == nil && fq.Status.Pool == nil {
 		return nil
 	}

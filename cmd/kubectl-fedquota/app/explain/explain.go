@@ -92,15 +92,20 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	e := Of(ctx, hub, fq, fleet, o.only)
+	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
+}
+
+// Of explains the limits of a FederatedQuota, of which a fleet was read.
+func Of(ctx context.Context, hub client.Reader, fq *quotav1alpha1.FederatedQuota, fleet *live.Fleet, only view.Only) *view.Explanation {
 	in := fleet.Input(fq)
 	s := &sentences{
-		formats: fq.Spec.Hard, unseen: fq.Status.Revision == 0,
-		account: shares.New(in).Explain(), static: in.Split.Static, only: o.only,
+		formats: fq.Spec.Hard, unseen: fq.Status.Revision == 0, account: shares.New(in).Explain(), static: in.Split.Static, only: only,
 	}
 	e := s.explanation(&view.Explanation{Namespace: fq.Namespace, Name: fq.Name, Hints: fleet.Hints})
-	e.Pool = cli.PoolOf(ctx, hub, fq, o.only)
-	e.Climb = cli.ClimbOf(ctx, hub, fq, o.only)
-	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
+	e.Pool = cli.PoolOf(ctx, hub, fq, only)
+	e.Climb = cli.ClimbOf(ctx, hub, fq, only)
+	return e
 }
 
 // check says whether there is what the flags ask for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,26 +26,35 @@ func (o *Options) pool(ctx context.Context, hub client.Client, p *quotav1alpha1.
 	if o.only.Resource != "" && !known {
 		return fmt.Errorf("--resource %s: must be a name that QuotaPool %s limits", o.only.Resource, p.Name)
 	}
+	e, err := OfPool(ctx, hub, o.env.Clock.Now(), p, o.only)
+	if err != nil {
+		return err
+	}
+	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
+}
+
+// OfPool explains the targets of the children of a QuotaPool.
+func OfPool(ctx context.Context, hub client.Reader, now time.Time, p *quotav1alpha1.QuotaPool, only view.Only) (*view.Explanation, error) {
 	var pools quotav1alpha1.QuotaPoolList
 	if err := hub.List(ctx, &pools); err != nil {
-		return err
+		return nil, err
 	}
 	var quotas quotav1alpha1.FederatedQuotaList
 	var hints []string
 	if err := hub.List(ctx, &quotas); apierrors.IsForbidden(err) {
 		hints = append(hints, "FederatedQuotas were not read, which needs the right to list them in all namespaces: of those, it is not known why.")
 	} else if err != nil {
-		return err
+		return nil, err
 	}
-	l, in := pool.Input(o.env.Clock.Now(), p, pools.Items, quotas.Items)
+	l, in := pool.Input(now, p, pools.Items, quotas.Items)
 	account := &shares.Account{Account: round.Explain(l, in), Findings: map[string]shares.Finding{}}
 	named(account, p)
 	s := &sentences{
-		formats: p.Spec.Hard, unseen: p.Status.Revision == 0, account: account, static: in.Split.Static, only: o.only, ofPool: true,
+		formats: p.Spec.Hard, unseen: p.Status.Revision == 0, account: account, static: in.Split.Static, only: only, ofPool: true,
 	}
 	e := s.explanation(&view.Explanation{Kind: "QuotaPool", Name: p.Name, Hints: hints})
-	e.Climb = cli.ClimbOf(ctx, hub, p, o.only)
-	return o.output.Print(o.env.Out, e, func() error { return show(o.env.Page(o.env.Out), e) })
+	e.Climb = cli.ClimbOf(ctx, hub, p, only)
+	return e, nil
 }
 
 // named calls children as rules do, and adds what the hub manager has found of them, and why it moves nothing.

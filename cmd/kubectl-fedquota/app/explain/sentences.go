@@ -94,6 +94,9 @@ func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.
 	if s.ofPool {
 		limit.Cluster, limit.Child = "", c.Name
 	}
+	if !s.static && !c.Leaving {
+		limit.Part, limit.Lends, limit.Lent = s.lending(c, name)
+	}
 	return limit
 }
 
@@ -239,6 +242,23 @@ func (s *sentences) holding(c *round.ChildAccount, name corev1.ResourceName) str
 	return fmt.Sprintf(s.worded("It was granted %s, which counts until it reports the lower limit in force."), s.quantity(name, claim.Granted))
 }
 
+// lending returns the part by weight of a cluster, and what others have of that, or what it has of theirs.
+func (s *sentences) lending(c *round.ChildAccount, name corev1.ResourceName) (part, lends, lent string) {
+	claim := c.Claims[name]
+	part = s.quantity(name, claim.Part)
+	switch {
+	case claim.Target > claim.Part && s.others(c, name, lendable) != "":
+		lent = s.quantity(name, claim.Target-claim.Part)
+	case claim.Target < claim.Part && s.others(c, name, lentTo) != "":
+		lends = s.quantity(name, claim.Part-claim.Target)
+	}
+	return part, lends, lent
+}
+
+// lendable is what a cluster has less than its part by weight, and lentTo what it has more.
+func lendable(o round.ClaimAccount) int64 { return o.Part - o.Target }
+func lentTo(o round.ClaimAccount) int64   { return o.Target - o.Part }
+
 // relation says whom a cluster lends to, or borrows from, compared with a split by weight.
 func (s *sentences) relation(c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
@@ -247,13 +267,13 @@ func (s *sentences) relation(c *round.ChildAccount, name corev1.ResourceName) st
 	}
 	switch {
 	case claim.Target > claim.Part:
-		lenders := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Part - o.Target })
+		lenders := s.others(c, name, lendable)
 		if lenders != "" {
 			return fmt.Sprintf("It has %s more than its part by weight, which is %s: lent by %s.",
 				s.quantity(name, claim.Target-claim.Part), s.quantity(name, claim.Part), lenders)
 		}
 	case claim.Target < claim.Part:
-		borrowers := s.others(c, name, func(o round.ClaimAccount) int64 { return o.Target - o.Part })
+		borrowers := s.others(c, name, lentTo)
 		if borrowers != "" {
 			if amount.Add(claim.Used, claim.Demand) > claim.Target {
 				return fmt.Sprintf("Others have %s of its part by weight, which is %s, until their usage ends: %s.%s",

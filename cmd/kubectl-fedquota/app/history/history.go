@@ -97,13 +97,11 @@ func (o *Options) moves(ctx context.Context, c client.Client, object client.Obje
 	moves := []view.Move{}
 	for i := range events {
 		e := &events[i]
-		at := cli.LastSeen(e)
-		if o.env.Clock.Since(at.Time) > o.since {
+		if o.env.Clock.Since(cli.LastSeen(e).Time) > o.since {
 			continue
 		}
-		for _, m := range movesOf(e) {
+		for _, m := range MovesOf(e) {
 			if (o.cluster == "" || m.Cluster == o.cluster) && (o.resource == "" || string(m.Resource) == o.resource) {
-				m.Time, m.Reason = at, e.Reason
 				moves = append(moves, m)
 			}
 		}
@@ -113,6 +111,15 @@ func (o *Options) moves(ctx context.Context, c client.Client, object client.Obje
 
 // move is how the hub manager tells of one: "east 5 → 9 (Demand)".
 var move = regexp.MustCompile(`^(\S+) (\S+) → (\S+)(?: \((\w+)\))?$`)
+
+// MovesOf returns what an event of a budget tells of, a move each.
+func MovesOf(e *corev1.Event) []view.Move {
+	moves := movesOf(e)
+	for i := range moves {
+		moves[i].Time, moves[i].Reason = cli.LastSeen(e), e.Reason
+	}
+	return moves
+}
 
 // movesOf returns what an event tells of, a move each: "requests.cpu: east 5 → 9 (Demand), west 10 → 6 (Surplus);
 // pods: …".
@@ -149,7 +156,7 @@ func (o *Options) print(moves []view.Move) error {
 	for _, e := range moves {
 		ago := text.Since(o.env.Clock.Now(), e.Time)
 		if e.Cluster != "" {
-			t.Row(ago, e.Cluster, string(e.Resource), e.From, "→", e.To, why(e.Why))
+			t.Row(ago, e.Cluster, string(e.Resource), e.From, "→", e.To, Why(e.Why))
 			continue
 		}
 		t.Cells(text.Cell{Text: ago}, text.Cell{Text: "-"}, text.Cell{Text: "-"}, text.Cell{}, text.Cell{}, text.Cell{},
@@ -160,8 +167,8 @@ func (o *Options) print(moves []view.Move) error {
 	return page.Err()
 }
 
-// why returns a reason with its words.
-func why(reason string) string {
+// Why returns a reason with its words.
+func Why(reason string) string {
 	if words := round.WordsOf(allocate.Reason(reason)).Brief; words != "" {
 		return reason + ": " + words
 	}

@@ -27,23 +27,23 @@ func (o *Options) columns(member bool) []column {
 		return func(r *row) text.Cell { return text.Plains(of(r))[0] }
 	}
 	return []column{
-		{!o.all, "NAMESPACE", plain(func(r *row) string { return r.head.Namespace })},
-		{false, "NAME", plain(func(r *row) string { return r.head.Name })},
+		{!o.all, "NAMESPACE", plain(func(r *row) string { return r.Namespace })},
+		{false, "NAME", plain(func(r *row) string { return r.Name })},
 		{false, ready, readyOf},
 		{brief, "REASON", plain(reasonOf)},
-		{member, "SETTLED", plain(func(r *row) string { return r.settled })},
+		{member, "SETTLED", plain(func(r *row) string { return r.Settled })},
 		{false, "FULL", percentOf},
 		{false, "TIGHTEST", plain(tightestOf)},
 		{false, "WAITING", plain(waitingOf)},
-		{brief || member, "MODE", plain(func(r *row) string { return r.mode })},
-		{brief || !member, "REVISION", plain(func(r *row) string { return r.revision })},
+		{brief || member, "MODE", plain(func(r *row) string { return r.Mode })},
+		{brief || !member, "REVISION", plain(func(r *row) string { return r.Revision })},
 		{brief, "CONDITIONS", plain(conditionsOf)},
 		{false, "AGE", plain(func(r *row) string { return text.Since(o.env.Clock.Now(), r.object.GetCreationTimestamp()) })},
 	}
 }
 
 func readyOf(r *row) text.Cell {
-	ready := r.head.Ready()
+	ready := r.Ready()
 	if ready == metav1.ConditionTrue {
 		return text.Cell{Text: string(ready), Style: text.Green}
 	}
@@ -51,15 +51,15 @@ func readyOf(r *row) text.Cell {
 }
 
 func reasonOf(r *row) string {
-	if r.head.Summary == nil {
+	if r.Summary == nil {
 		return ""
 	}
-	return r.head.Summary.Reason
+	return r.Summary.Reason
 }
 
 // percentOf is how full the tightest resource is.
 func percentOf(r *row) text.Cell {
-	switch full := r.ratio(); {
+	switch full := r.Full; {
 	case full < 0:
 		return text.Cell{Text: "-"}
 	case full >= 1:
@@ -72,16 +72,16 @@ func percentOf(r *row) text.Cell {
 }
 
 func tightestOf(r *row) string {
-	if r.full == nil {
+	if r.Tightest == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s %s/%s", r.full.Resource, cmp.Or(r.full.Used, "0"), r.full.Budget)
+	return fmt.Sprintf("%s %s/%s", r.Tightest.Resource, cmp.Or(r.Tightest.Used, "0"), r.Tightest.Budget)
 }
 
 // waitingOf is what is asked for beyond what is used.
 func waitingOf(r *row) string {
 	var parts []string
-	for _, f := range r.head.Resources {
+	for _, f := range r.Resources {
 		if f.Demand != "" {
 			parts = append(parts, fmt.Sprintf("%s=%s", f.Resource, f.Demand))
 		}
@@ -92,7 +92,7 @@ func waitingOf(r *row) string {
 // conditionsOf names the conditions beside the summary.
 func conditionsOf(r *row) string {
 	var names []string
-	for _, c := range r.head.Conditions {
+	for _, c := range r.Conditions {
 		names = append(names, c.Type)
 	}
 	return strings.Join(names, ",")

@@ -2,7 +2,6 @@
 package list
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
@@ -91,55 +89,22 @@ func (o *Options) run(ctx context.Context) error {
 	return cli.PrintList(o.print, objects, o.env.Out)
 }
 
-// row is an object, with what is shown of it. Settled and mode are those of a budget, and revision is that of a share.
+// row is an object, with what is shown of it.
 type row struct {
-	object                  client.Object
-	head                    *view.Head
-	full                    *view.Filled
-	settled, mode, revision string
-}
+	*view.Row
 
-func rowOf(object client.Object) row {
-	r := row{object: object}
-	switch object := object.(type) {
-	case *quotav1alpha1.FederatedQuota:
-		b := view.BudgetOf(object, view.Only{})
-		r.head, r.settled, r.mode = &b.Head, b.Settled, string(b.Mode)
-	case *quotav1alpha1.QuotaPool:
-		b := view.PoolBudgetOf(object, view.Only{})
-		r.head, r.settled, r.mode = &b.Head, b.Settled, string(b.Mode)
-	case *quotav1alpha1.QuotaShare:
-		s := view.ShareOf(object, view.Only{})
-		r.head, r.revision = &s.Head, fmt.Sprintf("%d/%d", s.InForce, s.Revision)
-	}
-	limited := r.head.Limited()
-	for i := range limited {
-		if r.full == nil || limited[i].Ratio() > r.full.Ratio() {
-			r.full = &limited[i]
-		}
-	}
-	return r
-}
-
-// ratio is how full the tightest resource is, negative if there is none.
-func (r *row) ratio() float64 {
-	if r.full == nil {
-		return -1
-	}
-	return r.full.Ratio()
+	object client.Object
 }
 
 // rows returns what is asked for, the fullest first, and those of one fill by name.
 func (o *Options) rows(objects []client.Object) []row {
 	var rows []row
 	for _, object := range objects {
-		if r := rowOf(object); !o.notReady || r.head.Ready() != metav1.ConditionTrue {
+		if r := (row{view.RowOf(object), object}); !o.notReady || r.Ready() != metav1.ConditionTrue {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b row) int {
-		return cmp.Or(cmp.Compare(b.ratio(), a.ratio()), cmp.Compare(a.head.Namespace, b.head.Namespace), cmp.Compare(a.head.Name, b.head.Name))
-	})
+	slices.SortStableFunc(rows, func(a, b row) int { return view.CompareRows(a.Row, b.Row) })
 	return rows
 }
 

@@ -3,6 +3,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -66,7 +67,22 @@ type Member struct {
 
 // Read reads the hub and all members that may matter to a budget. stored is nil for a budget that does not exist yet.
 func Read(ctx context.Context, env *cli.Env, hub client.Client, key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options) (*Fleet, error) {
-	f := &Fleet{Stored: stored, Members: map[string]*Member{}, options: options, now: env.Clock.Now()}
+	f, err := ReadHub(ctx, hub, env.Clock.Now(), key, stored, options)
+	if err != nil {
+		return nil, err
+	}
+	f.readMembers(ctx, env, hub, key)
+	return f, nil
+}
+
+// errNotAsked is why a member was not read that nobody has asked.
+var errNotAsked = errors.New("it was not asked")
+
+// ReadHub reads the hub alone: of members it goes by what the hub has stored last.
+func ReadHub(
+	ctx context.Context, hub client.Reader, now time.Time, key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options,
+) (*Fleet, error) {
+	f := &Fleet{Stored: stored, Members: map[string]*Member{}, options: options, now: now}
 	clusters, err := options.Clusters.List(ctx, hub)
 	if err != nil {
 		return nil, err
@@ -79,15 +95,14 @@ func Read(ctx context.Context, env *cli.Env, hub client.Client, key client.Objec
 	if f.nodes, err = capacity.Reports(ctx, hub, options.Clusters); err != nil && !apimeta.IsNoMatchError(err) {
 		f.Hints = append(f.Hints, "what nodes can run is left out: "+err.Error())
 	}
-	f.readMembers(ctx, env, hub, key)
+	for i := range f.Clusters {
+		f.Members[f.Clusters[i].Name] = &Member{Err: errNotAsked}
+	}
 	return f, nil
 }
 
 // readMembers reads all Clusters at once.
 func (f *Fleet) readMembers(ctx context.Context, env *cli.Env, hub client.Client, key client.ObjectKey) {
-	for i := range f.Clusters {
-		f.Members[f.Clusters[i].Name] = &Member{}
-	}
 	_ = members.ForEach(f.Clusters, func(cluster members.Cluster) error {
 		m := f.Members[cluster.Name]
 		m.Client, m.Err = env.Member(ctx, hub, client.ObjectKeyFromObject(cluster))

@@ -1,6 +1,8 @@
 package live
 
 import (
+	"errors"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -15,7 +17,7 @@ func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *shares.Child) share
 	switch {
 	case m == nil:
 		return shares.Reading{Failure: "there is no such Cluster"}
-	case apierrors.IsForbidden(m.Err), m.Err != nil && c.Entry != nil:
+	case apierrors.IsForbidden(m.Err), errors.Is(m.Err, errNotAsked), m.Err != nil && c.Entry != nil:
 		return stored(c, ledgerOf(fq, c.Name))
 	case m.Err != nil:
 		return shares.Reading{Failure: m.Err.Error()}

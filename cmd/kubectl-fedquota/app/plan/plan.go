@@ -156,10 +156,19 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{stored: stored, wanted: merged(wanted, stored, env.Clock.Now()), hints: fleet.Hints}
-	if hint != "" {
-		p.hints = append(p.hints, hint)
+	p, err := What(ctx, hub, wanted, stored, fleet, env.Clock.Now())
+	if err == nil && hint != "" {
+		p.Hints = append(p.Hints, hint)
 	}
+	return p, err
+}
+
+// What says what becomes of a budget that a fleet was read of, if it gets the wanted spec. stored is nil for a budget that
+// does not exist yet.
+func What(
+	ctx context.Context, hub client.Reader, wanted, stored *quotav1alpha1.FederatedQuota, fleet *live.Fleet, now time.Time,
+) (*view.Plan, error) {
+	p := &plan{stored: stored, wanted: merged(wanted, stored, now), hints: fleet.Hints}
 	in := fleet.Input(p.wanted)
 	p.used = used(fleet, p)
 	p.halted = in.Halted

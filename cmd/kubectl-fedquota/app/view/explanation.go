@@ -49,6 +49,11 @@ type ExplainedLimit struct {
 	Limit   string                     `json:"limit"`
 	Used    string                     `json:"used"`
 	Demand  string                     `json:"demand,omitempty"`
+	// Part is what falls to it by weight, min and max alone. Lends is what others have of that, at most, and Lent what it has
+	// beyond it.
+	Part  string `json:"part,omitempty"`
+	Lends string `json:"lends,omitempty"`
+	Lent  string `json:"lent,omitempty"`
 	// Reason is why the limit shall be what it is, and Bound what keeps it from being another one.
 	Reason allocate.Reason `json:"reason,omitempty"`
 	Bound  round.Bound     `json:"bound,omitempty"`

@@ -1,0 +1,135 @@
+// Package web serves a page that shows budgets as they are and as they change.
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/ptr"
+
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
+)
+
+const (
+	long = `Serve a page that shows budgets as they are, and as they change: all budgets, one of them
+with its clusters and why each limit is what it is, what another budget or
+another weight would change, pools as a tree, and clusters. Run it on the hub, and open the
+address that it prints. It ends with ctrl-c.
+
+The page shows what you may read, and changes nothing. It listens on this machine alone,
+and answers only to who has the address: whoever has that sees what you see. Without -n it
+shows the budgets of all namespaces, or of the context's if you may not list those of all.
+
+It goes by what the hub has stored, and asks no member.`
+
+	example = `  # All budgets that you may see
+  kubectl fedquota view
+
+  # Those of one namespace, in the browser of this machine
+  kubectl fedquota view -n team-a --open`
+)
+
+// Options says what to serve, and where.
+type Options struct {
+	env  *cli.Env
+	live live.Options
+	port uint16
+	open bool
+}
+
+// NewCommand returns the command.
+func NewCommand(env *cli.Env) *cobra.Command {
+	o := &Options{env: env}
+	command := &cobra.Command{
+		Use:     "view",
+		Short:   "Serve a page that shows budgets, live",
+		Long:    long,
+		Example: example,
+		Args:    cobra.NoArgs,
+		RunE:    func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
+	}
+	flags := command.Flags()
+	flags.Uint16Var(&o.port, "port", 0, "Port to listen on. 0 is one that is free.")
+	flags.BoolVar(&o.open, "open", false, "Open the page in the browser of this machine.")
+	o.live.Bind(flags)
+	return command
+}
+
+func (o *Options) run(ctx context.Context) error {
+	hub, err := o.env.Client()
+	if err != nil {
+		return err
+	}
+	namespace, err := o.env.Namespace()
+	if err != nil {
+		return err
+	}
+	source := newSource(hub, o.env.Clock, o.live)
+	if err := source.start(ctx, namespace, ptr.Deref(o.env.Config.Namespace, "") != ""); err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.port))))
+	if err != nil {
+		return err
+	}
+	site := &site{host: listener.Addr().String(), token: rand.Text(), source: source}
+	address := fmt.Sprintf("http://%s/?token=%s", site.host, site.token)
+	if _, err := fmt.Fprintf(o.env.Out, "Open %s\nWhoever has this address sees what you may see. Ctrl-c ends it.\n", address); err != nil {
+		return err
+	}
+	if o.open {
+		file, err := browse(ctx, address)
+		if err != nil {
+			_, _ = fmt.Fprintf(o.env.ErrOut, "No browser was opened: %v\n", err)
+		}
+		defer func() { _ = os.Remove(file) }()
+	}
+	return serve(ctx, listener, site)
+}
+
+// serve answers until the context ends.
+func serve(ctx context.Context, listener net.Listener, site *site) error {
+	server := &http.Server{
+		Handler: site.handler(), ReadHeaderTimeout: 5 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	// Streams do not end by themselves, so nobody waits for them.
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// browse opens an address in the browser of this machine, and returns a file that is to be removed at the end. Everybody on
+// a machine sees with what programs are called, so the browser is given a file that this user alone can read.
+func browse(ctx context.Context, address string) (string, error) {
+	file, err := os.CreateTemp("", "fedquota-view-*.html")
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(file, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n", address)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return file.Name(), err
+	}
+	program := "xdg-open"
+	switch runtime.GOOS {
+	case "darwin":
+		program = "open"
+	case "windows":
+		program = "explorer"
+	}
+	return file.Name(), exec.CommandContext(ctx, program, file.Name()).Start()
+}
