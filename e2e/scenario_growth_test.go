@@ -180,4 +180,3 @@ func testPooledCapacity(t *testing.T, w *world) {
 	s.leaves()
 	s.finish()
 }
-
