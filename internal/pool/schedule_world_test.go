@@ -373,7 +373,7 @@ func (w *world) run(steps int) error {
 	names := slices.Sorted(maps.Keys(actions))
 	if w.alone {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			return slices.Contains(aside, name) && !(w.leaves && slices.Contains(leaving, name))
+			return slices.Contains(aside, name) && (!w.leaves || !slices.Contains(leaving, name))
 		})
 	}
 	var total int

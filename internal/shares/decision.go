@@ -179,11 +179,16 @@ func (r *Round) removalOf(c *child) quotav1alpha1.RemovalPolicy {
 	return ""
 }
 
+// reachable says whether a write to a child may be of use now.
+func (c *child) reachable() bool {
+	return c.read && c.Past.StalledFor <= 0 && (c.share != nil || !c.Reading.Watched)
+}
+
 // order returns what is to be written to a child.
 func (r *Round) order(c *child, fleet *Fleet) Order {
 	revision := r.ledger.RevisionOf(c.Name)
 	switch {
-	case revision == 0 || !c.read || c.Past.StalledFor > 0 || c.share == nil && c.Reading.Watched:
+	case revision == 0 || !c.reachable():
 		return OrderNone
 	case r.letsGo(c):
 		return c.removalOrder()

@@ -52,7 +52,8 @@ func (a *agenda) in(wait time.Duration) {
 
 // looksAt says when to look at a child again.
 func (r *Round) looksAt(c *child, a *agenda) {
-	blocked := c.Reading.HeldBack != (Obstacle{}) && !c.Reading.Watched || c.failure != "" && c.UID != "" || c.agent != acting
+	heldBack := c.Reading.HeldBack != (Obstacle{}) && !c.Reading.Watched
+	blocked := heldBack || c.failure != "" && c.UID != "" || c.agent != acting
 	a.soon = a.soon || blocked
 	a.in(c.Past.ConfirmedFor)
 	if c.deleting && c.agent != absent {
