@@ -32,40 +32,40 @@ func TestGuard(t *testing.T) {
 		"/": http.StatusForbidden, "/app.js": http.StatusForbidden, "/events?page=budgets": http.StatusForbidden,
 		"/?token=": http.StatusForbidden, "/?token=0123456788": http.StatusForbidden, "/events?page=budgets&token=0123456789": http.StatusForbidden,
 	} {
-		if got := w.get(path, "").StatusCode; got != want {
+		if got := w.get(path, "").code; got != want {
 			t.Errorf("without a cookie %s answers with %d, want %d", path, got, want)
 		}
 	}
-	if got := w.get("/?token=0123456789", "rebound.example:80").StatusCode; got != http.StatusForbidden {
+	if got := w.get("/?token=0123456789", "rebound.example:80").code; got != http.StatusForbidden {
 		t.Errorf("another host is answered with %d", got)
 	}
 	w.enter()
 	for _, path := range []string{"/", "/app.js", "/vendor/uplot.js", "/style.css"} {
-		response := w.get(path, "")
-		if response.StatusCode != http.StatusOK {
-			t.Errorf("with the cookie %s answers with %d", path, response.StatusCode)
+		got := w.get(path, "")
+		if got.code != http.StatusOK {
+			t.Errorf("with the cookie %s answers with %d", path, got.code)
 		}
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'self'", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
 			"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
-			if got := response.Header.Get(name); !strings.HasPrefix(got, want) {
+			if got := got.header.Get(name); !strings.HasPrefix(got, want) {
 				t.Errorf("%s has %s %q, want %q", path, name, got, want)
 			}
 		}
 	}
-	if got := w.get("/", "rebound.example").StatusCode; got != http.StatusForbidden {
+	if got := w.get("/", "rebound.example").code; got != http.StatusForbidden {
 		t.Errorf("another host is answered with %d, with the cookie", got)
 	}
 	response, err := w.client.Post(w.server.URL+"/", "text/plain", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("a write is answered with %d", response.StatusCode)
 	}
-	if got := w.get("/events?page=secrets", "").StatusCode; got != http.StatusNotFound {
+	if got := w.get("/events?page=secrets", "").code; got != http.StatusNotFound {
 		t.Errorf("a page that does not exist is answered with %d", got)
 	}
 }
@@ -74,10 +74,10 @@ func TestGuard(t *testing.T) {
 func TestCookie(t *testing.T) {
 	w := open(t, "full", denied{})
 	w.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	response := w.get("/?token=0123456789", "")
-	cookies := response.Cookies()
-	if response.Header.Get("Location") != "/" || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteLaxMode {
-		t.Errorf("it leads to %q with %v", response.Header.Get("Location"), cookies)
+	got := w.get("/?token=0123456789", "")
+	cookies := (&http.Response{Header: got.header}).Cookies()
+	if got.header.Get("Location") != "/" || len(cookies) != 1 || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteLaxMode {
+		t.Errorf("it leads to %q with %v", got.header.Get("Location"), cookies)
 	}
 }
 
@@ -189,11 +189,11 @@ func TestWhatIf(t *testing.T) {
 	w.enter()
 	w.follow("page=budget&namespace=team-a&name=compute").until("the budget", func() bool { return len(objectsOf[client.Object](w.source.clusters)) == 2 })
 	ask := func(query string, into any) int {
-		response := w.get("/what-if?namespace=team-a&name="+query, "")
-		if response.StatusCode == http.StatusOK && json.NewDecoder(response.Body).Decode(into) != nil {
+		got := w.get("/what-if?namespace=team-a&name="+query, "")
+		if got.code == http.StatusOK && json.NewDecoder(got.body).Decode(into) != nil {
 			t.Fatal("it is no JSON")
 		}
-		return response.StatusCode
+		return got.code
 	}
 	var got answer
 	if code := ask("compute&hard.requests.cpu=8&weight.west=3", &got); code != http.StatusOK || !got.Plan.Changes {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/cookiejar"
@@ -109,13 +110,20 @@ func hubOf(t *testing.T, state string, denied denied, further []client.Object) c
 // enter opens the address that the command prints.
 func (w *world) enter() {
 	w.Helper()
-	if code := w.get("/?token="+w.site.token, "").StatusCode; code != http.StatusOK {
+	if code := w.get("/?token="+w.site.token, "").code; code != http.StatusOK {
 		w.Fatalf("the address answers with %d", code)
 	}
 }
 
+// reply is what a server has answered. Its body is open until the test ends.
+type reply struct {
+	code   int
+	header http.Header
+	body   io.Reader
+}
+
 // get asks for a path, of another host if one is given.
-func (w *world) get(path, host string) *http.Response {
+func (w *world) get(path, host string) reply {
 	w.Helper()
 	request, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.server.URL+path, nil)
 	if err != nil {
@@ -127,7 +135,7 @@ func (w *world) get(path, host string) *http.Response {
 		w.Fatal(err)
 	}
 	w.Cleanup(func() { _ = response.Body.Close() })
-	return response
+	return reply{response.StatusCode, response.Header, response.Body}
 }
 
 // page is what a browser knows of a page.
@@ -140,11 +148,11 @@ type page struct {
 // follow opens the stream of a page.
 func (w *world) follow(query string) *page {
 	w.Helper()
-	response := w.get("/events?"+query, "")
-	if response.StatusCode != http.StatusOK {
-		w.Fatalf("the stream answers with %d", response.StatusCode)
+	stream := w.get("/events?"+query, "")
+	if stream.code != http.StatusOK {
+		w.Fatalf("the stream answers with %d", stream.code)
 	}
-	scanner := bufio.NewScanner(response.Body)
+	scanner := bufio.NewScanner(stream.body)
 	scanner.Buffer(nil, 64<<20)
 	return &page{w: w, scanner: scanner, parts: map[string]json.RawMessage{}}
 }
