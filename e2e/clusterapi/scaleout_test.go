@@ -327,23 +327,35 @@ func (s *scaling) drains() {
 	}))
 	s.mutex.Unlock()
 	s.made("6", "8")
-	list := &corev1.PodList{}
-	s.must(s.members[east].List(s.Context(), list, client.InNamespace(budget.Namespace)))
-	for i := range list.Items {
-		if list.Items[i].Spec.NodeName == first.Name {
-			s.must(client.IgnoreNotFound(s.members[east].Delete(s.Context(), &list.Items[i])))
+	s.wants(0) // what is let in before the limit has followed the node is left to an autoscaler
+	s.eventually("the limit in east to follow the nodes", func(ctx context.Context) error {
+		quota := &corev1.ResourceQuota{}
+		if err := s.members[east].Get(ctx, budget, quota); err != nil {
+			return err
 		}
-	}
+		if limit := quota.Status.Hard[cpu]; limit.Cmp(resource.MustParse("6")) > 0 {
+			return fmt.Errorf("it is %s", limit.String())
+		}
+		return nil
+	})
+	s.wants(4)
 	s.scaled(workers, 2)
 	s.run("web", 4)
 	s.run("train", 1)
 }
 
+// wants has the Deployment web be of so many replicas.
+func (s *scaling) wants(replicas int) {
+	s.Helper()
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: budget.Namespace, Name: "web"}}
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	s.must(s.members[east].Patch(s.Context(), web, client.RawPatch("application/merge-patch+json", patch)))
+}
+
 // reachesMaximum has more be asked for than all machines can run that may come.
 func (s *scaling) reachesMaximum() {
 	s.Helper()
-	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: budget.Namespace, Name: "web"}}
-	s.must(s.members[east].Patch(s.Context(), web, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":6}}`))))
+	s.wants(6)
 	s.held(quotav1alpha1.ReasonAtMaximum, "default/workers has 2 replicas of at most 2")
 	s.scaled(workers, 2)
 }

@@ -45,7 +45,7 @@ func TestDashboards(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, v := range board.Templating.List {
-				if !regexp.MustCompile(`\$\{?`+v.Name+`\b`).Match(content) {
+				if !regexp.MustCompile(`\$\{?` + v.Name + `\b`).Match(content) {
 					t.Errorf("nothing uses variable %s", v.Name)
 				}
 			}

@@ -5,8 +5,8 @@ import (
 	"github.com/fedquota/fedquota/internal/round"
 )
 
-// AlsoNeeded returns what a child has to keep of a larger part before it could serve what is asked of it, by name: what its
-// own children need together, beyond what they use and ask for. What nothing is asked of needs nothing kept.
+// AlsoNeeded returns what a child has to keep of a larger part before it could serve what is asked of it, by name: what
+// its own children need together, beyond what they use and ask for. What nothing is asked of needs nothing kept.
 func AlsoNeeded(needs, used, demand amount.List) amount.List {
 	kept := amount.List{}
 	for name, need := range needs {

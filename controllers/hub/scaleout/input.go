@@ -168,13 +168,7 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 		Replicas: int64(read.Replicas), Ready: int64(read.Ready), Room: int64(read.Addable()), Machine: read.Adds(1),
 		Obstacle: read.Stopped, Full: read.Bounds != nil && read.Replicas >= read.Bounds.Max,
 	}
-	cost, priced := d.Annotations[quotav1alpha1.CostAnnotation]
-	if price, err := strconv.ParseFloat(cost, 64); err == nil && price >= 0 && price <= mostCost {
-		g.Cost, g.Priced = price, true
-	} else if priced {
-		g.Obstacle = fmt.Sprintf("has the annotation %s: %q: set it to a number, such as 0.42",
-			quotav1alpha1.CostAnnotation, cost)
-	}
+	price(&g, d.Annotations)
 	switch {
 	case d.Annotations[quotav1alpha1.ScaleOutAnnotation] != "true":
 		g.Obstacle = fmt.Sprintf("has not the annotation %s: \"true\"", quotav1alpha1.ScaleOutAnnotation)
@@ -188,6 +182,17 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	}
 	g.Full = g.Full && g.Obstacle == read.Stopped
 	return g
+}
+
+// price notes what a machine of the group costs.
+func price(g *scaleout.Group, annotations map[string]string) {
+	cost, priced := annotations[quotav1alpha1.CostAnnotation]
+	if price, err := strconv.ParseFloat(cost, 64); err == nil && price >= 0 && price <= mostCost {
+		g.Cost, g.Priced = price, true
+	} else if priced {
+		g.Obstacle = fmt.Sprintf("has the annotation %s: %q: set it to a number, such as 0.42",
+			quotav1alpha1.CostAnnotation, cost)
+	}
 }
 
 // mostCost is more than any machine costs: sums of it are numbers still.

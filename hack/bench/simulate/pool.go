@@ -38,7 +38,7 @@ type place struct {
 // need is what is used below a budget, and asked for.
 type need struct {
 	used, demand, alsoNeeded int64
-	shapes             []round.Shape
+	shapes                   []round.Shape
 }
 
 // all is what is needed together.
