@@ -142,7 +142,7 @@ func TestBrowser(t *testing.T) {
 	b.reads("7 used, 12 granted of 12")
 	b.tell("requests.cpu: west 3 → 8 (Demand)")
 	b.reads("Demand: it asks for more")
-	b.do("hear of it", chromedp.Poll(`document.querySelector("[role=status]").innerText.includes("west: requests.cpu from 3 to 8")`, nil))
+	b.do("hear of it", chromedp.Poll(`document.querySelector(".unseen[role=status]").innerText.includes("west: requests.cpu from 3 to 8")`, nil))
 	b.do("look at a cluster", chromedp.Click(`//th/a[.="east"]`), chromedp.WaitVisible(`//h1[.="east"]`), chromedp.WaitVisible(`//a[.="team-a/compute"]`))
 	b.do("look on a phone", chromedp.EmulateViewport(390, 800), to("#/budget/team-a/compute"))
 	b.reads("west asks for 5 more")
