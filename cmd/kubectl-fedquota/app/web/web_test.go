@@ -183,6 +183,16 @@ func TestRights(t *testing.T) {
 	}
 }
 
+// TestSilent sees that it is said when nobody knows whether what is shown still holds.
+func TestSilent(t *testing.T) {
+	w := open(t, "full", denied{silent: true})
+	w.enter()
+	p := w.follow("page=budgets")
+	p.until("the budget, and that it may be old", func() bool {
+		return p.has("row/team-a/compute") && p.has("about", "FederatedQuotas may be old", "connection refused")
+	})
+}
+
 // TestWhatIf sees that a change is planned as plan does it, and nothing is changed.
 func TestWhatIf(t *testing.T) {
 	w := open(t, "full", denied{})

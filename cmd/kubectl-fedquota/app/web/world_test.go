@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -45,8 +47,12 @@ type world struct {
 	client *http.Client
 }
 
-// denied are the kinds that the caller may not list: everywhere, or in all namespaces at once.
-type denied struct{ everywhere, atOnce []string }
+// denied are the kinds that the caller may not list: everywhere, or in all namespaces at once. Silent is a hub that answers
+// nobody who watches.
+type denied struct {
+	everywhere, atOnce []string
+	silent             bool
+}
 
 // open serves a page of a state, with further objects.
 func open(t *testing.T, state string, denied denied, further ...client.Object) *world {
@@ -102,9 +108,15 @@ func hubOf(t *testing.T, state string, denied denied, further []client.Object) c
 		}
 		return c.List(ctx, list, options...)
 	}
+	follow := func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
+		if denied.silent {
+			return nil, errors.New("connection refused")
+		}
+		return c.Watch(ctx, list, options...)
+	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, further...)...).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).
-		WithInterceptorFuncs(interceptor.Funcs{List: list}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{List: list, Watch: follow}).Build()
 }
 
 // enter opens the address that the command prints.

@@ -40,6 +40,7 @@ function App() {
   const [news, announce] = useState("");
   useEffect(() => {
     const go = () => setTopic(topicOf(location.hash));
+    go(); // it may have changed before anybody listened
     addEventListener("hashchange", go);
     return () => removeEventListener("hashchange", go);
   }, []);

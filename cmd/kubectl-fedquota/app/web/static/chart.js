@@ -41,12 +41,13 @@ function options(width, moves) {
 
 // Timeline draws what a budget was of a resource.
 export function Timeline({ samples, moves, resource }) {
-  const box = useRef(), chart = useRef(), marks = useRef(moves);
+  const box = useRef(), chart = useRef(), marks = useRef(moves), known = useRef(samples);
   marks.current = moves;
+  known.current = samples;
   useEffect(() => {
     const draw = () => {
       chart.current?.destroy();
-      chart.current = new uPlot(options(box.current.clientWidth, marks), columnsOf([], resource, 0), box.current);
+      chart.current = new uPlot(options(box.current.clientWidth, marks), columnsOf(known.current, resource, Date.now()), box.current);
     };
     draw();
     const observer = new ResizeObserver(() => chart.current.setSize({ width: box.current.clientWidth, height: 220 }));
