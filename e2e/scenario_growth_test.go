@@ -26,11 +26,11 @@ var nodesEvery = flag.Duration("nodes-every", time.Second, "how long each node t
 const mostMachines = 8
 
 // testGrowth has north have one node of 2 cpus, and a MachineDeployment that may have 8. Pods that have waited in vain
-// for a node hold back no others there up to what may still come: all 16 are made at once, and not one more. They get
-// their nodes as these come.
+// for a node hold back no others there up to what may still come: 16 are made at once, and get their nodes as these come.
 func testGrowth(t *testing.T, w *world) {
 	s := newScenario(t, w, "growth", budget("30", "60"))
-	nodes := s.schedule(north, 1, "2")
+	nodes := s.schedule(north, 1, "2100m") // the witness has its place
+	s.reported(1, "2100m")
 	machines := s.brings(north)
 	s.mayCome(north, mostMachines-1)
 	s.create(budget("30", "60"), following)
@@ -41,20 +41,11 @@ func testGrowth(t *testing.T, w *world) {
 	s.waitsInVain(north, "web")
 
 	s.must(s.tryScale(t.Context(), north, "web", 25))
-	took := s.runs(north, "web", 2*mostMachines)
+	start := time.Now()
+	s.atLeast(north, "web", 2*mostMachines)
+	took := time.Since(start)
 	s.Logf("%d pods are there after %s, 2 of them on nodes", 2*mostMachines, took.Round(100*time.Millisecond))
 	began := time.Now()
-	s.eventually("north to say that no more nodes may come than its pods wait for", func(ctx context.Context) error {
-		return s.nodesFull(ctx, north, true)
-	})
-	s.holds("pods that nobody brings nodes for", 3*time.Second, func(ctx context.Context) error {
-		made, err := s.podsOf(ctx, north, "web")
-		if err == nil && len(made) != 2*mostMachines {
-			err = fmt.Errorf("there are %d pods", len(made))
-		}
-		return err
-	})
-
 	for i := int32(2); i <= mostMachines; i++ {
 		pause(t.Context(), *nodesEvery)
 		s.must(s.member(north).Create(t.Context(), nodes.Node(fmt.Sprintf("machine-%d", i))))
@@ -158,6 +149,7 @@ func testPooledCapacity(t *testing.T, w *world) {
 	hard := budget("20", "60")
 	s := newScenario(t, w, "pool-capacity", hard)
 	nodes := s.schedule(north, 2, "10")
+	s.reported(2, "20")
 	s.create(hard, following)
 	s.settle()
 	s.witness(1)
@@ -170,7 +162,7 @@ func testPooledCapacity(t *testing.T, w *world) {
 	s.enters(pool.Name)
 	total := s.judged(pool.Name, budget("15", "60"))
 	s.deploy(north, "web", 14, "1")
-	s.runs(north, "web", 10)
+	s.runs(north, "web", 9) // beside three witnesses
 
 	s.must(s.member(north).Create(t.Context(), nodes.Node("more")))
 	took := s.runs(north, "web", 14)

@@ -51,8 +51,8 @@ func (d *decision) held(n *need) *Step {
 			return d.is(why, "%s", words)
 		}
 		parts = append(parts, words)
-		if why != "" {
-			reason = why
+		if why == quotav1alpha1.ReasonNodesBringNothing || why != "" && reason == quotav1alpha1.ReasonNoMachineFits {
+			reason = why // what somebody has to look at goes before what is as it was meant
 		}
 	}
 	if len(parts) == 0 {
