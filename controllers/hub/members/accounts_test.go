@@ -195,7 +195,7 @@ func TestAccountIsOwn(t *testing.T) {
 // TestAccountIsAbsent reads with the kubeconfig until the account is there, and writes nothing with it.
 func TestAccountIsAbsent(t *testing.T) {
 	m := link(t)
-	if _, err := m.as.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{}); err != nil {
+	if _, err := m.as.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Errorf("reading: %v", err)
 	}
 	_, err := m.as.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "written"}}, metav1.CreateOptions{})
@@ -211,7 +211,7 @@ func TestAccountIsAbsent(t *testing.T) {
 		t.Errorf("the connection is %q: %v", who, err)
 	}
 	m.eventually("reads by the account", func() error {
-		_, err := m.as.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+		_, err := m.as.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
 		if !apierrors.IsForbidden(err) {
 			return fmt.Errorf("a list that its role does not name: %w", err)
 		}
