@@ -38,7 +38,10 @@ func manager(t *testing.T) client.Client {
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, quotav1alpha1.AddToScheme} {
 		must(t, add(scheme))
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}})
+	patience := 2 * time.Minute // hundreds of rounds are under way when the test ends
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: &patience,
+	})
 	must(t, err)
 	r := &pool.Reconciler{
 		Needs:  &pool.Needs{},
