@@ -22,7 +22,7 @@ import (
 // cached restricts what the hub manager caches: of Clusters and Secrets those of some namespaces, and of these the
 // ones that belong to a Cluster. What it does not read of an object is left out: with perCluster, it reads what
 // clusters have of FederatedQuotas.
-func cached(clusters members.Namespaces, perCluster bool) cache.Options {
+func cached(clusters members.Namespaces, perCluster, machines bool) cache.Options {
 	ofCluster, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
 	utilruntime.Must(err)
 	objects, secrets := map[string]cache.Config{}, map[string]cache.Config{}
@@ -36,16 +36,19 @@ func cached(clusters members.Namespaces, perCluster bool) cache.Options {
 		quotas = cache.ByObject{}
 	}
 	ours := cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", webhookconfig.ConfigurationName)}
-	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{
+	byObject := map[client.Object]cache.ByObject{
 		&admissionregistrationv1.ValidatingWebhookConfiguration{}: ours,
 		&admissionregistrationv1.MutatingWebhookConfiguration{}:   ours,
 		&clusterv1.Cluster{}:            {Namespaces: objects},
-		&clusterv1.MachineDeployment{}:  {Namespaces: objects},
-		&clusterv1.MachinePool{}:        {Namespaces: objects},
 		&corev1.Secret{}:                {Namespaces: secrets, Transform: kubeconfigsAlone},
 		&quotav1alpha1.FederatedQuota{}: quotas,
 		&corev1.Namespace{}:             {Transform: labelsAlone},
-	}}
+	}
+	if machines {
+		byObject[&clusterv1.MachineDeployment{}] = cache.ByObject{Namespaces: objects}
+		byObject[&clusterv1.MachinePool{}] = cache.ByObject{Namespaces: objects}
+	}
+	return cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject}
 }
 
 // entriesAlone leaves out of a FederatedQuota what its clusters were granted and use, which is most of what one over

@@ -8,6 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/discovery"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/fedquota/fedquota/cmd/manager/setup"
@@ -30,6 +35,8 @@ type options struct {
 	nodeProvisionTime        time.Duration
 	concurrency, connections int
 	metricsPerCluster        bool
+	// machines says that the hub serves MachineDeployments and MachinePools.
+	machines bool
 }
 
 // bind registers the flags.
@@ -76,7 +83,11 @@ func NewCommand(image string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			mgr, err := common.NewManager(userAgent, cached(own.clusters, own.metricsPerCluster), webhook.Server())
+			if own.machines, err = servesMachines(); err != nil {
+				return fmt.Errorf("asking whether Cluster API's machines are served: %w", err)
+			}
+			objects := cached(own.clusters, own.metricsPerCluster, own.machines)
+			mgr, err := common.NewManager(userAgent, objects, webhook.Server())
 			if err != nil {
 				return err
 			}
@@ -116,4 +127,26 @@ func (o *options) agent() ([]*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("--install-agents: %w", err)
 	}
 	return objects, nil
+}
+
+// servesMachines says whether the hub serves MachineDeployments and MachinePools. One without Cluster API does not, and
+// no manager can be made that restricts what it caches of them.
+func servesMachines() (bool, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return false, err
+	}
+	api, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return false, err
+	}
+	list, err := api.ServerResourcesForGroupVersion(clusterv1.GroupVersion.String())
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	kinds := sets.New[string]()
+	for _, resource := range list.APIResources {
+		kinds.Insert(resource.Kind)
+	}
+	return kinds.HasAll("MachineDeployment", "MachinePool"), nil
 }

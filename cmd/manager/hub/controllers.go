@@ -156,7 +156,7 @@ func (p *parts) followNodes() error {
 		if err := reconciler.SetupWithManager(p.mgr, p.each); err != nil {
 			return err
 		}
-		if err := served.Once(p.mgr, func() error { return reconciler.WatchGroups(p.mgr) }, capacity.Groups...); err != nil {
+		if err := p.followMachines(reconciler); err != nil {
 			return err
 		}
 		if err := p.quotas.WatchCapacity(p.mgr); err != nil {
@@ -176,6 +176,17 @@ func (p *parts) addNodes() error {
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 		Patience: scaleout.DefaultPatience(p.nodeProvisionTime),
 	}).SetupWithManager(p.mgr, p.each)
+}
+
+// followMachines follows Cluster API's machines. Where the hub does not serve them, the manager ends once it does: the
+// next one can restrict what it caches of them.
+func (p *parts) followMachines(reconciler *capacity.Reconciler) error {
+	if p.machines {
+		return reconciler.WatchGroups(p.mgr)
+	}
+	return served.Once(p.mgr, func() error {
+		return errors.New("the hub serves Cluster API's machines now: ending, to begin anew with them")
+	}, capacity.Groups...)
 }
 
 // applies returns a controller of objects in members. Those who listen to wake hear of each Cluster of which there is

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -38,9 +39,9 @@ func manager(t *testing.T) client.Client {
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, quotav1alpha1.AddToScheme} {
 		must(t, add(scheme))
 	}
-	patience := 2 * time.Minute // hundreds of rounds are under way when the test ends
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: &patience,
+		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{UsePriorityQueue: new(false)}, // it may hang as it shuts down
 	})
 	must(t, err)
 	r := &pool.Reconciler{
