@@ -22,6 +22,12 @@ const (
 	GPUCountAnnotation      = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
 )
 
+// The values of the annotation by which a Cluster states itself what nodes may come to it.
+const (
+	GrowthNone = "none"
+	GrowthAny  = "any"
+)
+
 // stated are the annotations that state a quantity of one name, in the order in which errors name them.
 var stated = []struct {
 	annotation string

@@ -275,7 +275,7 @@ func (r *Round) withoutPart(v *Verdict) bool {
 		v.Why.Reason == quotav1alpha1.ReasonNamespaceMissing
 }
 
-// reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.
+// gave returns the names of which the limit of a child goes down for what others need.
 func (r *Round) gave(c *child) (names []corev1.ResourceName) {
 	for name, limit := range r.limits[c.Name] {
 		if limit.Yields {
@@ -285,6 +285,7 @@ func (r *Round) gave(c *child) (names []corev1.ResourceName) {
 	return names
 }
 
+// reasons returns why limits of a child move, by resource name; those of one that leaves do so since it does.
 func (r *Round) reasons(c *child) map[corev1.ResourceName]allocate.Reason {
 	var reasons map[corev1.ResourceName]allocate.Reason
 	for name, limit := range r.limits[c.Name] {

@@ -32,12 +32,6 @@ var Groups = []schema.GroupKind{
 	clusterv1.GroupVersion.WithKind("MachinePool").GroupKind(),
 }
 
-// The values of the annotation by which a Cluster states itself what nodes may come.
-const (
-	none    = "none"
-	anyNode = "any"
-)
-
 // WatchGroups has what nodes may come to clusters follow their MachineDeployments and MachinePools. Nobody knows it
 // before.
 func (r *Reconciler) WatchGroups(mgr ctrl.Manager) error {
@@ -94,9 +88,9 @@ func decisive(object client.Object) []any {
 func (r *Reconciler) growthOf(ctx context.Context, cluster *clusterv1.Cluster) (*quotav1alpha1.CapacityGrowth, error) {
 	switch stated := cluster.Annotations[quotav1alpha1.GrowthAnnotation]; stated {
 	case "":
-	case none:
+	case nodegroup.GrowthNone:
 		return &quotav1alpha1.CapacityGrowth{Machines: new(int32(0))}, nil
-	case anyNode:
+	case nodegroup.GrowthAny:
 		return nil, nil
 	default:
 		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, quotav1alpha1.ReasonInvalidGrowth, "KeepCapacity",

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -84,6 +85,18 @@ func debt(hard, granted int64) int64 {
 		return granted
 	}
 	return max(0, granted-hard)
+}
+
+// nodesOnTheWay is of both levels: the namespace of a QuotaPool is empty.
+var nodesOnTheWay = prometheus.NewDesc("fedquota_scale_out_nodes_on_the_way",
+	"Nodes of the MachineDeployments that the budget selects that are wanted and not there yet.",
+	[]string{"namespace", "name"}, nil)
+
+// exportNodes exports how many nodes are on their way to a budget, if it has some be added.
+func exportNodes(into chan<- prometheus.Metric, status *quotav1alpha1.ScaleOutStatus, namespace, name string) {
+	if status != nil {
+		gauge(into, nodesOnTheWay, float64(ptr.Deref(status.OnTheWay, 0)), namespace, name)
+	}
 }
 
 func gauge(into chan<- prometheus.Metric, desc *prometheus.Desc, value float64, labels ...string) {

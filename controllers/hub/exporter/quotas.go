@@ -68,6 +68,7 @@ func (q Quotas) Collect(into chan<- prometheus.Metric) {
 		fq := &quotas.Items[i]
 		s := &fq.Status
 		ofQuotas.export(into, &account{s.Hard, s.Granted, s.Used, s.Demand, s.Free, s.Conditions}, fq.Namespace, fq.Name)
+		exportNodes(into, s.ScaleOut, fq.Namespace, fq.Name)
 		states := map[quotav1alpha1.ClusterState]int{}
 		for j := range s.Clusters {
 			states[s.Clusters[j].State]++

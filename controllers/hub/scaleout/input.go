@@ -172,7 +172,7 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	switch {
 	case d.Annotations[quotav1alpha1.ScaleOutAnnotation] != "true":
 		g.Obstacle = fmt.Sprintf("has not the annotation %s: \"true\"", quotav1alpha1.ScaleOutAnnotation)
-	case cluster.Annotations[quotav1alpha1.GrowthAnnotation] == "none":
+	case cluster.Annotations[quotav1alpha1.GrowthAnnotation] == nodegroup.GrowthNone:
 		g.Obstacle = fmt.Sprintf("is left alone, since Cluster %s has the annotation %s: none",
 			cluster.Name, quotav1alpha1.GrowthAnnotation)
 	case len(problems) > 0:

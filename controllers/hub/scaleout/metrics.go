@@ -14,19 +14,14 @@ var (
 		Name: "fedquota_scale_out_nodes_total",
 		Help: "Replicas by which MachineDeployments were raised for the budget.",
 	}, []string{"namespace", "name"})
-	nodesOnTheWay = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "fedquota_scale_out_nodes_on_the_way",
-		Help: "Nodes of the MachineDeployments that the budget selects that are wanted and not there yet.",
-	}, []string{"namespace", "name"})
 )
 
 func init() {
-	metrics.Registry.MustRegister(stepsTaken, nodesAdded, nodesOnTheWay)
+	metrics.Registry.MustRegister(stepsTaken, nodesAdded)
 }
 
 // forgetSeries removes the series of a budget.
 func forgetSeries(namespace, name string) {
 	stepsTaken.DeleteLabelValues(namespace, name)
 	nodesAdded.DeleteLabelValues(namespace, name)
-	nodesOnTheWay.DeleteLabelValues(namespace, name)
 }

@@ -96,7 +96,6 @@ func (r *Reconciler) take(ctx context.Context, s *subject, in *scaleout.Input) (
 	if err := r.store(ctx, s, &d.State); err != nil {
 		return ctrl.Result{}, err
 	}
-	nodesOnTheWay.WithLabelValues(s.GetNamespace(), s.GetName()).Set(float64(d.State.OnTheWay))
 	next := ctrl.Result{RequeueAfter: d.Next}
 	if d.State.Reason != quotav1alpha1.ReasonNothingAsked && (d.Next == 0 || d.Next > pace.ScaleOutInterval) {
 		next.RequeueAfter = pace.ScaleOutInterval
