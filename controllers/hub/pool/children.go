@@ -35,8 +35,8 @@ type child struct {
 	// leaving says that it is being deleted, or kept for the pool no longer, and stalled that it cannot act on its spec.
 	// ofTenant says that it is a FederatedQuota that is kept for a pool.
 	leaving, stalled, ofTenant bool
-	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split. alsoNeeded is
-	// what it needs beside that.
+	// own is its own budget, used what it uses, and demand what it could use beyond that, which shapes split.
+	// alsoNeeded is what it needs beside that.
 	own, used, demand, alsoNeeded amount.List
 	shapes                        []quotav1alpha1.DemandShape
 }
