@@ -14,6 +14,9 @@ import (
 	"github.com/fedquota/fedquota/internal/pool"
 )
 
+// queue takes the pools that are to have a round.
+type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+
 // Needs are what children need, as their rounds have just found it: the round over their pool need not wait until that
 // is stored and seen. It is no part of the protocol, which goes by what children have stored. Its zero value is ready
 // to use.
@@ -90,7 +93,7 @@ func (n *Needs) fallShort(pool string, short bool) {
 }
 
 // start has needs wake pools from now on.
-func (n *Needs) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) error {
+func (n *Needs) start(_ context.Context, queue queue) error {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.queue = queue

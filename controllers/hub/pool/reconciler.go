@@ -96,7 +96,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	if s.p.DeletionTimestamp.IsZero() || s.pool.Ledger.Len() > 0 {
 		return false, nil
 	}
-	live, err := r.children(ctx, r.Live, s.p)
+	live, err := r.childrenOf(ctx, r.Live, s.p)
 	if err != nil {
 		return false, err
 	}

@@ -62,7 +62,7 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 		return nil, err
 	}
 	var err error
-	if s.children, err = r.children(ctx, r, p, r.cached(p)...); err != nil {
+	if s.children, err = r.childrenOf(ctx, r, p, r.cached(p)...); err != nil {
 		return nil, err
 	}
 	if r.Tenants != nil {
@@ -175,7 +175,7 @@ func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 	if !s.pool.Lost(asPure(s.children)) {
 		return nil
 	}
-	live, err := r.children(ctx, r.Live, s.p)
+	live, err := r.childrenOf(ctx, r.Live, s.p)
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (r *Reconciler) liveOf(
 	ctx context.Context, p *quotav1alpha1.QuotaPool, children []*child,
 ) (map[string]*child, error) {
 	if len(children) > fewReads {
-		return r.children(ctx, r.Live, p)
+		return r.childrenOf(ctx, r.Live, p)
 	}
 	keys := make([]string, len(children))
 	for i, c := range children {
@@ -359,7 +359,7 @@ func (r *Reconciler) heard(ctx context.Context, s *scope) (bool, error) {
 	if len(s.expected) > 0 {
 		return false, nil // as the list would show
 	}
-	live, err := r.children(ctx, r.Live, s.p)
+	live, err := r.childrenOf(ctx, r.Live, s.p)
 	if err != nil {
 		return false, err
 	}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/workqueue"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -42,11 +41,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 			return err
 		}
 		return r.begin(mgr, options)
-	}, kind)
+	}, poolKind)
 }
 
-// kind is that of pools.
-var kind = schema.GroupKind{Group: quotav1alpha1.GroupVersion.Group, Kind: "QuotaPool"}
+// poolKind is that of pools.
+var poolKind = schema.GroupKind{Group: quotav1alpha1.GroupVersion.Group, Kind: "QuotaPool"}
 
 // begin registers the reconciler and that of tenants, and has it hear of what nodes can run once the hub serves that.
 func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options) error {
@@ -93,9 +92,6 @@ var changed = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		!equality.Semantic.DeepEqual(before.Spec, after.Spec)
 }}
 
-// queue takes the pools that are to have a round.
-type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
-
 // changes has an object wake the pools that a change of it concerns; before is nil where it has come, after where it
 // has gone.
 func changes(concerned func(ctx context.Context, before, after client.Object) sets.Set[string]) handler.EventHandler {
@@ -128,7 +124,7 @@ func aroundQuota(_ context.Context, before, after client.Object) sets.Set[string
 		if !ok {
 			continue
 		}
-		names.Insert(membership.PoolOf(fq), stored(fq.Status.Pool))
+		names.Insert(membership.PoolOf(fq), poolIn(fq.Status.Pool))
 		status := fq.Status
 		said[i] = []any{
 			fq.UID, fq.Spec.Pool, fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.DeletionTimestamp, status.Capacity,
@@ -149,14 +145,14 @@ func (r *Reconciler) aroundPool(ctx context.Context, before, after client.Object
 	was, ok := before.(*quotav1alpha1.QuotaPool)
 	is, remains := after.(*quotav1alpha1.QuotaPool)
 	if !ok || !remains || was.Spec.Parent != is.Spec.Parent || was.UID != is.UID {
-		for _, request := range r.all(ctx, nil) {
+		for _, request := range r.allPools(ctx, nil) {
 			names.Insert(request.Name)
 		}
 	}
 	if !ok || !remains {
 		return names
 	}
-	names.Insert(string(was.Spec.Parent), string(is.Spec.Parent), stored(was.Status.Pool), stored(is.Status.Pool))
+	names.Insert(string(was.Spec.Parent), string(is.Spec.Parent), poolIn(was.Status.Pool), poolIn(is.Status.Pool))
 	r.moving.Range(func(name, _ any) bool {
 		names.Insert(name.(string))
 		return true
@@ -167,13 +163,6 @@ func (r *Reconciler) aroundPool(ctx context.Context, before, after client.Object
 		}
 	}
 	return names
-}
-
-func stored(m *quotav1alpha1.PoolMembership) string {
-	if m == nil {
-		return ""
-	}
-	return string(m.Name)
 }
 
 // Offered returns the keys of the children that a pool offers something else than before.
@@ -209,8 +198,8 @@ func (r *Reconciler) relabelled(ctx context.Context, e event.UpdateEvent, q queu
 	}
 }
 
-// all returns all pools.
-func (r *Reconciler) all(ctx context.Context, _ client.Object) []ctrl.Request {
+// allPools returns all pools.
+func (r *Reconciler) allPools(ctx context.Context, _ client.Object) []ctrl.Request {
 	return r.those(ctx, func(*quotav1alpha1.QuotaPool) bool { return true })
 }
 

@@ -10,12 +10,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -79,22 +77,4 @@ func (b *births) learn(d *shares.Decision) {
 	if d.Rebuilt {
 		b.doubted.Store(true)
 	}
-}
-
-// meet gives a FederatedQuota its finalizer: before that there is no ledger. If its birth was attended there cannot
-// have been one that was lost, which the first revision says in the status.
-func (r *Reconciler) meet(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
-	if controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer) {
-		return nil
-	}
-	if _, attended := r.births.of(fq.UID); attended && fq.Status.Revision == 0 {
-		fq.Status.Revision = ledger.First
-		if err := r.Status().Update(ctx, fq); err != nil {
-			return err
-		}
-		r.births.leave(fq, r.Stores.Steady())
-	}
-	stored := fq.DeepCopy()
-	controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer)
-	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }

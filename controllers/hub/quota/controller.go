@@ -26,6 +26,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/predicates"
+	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
 )
@@ -177,6 +178,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.dropGone(s)
 	r.measure(s)
 	return r.deliver(ctx, s)
+}
+
+// meet gives a FederatedQuota its finalizer: before that there is no ledger. If its birth was attended there cannot
+// have been one that was lost, which the first revision says in the status.
+func (r *Reconciler) meet(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
+	if controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer) {
+		return nil
+	}
+	if _, attended := r.births.of(fq.UID); attended && fq.Status.Revision == 0 {
+		fq.Status.Revision = ledger.First
+		if err := r.Status().Update(ctx, fq); err != nil {
+			return err
+		}
+		r.births.leave(fq, r.Stores.Steady())
+	}
+	stored := fq.DeepCopy()
+	controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer)
+	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {

@@ -2,11 +2,18 @@ package quota
 
 import (
 	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/pool"
+	"github.com/fedquota/fedquota/internal/validate"
 )
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotapools,verbs=get;list;watch
@@ -37,4 +44,82 @@ func (r *Reconciler) stand(ctx context.Context, fq *quotav1alpha1.FederatedQuota
 	m, trouble, err := membership.Finder{Cached: r, Live: r.Live}.Find(ctx, child)
 	around.Membership, around.PoolTrouble = &m, trouble
 	return m, err
+}
+
+// heardOf notes what a round has heard of a FederatedQuota that is in a pool, before it is stored: one whose status
+// cannot be stored holds up nobody.
+func (r *Reconciler) heardOf(s *scope) {
+	if !s.membership.Stands() {
+		return
+	}
+	shown := s.decision.Rebuilt && !s.in.Restored
+	r.trees.hear(s.fq.UID, shown)
+	if shown {
+		s.restores++
+	}
+}
+
+// rebuiltOf notes a round that is stored.
+func (r *Reconciler) rebuiltOf(s *scope) {
+	if s.membership.Stands() && (s.decision.Rebuilt || s.in.Restored) {
+		r.trees.rebuild(s.fq.UID, s.restores)
+	}
+}
+
+// waits says whether a FederatedQuota has to wait until others of its tree are heard.
+func (r *Reconciler) waits(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (bool, error) {
+	if r.trees.isPast(fq.UID) {
+		return false, nil
+	}
+	others, err := r.sameTree(ctx, fq)
+	if err != nil {
+		return false, err
+	}
+	return r.trees.waits(fq.UID, others, standsIn(fq)), nil
+}
+
+// sameTree returns the other FederatedQuotas that are in pools below the same root.
+func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQuota) ([]types.UID, error) {
+	var all quotav1alpha1.QuotaPoolList
+	var quotas quotav1alpha1.FederatedQuotaList
+	if err := r.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil && !members.IsAbsentKind(err) {
+		return nil, fmt.Errorf("listing QuotaPools: %w", err)
+	}
+	if err := r.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing FederatedQuotas: %w", err)
+	}
+	parents := validate.Parents{}
+	for i := range all.Items {
+		parents[quotav1alpha1.PoolName(all.Items[i].Name)] = all.Items[i].Spec.Parent
+	}
+	own := rootOf(parents, fq)
+	var others []types.UID
+	for i := range quotas.Items {
+		if other := &quotas.Items[i]; other.UID != fq.UID && standsIn(other) && !ended(other) && rootOf(parents, other) == own {
+			others = append(others, other.UID)
+		}
+	}
+	return others, nil
+}
+
+// standsIn says whether a FederatedQuota has stored that it is in a pool.
+func standsIn(fq *quotav1alpha1.FederatedQuota) bool {
+	return fq.Status.Pool != nil && fq.Status.Pool.UID != ""
+}
+
+// ended says whether no more rounds are made of a FederatedQuota: it is being deleted, and somebody else keeps it.
+func ended(fq *quotav1alpha1.FederatedQuota) bool {
+	return !fq.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer)
+}
+
+// rootOf returns the pool at the root of the tree that a FederatedQuota is in, or names.
+func rootOf(parents validate.Parents, fq *quotav1alpha1.FederatedQuota) quotav1alpha1.PoolName {
+	name := quotav1alpha1.PoolName(membership.PoolOf(fq))
+	if fq.Status.Pool != nil && fq.Status.Pool.Name != "" {
+		name = fq.Status.Pool.Name
+	}
+	if above, _ := parents.Above(name); len(above) > 0 {
+		return above[len(above)-1]
+	}
+	return name
 }
