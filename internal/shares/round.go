@@ -125,8 +125,7 @@ func (r *Round) enlist() {
 		c := r.in.Children[i]
 		c.Selected = c.Selected && !r.in.Removing
 		if c.Selected || c.Entry != nil || c.Holds || lost && c.Marker > 0 && c.UID != "" {
-			r.byName[c.Name] = newChild(&c)
-			c.Live = c.Live && (c.Entry != nil || !r.early()) // a child that is not taken in yet may be read as well later
+			r.byName[c.Name] = newChild(&c, r.early())
 			r.children = append(r.children, r.byName[c.Name])
 		}
 	}
