@@ -45,7 +45,9 @@ func (p *pool) keeps(selector *metav1.LabelSelector) {
 }
 
 // isScoped says whether a quota counts some objects alone.
-func isScoped(spec *corev1.ResourceQuotaSpec) bool { return len(spec.Scopes) > 0 || spec.ScopeSelector != nil }
+func isScoped(spec *corev1.ResourceQuotaSpec) bool {
+	return len(spec.Scopes) > 0 || spec.ScopeSelector != nil
+}
 
 // unscoped notes scopes, which pools do not have.
 func (p *pool) unscoped(spec *corev1.ResourceQuotaSpec) {
