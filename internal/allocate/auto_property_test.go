@@ -72,7 +72,7 @@ func (in Input) upTo(i int, reason Reason) int64 {
 		return 0
 	}
 	c := in.Children[i].Claims[0].normalized()
-	if amount.Add(c.Used, c.Expected) > in.fairPart(i) {
+	if !in.servesNext()[i] {
 		c.Expected = 0
 	}
 	for _, l := range needLayers {
@@ -82,6 +82,31 @@ func (in Input) upTo(i int, reason Reason) int64 {
 		}
 	}
 	return floor
+}
+
+// servesNext says of each child whether its next request is served: within its fair part, as a whole, one after the
+// other.
+func (in Input) servesNext() []bool {
+	left, ranks := in.open(0), in.ranks()
+	order, before, serves := make([]int, len(ranks)), make([]int64, len(ranks)), make([]bool, len(ranks))
+	for i, m := range in.Children {
+		order[ranks[i]] = i
+		if c := m.Claims[0].normalized(); !m.Pinned {
+			before[i] = max(c.Used, c.Min-c.Lendable, min(c.Min, amount.Add(c.Used, c.Demand)), min(c.Max, c.Respite))
+			left = max(left-before[i], 0)
+		}
+	}
+	for _, weighted := range []bool{true, false} {
+		for _, i := range order {
+			m := &in.Children[i]
+			c := m.Claims[0].normalized()
+			next := amount.Add(c.Used, c.Expected)
+			if more := max(next-before[i], 0); m.Weight > 0 == weighted && !m.Pinned && next <= in.fairPart(i) && more <= left {
+				serves[i], left = true, left-more
+			}
+		}
+	}
+	return serves
 }
 
 // fairPart is the weighted max-min of the child i of what all use, ask for and are expected to ask for next.
@@ -262,7 +287,7 @@ func TestAutoIsWorkConserving(t *testing.T) {
 		for r, budget := range in.Budgets {
 			sum := in.sum(func(i int) int64 { return v[i][r].Target })
 			for i := range in.Children {
-				if v[i][r].Reason == Short && in.Children[i].Shapes == nil && sum.Cmp(big.NewInt(budget)) < 0 {
+				if v[i][r].Reason == Short && in.Children[i].Shapes == nil && in.Children[i].Claims[r].Expected == 0 && sum.Cmp(big.NewInt(budget)) < 0 {
 					t.Fatalf("%d is short of resource %d while only %d of %d is given", i, r, sum, budget)
 				}
 			}

@@ -89,6 +89,24 @@ func TestMakeRoom(t *testing.T) {
 			},
 			want: []int64{11, 0},
 		},
+		"the next request takes from nobody within its fair part": {
+			budget: 18,
+			children: []Child{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 15, Respite: 15, Granted: 15, Target: 15}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 1, Granted: 1, Target: 1}}},
+				{ID: "north", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 2, Expected: 3, Granted: 2, Target: 2}}},
+			},
+			want: []int64{15, 1, 2},
+		},
+		"room for a part of the next request is for others": {
+			budget: 12,
+			children: []Child{
+				{ID: "east", Weight: 1, Claims: []Claim{{Max: Unlimited, Used: 9, Granted: 9, Target: 9}}},
+				{ID: "west", Weight: 1, Claims: []Claim{{Max: Unlimited, Expected: 4}}},
+				{ID: "north", Weight: 1, Claims: []Claim{{Max: Unlimited, Demand: 3}}},
+			},
+			want: []int64{8, 0, 3},
+		},
 		"the next request takes nothing where there is room for it": {
 			budget: 12,
 			children: []Child{

@@ -15,7 +15,7 @@ func (p *plan) verdict(i int) Verdict {
 	v := Verdict{Target: p.targets[i], Fair: p.fair[i], Reason: Kept}
 	c := &p.claims[i]
 	switch {
-	case v.Target < fullNeed(c, p.asks[i]):
+	case v.Target < max(fullNeed(c, p.asks[i]), amount.Add(c.Used, p.awaited[i])):
 		v.Reason = Short
 	case v.Target >= c.Max && (c.Target > v.Target || amount.Add(c.Used, c.Demand) > v.Target):
 		v.Reason = c.atMost()

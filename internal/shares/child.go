@@ -88,8 +88,8 @@ const (
 )
 
 // newChild fills in which object the entry of a child was granted to, why there is one, and how it has to be read: what
-// an entry is founded on, or ended by, does not come from a cache.
-func newChild(in *Child) *child {
+// an entry is founded on, or ended by, does not come from a cache. While it is too early to take it in, no entry is.
+func newChild(in *Child, early bool) *child {
 	c := &child{Child: in, uid: in.UID}
 	if e := in.Entry; e != nil {
 		c.suspected = e.Revision == 0 && e.Reason == quotav1alpha1.ReasonMayHoldShare
@@ -99,7 +99,11 @@ func newChild(in *Child) *child {
 			c.uid = e.UID
 		}
 	}
-	in.Live = c.replaced || in.Entry == nil || in.Entry.Revision == 0 || !in.Selected
+	if in.Entry == nil {
+		in.Live = !early
+	} else {
+		in.Live = c.replaced || in.Entry.Revision == 0 || !in.Selected
+	}
 	return c
 }
 

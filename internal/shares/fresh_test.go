@@ -90,3 +90,26 @@ func TestAnsweringChildOfANewBudget(t *testing.T) {
 		t.Errorf("it has %+v, and is to %s", e, v.Order)
 	}
 }
+
+// TestWhoIsReadLive reads the children of a budget that is halted live once they are taken in, and not before.
+func TestWhoIsReadLive(t *testing.T) {
+	halted := Obstacle{Reason: "PoolPending", Message: "waits"}
+	for name, tc := range map[string]struct {
+		halted Obstacle
+		entry  *Entry
+		want   bool
+	}{
+		"halted, and not taken in": {halted: halted},
+		"about to be taken in":     {want: true},
+		"halted, and never read":   {halted: halted, entry: entry(0, 0, 0), want: true},
+		"halted, and read before":  {halted: halted, entry: entry(9, 5, 5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := inputOf(Child{Name: "east", Selected: true, Marker: 7, Entry: tc.entry})
+			in.Halted, in.Fresh, in.Revision = tc.halted, true, ledger.First
+			if got := New(in).Children()[0].Live; got != tc.want {
+				t.Errorf("it is read live: %t", got)
+			}
+		})
+	}
+}

@@ -125,7 +125,7 @@ func (r *Round) enlist() {
 		c := r.in.Children[i]
 		c.Selected = c.Selected && !r.in.Removing
 		if c.Selected || c.Entry != nil || c.Holds || lost && c.Marker > 0 && c.UID != "" {
-			r.byName[c.Name] = newChild(&c)
+			r.byName[c.Name] = newChild(&c, r.early())
 			r.children = append(r.children, r.byName[c.Name])
 		}
 	}

@@ -38,9 +38,20 @@ func (p *pool) allows(selector *metav1.LabelSelector) {
 	p.lost("spec.allowedNamespaces: Namespaces on the hub need these labels, and each a FederatedQuota that names the pool")
 }
 
+// keeps has the pool be one of all namespaces with these labels, and keep a FederatedQuota in each.
+func (p *pool) keeps(selector *metav1.LabelSelector) {
+	p.pool.Spec.Namespaces.Selector = selector
+	p.lost("spec.namespaces: Namespaces on the hub need these labels. Each gets a FederatedQuota over all clusters")
+}
+
+// isScoped says whether a quota counts some objects alone.
+func isScoped(spec *corev1.ResourceQuotaSpec) bool {
+	return len(spec.Scopes) > 0 || spec.ScopeSelector != nil
+}
+
 // unscoped notes scopes, which pools do not have.
 func (p *pool) unscoped(spec *corev1.ResourceQuotaSpec) {
-	if len(spec.Scopes) > 0 || spec.ScopeSelector != nil {
+	if isScoped(spec) {
 		p.lost("scopes: a pool counts what its FederatedQuotas count: give these the scopes, and put no others into the pool")
 	}
 }
@@ -145,7 +156,8 @@ func below(pools []*pool, parents map[string]string) {
 	}
 }
 
-// openShiftPool converts a ClusterResourceQuota.
+// openShiftPool converts a ClusterResourceQuota. Of one that labels alone do not describe, somebody has to choose the
+// namespaces.
 func openShiftPool(o *object) ([]*pool, error) {
 	var spec clusterResourceQuota
 	if err := o.spec(&spec); err != nil {
@@ -153,9 +165,12 @@ func openShiftPool(o *object) ([]*pool, error) {
 	}
 	p := o.pool(o.Name, spec.Quota.Hard)
 	p.unscoped(&spec.Quota)
-	if spec.Selector.Labels != nil {
+	switch {
+	case spec.Selector.Labels != nil && len(spec.Selector.Annotations) == 0 && !isScoped(&spec.Quota):
+		p.keeps(spec.Selector.Labels)
+	case spec.Selector.Labels != nil:
 		p.allows(spec.Selector.Labels)
-	} else {
+	default:
 		p.lost("spec.allowedNamespaces: choose labels of those that may be in the pool; without them there is none")
 	}
 	if len(spec.Selector.Annotations) > 0 {
@@ -198,7 +213,12 @@ func capsulePools(o *object) ([]*pool, error) {
 		item := &spec.ResourceQuotas.Items[i]
 		p := o.pool(fmt.Sprintf("%s-%d", o.Name, i), item.Hard)
 		p.unscoped(item)
-		p.allows(&metav1.LabelSelector{MatchLabels: map[string]string{"capsule.clastix.io/tenant": o.Name}})
+		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"capsule.clastix.io/tenant": o.Name}}
+		if i == 0 && !isScoped(item) {
+			p.keeps(selector)
+		} else {
+			p.allows(selector)
+		}
 		if i > 0 {
 			p.lost("spec.resourceQuotas.items[%d]: a FederatedQuota is in one pool: put one below the other by spec.parent, or have one limit all", i)
 		}
