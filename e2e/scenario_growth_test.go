@@ -160,8 +160,10 @@ func testPooledCapacity(t *testing.T, w *world) {
 	s.witness(1)
 	s.enters(pool.Name)
 	total := s.judged(pool.Name, budget("15", "60"))
-	s.deploy(north, "web", 14, "1")
+	s.deploy(north, "web", 9, "1")
 	s.runs(north, "web", 9) // beside three witnesses
+	s.settle()              // native quota lets in a pod too many while limits rise
+	s.must(s.tryScale(t.Context(), north, "web", 14))
 
 	s.must(s.member(north).Create(t.Context(), nodes.Node("more")))
 	took := s.runs(north, "web", 14)

@@ -62,7 +62,6 @@ func readPool(ctx context.Context, reader client.Reader, key client.ObjectKey) (
 	}, nil
 }
 
-// spreadPool finds the FederatedQuotas below a pool, whichever pools are between them.
 func spreadPool(ctx context.Context, reader client.Reader, s *subject, clusters []members.Cluster) error {
 	var below quotav1alpha1.QuotaPoolList
 	if err := reader.List(ctx, &below, client.UnsafeDisableDeepCopy); err != nil {
@@ -72,20 +71,28 @@ func spreadPool(ctx context.Context, reader client.Reader, s *subject, clusters 
 	if err := reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing FederatedQuotas: %w", err)
 	}
+	s.quotas = Below(s.GetName(), below.Items, all.Items)
+	s.clusters = Placed(s.Object.(*quotav1alpha1.QuotaPool), clusters)
+	return nil
+}
+
+// Below returns the FederatedQuotas below a pool, whichever pools are between them.
+func Below(
+	pool string, pools []quotav1alpha1.QuotaPool, all []quotav1alpha1.FederatedQuota,
+) (quotas []*quotav1alpha1.FederatedQuota) {
 	parents := validate.Parents{}
-	for i := range below.Items {
-		parents[quotav1alpha1.PoolName(below.Items[i].Name)] = below.Items[i].Spec.Parent
+	for i := range pools {
+		parents[quotav1alpha1.PoolName(pools[i].Name)] = pools[i].Spec.Parent
 	}
-	own := quotav1alpha1.PoolName(s.GetName())
-	for i := range all.Items {
-		in := quotav1alpha1.PoolName(membership.PoolOf(&all.Items[i]))
+	own := quotav1alpha1.PoolName(pool)
+	for i := range all {
+		in := quotav1alpha1.PoolName(membership.PoolOf(&all[i]))
 		above, _ := parents.Above(in)
 		if in == own || slices.Contains(above, own) {
-			s.quotas = append(s.quotas, &all.Items[i])
+			quotas = append(quotas, &all[i])
 		}
 	}
-	s.clusters = placed(s.Object.(*quotav1alpha1.QuotaPool), clusters)
-	return nil
+	return quotas
 }
 
 // gather reads what is asked for in members, and what may be scaled.
