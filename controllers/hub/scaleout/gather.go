@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -105,13 +106,11 @@ func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input)
 		return err
 	}
 	for i := range s.clusters {
-		c := scaleout.Cluster{Name: s.clusters[i].Name}
-		for _, fq := range s.quotas {
-			if err := r.ask(ctx, &c, &s.clusters[i], fq, in); err != nil {
-				return err
-			}
+		c, err := r.ask(ctx, &s.clusters[i], s.quotas, in.Follows)
+		if err != nil {
+			return err
 		}
-		in.Clusters = append(in.Clusters, c)
+		in.Clusters = append(in.Clusters, *c)
 	}
 	in.Groups, err = Groups(ctx, r.Live, r.Clusters, s.clusters, s.Rule.ScaleOut.MachineDeploymentSelector)
 	if apimeta.IsNoMatchError(err) {
@@ -120,35 +119,44 @@ func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input)
 	return err
 }
 
-// ask adds what is asked for of a FederatedQuota in a cluster, as its agent has reported it. Nothing is added for a
-// cluster that cannot be read.
+// ask returns what is asked for in a cluster: nothing in one that cannot be read.
 func (r *Reconciler) ask(
-	ctx context.Context, c *scaleout.Cluster, cluster *members.Cluster, fq *quotav1alpha1.FederatedQuota,
-	in *scaleout.Input,
-) error {
-	holds := func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }
-	if !slices.ContainsFunc(fq.Status.Clusters, holds) {
-		return nil
-	}
+	ctx context.Context, cluster *members.Cluster, quotas []*quotav1alpha1.FederatedQuota, follows []corev1.ResourceName,
+) (*scaleout.Cluster, error) {
 	reader, err := r.Members.GetReader(ctx, client.ObjectKeyFromObject(cluster))
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
-		return nil
+		return &scaleout.Cluster{Name: cluster.Name}, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	share := &quotav1alpha1.QuotaShare{}
-	err = reader.Get(ctx, client.ObjectKeyFromObject(fq), share, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return nil
+	return Ask(ctx, reader, cluster, quotas, follows)
+}
+
+// Ask returns what is asked for of FederatedQuotas in a cluster, as its agent has reported it.
+func Ask(
+	ctx context.Context, member client.Reader, cluster *members.Cluster, quotas []*quotav1alpha1.FederatedQuota,
+	follows []corev1.ResourceName,
+) (*scaleout.Cluster, error) {
+	c := &scaleout.Cluster{Name: cluster.Name}
+	holds := func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }
+	for _, fq := range quotas {
+		if !slices.ContainsFunc(fq.Status.Clusters, holds) {
+			continue
+		}
+		share := &quotav1alpha1.QuotaShare{}
+		err := member.Get(ctx, client.ObjectKeyFromObject(fq), share, client.UnsafeDisableDeepCopy)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the share of Cluster %s: %w", c.Name, err)
+		}
+		share, err = pack.Unpack(share)
+		if err != nil {
+			return nil, err
+		}
+		AddShare(c, &share.Status, input.Most(fq, cluster), follows)
 	}
-	if err != nil {
-		return fmt.Errorf("reading the share of Cluster %s: %w", c.Name, err)
-	}
-	share, err = pack.Unpack(share)
-	if err != nil {
-		return err
-	}
-	AddShare(c, &share.Status, input.Most(fq, cluster), in.Follows)
-	return nil
+	return c, nil
 }

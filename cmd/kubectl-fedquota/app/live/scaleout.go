@@ -2,13 +2,11 @@ package live
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -21,73 +19,98 @@ import (
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
-// step is what a step for a budget is decided on.
-type step struct {
-	*scaleout.Input
+// leftOut says that it is not known which nodes would be added.
+const leftOut = "Which nodes would be added is left out: "
 
-	clusters []members.Cluster
-}
-
-// decide says which nodes would be added now.
-func (s *step) decide(
-	ctx context.Context, hub client.Reader, b *hubscaleout.Budget, now amount.List, options *Options,
-) (message string, err error) {
-	s.Budget, s.DryRun, s.Patience = now, true, hubscaleout.DefaultPatience(time.Hour)
-	selector := b.Rule.ScaleOut.MachineDeploymentSelector
-	s.Groups, err = hubscaleout.Groups(ctx, hub, options.Clusters, s.clusters, selector)
-	return scaleout.Decide(s.Input).State.Message, err
-}
-
-// ScaleOut says which nodes would be added now for a budget that is so large, "" for one that does not ask for that.
+// ScaleOut says which nodes would be added now for a budget that is so large, "" for one that does not ask for that. The
+// hint says why that is not known.
 func (f *Fleet) ScaleOut(
 	ctx context.Context, hub client.Reader, fq *quotav1alpha1.FederatedQuota, now amount.List,
-) (string, error) {
+) (message, hint string) {
 	b := hubscaleout.OfQuota(fq)
 	if !b.Asks() {
-		return "", nil
+		return "", ""
 	}
-	s := &step{Input: b.Input(f.now)}
+	in := b.Input(f.now)
 	selected, _ := input.Placed(fq, f.Clusters)
+	var clusters []members.Cluster
 	for _, name := range slices.Sorted(maps.Keys(selected)) {
+		clusters = append(clusters, *selected[name])
 		c := scaleout.Cluster{Name: name}
 		if share := f.Members[name].Share; share != nil {
-			hubscaleout.AddShare(&c, &share.Status, input.Most(fq, selected[name]), s.Follows)
+			hubscaleout.AddShare(&c, &share.Status, input.Most(fq, selected[name]), in.Follows)
 		}
-		s.Clusters, s.clusters = append(s.Clusters, c), append(s.clusters, *selected[name])
+		in.Clusters = append(in.Clusters, c)
 	}
-	return s.decide(ctx, hub, &b, now, &f.options)
+	in.Budget = now
+	return decide(ctx, hub, in, &b, f.options.Clusters, clusters)
 }
 
 // ScaleOutOfPool says which nodes would be added now for a pool that is so large, by what the FederatedQuotas below it ask
-// for in members; "" for one that does not ask for that. The hint says what could not be read.
+// for in members; "" for one that does not ask for that. The hint says what is not known.
 func ScaleOutOfPool(
 	ctx context.Context, env *cli.Env, hub client.Client, p *quotav1alpha1.QuotaPool,
 	below []*quotav1alpha1.FederatedQuota, now amount.List, options *Options,
-) (message, hint string, err error) {
+) (message, hint string) {
 	b := hubscaleout.OfPool(p)
 	if !b.Asks() {
-		return "", "", nil
+		return "", ""
 	}
 	all, err := options.Clusters.List(ctx, hub)
 	if err != nil {
-		return "", "", err
+		return "", leftOut + err.Error()
 	}
-	s := &step{Input: b.Input(env.Clock.Now()), clusters: hubscaleout.Placed(p, all)}
-	s.Clusters = make([]scaleout.Cluster, len(s.clusters))
-	silent := make([]string, len(s.clusters))
-	_ = members.ForEach(indices(s.clusters), func(i int) error {
-		s.Clusters[i].Name = s.clusters[i].Name
-		if err := asked(ctx, env, hub, s.clusters[i], below, &s.Clusters[i], s.Follows); err != nil {
-			silent[i] = s.clusters[i].Name
+	in, clusters := b.Input(env.Clock.Now()), hubscaleout.Placed(p, all)
+	in.Budget = now
+	answers := make([]*answer, len(clusters))
+	for i := range answers {
+		answers[i] = &answer{of: &clusters[i]}
+	}
+	_ = members.ForEach(answers, func(a *answer) error { return a.read(ctx, env, hub, below, in.Follows) })
+	var silent []string
+	for _, a := range answers {
+		if a.asks == nil {
+			a.asks, silent = &scaleout.Cluster{Name: a.of.Name}, append(silent, a.of.Name)
 		}
-		return nil
-	})
-	silent = slices.DeleteFunc(silent, func(name string) bool { return name == "" })
-	if len(silent) > 0 {
-		hint = fmt.Sprintf("Which nodes would be added leaves out what is asked for in clusters that could not be read: %s.",
-			shares.Abbreviated(silent))
+		in.Clusters = append(in.Clusters, *a.asks)
 	}
-	message, err = s.decide(ctx, hub, &b, now, options)
-	return message, hint, err
+	message, hint = decide(ctx, hub, in, &b, options.Clusters, clusters)
+	if hint == "" && len(silent) > 0 {
+		hint = "What is asked for in clusters that could not be read counts for no nodes: " + shares.Abbreviated(silent) + "."
+	}
+	return message, hint
 }
 
+// decide says what the hub manager would do now.
+func decide(
+	ctx context.Context, hub client.Reader, in *scaleout.Input, b *hubscaleout.Budget, at members.Namespaces,
+	clusters []members.Cluster,
+) (message, hint string) {
+	var err error
+	in.DryRun, in.Patience = true, hubscaleout.DefaultPatience(time.Hour)
+	in.Groups, err = hubscaleout.Groups(ctx, hub, at, clusters, b.Rule.ScaleOut.MachineDeploymentSelector)
+	if err != nil {
+		return "", leftOut + err.Error()
+	}
+	return scaleout.Decide(in).State.Message, ""
+}
+
+// answer is what is asked for in a cluster, nil if it could not be read.
+type answer struct {
+	of   *members.Cluster
+	asks *scaleout.Cluster
+}
+
+func (a *answer) read(
+	ctx context.Context, env *cli.Env, hub client.Client, below []*quotav1alpha1.FederatedQuota,
+	follows []corev1.ResourceName,
+) error {
+	member, err := env.Member(ctx, hub, client.ObjectKeyFromObject(a.of))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, cli.MemberTimeout)
+	defer cancel()
+	a.asks, err = hubscaleout.Ask(ctx, member, a.of, below, follows)
+	return err
+}
