@@ -134,7 +134,7 @@ func (p *pooled) runs(member, namespace, name string, want int) {
 		func(ctx context.Context) error {
 			there, run, err := p.running(ctx, member, namespace, name)
 			if err == nil && run != want {
-				err = fmt.Errorf("%d are there, %d run; %+v", there, run, p.status(ctx).ScaleOut)
+				err = fmt.Errorf("%d are there, %d run; %s", there, run, p.told())
 			}
 			return err
 		})
@@ -157,17 +157,28 @@ func (p *pooled) scaledTo(want map[string]int32) {
 // sums waits until the pool is so many cpus.
 func (p *pooled) sums(cpus string) {
 	p.Helper()
-	p.eventually("a pool of "+cpus+" cpus", func(ctx context.Context) error {
-		if hard := p.status(ctx).Hard[cpu]; hard.Cmp(resource.MustParse(cpus)) != 0 {
+	p.eventually("a pool of "+cpus+" cpus", func(context.Context) error {
+		if hard := p.status().Hard[cpu]; hard.Cmp(resource.MustParse(cpus)) != 0 {
 			return fmt.Errorf("it is %s", hard.String())
 		}
 		return nil
 	})
 }
 
-// status returns what is told of the pool.
-func (p *pooled) status(ctx context.Context) *quotav1alpha1.QuotaPoolStatus {
+// status returns that of the pool.
+func (p *pooled) status() *quotav1alpha1.QuotaPoolStatus {
 	p.Helper()
-	p.must(p.hub.Get(ctx, client.ObjectKeyFromObject(p.pool), p.pool))
+	p.must(p.hub.Get(p.Context(), client.ObjectKeyFromObject(p.pool), p.pool))
 	return &p.pool.Status
+}
+
+// told is what the pool says of nodes, and of who has what.
+func (p *pooled) told() string {
+	status := p.status()
+	cpus := func(list corev1.ResourceList) string { return list.Name(cpu, resource.DecimalSI).String() }
+	words := fmt.Sprintf("of %s cpus, %s are used, and %s asked for; ", cpus(status.Hard), cpus(status.Used), cpus(status.Demand))
+	if status.ScaleOut == nil {
+		return words + "nothing is told of nodes"
+	}
+	return words + status.ScaleOut.Reason + ": " + status.ScaleOut.Message
 }

@@ -136,7 +136,7 @@ func (w *world) provides(name string) {
 	w.patches(there, `{"spec":{"controlPlaneEndpoint":{"host":%q,"port":%s}}}`, way.Hostname(), way.Port())
 	w.patchesStatus(there, `{"status":{"initialization":{"provisioned":true}}}`)
 	refers(there, cluster.Spec.ControlPlaneRef)
-	w.patchesStatus(there, `{"status":{"initialization":{"controlPlaneInitialized":true}}}`)
+	w.patchesStatus(there, `{"status":{"version":"v1.36.3","initialization":{"controlPlaneInitialized":true}}}`)
 }
 
 // refers makes an object the one that a Cluster refers to.
