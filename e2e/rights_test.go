@@ -218,10 +218,10 @@ func (s *scenario) joins() {
 func (s *scenario) pools() {
 	s.Helper()
 	pool := newPool("research", budget("30", "60"))
-	s.must(s.hub.Create(s.Context(), pool))
+	removes := s.withPool(s.T, pool)
 	s.enters(pool.Name)
 	s.leaves()
-	s.removePool(pool)
+	removes()
 	s.tenant()
 }
 
@@ -251,7 +251,7 @@ func (s *scenario) tenant() {
 	s.Helper()
 	pool := newTenant("tenant", "tenant", budget("3", "6"))
 	pool.Spec.Namespaces.Template.Placement.CreateNamespace = nil
-	s.must(s.hub.Create(s.Context(), pool))
+	removes := s.withPool(s.T, pool)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-b", Labels: map[string]string{teamLabel: "tenant"}}}
 	s.must(s.hub.Create(s.Context(), namespace))
 	kept := client.ObjectKey{Namespace: namespace.Name, Name: quotaName}
@@ -267,7 +267,7 @@ func (s *scenario) tenant() {
 	s.eventually("the limit of a namespace that is new in a member", func(ctx context.Context) error {
 		return s.member(north).Get(ctx, kept, &corev1.ResourceQuota{})
 	})
-	s.removePool(pool)
+	removes()
 }
 
 // requires has a QuotaRequirement enforced, healed, and removed, and a namespace be covered.

@@ -61,10 +61,7 @@ func testChaos(t *testing.T, w *world) {
 func testSeed(t *testing.T, w *world, namespace string, seed uint64, duration time.Duration) {
 	pool := newPool(namespace, budget("60", "120"))
 	pool.Spec.Rebalance.Mode = quotav1alpha1.RebalanceStatic
-	if err := w.hub.Create(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { (&scenario{world: w, T: t}).removePool(pool) })
+	w.withPool(t, pool)
 	s := newScenario(t, w, namespace, budget("30", "60"))
 	c := &chaos{scenario: s, seed: seed, duration: duration, writers: map[string]*storm{}, count: map[string]int{}}
 	t.Logf("to have these faults again: %s=%d %s=%s", seedsVariable, seed, durationVariable, duration)

@@ -147,22 +147,23 @@ func (s *scenario) backdate(ctx context.Context, member, name string) error {
 // testPooledCapacity has a pool be half of what the nodes of north have: its team gets that, and more once a node comes.
 func testPooledCapacity(t *testing.T, w *world) {
 	hard := budget("20", "60")
+	pool := newPool("nodes", hard)
+	pool.Spec.Capacity = &quotav1alpha1.PoolCapacity{Capacity: quotav1alpha1.Capacity{
+		Percent: new(int32(50)), Resources: []quotav1alpha1.ResourceName{quotav1alpha1.ResourceName(cpu)},
+	}}
+	w.withPool(t, pool)
 	s := newScenario(t, w, "pool-capacity", hard)
 	nodes := s.schedule(north, 2, "10")
 	s.reported(2, "20")
 	s.create(hard, following)
 	s.settle()
 	s.witness(1)
-	pool := newPool("nodes", hard)
-	pool.Spec.Capacity = &quotav1alpha1.PoolCapacity{Capacity: quotav1alpha1.Capacity{
-		Percent: new(int32(50)), Resources: []quotav1alpha1.ResourceName{quotav1alpha1.ResourceName(cpu)},
-	}}
-	s.must(w.hub.Create(t.Context(), pool))
-	t.Cleanup(func() { s.removePool(pool) })
 	s.enters(pool.Name)
 	total := s.judged(pool.Name, budget("15", "60"))
-	s.deploy(north, "web", 14, "1")
+	s.deploy(north, "web", 9, "1")
 	s.runs(north, "web", 9) // beside three witnesses
+	s.settle()              // native quota lets in a pod too many while limits rise
+	s.must(s.tryScale(t.Context(), north, "web", 14))
 
 	s.must(s.member(north).Create(t.Context(), nodes.Node("more")))
 	took := s.runs(north, "web", 14)

@@ -23,6 +23,8 @@ import (
 // creates without a pause while the pool comes, and while it goes.
 func testPools(t *testing.T, w *world) {
 	hard, all := budget("20", "60"), budget("24", "80")
+	research := newPool("research", all)
+	removes := w.withPool(t, research)
 	vision, speech := newScenario(t, w, "pool-vision", hard), newScenario(t, w, "pool-speech", hard)
 	for _, s := range []*scenario{vision, speech} {
 		s.create(hard, following, func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Admission.WaitMilliseconds = new(int32(5000)) })
@@ -30,9 +32,6 @@ func testPools(t *testing.T, w *world) {
 		s.witness(1)
 	}
 	creates := vision.goesOn(north)
-	research := newPool("research", all)
-	vision.must(w.hub.Create(t.Context(), research))
-	t.Cleanup(func() { vision.removePool(research) })
 	vision.enters(research.Name)
 	speech.enters(research.Name)
 	creates()
@@ -52,7 +51,7 @@ func testPools(t *testing.T, w *world) {
 	creates = vision.goesOn(north)
 	vision.leaves()
 	speech.leaves()
-	vision.removePool(research)
+	removes()
 	vision.deploy(east, "web", 17, "1")
 	vision.runs(east, "web", 17)
 	vision.undeploy(east, "web")
@@ -64,10 +63,9 @@ func testPools(t *testing.T, w *world) {
 // testPoolOfTwoHubs has two hub managers at once decide over a pool, whose teams want most of it in turn.
 func testPoolOfTwoHubs(t *testing.T, w *world) {
 	hard, all := budget("20", "60"), budget("24", "80")
-	vision, speech := newScenario(t, w, "two-vision", hard), newScenario(t, w, "two-speech", hard)
 	pool := newPool("of-two", all)
-	vision.must(w.hub.Create(t.Context(), pool))
-	t.Cleanup(func() { vision.removePool(pool) })
+	removes := w.withPool(t, pool)
+	vision, speech := newScenario(t, w, "two-vision", hard), newScenario(t, w, "two-speech", hard)
 	for _, s := range []*scenario{vision, speech} {
 		s.create(hard, following)
 		s.enters(pool.Name)
@@ -86,7 +84,7 @@ func testPoolOfTwoHubs(t *testing.T, w *world) {
 	total()
 	vision.leaves()
 	speech.leaves()
-	vision.removePool(pool)
+	removes()
 	vision.finish()
 	speech.finish()
 }
@@ -128,22 +126,34 @@ func (s *scenario) leaves() {
 	})
 }
 
+// withPool makes a pool, and returns what deletes it and waits until it is gone. That is done at the end of the test in
+// any case: after the cleanup of scenarios that are begun later, since a pool outlives whoever is in it.
+func (w *world) withPool(t *testing.T, pool *quotav1alpha1.QuotaPool) (removes func()) {
+	t.Helper()
+	if err := w.hub.Create(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	removes = func() { w.removePool(t, pool) }
+	t.Cleanup(removes)
+	return removes
+}
+
 // removePool deletes a pool, and waits until it is gone.
-func (s *scenario) removePool(pool *quotav1alpha1.QuotaPool) {
-	s.Helper()
-	ctx := context.WithoutCancel(s.Context())
-	if err := s.hub.Delete(ctx, pool); client.IgnoreNotFound(err) != nil {
-		s.Error(err)
+func (w *world) removePool(t *testing.T, pool *quotav1alpha1.QuotaPool) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	if err := w.hub.Delete(ctx, pool); client.IgnoreNotFound(err) != nil {
+		t.Error(err)
 	}
 	err := await(ctx, func(ctx context.Context) error {
-		err := s.hub.Get(ctx, client.ObjectKeyFromObject(pool), pool)
+		err := w.hub.Get(ctx, client.ObjectKeyFromObject(pool), pool)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
 		return fmt.Errorf("it is still there: %w: %+v", err, pool.Status)
 	})
 	if err != nil {
-		s.Errorf("deleting QuotaPool %s: %v", pool.Name, err)
+		t.Errorf("deleting QuotaPool %s: %v", pool.Name, err)
 	}
 }
 
@@ -214,6 +224,7 @@ func (s *scenario) judged(pool string, most corev1.ResourceList, others ...*scen
 	options.Levels = []observer.Level{level}
 	o, err := observer.Watch(context.WithoutCancel(s.Context()), options)
 	s.must(err)
+	s.Cleanup(func() { o.Stop() })
 	return func() {
 		s.Helper()
 		report := o.Stop()

@@ -23,14 +23,13 @@ const teamLabel = "team"
 // three that are deleted at once.
 func testTenant(t *testing.T, w *world) {
 	all := budget("24", "80")
+	pool := newTenant("tenant", "vision", all)
+	w.withPool(t, pool)
 	team := make([]*scenario, 5)
 	for i := range team {
 		team[i] = newScenario(t, w, fmt.Sprintf("tenant-%d", i), all)
 	}
 	leaver, stayer, ended := team[0], team[1], team[2:]
-	pool := newTenant("tenant", "vision", all)
-	leaver.must(w.hub.Create(t.Context(), pool))
-	t.Cleanup(func() { leaver.removePool(pool) })
 	for _, s := range team {
 		s.joinsTeam("vision")
 		s.inPool(pool.Name)

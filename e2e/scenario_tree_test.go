@@ -40,10 +40,7 @@ func newTree(t *testing.T, w *world) *tree {
 		} else {
 			pool.Spec.Parent = "acme"
 		}
-		if err := w.hub.Create(t.Context(), pool); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { (&scenario{world: w, T: t}).removePool(pool) })
+		w.withPool(t, pool)
 	}
 	tr := &tree{levels: []level{{pool: "acme", budget: most}, {pool: "research", budget: half}, {pool: "retail", budget: half}}}
 	for i, name := range []string{"tree-vision", "tree-speech", "tree-shop", "tree-till"} {

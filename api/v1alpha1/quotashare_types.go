@@ -184,7 +184,7 @@ type QuotaShareStatus struct {
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
 	// unscheduled is the part of used that is charged for pods which no node has had room for, or which a gate has held,
-	// for 30 seconds.
+	// for 30 seconds, or at all where spec.mostAllocatable is there.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32

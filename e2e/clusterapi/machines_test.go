@@ -21,8 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// machineDeployment has machines of Cluster east that have what its annotations say, and no bootstrap provider: any
-// Secret does.
+// machineDeployment has machines that have what its annotations say, and no bootstrap provider: any Secret does.
 const machineDeployment = `
 apiVersion: infrastructure.cluster.x-k8s.io/v1
 kind: StandInMachineTemplate
@@ -34,7 +33,7 @@ kind: MachineDeployment
 metadata:
   name: %[1]s
   namespace: default
-  labels: {scale-out: "yes"}
+  labels: {scale-out: %[6]s}
   annotations:
     cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "0"
     cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "%[4]d"
@@ -42,36 +41,46 @@ metadata:
     capacity.cluster-autoscaler.kubernetes.io/memory: 64Gi
 %[5]s
 spec:
-  clusterName: east
+  clusterName: %[7]s
   replicas: 0
   selector: {matchLabels: {group: %[1]s}}
   template:
     metadata: {labels: {group: %[1]s}}
     spec:
-      clusterName: east
+      clusterName: %[7]s
       bootstrap: {dataSecretName: none}
       infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: StandInMachineTemplate, name: %[1]s}
 `
 
-// group makes a MachineDeployment with machines of so many cpus and GPUs, none of which comes unless they are said to.
-func (w *world) group(name string, most int, comes bool, cpus, gpus string) {
-	w.Helper()
-	annotation := "    capacity.cluster-autoscaler.kubernetes.io/"
-	says, has := annotation+"cpu: \""+cpus+"\"", "cpu: \""+cpus+"\""
-	if gpus != "" {
-		says += "\n" + annotation + "gpu-type: nvidia.com/gpu\n" + annotation + "gpu-count: \"" + gpus + "\""
-		has += ", nvidia.com/gpu: \"" + gpus + "\""
-	}
-	w.creates(fmt.Sprintf(machineDeployment, name, has, comes, most, says))
+// group is a MachineDeployment that may have so many machines, of so many cpus and GPUs. They come unless they are lost.
+type group struct {
+	name, cluster string
+	// budget is the value of the label by which a budget selects it.
+	budget     string
+	most       int
+	cpus, gpus string
+	lost       bool
 }
 
-// machines plays the provider of machines: each becomes a node of east after a while.
+// adds makes a MachineDeployment.
+func (w *world) adds(g *group) {
+	w.Helper()
+	annotation := "    capacity.cluster-autoscaler.kubernetes.io/"
+	says, has := annotation+"cpu: \""+g.cpus+"\"", "cpu: \""+g.cpus+"\""
+	if g.gpus != "" {
+		says += "\n" + annotation + "gpu-type: nvidia.com/gpu\n" + annotation + "gpu-count: \"" + g.gpus + "\""
+		has += ", nvidia.com/gpu: \"" + g.gpus + "\""
+	}
+	w.creates(fmt.Sprintf(machineDeployment, g.name, has, !g.lost, g.most, says, g.budget, g.cluster))
+}
+
+// machines plays the provider of machines: each becomes a node of its cluster after a while.
 type machines struct {
 	*world
 
-	// takes is how long a machine takes to come. joins makes its node a node of the cluster.
+	// takes is how long a machine takes to come. joins makes its node a node of a member.
 	takes time.Duration
-	joins func(ctx context.Context, node *corev1.Node) error
+	joins func(ctx context.Context, member string, node *corev1.Node) error
 }
 
 // run plays until the test ends.
@@ -131,7 +140,8 @@ func (m *machines) bring(ctx context.Context, machine *unstructured.Unstructured
 		Spec:       corev1.NodeSpec{ProviderID: id},
 		Status:     corev1.NodeStatus{Capacity: capacity, Allocatable: capacity},
 	}
-	if err := client.IgnoreAlreadyExists(m.joins(ctx, node)); err != nil {
+	member := machine.GetLabels()[clusterv1.ClusterNameLabel]
+	if err := client.IgnoreAlreadyExists(m.joins(ctx, member, node)); err != nil {
 		return err
 	}
 	provisioned := fmt.Appendf(nil, `{"status":{"initialization":{"provisioned":true}}}`)

@@ -43,23 +43,26 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// clusters are east, which somebody has put together by hand, and west, which follows a ClusterClass.
-const clusters = `
+// byHand is a Cluster that somebody has put together by hand.
+const byHand = `
 apiVersion: infrastructure.cluster.x-k8s.io/v1
 kind: StandInCluster
-metadata: {name: east, namespace: default}
+metadata: {name: %[1]s, namespace: default}
 ---
 apiVersion: controlplane.cluster.x-k8s.io/v1
 kind: StandInControlPlane
-metadata: {name: east, namespace: default}
+metadata: {name: %[1]s, namespace: default}
 ---
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: Cluster
-metadata: {name: east, namespace: default, labels: {tier: prod}}
+metadata: {name: %[1]s, namespace: default, labels: {tier: prod}}
 spec:
-  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: StandInCluster, name: east}
-  controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: StandInControlPlane, name: east}
----
+  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: StandInCluster, name: %[1]s}
+  controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: StandInControlPlane, name: %[1]s}
+`
+
+// ofClass is west, which follows a ClusterClass.
+const ofClass = `
 apiVersion: infrastructure.cluster.x-k8s.io/v1
 kind: StandInClusterTemplate
 metadata: {name: small, namespace: default}
@@ -90,13 +93,16 @@ func (w *world) bringsUp() {
 	w.Helper()
 	w.standsIn(infrastructure, "StandInCluster")
 	w.standsIn(controlPlane, "StandInControlPlane")
-	w.creates(clusters)
-	for _, name := range []string{east, west} {
-		w.provides(name)
-		w.admits(name, "first")
+	w.creates(ofClass)
+	for _, m := range w.Members {
+		if m.Name != west {
+			w.creates(fmt.Sprintf(byHand, m.Name))
+		}
+		w.provides(m.Name)
+		w.admits(m.Name, "first")
 	}
-	for _, name := range []string{east, west} {
-		w.eventually("Cluster API to bring up "+name, func(ctx context.Context) error { return w.provisioned(ctx, name) })
+	for _, m := range w.Members {
+		w.eventually("Cluster API to bring up "+m.Name, func(ctx context.Context) error { return w.provisioned(ctx, m.Name) })
 	}
 }
 
@@ -130,7 +136,7 @@ func (w *world) provides(name string) {
 	w.patches(there, `{"spec":{"controlPlaneEndpoint":{"host":%q,"port":%s}}}`, way.Hostname(), way.Port())
 	w.patchesStatus(there, `{"status":{"initialization":{"provisioned":true}}}`)
 	refers(there, cluster.Spec.ControlPlaneRef)
-	w.patchesStatus(there, `{"status":{"initialization":{"controlPlaneInitialized":true}}}`)
+	w.patchesStatus(there, `{"status":{"version":"v1.36.3","initialization":{"controlPlaneInitialized":true}}}`)
 }
 
 // refers makes an object the one that a Cluster refers to.

@@ -14,6 +14,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,9 @@ const (
 // The MachineDeployments of the test.
 const (
 	workers, gpus, lost = "workers", "gpus", "lost"
+
+	// Which budget selects them.
+	inTeam, inPool = "team", "pool"
 )
 
 // TestScaleOut has what a namespace asks for add nodes by Cluster API's own manager: the MachineDeployment is scaled, its
@@ -46,14 +50,18 @@ func TestScaleOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := startWorld(t, &fleet.Nodes{
-		KWOK: filepath.Join(root, "bin", "tools", "kwok"), Stages: stages, Count: 1, Capacity: cpusOf("4"),
-	}, "--scale-out", "--max-node-provision-time=20s")
+	of := func(name, cpus string) fleet.ControlPlaneOptions {
+		return fleet.ControlPlaneOptions{Name: name, Nodes: &fleet.Nodes{
+			KWOK: filepath.Join(root, "bin", "tools", "kwok"), Stages: stages, Count: 1, Capacity: cpusOf(cpus),
+		}}
+	}
+	w := startWorld(t, []fleet.ControlPlaneOptions{of(east, "4"), of(west, "8"), of(north, "16")},
+		"--scale-out", "--max-node-provision-time=20s")
 	w.permits(root)
 	w.bringsUp()
 	w.standsIn(infrastructure, "StandInMachine")
-	w.group(workers, 2, true, "4", "")
-	w.group(gpus, 1, true, "2", "8")
+	w.adds(&group{name: workers, cluster: east, budget: inTeam, most: 2, cpus: "4"})
+	w.adds(&group{name: gpus, cluster: east, budget: inTeam, most: 1, cpus: "2", gpus: "8"})
 	s := &scaling{world: w, has: cpusOf("4")}
 	s.has["nvidia.com/gpu"] = resource.MustParse("0")
 	s.follows()
@@ -65,9 +73,8 @@ func TestScaleOut(t *testing.T) {
 	s.drains()
 	s.reachesMaximum()
 	s.waitsInVain()
-	for _, line := range s.observer.Stop().Violations() {
-		w.Errorf("the observer: %s", line)
-	}
+	s.ends()
+	newPooled(s).fills()
 }
 
 func cpusOf(cpus string) corev1.ResourceList {
@@ -88,7 +95,7 @@ func (w *world) permits(root string) {
 	}
 }
 
-// scaling is a budget that follows the nodes of east.
+// scaling is a budget that follows nodes: those of east, and later those of all members.
 type scaling struct {
 	*world
 
@@ -106,7 +113,7 @@ func (s *scaling) follows() {
 			Capacity: &quotav1alpha1.Capacity{
 				Resources: []quotav1alpha1.ResourceName{quotav1alpha1.ResourceName(cpu), quotav1alpha1.ResourceName(gpu)},
 				ScaleOut: &quotav1alpha1.ScaleOut{
-					MachineDeploymentSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"scale-out": "yes"}},
+					MachineDeploymentSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"scale-out": inTeam}},
 					MaxSurgeNodes:             new(int32(2)), CooldownSeconds: new(int32(5)),
 				},
 			},
@@ -121,7 +128,7 @@ func (s *scaling) follows() {
 	})
 }
 
-// hard is the budget that the nodes of east make now.
+// hard is the budget that the nodes make now.
 func (s *scaling) hard() corev1.ResourceList {
 	return corev1.ResourceList{cpu: s.has[corev1.ResourceCPU], gpu: s.has["nvidia.com/gpu"]}
 }
@@ -136,11 +143,11 @@ func (s *scaling) observe() {
 	s.must(err)
 }
 
-// join makes a node one of east, by which the budget rises.
-func (s *scaling) join(ctx context.Context, node *corev1.Node) error {
+// join makes a node one of a member, by which the budget rises.
+func (s *scaling) join(ctx context.Context, member string, node *corev1.Node) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	err := s.members[east].Get(ctx, client.ObjectKeyFromObject(node), &corev1.Node{})
+	err := s.members[member].Get(ctx, client.ObjectKeyFromObject(node), &corev1.Node{})
 	if client.IgnoreNotFound(err) != nil || err == nil {
 		return err
 	}
@@ -150,7 +157,7 @@ func (s *scaling) join(ctx context.Context, node *corev1.Node) error {
 		s.has[name] = sum
 	}
 	return s.observer.ChangeBudget(ctx, s.hard(), func(ctx context.Context) error {
-		return s.members[east].Create(ctx, node)
+		return s.members[member].Create(ctx, node)
 	})
 }
 
@@ -170,13 +177,13 @@ func is(list corev1.ResourceList, cpus, gpus string) error {
 	return nil
 }
 
-// deploy makes a Deployment in east, of pods that ask for so much.
-func (s *scaling) deploy(name string, replicas int32, asks corev1.ResourceList) {
-	s.Helper()
+// deploy makes a Deployment of pods that ask for so much.
+func (w *world) deploy(member, namespace, name string, replicas int32, asks corev1.ResourceList) {
+	w.Helper()
 	labels := map[string]string{"app": name}
 	container := corev1.Container{Name: "app", Image: "app", Resources: corev1.ResourceRequirements{Requests: asks, Limits: asks}}
-	s.must(s.members[east].Create(s.Context(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: budget.Namespace, Name: name},
+	w.must(w.members[member].Create(w.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
@@ -187,9 +194,9 @@ func (s *scaling) deploy(name string, replicas int32, asks corev1.ResourceList) 
 }
 
 // running returns how many pods of a Deployment there are, and how many run.
-func (s *scaling) running(ctx context.Context, name string) (there, run int, err error) {
+func (w *world) running(ctx context.Context, member, namespace, name string) (there, run int, err error) {
 	list := &corev1.PodList{}
-	err = s.members[east].List(ctx, list, client.InNamespace(budget.Namespace), client.MatchingLabels{"app": name})
+	err = w.members[member].List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{"app": name})
 	for i := range list.Items {
 		if list.Items[i].DeletionTimestamp != nil {
 			continue
@@ -206,7 +213,7 @@ func (s *scaling) running(ctx context.Context, name string) (there, run int, err
 func (s *scaling) run(name string, want int) {
 	s.Helper()
 	s.eventually(fmt.Sprintf("%d pods of %s to run", want, name), func(ctx context.Context) error {
-		there, run, err := s.running(ctx, name)
+		there, run, err := s.running(ctx, east, budget.Namespace, name)
 		if err == nil && run != want {
 			err = fmt.Errorf("%d are there, %d run; %s", there, run, s.told())
 		}
@@ -257,7 +264,7 @@ type stage struct {
 func (s *scaling) addsNodes() {
 	s.Helper()
 	began := time.Now()
-	s.deploy("web", 4, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")})
+	s.deploy(east, budget.Namespace, "web", 4, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")})
 	stages := []stage{
 		{"the MachineDeployment is scaled", func(ctx context.Context) (bool, error) {
 			n, err := s.replicas(ctx, workers)
@@ -278,11 +285,11 @@ func (s *scaling) addsNodes() {
 			return is(quota.Status.Hard, "8", "0") == nil, err
 		}},
 		{"all pods are there", func(ctx context.Context) (bool, error) {
-			there, _, err := s.running(ctx, "web")
+			there, _, err := s.running(ctx, east, budget.Namespace, "web")
 			return there == 4, err
 		}},
 		{"all pods run", func(ctx context.Context) (bool, error) {
-			_, run, err := s.running(ctx, "web")
+			_, run, err := s.running(ctx, east, budget.Namespace, "web")
 			return run == 4, err
 		}},
 	}
@@ -303,7 +310,7 @@ func (s *scaling) addsNodes() {
 // addsGPUs has a pod ask for 8 GPUs, which a machine of one of the groups has.
 func (s *scaling) addsGPUs() {
 	s.Helper()
-	s.deploy("train", 1, corev1.ResourceList{
+	s.deploy(east, budget.Namespace, "train", 1, corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("8"),
 	})
 	s.scaled(gpus, 1)
@@ -363,13 +370,34 @@ func (s *scaling) reachesMaximum() {
 // waitsInVain has a group whose machines never come be there for that: it is left alone after a while.
 func (s *scaling) waitsInVain() {
 	s.Helper()
-	s.group(lost, 5, false, "4", "")
+	s.adds(&group{name: lost, cluster: east, budget: inTeam, most: 5, cpus: "4", lost: true})
 	s.scaled(lost, 1)
 	s.held(quotav1alpha1.ReasonNodesBringNothing, "default/lost")
 	s.scaled(lost, 1)
 	if run := s.eventsOf(quotav1alpha1.ReasonScaledOut); run != 4 {
 		s.Errorf("%d events tell of steps, and there were 4", run)
 	}
+}
+
+// ends removes the budget, once the observer has found nothing.
+func (s *scaling) ends() {
+	s.Helper()
+	for _, line := range s.observer.Stop().Violations() {
+		s.Errorf("the observer: %s", line)
+	}
+	s.must(s.members[east].DeleteAllOf(s.Context(), &appsv1.Deployment{}, client.InNamespace(budget.Namespace),
+		client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	for _, name := range []string{"web", "train"} {
+		s.run(name, 0)
+	}
+	s.must(s.hub.Delete(s.Context(), s.budget()))
+	s.eventually("the budget to be gone", func(ctx context.Context) error {
+		err := s.hub.Get(ctx, budget, &quotav1alpha1.FederatedQuota{})
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("reading it gives %w", err)
+		}
+		return nil
+	})
 }
 
 // eventsOf returns how many events on the budget have a reason.

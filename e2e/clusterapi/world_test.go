@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	east, west = "east", "west"
+	east, west, north = "east", "west", "north"
 	// clusterNamespace is where Clusters are.
 	clusterNamespace = "default"
 	// patience is how long anything may take that is bound to come.
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// world is fedquota and Cluster API on a hub, and two members.
+// world is fedquota and Cluster API on a hub, and its members.
 type world struct {
 	*testing.T
 	*system.System
@@ -51,11 +51,11 @@ type world struct {
 
 // startWorld starts a hub with Cluster API, and members with agents that nobody has told the hub of. The arguments are
 // added to those of the hub manager.
-func startWorld(t *testing.T, inEast *fleet.Nodes, hubArgs ...string) *world {
+func startWorld(t *testing.T, members []fleet.ControlPlaneOptions, hubArgs ...string) *world {
 	t.Helper()
-	s := systemtest.Start(t, system.Options{Bare: true, Standalone: true, HubArgs: hubArgs, Fleet: fleet.Options{
-		Members: []fleet.ControlPlaneOptions{{Name: east, Nodes: inEast}, {Name: west}},
-	}})
+	s := systemtest.Start(t, system.Options{
+		Bare: true, Standalone: true, HubArgs: hubArgs, Fleet: fleet.Options{Members: members},
+	})
 	w := &world{T: t, System: s, members: map[string]client.Client{}}
 	t.Cleanup(w.showLog)
 	w.hub = w.client(s.Hub.Config)

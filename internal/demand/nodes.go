@@ -12,8 +12,9 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Unscheduled returns what a share charges pods that no node has had room for, or that a gate has held, for a while;
-// and whether time alone changes it.
+// Unscheduled returns what a share charges pods that no node has had room for, or that a gate has held, for a while, and
+// whether time alone changes it. Where nodes may come, such pods count at once: what these are for is not to be given
+// away twice.
 func (b *Book) Unscheduled(share *quotav1alpha1.QuotaShare, now time.Time) (charged amount.List, pending bool) {
 	b.mutex.RLock()
 	defer b.mutex.RUnlock()
@@ -21,12 +22,13 @@ func (b *Book) Unscheduled(share *quotav1alpha1.QuotaShare, now time.Time) (char
 	if !known {
 		return nil, false
 	}
+	mayCome := len(share.Spec.MostAllocatable) > 0
 	for _, pod := range ns.unplaced {
-		if pod.waits(now) {
+		waits := pod.waits(now)
+		if waits || mayCome {
 			charged = amount.Sum(charged, charge(pod.Spec, share))
-		} else {
-			pending = true
 		}
+		pending = pending || !waits
 	}
 	return charged, pending
 }

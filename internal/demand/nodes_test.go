@@ -35,6 +35,13 @@ func TestUnscheduled(t *testing.T) {
 		"none":         {happens: func(b *demand.Book) { b.SetPod(podOf("web", "1"), start) }},
 		"for a while":  {happens: func(b *demand.Book) { b.SetPod(unplaced("1", start), start); b.SetPod(unplaced("2", start), start) }, want: cpus(2, 2)},
 		"for a moment": {happens: func(b *demand.Book) { b.SetPod(unplaced("1", start.Add(1)), start) }, pending: true},
+		"at once where nodes may come": {
+			happens: func(b *demand.Book) { b.SetPod(unplaced("1", start.Add(1)), start) },
+			share: func(s *quotav1alpha1.QuotaShare) {
+				s.Spec.MostAllocatable = corev1.ResourceList{"cpu": resource.MustParse("8")}
+			},
+			want: cpus(1, 1), pending: true,
+		},
 		"one has a node": {happens: func(b *demand.Book) {
 			b.SetPod(unplaced("1", start), start)
 			b.SetPod(unplaced("2", start), start)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -62,7 +63,6 @@ func readPool(ctx context.Context, reader client.Reader, key client.ObjectKey) (
 	}, nil
 }
 
-// spreadPool finds the FederatedQuotas below a pool, whichever pools are between them.
 func spreadPool(ctx context.Context, reader client.Reader, s *subject, clusters []members.Cluster) error {
 	var below quotav1alpha1.QuotaPoolList
 	if err := reader.List(ctx, &below, client.UnsafeDisableDeepCopy); err != nil {
@@ -72,20 +72,28 @@ func spreadPool(ctx context.Context, reader client.Reader, s *subject, clusters 
 	if err := reader.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing FederatedQuotas: %w", err)
 	}
+	s.quotas = Below(s.GetName(), below.Items, all.Items)
+	s.clusters = Placed(s.Object.(*quotav1alpha1.QuotaPool), clusters)
+	return nil
+}
+
+// Below returns the FederatedQuotas below a pool, whichever pools are between them.
+func Below(
+	pool string, pools []quotav1alpha1.QuotaPool, all []quotav1alpha1.FederatedQuota,
+) (quotas []*quotav1alpha1.FederatedQuota) {
 	parents := validate.Parents{}
-	for i := range below.Items {
-		parents[quotav1alpha1.PoolName(below.Items[i].Name)] = below.Items[i].Spec.Parent
+	for i := range pools {
+		parents[quotav1alpha1.PoolName(pools[i].Name)] = pools[i].Spec.Parent
 	}
-	own := quotav1alpha1.PoolName(s.GetName())
-	for i := range all.Items {
-		in := quotav1alpha1.PoolName(membership.PoolOf(&all.Items[i]))
+	own := quotav1alpha1.PoolName(pool)
+	for i := range all {
+		in := quotav1alpha1.PoolName(membership.PoolOf(&all[i]))
 		above, _ := parents.Above(in)
 		if in == own || slices.Contains(above, own) {
-			s.quotas = append(s.quotas, &all.Items[i])
+			quotas = append(quotas, &all[i])
 		}
 	}
-	s.clusters = placed(s.Object.(*quotav1alpha1.QuotaPool), clusters)
-	return nil
+	return quotas
 }
 
 // gather reads what is asked for in members, and what may be scaled.
@@ -98,13 +106,11 @@ func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input)
 		return err
 	}
 	for i := range s.clusters {
-		c := scaleout.Cluster{Name: s.clusters[i].Name}
-		for _, fq := range s.quotas {
-			if err := r.ask(ctx, &c, &s.clusters[i], fq, in); err != nil {
-				return err
-			}
+		c, err := r.ask(ctx, &s.clusters[i], s.quotas, in.Follows)
+		if err != nil {
+			return err
 		}
-		in.Clusters = append(in.Clusters, c)
+		in.Clusters = append(in.Clusters, *c)
 	}
 	in.Groups, err = Groups(ctx, r.Live, r.Clusters, s.clusters, s.Rule.ScaleOut.MachineDeploymentSelector)
 	if apimeta.IsNoMatchError(err) {
@@ -113,35 +119,44 @@ func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input)
 	return err
 }
 
-// ask adds what is asked for of a FederatedQuota in a cluster, as its agent has reported it. Nothing is added for a
-// cluster that cannot be read.
+// ask returns what is asked for in a cluster: nothing in one that cannot be read.
 func (r *Reconciler) ask(
-	ctx context.Context, c *scaleout.Cluster, cluster *members.Cluster, fq *quotav1alpha1.FederatedQuota,
-	in *scaleout.Input,
-) error {
-	holds := func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }
-	if !slices.ContainsFunc(fq.Status.Clusters, holds) {
-		return nil
-	}
+	ctx context.Context, cluster *members.Cluster, quotas []*quotav1alpha1.FederatedQuota, follows []corev1.ResourceName,
+) (*scaleout.Cluster, error) {
 	reader, err := r.Members.GetReader(ctx, client.ObjectKeyFromObject(cluster))
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
-		return nil
+		return &scaleout.Cluster{Name: cluster.Name}, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	share := &quotav1alpha1.QuotaShare{}
-	err = reader.Get(ctx, client.ObjectKeyFromObject(fq), share, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return nil
+	return Ask(ctx, reader, cluster, quotas, follows)
+}
+
+// Ask returns what is asked for of FederatedQuotas in a cluster, as its agent has reported it.
+func Ask(
+	ctx context.Context, member client.Reader, cluster *members.Cluster, quotas []*quotav1alpha1.FederatedQuota,
+	follows []corev1.ResourceName,
+) (*scaleout.Cluster, error) {
+	c := &scaleout.Cluster{Name: cluster.Name}
+	holds := func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }
+	for _, fq := range quotas {
+		if !slices.ContainsFunc(fq.Status.Clusters, holds) {
+			continue
+		}
+		share := &quotav1alpha1.QuotaShare{}
+		err := member.Get(ctx, client.ObjectKeyFromObject(fq), share, client.UnsafeDisableDeepCopy)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the share of Cluster %s: %w", c.Name, err)
+		}
+		share, err = pack.Unpack(share)
+		if err != nil {
+			return nil, err
+		}
+		AddShare(c, &share.Status, input.Most(fq, cluster), follows)
 	}
-	if err != nil {
-		return fmt.Errorf("reading the share of Cluster %s: %w", c.Name, err)
-	}
-	share, err = pack.Unpack(share)
-	if err != nil {
-		return err
-	}
-	AddShare(c, &share.Status, input.Most(fq, cluster), in.Follows)
-	return nil
+	return c, nil
 }

@@ -53,8 +53,8 @@ func OfPool(p *quotav1alpha1.QuotaPool) Budget {
 	}
 }
 
-// asks says whether a budget wants nodes to be added where that is needed.
-func (b *Budget) asks() bool { return b.Rule != nil && b.Rule.ScaleOut != nil }
+// Asks says whether a budget wants nodes to be added where that is needed.
+func (b *Budget) Asks() bool { return b.Rule != nil && b.Rule.ScaleOut != nil }
 
 // Input returns what a step is decided on, but for what is read elsewhere: clusters and groups.
 func (b *Budget) Input(now time.Time) *scaleout.Input {
@@ -243,8 +243,8 @@ func stored(state *scaleout.State, formats corev1.ResourceList) *quotav1alpha1.S
 	return status
 }
 
-// placed returns the Clusters whose nodes count for a pool.
-func placed(p *quotav1alpha1.QuotaPool, clusters []members.Cluster) []members.Cluster {
+// Placed returns the Clusters whose nodes count for a pool.
+func Placed(p *quotav1alpha1.QuotaPool, clusters []members.Cluster) []members.Cluster {
 	return slices.DeleteFunc(slices.Clone(clusters), func(c members.Cluster) bool {
 		return !capacity.Selects(&p.Spec.Capacity.Placement, c.Name, c.Labels)
 	})

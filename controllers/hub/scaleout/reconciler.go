@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !s.asks() || !s.GetDeletionTimestamp().IsZero() {
+	if !s.Asks() || !s.GetDeletionTimestamp().IsZero() {
 		forgetSeries(req.Namespace, req.Name)
 		return ctrl.Result{}, nil // rounds take away what is stored
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -164,6 +166,13 @@ func TestOfAPool(t *testing.T) {
 	h.must(h.Get(t.Context(), client.ObjectKeyFromObject(org), org))
 	if h.replicas() != 1 || org.Status.ScaleOut.Reason != quotav1alpha1.ReasonScaledOut {
 		t.Errorf("there are %d replicas, and told is %+v", h.replicas(), org.Status.ScaleOut)
+	}
+	for _, counter := range []*prometheus.CounterVec{stepsTaken, nodesAdded} {
+		m := &dto.Metric{}
+		h.must(counter.WithLabelValues("", org.Name).Write(m))
+		if got := m.GetCounter().GetValue(); got != 1 {
+			t.Errorf("%v is counted", got)
+		}
 	}
 }
 

@@ -48,14 +48,14 @@ func (r *Reconciler) begin(mgr ctrl.Manager, object client.Object, options contr
 
 // news lets through budgets that want nodes to be added, where something of that has changed.
 var news = predicate.Funcs{
-	CreateFunc:  func(e event.CreateEvent) bool { b := budgetOf(e.Object); return b.asks() },
-	DeleteFunc:  func(e event.DeleteEvent) bool { b := budgetOf(e.Object); return b.asks() },
+	CreateFunc:  func(e event.CreateEvent) bool { b := budgetOf(e.Object); return b.Asks() },
+	DeleteFunc:  func(e event.DeleteEvent) bool { b := budgetOf(e.Object); return b.Asks() },
 	GenericFunc: func(event.GenericEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := budgetOf(e.ObjectOld), budgetOf(e.ObjectNew)
 		before.Status, after.Status = nil, nil
 		same := equality.Semantic.DeepEqual(before, after) && observed(e.ObjectOld) == observed(e.ObjectNew)
-		return (before.asks() || after.asks()) && !same
+		return (before.Asks() || after.Asks()) && !same
 	},
 }
 

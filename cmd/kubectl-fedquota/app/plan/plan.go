@@ -100,7 +100,7 @@ func (o *Options) plans(ctx context.Context) ([]*view.Plan, error) {
 	}
 	var plans []*view.Plan
 	for i := range pools {
-		p, err := ofPool(ctx, hub, &pools[i], o.env.Clock.Now())
+		p, err := ofPool(ctx, o.env, hub, &pools[i], &o.live)
 		if err != nil {
 			return nil, fmt.Errorf("QuotaPool %s: %w", pools[i].Name, err)
 		}
@@ -179,8 +179,9 @@ func What(
 	}
 	p.decision, p.account, p.drained = outcome.Rest, outcome.Account, outcome.Drained
 	v := p.view()
-	if v.ScaleOut, err = fleet.ScaleOut(ctx, hub, p.wanted, p.decision.Ledger.Budget()); err != nil {
-		v.Hints = append(v.Hints, "Which nodes would be added is left out: "+err.Error())
+	message, hint := fleet.ScaleOut(ctx, hub, p.wanted, p.decision.Ledger.Budget())
+	if v.ScaleOut = message; hint != "" {
+		v.Hints = append(v.Hints, hint)
 	}
 	return v, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,8 +12,10 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/controllers/hub/pool"
+	"github.com/fedquota/fedquota/controllers/hub/scaleout"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
 	"github.com/fedquota/fedquota/internal/ledger"
@@ -43,8 +44,10 @@ func (p *plan) pooled(pool *view.Pool) {
 	}
 }
 
-// ofPool says what becomes of the children of a pool.
-func ofPool(ctx context.Context, hub client.Client, wanted *quotav1alpha1.QuotaPool, now time.Time) (*view.Plan, error) {
+// ofPool says what becomes of the children of a pool, and which nodes would be added.
+func ofPool(
+	ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.QuotaPool, options *live.Options,
+) (*view.Plan, error) {
 	stored := &quotav1alpha1.QuotaPool{}
 	if err := hub.Get(ctx, client.ObjectKeyFromObject(wanted), stored); apierrors.IsNotFound(err) {
 		stored = nil
@@ -60,13 +63,8 @@ func ofPool(ctx context.Context, hub client.Client, wanted *quotav1alpha1.QuotaP
 	if hint != "" {
 		v.Hints = append(v.Hints, hint)
 	}
-	switch {
-	case stored == nil:
-		v.HaltedReason, v.Halted = notPlanned, "it has no ledger yet: it first counts what its children have, into debt if that is more than its budget"
-	case stored.Spec.Parent != wanted.Spec.Parent:
-		v.HaltedReason, v.Halted = notPlanned, "it gets another parent: children keep what they have until that has counted it"
-	}
-	if v.HaltedReason != "" {
+	if v.Halted = unplanned(wanted, stored); v.Halted != "" {
+		v.HaltedReason = notPlanned
 		return v, nil
 	}
 	var pools quotav1alpha1.QuotaPoolList
@@ -77,11 +75,30 @@ func ofPool(ctx context.Context, hub client.Client, wanted *quotav1alpha1.QuotaP
 	if err := hub.List(ctx, &quotas); err != nil {
 		return nil, err
 	}
-	l, in := pool.Input(now, next, pools.Items, quotas.Items)
+	l, in := pool.Input(env.Clock.Now(), next, pools.Items, quotas.Items)
 	if parent := next.Spec.Parent; parent != "" {
 		v.Hints = append(v.Hints, fmt.Sprintf("QuotaPool %s bounds it by what it gives now: what that gives to another spec is not planned.", parent))
 	}
-	return v, fillPool(v, stored, next, l, in)
+	if err := fillPool(v, stored, next, l, in); err != nil {
+		return nil, err
+	}
+	below := scaleout.Below(next.Name, pools.Items, quotas.Items)
+	v.ScaleOut, hint = live.ScaleOutOfPool(ctx, env, hub, next, below, l.Budget(), options)
+	if hint != "" {
+		v.Hints = append(v.Hints, hint)
+	}
+	return v, nil
+}
+
+// unplanned says why it is not planned what becomes of the children of a pool, "" if it is.
+func unplanned(wanted, stored *quotav1alpha1.QuotaPool) string {
+	switch {
+	case stored == nil:
+		return "it has no ledger yet: it first counts what its children have, into debt if that is more than its budget"
+	case stored.Spec.Parent != wanted.Spec.Parent:
+		return "it gets another parent: children keep what they have until that has counted it"
+	}
+	return ""
 }
 
 // instead is a pool that takes the place of the stored one, or is new.
