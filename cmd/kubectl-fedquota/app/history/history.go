@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -106,7 +107,9 @@ func (o *Options) moves(ctx context.Context, c client.Client, object client.Obje
 	moves := []view.Move{}
 	if _, isQuota := object.(*quotav1alpha1.FederatedQuota); isQuota {
 		found, err := records.List(ctx, c, object.GetNamespace(), object.GetName(), from, now)
-		if err != nil {
+		if apierrors.IsForbidden(err) {
+			_, _ = fmt.Fprintf(o.env.ErrOut, "Events alone are shown: %v\n", err)
+		} else if err != nil {
 			return nil, now, err
 		}
 		for i := range found {
