@@ -127,7 +127,7 @@ func (w *world) records() {
 		out := w.out(hub, "history", "compute", "--since", "30d")
 		return strings.Contains(out, "hard.pods: 40 → 42") && strings.Contains(out, "hard.pods: 42 → 40"), nil
 	})
-	w.page("changes", hub, "history compute --since 30d --resource requests.cpu")
+	w.page("changes", hub, "history compute --since 30d")
 	w.page("report", hub, "report compute")
 	w.page("priced", hub, "report compute --by budget --prices "+files+"prices.yaml -o csv")
 	w.shows(hub, "history compute --since 30d", "SpecChanged", "hard.pods: 40 → 42, by ")

@@ -30,6 +30,9 @@ func (r *Recorder) write(ctx context.Context, key client.ObjectKey, pool string,
 			return err
 		}
 	}
+	if stored.ResourceVersion != "" && !piece.Until.After(month.Until) {
+		return nil
+	}
 	month.Merge(piece)
 	if _, end := record.StartOf(month.From); !month.Until.Before(end) {
 		month.Close()
