@@ -84,7 +84,7 @@ func TestLeastPrivilege(t *testing.T) {
 		c.APIServerArgs = append(c.APIServerArgs, "--feature-gates=WatchList=false")
 	}
 	options.CRDPaths = []string{filepath.Join("system", "clusterprofiles.yaml")}
-	w := startWorld(t, "rights", system.Options{Fleet: options, HubArgs: []string{"--install-agents=true", "--agent-image=fedquota/manager:e2e"}})
+	w := startWorld(t, "rights", system.Options{Fleet: options, HubArgs: []string{"--install-agents=true", "--agent-image=fedquota/manager:e2e", "--record-interval=1s"}})
 	s := newScenario(t, w, "team-a", budget("30", "60"))
 	s.exercise()
 
@@ -177,15 +177,24 @@ func (s *scenario) exercise() {
 	s.growsNoMore(east)
 	s.claims(east)
 	s.repeats(east)
+	old := &quotav1alpha1.QuotaRecord{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name + "-2020-01"}}
+	s.must(s.hub.Create(s.Context(), old))
 	s.electedHub(1)
+	s.gone(old)
 	s.pairIn(north)
 	s.pokes(east)
 	s.losesCertificate(s.member(west), "fedquota-webhook-cert", s.Agents[west])
 	s.losesCertificate(s.hub, "fedquota-hub-webhook-cert", s.HubManager)
 	fq := newQuota(s.key, nil)
 	s.must(s.hub.Delete(s.Context(), fq))
-	s.eventually("the budget to be removed", func(ctx context.Context) error {
-		if err := s.hub.Get(ctx, s.key, fq); !apierrors.IsNotFound(err) {
+	s.gone(fq)
+}
+
+// gone waits until an object of the hub is removed.
+func (s *scenario) gone(object client.Object) {
+	s.Helper()
+	s.eventually(object.GetName()+" to be removed", func(ctx context.Context) error {
+		if err := s.hub.Get(ctx, client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("it is there: %w", err)
 		}
 		return nil

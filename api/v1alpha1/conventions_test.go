@@ -172,8 +172,11 @@ func TestSchemasKeepTheConventions(t *testing.T) {
 
 // partsOf returns the parts of a kind: a report has neither a spec nor a status, as a CSIStorageCapacity has not.
 func partsOf(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	if crd.Spec.Names.Kind == "ClusterCapacity" {
+	switch crd.Spec.Names.Kind {
+	case "ClusterCapacity":
 		return []string{"nodes", "allocatable", "unused", "growth", "reportTime"}
+	case "QuotaRecord":
+		return []string{"quota", "month", "pool", "from", "until", "unobservedSeconds", "budgetHours", "usedHours", "data"}
 	}
 	return []string{"spec", "status"}
 }

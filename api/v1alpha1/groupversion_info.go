@@ -23,6 +23,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&QuotaRequirement{}, &QuotaRequirementList{},
 		&QuotaPool{}, &QuotaPoolList{},
 		&ClusterCapacity{}, &ClusterCapacityList{},
+		&QuotaRecord{}, &QuotaRecordList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -20,6 +20,7 @@ func TestPlugin(t *testing.T) {
 	w.converts()
 	w.fresh()
 	w.settled()
+	w.records()
 	w.pooled()
 	w.adopts()
 	w.full()

@@ -61,7 +61,7 @@ type world struct {
 
 func startWorld(t *testing.T) *world {
 	t.Helper()
-	options := system.Options{}
+	options := system.Options{HubArgs: []string{recordInterval}}
 	for _, name := range []string{east, west} {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}})
 	}

@@ -141,3 +141,12 @@ func LeaseDuration(clusters int) time.Duration { return 3 * RenewInterval(cluste
 func beyond(clusters, budgets int) time.Duration {
 	return time.Duration(max(0, clusters*max(fewBudgets, budgets)-sharesAtOnce)) * perShare
 }
+
+const (
+	// RecordTick is how often the hub manager looks which records of budgets are to be written, and RecordPatience how long
+	// it writes them as it ends.
+	RecordTick     = 5 * time.Second
+	RecordPatience = 8 * time.Second
+	// SweepInterval is how often records are removed that are too old.
+	SweepInterval = 24 * time.Hour
+)

@@ -21,6 +21,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/list"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/member"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/plan"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/report"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/top"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/tree"
@@ -84,6 +85,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		member.NewLeaveCommand(env),
 		list.NewCommand(env),
 		plan.NewCommand(env),
+		report.NewCommand(env),
 		top.NewCommand(env),
 		tree.NewCommand(env),
 		version.NewCommand(env),

@@ -35,9 +35,16 @@ type options struct {
 	nodeProvisionTime        time.Duration
 	concurrency, connections int
 	metricsPerCluster        bool
+	recordInterval           time.Duration
+	recordMonths             int
 	// machines says that the hub serves MachineDeployments and MachinePools.
 	machines bool
 }
+
+const (
+	mostMonths                  = 120
+	leastInterval, mostInterval = time.Second, 24 * time.Hour
+)
 
 // bind registers the flags.
 func (o *options) bind(flags *pflag.FlagSet, image string) {
@@ -61,6 +68,10 @@ func (o *options) bind(flags *pflag.FlagSet, image string) {
 		&o.connections, "clustercache-concurrency", 100,
 		"How many Clusters are connected or probed at once. One that does not answer takes up a place for seconds, again and again.",
 	)
+	flags.IntVar(&o.recordMonths, "record-months", 13,
+		"How many months QuotaRecords are kept beside that of the present month. 0: none are written.")
+	flags.DurationVar(&o.recordInterval, "record-interval", time.Hour,
+		"The time between two writes of the QuotaRecord of a FederatedQuota. What a hub manager that crashed had not written counts with what was known last.")
 	flags.BoolVar(&o.metricsPerCluster, "metrics-per-cluster", false,
 		"Export what each cluster has of each FederatedQuota, too: three series for each cluster and resource name of each.")
 }
@@ -111,6 +122,12 @@ func NewCommand(image string) *cobra.Command {
 func (o *options) validate() error {
 	if err := o.clusters.Validate(); err != nil {
 		return fmt.Errorf("--cluster-namespace, --further-cluster-namespaces: %w", err)
+	}
+	if o.recordMonths < 0 || o.recordMonths > mostMonths {
+		return fmt.Errorf("--record-months %d: must be 0, which writes none, to %d", o.recordMonths, mostMonths)
+	}
+	if o.recordInterval < leastInterval || o.recordInterval > mostInterval {
+		return fmt.Errorf("--record-interval %s: must be %s to %s", o.recordInterval, leastInterval, mostInterval)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	"github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
+	"github.com/fedquota/fedquota/controllers/hub/recorder"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
 	"github.com/fedquota/fedquota/controllers/hub/scaleout"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
@@ -54,6 +55,7 @@ type parts struct {
 	accounts    *members.Accounts
 	connections clustercache.ClusterCache
 	stores      *stores.Watcher
+	records     *recorder.Recorder
 	quotas      *quota.Reconciler
 }
 
@@ -63,6 +65,7 @@ func (p *parts) setUp(ctx context.Context) error {
 		setup.Step{Name: "the watch over the store", Do: p.watchOverStore},
 		setup.Step{Name: "connections to members", Do: func() error { return p.connect(ctx) }},
 		setup.Step{Name: "the looks at stores", Do: p.lookAtStores},
+		setup.Step{Name: "the records", Do: p.keepRecords},
 		setup.Step{Name: "the quota controller", Do: p.reconcileQuotas},
 		setup.Step{Name: "the pool controller", Do: p.reconcilePools},
 		setup.Step{Name: "the reports of capacity", Do: p.followNodes},
@@ -115,11 +118,23 @@ func (p *parts) lookAtStores() error {
 	return p.mgr.Add(p.stores)
 }
 
+// keepRecords keeps what becomes of budgets, unless nobody wants that. It is stored once the hub serves the kind.
+func (p *parts) keepRecords() error {
+	if p.recordMonths == 0 {
+		return nil
+	}
+	p.records = &recorder.Recorder{
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{},
+		Interval: p.recordInterval, Months: p.recordMonths,
+	}
+	return served.Once(p.mgr, func() error { return p.mgr.Add(p.records) }, recorder.Kind)
+}
+
 // reconcileQuotas makes the rounds of FederatedQuotas.
 func (p *parts) reconcileQuotas() error {
 	p.quotas = &quota.Reconciler{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Members: p.connections, Stores: p.stores,
-		Clusters: p.clusters, AgentNamespace: p.agentNamespace, Needs: &pool.Needs{},
+		Clusters: p.clusters, AgentNamespace: p.agentNamespace, Needs: &pool.Needs{}, Records: p.records,
 		Namespaces: &namespaces.Watcher{
 			Members: p.connections, Stores: p.stores, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
 		},

@@ -141,6 +141,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Live.Get(ctx, req.NamespacedName, fq); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Needs.Forget(pool.QuotaKey(req.Namespace, req.Name))
+			r.Records.Forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -164,6 +165,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	memory.waiting.Store(len(s.decision.Fleet.Waiting) > 0)
 	if s.decision.Removed {
 		r.forget(fq.UID)
+		r.Records.Forget(req.NamespacedName)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
 	r.heardOf(s)
@@ -174,6 +176,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	r.rebuiltOf(s)
+	r.record(s)
 	r.announce(ctx, s)
 	r.dropGone(s)
 	r.measure(s)

@@ -17,6 +17,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/internal/record"
 	"github.com/fedquota/fedquota/internal/shares"
 )
 
@@ -53,7 +54,7 @@ func (r *Reconciler) announceReady(ctx context.Context, s *scope, t *told) {
 func (r *Reconciler) announceMoves(s *scope, t *told) {
 	moves := movesOf(s, t)
 	switch {
-	case moves == "":
+	case len(moves) == 0:
 		t.rest()
 		return
 	case t.since.IsZero():
@@ -63,13 +64,13 @@ func (r *Reconciler) announceMoves(s *scope, t *told) {
 		return
 	}
 	t.rest()
-	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", conditions.Truncated(moves, noteLimit))
+	r.Records.Moved(s.fq, moves)
+	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", conditions.Truncated(textOf(moves), noteLimit))
 }
 
-// movesOf says which limits are others than were told: "requests.cpu: east 5 → 9 (Need), west 10 → 6 (Surplus); pods:
-// …".
-func movesOf(s *scope, t *told) string {
-	byName := map[corev1.ResourceName][]string{}
+// movesOf returns which limits are others than were told.
+func movesOf(s *scope, t *told) []record.Move {
+	var moves []record.Move
 	for _, m := range s.members {
 		if m.verdict == nil || m.verdict.State == "" {
 			continue
@@ -81,20 +82,34 @@ func movesOf(s *scope, t *told) string {
 		}
 		e, _ := s.decision.Ledger.Entry(m.Name)
 		for name, target := range e.Target {
-			before := limits[name]
-			if before == target {
+			if limits[name] == target {
 				continue
 			}
-			text := fmt.Sprintf("%s %s → %s", m.Name, amount.Text(name, before, s.fq.Spec.Hard), amount.Text(name, target, s.fq.Spec.Hard))
-			if why := t.why[m.Name][name]; why != "" {
-				text += fmt.Sprintf(" (%s)", why)
-			}
-			byName[name] = append(byName[name], text)
+			moves = append(moves, record.Move{
+				Time: s.now, Resource: name, Cluster: m.Name,
+				From: amount.Text(name, limits[name], s.fq.Spec.Hard), To: amount.Text(name, target, s.fq.Spec.Hard),
+				Why: string(t.why[m.Name][name]),
+			})
 		}
 	}
+	slices.SortStableFunc(moves, func(a, b record.Move) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
+	return moves
+}
+
+// textOf says which limits have moved: "requests.cpu: east 5 → 9 (Need), west 10 → 6 (Surplus); pods: …". Moves come by
+// resource name.
+func textOf(moves []record.Move) string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		parts = append(parts, fmt.Sprintf("%s: %s", name, shares.Abbreviated(byName[name])))
+	for len(moves) > 0 {
+		name, texts := moves[0].Resource, []string{}
+		for len(moves) > 0 && moves[0].Resource == name {
+			text := fmt.Sprintf("%s %s → %s", moves[0].Cluster, moves[0].From, moves[0].To)
+			if moves[0].Why != "" {
+				text += fmt.Sprintf(" (%s)", moves[0].Why)
+			}
+			texts, moves = append(texts, text), moves[1:]
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s", name, shares.Abbreviated(texts)))
 	}
 	return strings.Join(parts, "; ")
 }

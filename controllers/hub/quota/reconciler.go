@@ -16,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
+	"github.com/fedquota/fedquota/controllers/hub/recorder"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -48,6 +49,8 @@ type Reconciler struct {
 	Timeout time.Duration
 	// Recorder writes events on FederatedQuotas.
 	Recorder events.EventRecorder
+	// Records keep what becomes of budgets; nil where nobody keeps that.
+	Records *recorder.Recorder
 
 	controller controller.Controller
 	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to start.

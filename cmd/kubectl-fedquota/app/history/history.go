@@ -2,21 +2,27 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/records"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/allocate"
+	"github.com/fedquota/fedquota/internal/record"
 	"github.com/fedquota/fedquota/internal/round"
 )
 
@@ -24,14 +30,18 @@ const (
 	long = `Say what moved in a budget: when, in which cluster, from what limit to what, and why; and
 when conditions came. In a member, what happened to the share.
 
-It goes by the events that the hub manager writes: one for each move once it has come to
-rest. Nobody else keeps a log. API servers keep events for an hour, unless they run with
-another --event-ttl: what is older is gone, and is said to be.`
+It goes by the QuotaRecords that the hub manager writes about once an hour and keeps for
+months: they say which limits moved, and who changed the spec. What is younger, and which
+conditions came, events say, which API servers keep for an hour. In a member there are
+events alone.`
 
 	example = `  # What moved in the last ten minutes
   kubectl fedquota history compute -n team-a --since 10m
 
-  # All that is known, for a script
+  # What moved in the last 30 days, and who changed the budget
+  kubectl fedquota history compute -n team-a --since 30d
+
+  # For a script
   kubectl fedquota history compute -n team-a -o json`
 )
 
@@ -41,7 +51,7 @@ const kept = time.Hour
 // Options says what to show.
 type Options struct {
 	env      *cli.Env
-	since    time.Duration
+	since    cli.Span
 	cluster  string
 	resource string
 	output   cli.Output
@@ -49,7 +59,7 @@ type Options struct {
 
 // NewCommand returns the command.
 func NewCommand(env *cli.Env) *cobra.Command {
-	o := &Options{env: env}
+	o := &Options{env: env, since: cli.Span(kept)}
 	command := &cobra.Command{
 		Use:               "history NAME",
 		Short:             "Say what moved in a budget, when and why",
@@ -60,7 +70,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
 	}
 	flags := command.Flags()
-	flags.DurationVar(&o.since, "since", kept, "Show what is younger than this.")
+	flags.Var(&o.since, "since", "Show what is younger than this, such as 90m, 12h or 30d.")
 	flags.StringVar(&o.cluster, "cluster", "", "Show the moves of this cluster alone.")
 	flags.StringVar(&o.resource, "resource", "", "Show the moves of this resource name alone, such as requests.cpu.")
 	o.output.Bind(command)
@@ -78,35 +88,74 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	moves, err := o.moves(ctx, c, object)
+	moves, recorded, err := o.moves(ctx, c, object)
 	if err != nil {
 		return err
 	}
-	if o.since > kept && o.env.Clock.Since(object.GetCreationTimestamp().Time) > kept {
-		_, _ = fmt.Fprintln(o.env.ErrOut, "What happened more than an hour ago may be missing: API servers forget events then, unless told otherwise.")
+	now := o.env.Clock.Now()
+	if from := now.Add(-time.Duration(o.since)); time.Duration(o.since) > kept && now.Sub(object.GetCreationTimestamp().Time) > kept && recorded.After(from) {
+		_, _ = fmt.Fprintf(o.env.ErrOut, "What happened before %s may be missing: nothing is recorded of it, and API servers forget events after an hour, unless told otherwise.\n",
+			recorded.UTC().Format(time.RFC3339))
 	}
 	return o.output.Print(o.env.Out, moves, func() error { return o.print(moves) })
 }
 
-// moves returns what happened, the first one first.
-func (o *Options) moves(ctx context.Context, c client.Client, object client.Object) ([]view.Move, error) {
-	events, err := cli.AllEventsOf(ctx, c, object)
-	if err != nil {
-		return nil, err
-	}
+// moves returns what happened, the first one first, and since when it is recorded.
+func (o *Options) moves(ctx context.Context, c client.Client, object client.Object) ([]view.Move, time.Time, error) {
+	now := o.env.Clock.Now()
+	from, recorded, until := now.Add(-time.Duration(o.since)), now.Add(-kept), time.Time{}
 	moves := []view.Move{}
-	for i := range events {
-		e := &events[i]
-		if o.env.Clock.Since(cli.LastSeen(e).Time) > o.since {
-			continue
+	if _, isQuota := object.(*quotav1alpha1.FederatedQuota); isQuota {
+		found, err := records.List(ctx, c, object.GetNamespace(), object.GetName(), from, now)
+		if apierrors.IsForbidden(err) {
+			_, _ = fmt.Fprintf(o.env.ErrOut, "Events alone are shown: %v\n", err)
+		} else if err != nil {
+			return nil, now, err
 		}
-		for _, m := range MovesOf(e) {
-			if (o.cluster == "" || m.Cluster == o.cluster) && (o.resource == "" || string(m.Resource) == o.resource) {
-				moves = append(moves, m)
+		for i := range found {
+			moves = append(moves, recordedIn(found[i].Month)...)
+			if until = found[i].Until; found[i].From.Before(recorded) {
+				recorded = found[i].From
 			}
 		}
 	}
-	return moves, nil
+	events, err := cli.AllEventsOf(ctx, c, object)
+	if err != nil {
+		return nil, now, err
+	}
+	for i := range events {
+		if e := &events[i]; e.Reason != quotav1alpha1.ReasonLimitsMoved || cli.LastSeen(e).After(until) {
+			moves = append(moves, MovesOf(e)...)
+		}
+	}
+	moves = slices.DeleteFunc(moves, func(m view.Move) bool {
+		return m.Time.Time.Before(from) || o.cluster != "" && o.cluster != m.Cluster ||
+			o.resource != "" && o.resource != string(m.Resource)
+	})
+	slices.SortStableFunc(moves, func(a, b view.Move) int { return a.Time.Compare(b.Time.Time) })
+	return moves, recorded, nil
+}
+
+// changed is the reason of a change of the spec.
+const changed = "SpecChanged"
+
+// recordedIn returns what a month tells of.
+func recordedIn(m *record.Month) []view.Move {
+	var moves []view.Move
+	for _, r := range m.Moves.List {
+		moves = append(moves, view.Move{
+			Time: metav1.NewTime(r.Time), Reason: quotav1alpha1.ReasonLimitsMoved, Resource: r.Resource, Cluster: r.Cluster,
+			From: r.From, To: r.To, Why: r.Why,
+		})
+	}
+	for _, c := range m.Audit.Changes {
+		message := fmt.Sprintf("%s: %s → %s", c.Field, cmp.Or(c.From, "none"), cmp.Or(c.To, "none"))
+		if c.By != "" {
+			message += ", by " + c.By
+		}
+		moves = append(moves, view.Move{Time: metav1.NewTime(c.Time), Reason: changed, Message: message})
+	}
+	return moves
 }
 
 // move is how the hub manager tells of one: "east 5 → 9 (Demand)".
@@ -149,7 +198,7 @@ func movesOf(e *corev1.Event) []view.Move {
 func (o *Options) print(moves []view.Move) error {
 	page := o.env.Page(o.env.Out)
 	if len(moves) == 0 {
-		_, err := fmt.Fprintf(o.env.ErrOut, "Nothing happened in the last %s that events tell of.\n", o.since)
+		_, err := fmt.Fprintf(o.env.ErrOut, "Nothing happened in the last %s that is recorded.\n", o.since.String())
 		return err
 	}
 	t := &text.Table{Header: []string{"AGO", "CLUSTER", "RESOURCE", "FROM", "", "TO", "WHY"}}

@@ -1,0 +1,55 @@
+// Package records reads what the hub manager has kept of budgets.
+package records
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/record"
+)
+
+// Record is what became of a budget in a month.
+type Record struct {
+	*record.Month
+
+	Namespace, Quota, Pool string
+}
+
+// List returns the records of a namespace, or of all, that end after an instant and begin before another one, by
+// namespace, budget and month; of one budget, if it is named. A hub that does not serve the kind has none.
+func List(ctx context.Context, c client.Client, namespace, quota string, from, until time.Time) ([]Record, error) {
+	var list quotav1alpha1.QuotaRecordList
+	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		if apimeta.IsNoMatchError(err) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	var found []Record
+	for i := range list.Items {
+		r := &list.Items[i]
+		if quota != "" && r.Quota != quota || r.From == nil || r.Until == nil ||
+			!r.From.Time.Before(until) || r.Until.Time.Before(from) {
+			continue
+		}
+		month, err := record.Decode(r.Data)
+		if err != nil {
+			return nil, fmt.Errorf("QuotaRecord %s/%s: %w", r.Namespace, r.Name, err)
+		}
+		found = append(found, Record{month, r.Namespace, r.Quota, r.Pool})
+	}
+	slices.SortFunc(found, func(a, b Record) int {
+		if order := strings.Compare(a.Namespace+"/"+a.Quota, b.Namespace+"/"+b.Quota); order != 0 {
+			return order
+		}
+		return a.From.Compare(b.From)
+	})
+	return found, nil
+}
