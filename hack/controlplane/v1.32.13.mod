@@ -218,7 +218,7 @@ replace (
 	k8s.io/cri-client => k8s.io/cri-client v0.32.13
 	k8s.io/csi-translation-lib => k8s.io/csi-translation-lib v0.32.13
 	k8s.io/dynamic-resource-allocation => k8s.io/dynamic-resource-allocation v0.32.13
-	k8s.io/endpointslice => k8s.io/endpointslice v0.32.12
+	k8s.io/endpointslice => k8s.io/endpointslice v0.32.12 // that of the version is not served
 	k8s.io/externaljwt => k8s.io/externaljwt v0.32.13
 	k8s.io/kms => k8s.io/kms v0.32.13
 	k8s.io/kube-aggregator => k8s.io/kube-aggregator v0.32.13
@@ -230,7 +230,7 @@ replace (
 	k8s.io/metrics => k8s.io/metrics v0.32.13
 	k8s.io/mount-utils => k8s.io/mount-utils v0.32.13
 	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.32.13
-	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.4
+	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.4 // that of the version is not served
 	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.32.13
 	k8s.io/sample-controller => k8s.io/sample-controller v0.32.13
 )

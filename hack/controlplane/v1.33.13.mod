@@ -234,7 +234,7 @@ replace (
 	k8s.io/metrics => k8s.io/metrics v0.33.13
 	k8s.io/mount-utils => k8s.io/mount-utils v0.33.13
 	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.33.13
-	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.4
+	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.34.4 // that of the version is not served
 	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.33.13
 	k8s.io/sample-controller => k8s.io/sample-controller v0.33.13
 )
