@@ -22,10 +22,9 @@ name, kind and scope that quota knows. Members that are of two versions take the
 const lessPreamble = `
 ## What is less
 
-Kubernetes itself has less by default in older versions. What the members of a fleet do not all have cannot be shown
-there, and everything else goes on. Where a budget depends on it, its conditions on the hub say so in these words; a name
-that only objects of a missing kind would be charged under then limits nothing. Elsewhere there is nothing to tell: the API
-server drops or refuses what it does not know, and what is created is charged for what is in it.
+Kubernetes itself has less by default in older versions. What the members of a fleet do not all have cannot be shown there,
+and everything else goes on. Where a budget depends on it, its conditions on the hub say so, in these words. Elsewhere there
+is nothing to tell: the API server drops or refuses what it does not know, and an object is charged for what is in it.
 
 | what | not in | rows of the native table | what the hub says |
 |---|---|---|---|
@@ -34,17 +33,14 @@ server drops or refuses what it does not know, and what is created is charged fo
 const paper = `
 ## On paper: 1.30 and 1.31
 
-Nothing was run on these. By the history of Kubernetes' API:
-
-* ` + "`ValidatingAdmissionPolicy`" + ` is in ` + "`admissionregistration.k8s.io/v1`" + ` since 1.30, and so are conditions of webhooks. No
-  earlier version will do.
-* They have no more than 1.32 has: all that is less there is less in them.
+Nothing was run on these. By the history of Kubernetes' API, policies and conditions of webhooks have their stable form
+since 1.30, so no earlier version will do. Neither of these two has anything that 1.32 does not have.
 
 ## What is built
 
-API servers and controller managers are built from the module ` + "`k8s.io/kubernetes`" + ` of each version, by the files
-` + "`hack/controlplane/v*.mod`" + ` and their checksums. All fleets run the etcd and the kubectl of the newest version. Controllers
-of endpoint slices in 1.32.13 are those of 1.32.12, which no fleet runs. Feature gates are at their defaults.
+API servers and controller managers are built from Kubernetes' own module of each version, by the files
+hack/controlplane/v*.mod and their checksums. All fleets run the etcd and the kubectl of the newest version. The controller
+of endpoint slices in 1.32.13 is that of 1.32.12, and no fleet runs it. Feature gates are at their defaults.
 `
 
 // pageOf returns the page of all runs.
@@ -67,7 +63,8 @@ func pageOf(runs []run) string {
 	}
 	b.WriteString(lessPreamble)
 	for _, l := range lines(runs) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", l.what, strings.Join(l.versions(), ", "), strings.Join(sets.List(l.rows), "; "), l.told)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n",
+			l.what, strings.Join(l.versions(), ", "), strings.Join(sets.List(l.rows), "; "), l.told)
 	}
 	b.WriteString(paper)
 	return b.String()
