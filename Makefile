@@ -29,6 +29,7 @@ include hack/make/conformance.mk
 include hack/make/release.mk
 include hack/make/node.mk
 include hack/make/skew.mk
+include hack/make/versions.mk
 include hack/make/site.mk
 
 ##@ General

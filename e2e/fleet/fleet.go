@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (f *Fleet) newControlPlane(options ControlPlaneOptions) *ControlPlane {
 		Name:    options.Name,
 		Dir:     filepath.Join(f.Dir, options.Name),
 		options: options,
-		assets:  f.options.Assets,
+		assets:  cmp.Or(options.Assets, f.options.Assets),
 		address: f.options.Address,
 		detach:  f.options.Detach,
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +17,10 @@ import (
 
 // AssetsVariable names the environment variable with the default of Options.Assets.
 const AssetsVariable = "KUBEBUILDER_ASSETS"
+
+// MemberAssetsVariable names the environment variable with the default of ControlPlaneOptions.Assets of members: a list
+// of folders as in PATH, of which members take one after the other, and then the first one again.
+const MemberAssetsVariable = "FEDQUOTA_MEMBER_ASSETS"
 
 // HubName is the name of the hub's control plane and of its folder.
 const HubName = "hub"
@@ -60,6 +66,9 @@ type ControlPlaneOptions struct {
 	Name string
 	// Labels are the labels of its Cluster object.
 	Labels map[string]string
+	// Assets is the folder with its programs, of another version than the fleet's. Defaults to Options.Assets, and to
+	// the environment variable FEDQUOTA_MEMBER_ASSETS for members.
+	Assets string
 	// APIServerArgs are added to the arguments of each API server.
 	APIServerArgs []string
 	// SecondAPIServer runs a second API server on the same etcd.
@@ -136,6 +145,7 @@ func (o Options) complete() (Options, error) {
 	if o.Hub.Controllers == nil {
 		o.Hub.Controllers = HubControllers()
 	}
+	o.Members = withAssets(o.Members, filepath.SplitList(os.Getenv(MemberAssetsVariable)))
 	var errs []error
 	if o.Dir == "" {
 		errs = append(errs, errors.New("no folder given (Options.Dir)"))
@@ -147,6 +157,17 @@ func (o Options) complete() (Options, error) {
 		errs = append(errs, fmt.Errorf("no address of this machine: %q (Options.Address)", o.Address))
 	}
 	return o, errors.Join(append(errs, checkNames(o.Members))...)
+}
+
+// withAssets gives members that name no folder of programs one of the given ones, in turn.
+func withAssets(members []ControlPlaneOptions, folders []string) []ControlPlaneOptions {
+	members = slices.Clone(members)
+	for i := range members {
+		if members[i].Assets == "" && len(folders) > 0 {
+			members[i].Assets = folders[i%len(folders)]
+		}
+	}
+	return members
 }
 
 // checkNames says which members have names that cannot be.

@@ -43,6 +43,9 @@ func play(w *world, rows []row) map[string]sight {
 		group.Go(func() error {
 			w.Run(rows[i].title(), func(t *testing.T) {
 				s := w.scene(t, &rows[i], i)
+				if l := w.lacking(&rows[i]); l != nil {
+					s.leaveOut(l)
+				}
 				rows[i].play(s)
 				mutex.Lock()
 				defer mutex.Unlock()

@@ -73,9 +73,8 @@ func (s *scene) eventually(what string, condition func(context.Context) error) {
 	s.must(await(s.Context(), what, condition))
 }
 
-// budget creates a FederatedQuota over both members, and waits until they enforce it. It gives nobody headroom: limits
-// move by demand alone.
-func (s *scene) budget(name, spec string, hard resource.Quantity) {
+// create creates a FederatedQuota over both members. It gives nobody headroom: limits move by demand alone.
+func (s *scene) create(name, spec string, hard resource.Quantity) *quotav1alpha1.FederatedQuota {
 	s.Helper()
 	fq := &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name},
@@ -91,6 +90,13 @@ func (s *scene) budget(name, spec string, hard resource.Quantity) {
 	}
 	s.must(yaml.UnmarshalStrict([]byte(spec), &fq.Spec))
 	s.must(s.clients[hub].Create(s.Context(), fq))
+	return fq
+}
+
+// budget creates a FederatedQuota over both members, and waits until they enforce it.
+func (s *scene) budget(name, spec string, hard resource.Quantity) {
+	s.Helper()
+	fq := s.create(name, spec, hard)
 	s.eventually("the budget to be enforced", func(ctx context.Context) error {
 		err := s.clients[hub].Get(ctx, client.ObjectKeyFromObject(fq), fq)
 		if err == nil && (fq.Status.ObservedGeneration != fq.Generation || fq.Status.Settled != "2/2" || fq.Status.SpecRevision == 0) {

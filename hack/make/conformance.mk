@@ -13,5 +13,5 @@ conformance: controlplane build $(E2E_TEST) ## Run Kubernetes' own tests of Reso
 $(E2E_TEST):
 	@echo "Building $(@F) $(K8S_VERSION) (about 3 minutes on two cores, once)"
 	mkdir -p $(@D)
-	CGO_ENABLED=0 $(GO) -C hack/controlplane test -c -trimpath -ldflags '$(CONTROLPLANE_LDFLAGS)' -o $@.new k8s.io/kubernetes/test/e2e
+	CGO_ENABLED=0 $(GO) -C hack/controlplane test -c $(CONTROLPLANE_MODULES) -trimpath -ldflags '$(CONTROLPLANE_LDFLAGS)' -o $@.new k8s.io/kubernetes/test/e2e
 	mv $@.new $@

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+const preamble = `# Kubernetes versions
+
+Written by ` + "`make e2e-versions`" + `. Each line is a fleet of real control planes with the whole product on them: smoke test,
+scenarios of the protocol under storms, kills and cuts, and the [native table](evidence/native.md), which has a row for each
+name, kind and scope that quota knows. Members that are of two versions take them in turn.
+
+| hub | members | smoke | scenarios | native rows | not there to show | s | failed |
+|---|---|---|---:|---:|---:|---:|---|
+`
+
+const lessPreamble = `
+## What is less
+
+Kubernetes itself has less by default in older versions. What the members of a fleet do not all have cannot be shown there,
+and everything else goes on. Where a budget depends on it, its conditions on the hub say so, in these words. Elsewhere there
+is nothing to tell: the API server drops or refuses what it does not know, and an object is charged for what is in it.
+
+| what | not in | rows of the native table | what the hub says |
+|---|---|---|---|
+`
+
+const paper = `
+## On paper: 1.30 and 1.31
+
+Nothing was run on these. By the history of Kubernetes' API, policies and conditions of webhooks have their stable form
+since 1.30, so no earlier version will do. Neither of these two has anything that 1.32 does not have.
+
+## What is built
+
+API servers and controller managers are built from Kubernetes' own module of each version, by the files
+hack/controlplane/v*.mod and their checksums. All fleets run the etcd and the kubectl of the newest version. The controller
+of endpoint slices in 1.32.13 is that of 1.32.12, and no fleet runs it. Feature gates are at their defaults.
+`
+
+// pageOf returns the page of all runs.
+func pageOf(runs []run) string {
+	slices.SortFunc(runs, func(a, b run) int {
+		if a.mixed() != b.mixed() {
+			return map[bool]int{false: -1, true: 1}[a.mixed()]
+		}
+		return compare(a.hub, b.hub)
+	})
+	var b strings.Builder
+	b.WriteString(preamble)
+	for _, r := range runs {
+		smoke := "ok"
+		if !r.smoke {
+			smoke = "**failed**"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %.0f | %s |\n", r.hub, strings.Join(r.members, ", "), smoke,
+			r.scenarios, r.rows, len(r.less), r.seconds, strings.Join(r.failed, ", "))
+	}
+	b.WriteString(lessPreamble)
+	for _, l := range lines(runs) {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n",
+			l.what, strings.Join(l.versions(), ", "), strings.Join(sets.List(l.rows), "; "), l.told)
+	}
+	b.WriteString(paper)
+	return b.String()
+}
+
+func (r run) mixed() bool { return !slices.Equal(r.members, []string{r.hub}) }
+
+func compare(a, b string) int {
+	order, _ := version.MustParseSemantic(a).Compare(b)
+	return order
+}
+
+// line is what several versions do not have.
+type line struct {
+	what, told string
+	rows, in   sets.Set[string]
+}
+
+func (l line) versions() []string {
+	versions := l.in.UnsortedList()
+	slices.SortFunc(versions, compare)
+	return versions
+}
+
+// lines are what fleets of one version do not have, the most first. Mixed ones have what their oldest member has.
+func lines(runs []run) []*line {
+	var list []*line
+	for _, r := range runs {
+		if r.mixed() {
+			continue
+		}
+		for _, seen := range r.less {
+			i := slices.IndexFunc(list, func(l *line) bool { return l.what == seen.what })
+			if i < 0 {
+				i = len(list)
+				list = append(list, &line{what: seen.what, told: seen.told, rows: sets.New[string](), in: sets.New[string]()})
+			}
+			list[i].rows.Insert(strings.ReplaceAll(seen.row, "_", " "))
+			list[i].in.Insert(r.hub)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *line) int {
+		if len(a.in) != len(b.in) {
+			return len(b.in) - len(a.in)
+		}
+		return strings.Compare(a.what, b.what)
+	})
+	return list
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPage(t *testing.T) {
+	folder := t.TempDir()
+	const old = `{"Action":"pass","Test":"TestSmoke"}
+{"Action":"pass","Test":"TestScenarios/removal/Retain"}
+{"Action":"pass","Test":"TestScenarios/removal"}
+{"Action":"output","Test":"TestNative/count/claims","Output":"    older_test.go:1: LESS: claims: KindNotServed: east, west: count/claims\n"}
+{"Action":"skip","Test":"TestNative/count/claims"}
+{"Action":"pass","Test":"TestNative/pods"}
+{"Action":"pass","Test":"TestNative"}
+{"Action":"pass","Elapsed":61}
+`
+	for file, events := range map[string]string{
+		"v1.9.1.json":         old,
+		"v1.10.0.json":        `{"Action":"fail","Test":"TestSmoke"}`,
+		"v1.10.0+v1.9.1.json": old,
+		"v1.10.0+v1.9.1.log":  "something else",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, file), []byte(events), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := filepath.Join(folder, "page.md")
+	if err := write(folder, page); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := string(content)
+	for _, want := range []string{
+		"| v1.9.1 | v1.9.1 | ok | 1 | 1 | 1 | 61 |  |\n",
+		"| v1.10.0 | v1.10.0 | **failed** | 0 | 0 | 0 | 0 | TestSmoke |\n",
+		"| v1.10.0 | v1.9.1 | ok | 1 | 1 | 1 | 61 |  |\n",
+		"| claims | v1.9.1 | count/claims | KindNotServed: east, west: count/claims |\n",
+	} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("no line %q, after those before it, in\n%s", want, content)
+		}
+		rest = after
+	}
+}
