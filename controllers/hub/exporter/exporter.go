@@ -99,7 +99,8 @@ var (
 
 // exportNodes exports how many nodes are on their way to a budget, if it has some be added, and whether that works.
 func exportNodes(
-	into chan<- prometheus.Metric, status *quotav1alpha1.ScaleOutStatus, conditions []metav1.Condition, namespace, name string,
+	into chan<- prometheus.Metric, status *quotav1alpha1.ScaleOutStatus, conditions []metav1.Condition,
+	namespace, name string,
 ) {
 	if status != nil {
 		gauge(into, nodesOnTheWay, float64(ptr.Deref(status.OnTheWay, 0)), namespace, name)
