@@ -22,6 +22,12 @@ const (
 	ReasonSucceeded = "Succeeded"
 	// ReasonInvalidDemand says on a suspended Job why the demand that it states is not understood.
 	ReasonInvalidDemand = "InvalidDemand"
+	// ReasonWaitingForQuota says on a ReplicaSet, StatefulSet, DaemonSet, Job or ReplicationController that lacks pods how
+	// long the last one was held before it was refused, and what is full. It comes once a minute at most, and ten times a
+	// minute in a namespace. docs/tasks/why-was-my-request-refused.md says what to do.
+	ReasonWaitingForQuota = "WaitingForQuota"
+	// ReasonServed says on one of these, after ReasonWaitingForQuota, that it lacks no pod any more.
+	ReasonServed = "Served"
 )
 
 // Events on a kubeconfig Secret or a ClusterProfile, on the hub.

@@ -35,6 +35,10 @@ func (w *world) refuses() {
 		"fedquota-guard", "change that instead")
 	w.has("replace", w.kubectlPage("invalid", hub, "replace -f "+files+"invalid.yaml"), "must be at most spec.hard[pods]")
 	w.has("apply", w.kubectlPage("conflicting", hub, "apply -f "+files+"conflict.yaml"), "covers the same scope")
+	w.has("get", w.kubectlPage("waiting", west, "get events -n team-a --field-selector reason=WaitingForQuota"), "Warning", "WaitingForQuota", "replicaset/batch-",
+		"the fleet is full: requests.cpu 12 of 12 used; waiting: west")
+	wide, _ := w.kubectl(west, "get", "qs", "-o", "wide", "-n", team)
+	w.has("get qs -o wide", wide, "FLEET USED", "BUDGET", "WAITING", `"requests.cpu":"12"`, `"requests.cpu":"12"`, `["west"]`)
 	w.has("get", w.kubectlPage("shares", west, "get qs,resourcequota -n team-a"), "quotashare.quota.fedquota.io/compute", "resourcequota/compute")
 }
 

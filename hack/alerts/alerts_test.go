@@ -30,6 +30,11 @@ const healthy = `
 	fedquota_debt{namespace="team-a",name="compute",resource="pods",pod="hub-0"} 0x200
 	fedquota_member_reachable{cluster="east",pod="hub-0"} 1x200
 	fedquota_member_reachable{cluster="emea/east",pod="hub-0"} 1x200
+	fedquota_cluster_budgets{cluster="east",state="Settled",pod="hub-0"} 3x200
+	fedquota_cluster_budgets{cluster="east",state="Draining",pod="hub-0"} 1x200
+	fedquota_cluster_budgets{cluster="east",state="NotReady",pod="hub-0"} 0x200
+	fedquota_scale_out_held_back{namespace="team-a",name="compute",pod="hub-0"} 0x200
+	fedquota_scale_out_held_back{namespace="",name="research",pod="hub-0"} 0x200
 	fedquota_pool_ready{pool="research",pod="hub-0"} 1x200
 	fedquota_pool_budget{pool="research",resource="pods",pod="hub-0"} 10x200
 	fedquota_pool_used{pool="research",resource="pods",pod="hub-0"} 8x200
@@ -67,6 +72,11 @@ func TestAlerts(t *testing.T) {
 		"waits, at first":          {instead(`fedquota_demand`, "3x200"), 14 * time.Minute, nil},
 		"waits":                    {instead(`fedquota_demand`, "3x200"), 16 * time.Minute, []string{"FederatedQuotaWaits: Somebody has waited for pods of FederatedQuota team-a/compute"}},
 		"waits now and then":       {instead(`fedquota_demand`, "3x10 0 3x10 0 3x10"), 30 * time.Minute, nil},
+		"old shares, at first":     {instead(`fedquota_cluster_budgets{cluster="east",state="NotReady"`, "2x200"), 9 * time.Minute, nil},
+		"old shares":               {instead(`fedquota_cluster_budgets{cluster="east",state="NotReady"`, "2x200"), 11 * time.Minute, []string{"FedquotaSharesOld: Cluster east does not take new limits"}},
+		"no nodes, at first":       {instead(`fedquota_scale_out_held_back{namespace="team-a"`, "1x200"), 9 * time.Minute, nil},
+		"no nodes":                 {instead(`fedquota_scale_out_held_back{namespace="team-a"`, "1x200"), 11 * time.Minute, []string{"FederatedQuotaNodesHeldBack: FederatedQuota team-a/compute needs nodes that cannot be added"}},
+		"no nodes for a pool":      {instead(`fedquota_scale_out_held_back{namespace=""`, "1x200"), 11 * time.Minute, []string{"FederatedQuotaNodesHeldBack: QuotaPool research needs nodes that cannot be added"}},
 		"no hub manager, at first": {`up{job="other"} 1x200`, 4 * time.Minute, nil},
 		"no hub manager":           {`up{job="other"} 1x200`, 6 * time.Minute, []string{"FedquotaHubManagerDown: No hub manager acts"}},
 		"nobody leads": {`

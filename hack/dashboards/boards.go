@@ -26,7 +26,12 @@ func fleet() *dashboard.DashboardBuilder {
 		WithPanel(lines("Debt", "What is granted above the budget.", "short", half,
 			query{one + `(fedquota_debt) > 0`, "{{namespace}}/{{name}} {{resource}}"})).
 		WithPanel(stacked("Clusters of budgets by state", "Each cluster counts once for each budget.", "short", half,
-			query{`sum by (state) (max by (namespace, name, state) (fedquota_clusters))`, "{{state}}"}))
+			query{`sum by (state) (max by (namespace, name, state) (fedquota_clusters))`, "{{state}}"})).
+		WithPanel(lines("Clusters that take no new limits", "Of how many budgets a cluster is in a state in which it enforces what it was told before.", "short", half,
+			query{`topk(15, max by (cluster, state) (fedquota_cluster_budgets{state=~"NotReady|Stuck|Unread|Unreachable"}) > 0)`, "{{cluster}} {{state}}"})).
+		WithPanel(lines("Nodes", "On their way to budgets that have nodes added; below 0: budgets that need nodes of which none can be added.", "short", half,
+			query{`max by (namespace, name) (fedquota_scale_out_nodes_on_the_way) > 0`, "{{namespace}}/{{name}}"},
+			query{`-max by (namespace, name) (fedquota_scale_out_held_back) < 0`, "{{namespace}}/{{name}} held back"}))
 }
 
 // budget shows one FederatedQuota.
@@ -89,6 +94,8 @@ func operator() *dashboard.DashboardBuilder {
 	return start("operator", "fedquota / Operator", "The hub manager and the agents: how fast they are, and what fails.").
 		WithRow(dashboard.NewRowBuilder("Hub manager")).
 		WithPanel(lines("A limit until it is seen to be enforced", "From the decision on a cluster.", "s", half, quantiles("fedquota_settle_seconds")...)).
+		WithPanel(stacked("Limits that were moved", "By direction and by why.", "ops", half,
+			query{`sum by (direction, reason) (rate(fedquota_limit_moves_total` + rate, "{{direction}} {{reason}}"})).
 		WithPanel(lines("Rounds", "By controller.", "ops", half,
 			query{`sum by (controller) (rate(controller_runtime_reconcile_total{controller=~"quota|pool"}` + rate, "{{controller}}"})).
 		WithPanel(lines("Time of a round", "", "s", half,

@@ -77,6 +77,21 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 	return ns.count(w.UID, now)
 }
 
+// Lacks returns who the workload of a UID is, and how many pods it lacks; known is false if there is none.
+func (b *Book) Lacks(namespace string, uid types.UID) (owner Owner, missing int64, known bool) {
+	b.mutex.RLock()
+	defer b.mutex.RUnlock()
+	ns, known := b.namespaces[namespace]
+	if !known {
+		return Owner{}, 0, false
+	}
+	w, known := ns.workloads[uid]
+	if !known {
+		return Owner{}, 0, false
+	}
+	return w.Owner, w.missing, true
+}
+
 // DeleteWorkload strikes out a workload, and what it asked for.
 func (b *Book) DeleteWorkload(namespace string, uid types.UID) {
 	b.mutex.Lock()

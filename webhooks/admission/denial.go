@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
@@ -40,10 +41,15 @@ func fleetText(fleet *quotav1alpha1.Fleet, names []corev1.ResourceName) string {
 			totals = append(totals, string(name)+"="+used.String()+" of "+budget.String())
 		}
 	}
-	var text strings.Builder
-	if len(totals) > 0 {
-		text.WriteString("; fleet: used " + strings.Join(totals, ", "))
+	if len(totals) == 0 {
+		return waitingText(fleet)
 	}
+	return "; fleet: used " + strings.Join(totals, ", ") + waitingText(fleet)
+}
+
+// waitingText says who waits.
+func waitingText(fleet *quotav1alpha1.Fleet) string {
+	var text strings.Builder
 	for i, cluster := range fleet.Waiting {
 		if i == 0 {
 			text.WriteString("; waiting: ")
@@ -53,6 +59,47 @@ func fleetText(fleet *quotav1alpha1.Fleet, names []corev1.ResourceName) string {
 		text.WriteString(string(cluster))
 	}
 	return text.String()
+}
+
+// waitText says for the event on a workload how long its request was held, and what is full.
+func (c *claim) waitText(quota *corev1.ResourceQuota, share *quotav1alpha1.QuotaShare, now time.Time) string {
+	begin := "Refused by quota " + quota.Name + ": "
+	if c.waiter != nil {
+		begin = "Held " + now.Sub(c.since).Round(10*time.Millisecond).String() + " for quota " + quota.Name + ": "
+	}
+	fleet := &share.Spec.Fleet
+	if full := lacking(c.list, nil, fleet.Budget); len(full) > 0 {
+		return begin + "one pod asks for more than the whole budget: " + parts(full, c.list, fleet.Budget)
+	}
+	if full := lacking(c.list, fleet.Used, fleet.Budget); len(full) > 0 {
+		return begin + "the fleet is full: " + parts(full, fleet.Used, fleet.Budget) + " used" + waitingText(fleet)
+	}
+	full := lacking(c.list, quota.Status.Used, quota.Status.Hard)
+	return begin + "the limit of this cluster is reached: " + parts(full, quota.Status.Used, quota.Status.Hard) +
+		" used" + fleetText(fleet, full)
+}
+
+// lacking returns the names of which less is left than a request asks for, sorted.
+func lacking(asked, used, hard corev1.ResourceList) []corev1.ResourceName {
+	var names []corev1.ResourceName
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		sum := asked[name].DeepCopy()
+		sum.Add(used[name])
+		if limit, limited := hard[name]; limited && sum.Cmp(limit) > 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// parts says of each name how much that is of what there is.
+func parts(names []corev1.ResourceName, some, whole corev1.ResourceList) string {
+	texts := make([]string, 0, len(names))
+	for _, name := range names {
+		part, of := some[name], whole[name]
+		texts = append(texts, string(name)+" "+part.String()+" of "+of.String())
+	}
+	return strings.Join(texts, ", ")
 }
 
 // listed writes quantities as the native plug-in does.

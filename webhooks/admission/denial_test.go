@@ -5,13 +5,17 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 )
 
@@ -62,5 +66,51 @@ func TestDenialOfSeveralNames(t *testing.T) {
 	native, _, _ := strings.Cut(want, "; fleet")
 	if got := denial(quota, share, asked); got != native {
 		t.Errorf("without the fleet: %s", got)
+	}
+}
+
+// TestWhyItWaits says for the event on a workload how long its request was held and what is full, and nothing of a dry
+// run.
+func TestWhyItWaits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(s *scene)
+		asks   string
+		want   []string
+	}{
+		"the fleet is full": {asks: "3", want: []string{
+			"team/pod-3: Held 500ms for quota compute: the fleet is full: requests.cpu 28 of 30 used; waiting: west",
+		}},
+		"others may give": {change: func(s *scene) { s.share.Spec.Fleet.Used["requests.cpu"] = resource.MustParse("20") }, asks: "3", want: []string{
+			"team/pod-3: Held 500ms for quota compute: the limit of this cluster is reached: requests.cpu 8 of 10 used; fleet: used requests.cpu=20 of 30; waiting: west",
+		}},
+		"nobody gives": {change: func(s *scene) { s.share.Spec.Fleet = quotav1alpha1.Fleet{} }, asks: "3", want: []string{
+			"team/pod-3: Held 500ms for quota compute: the limit of this cluster is reached: requests.cpu 8 of 10 used",
+		}},
+		"too much for all": {asks: "31", want: []string{
+			"team/pod-31: Refused by quota compute: one pod asks for more than the whole budget: requests.cpu 31 of 30",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScene(t, "8")
+				s.share.Spec.Fleet.Waiting = []quotav1alpha1.ClusterName{"west"}
+				if tt.change != nil {
+					tt.change(s)
+				}
+				var got []string
+				s.gate.SetShare(s.share)
+				s.gate.Refused = func(namespace string, owner demand.Owner, why string) {
+					got = append(got, namespace+"/"+owner.Name+": "+why)
+				}
+				dry := request(tt.asks)
+				dry.DryRun = true
+				if s.admit(dry) == "" || s.answer(s.send(request(tt.asks)), time.Second) == "" {
+					t.Fatal("the request is let through")
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		})
 	}
 }

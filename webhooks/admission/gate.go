@@ -50,6 +50,8 @@ type Gate struct {
 	Book *demand.Book
 	// Report is called when the demand of a share has changed. It must not block.
 	Report func(share types.NamespacedName)
+	// Refused, if there is one, is told why a request of an owner was refused. It must not block.
+	Refused func(namespace string, owner demand.Owner, why string)
 	// Live reads from the API server: nothing is denied on the word of a cache.
 	Live client.Reader
 	// Echo says whether the API server judges by the limits that are stored; without it that is taken for granted.
@@ -80,6 +82,8 @@ type lane struct {
 // claim is what a request asks of one share.
 type claim struct {
 	*lane
+	of     *Request
+	since  time.Time // it asks
 	asked  amount.List
 	list   corev1.ResourceList // the same, as native quota has it
 	place  *lanes.Place        // nil if it has none
@@ -130,7 +134,7 @@ func (g *Gate) claims(ctx context.Context, request Request, lanes []*lane, now t
 		if len(asked) == 0 {
 			continue
 		}
-		c := claim{lane: l, asked: asked, list: list}
+		c := claim{lane: l, of: &request, since: now, asked: asked, list: list}
 		if c.place = g.enter(ctx, l, asked, now, request.DryRun); c.place != nil {
 			room = append(room, c)
 		} else {
@@ -259,6 +263,8 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 	text := denial(quota, share, c.list)
 	if text == "" {
 		g.awaitEcho(ctx, c.lane)
+	} else if g.Refused != nil && !c.of.DryRun {
+		g.Refused(c.of.Namespace, c.of.Owner, c.waitText(quota, share, g.Clock.Now()))
 	}
 	return text
 }

@@ -18,6 +18,7 @@ import (
 	memberdemand "github.com/fedquota/fedquota/controllers/member/demand"
 	"github.com/fedquota/fedquota/controllers/member/recount"
 	"github.com/fedquota/fedquota/controllers/member/share"
+	"github.com/fedquota/fedquota/controllers/member/waiting"
 	"github.com/fedquota/fedquota/controllers/member/webhookconfig"
 	"github.com/fedquota/fedquota/controllers/serving"
 	"github.com/fedquota/fedquota/internal/capacity"
@@ -86,13 +87,18 @@ func serve(
 	rules := &webhookconfig.Reconciler{
 		Client: mgr.GetClient(), Template: template, Certificate: &webhook.Certificate, URL: webhook.URL,
 	}
+	teller := &waiting.Teller{
+		Client: mgr.GetClient(), Clock: clock.RealClock{}, Book: shares.Demand.Book, Replica: shares.Demand.Replica,
+	}
 	gate := &admission.Gate{
 		Clock: clock.RealClock{}, Book: shares.Demand.Book, Report: shares.Demand.Report, Live: mgr.GetAPIReader(),
-		Stuck: func() bool { return shares.Canary.Verdict().Stuck }, Echo: admission.NewEcho(mgr.GetClient()),
+		Refused: teller.Refused,
+		Stuck:   func() bool { return shares.Canary.Verdict().Stuck }, Echo: admission.NewEcho(mgr.GetClient()),
 	}
 	shares.Ask, shares.Demand.Pings, webhook.Drain.Handler = rules.Ask, gate.Pings, admission.NewHandler(gate)
 	if err := setup.All(
 		setup.Step{Name: "its rules", Do: func() error { return rules.SetupWithManager(mgr) }},
+		setup.Step{Name: "what workloads are told", Do: func() error { return teller.SetupWithManager(mgr) }},
 		setup.Step{Name: "what the gate knows", Do: func() error { return gate.Feed(ctx, mgr.GetCache()) }},
 		setup.Step{Name: "its readiness", Do: func() error { return mgr.AddReadyzCheck("gate", gate.Ready) }},
 	); err != nil {

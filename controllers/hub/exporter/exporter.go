@@ -87,15 +87,25 @@ func debt(hard, granted int64) int64 {
 	return max(0, granted-hard)
 }
 
-// nodesOnTheWay is of both levels: the namespace of a QuotaPool is empty.
-var nodesOnTheWay = prometheus.NewDesc("fedquota_scale_out_nodes_on_the_way",
-	"Nodes of the MachineDeployments that the budget selects that are wanted and not there yet.",
-	[]string{"namespace", "name"}, nil)
+// These are of both levels: the namespace of a QuotaPool is empty.
+var (
+	nodesOnTheWay = prometheus.NewDesc("fedquota_scale_out_nodes_on_the_way",
+		"Nodes of the MachineDeployments that the budget selects that are wanted and not there yet.",
+		[]string{"namespace", "name"}, nil)
+	nodesHeldBack = prometheus.NewDesc("fedquota_scale_out_held_back",
+		"1 if the condition ScaleOutHeldBack of the budget is True, else 0: it needs nodes, and none can be added.",
+		[]string{"namespace", "name"}, nil)
+)
 
-// exportNodes exports how many nodes are on their way to a budget, if it has some be added.
-func exportNodes(into chan<- prometheus.Metric, status *quotav1alpha1.ScaleOutStatus, namespace, name string) {
+// exportNodes exports how many nodes are on their way to a budget, if it has some be added, and whether that works.
+func exportNodes(
+	into chan<- prometheus.Metric, status *quotav1alpha1.ScaleOutStatus, conditions []metav1.Condition,
+	namespace, name string,
+) {
 	if status != nil {
 		gauge(into, nodesOnTheWay, float64(ptr.Deref(status.OnTheWay, 0)), namespace, name)
+		heldBack := apimeta.IsStatusConditionTrue(conditions, quotav1alpha1.ConditionScaleOutHeldBack)
+		gauge(into, nodesHeldBack, truth(heldBack), namespace, name)
 	}
 }
 

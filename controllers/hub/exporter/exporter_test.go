@@ -101,6 +101,7 @@ func TestExport(t *testing.T) {
 	report.Allocatable, report.Unused = corev1.ResourceList{"cpu": resource.MustParse("7500m")}, corev1.ResourceList{"cpu": resource.MustParse("1")}
 	pool.Status.ScaleOut = &quotav1alpha1.ScaleOutStatus{OnTheWay: new(int32(2))}
 	fresh.Status.ScaleOut = &quotav1alpha1.ScaleOutStatus{}
+	fresh.Status.Conditions = []metav1.Condition{{Type: quotav1alpha1.ConditionScaleOutHeldBack, Status: metav1.ConditionTrue}}
 	reader := holding(t, quota(), fresh, pool, report).Build()
 	whole := map[string]float64{
 		"budget{compute,team,pods}": 10, "budget{compute,team,requests.cpu}": 1.5,
@@ -110,7 +111,8 @@ func TestExport(t *testing.T) {
 		"free{compute,team,pods}": 0, "free{compute,team,requests.cpu}": 0,
 		"debt{compute,team,pods}": 2, "debt{compute,team,requests.cpu}": math.Inf(1),
 		"clusters{compute,team,Settled}": 2, "clusters{compute,team,Unreachable}": 1,
-		"ready{compute,team}": 1, "ready{fresh,team}": 0, "scale_out_nodes_on_the_way{fresh,team}": 0,
+		"cluster_budgets{east,Settled}": 1, "cluster_budgets{west,Settled}": 1, "cluster_budgets{gone,Unreachable}": 1,
+		"ready{compute,team}": 1, "ready{fresh,team}": 0, "scale_out_nodes_on_the_way{fresh,team}": 0, "scale_out_held_back{fresh,team}": 1,
 	}
 	for name, c := range map[string]struct {
 		collector prometheus.Collector
@@ -120,7 +122,7 @@ func TestExport(t *testing.T) {
 		"QuotaPools": {Pools{reader}, map[string]float64{
 			"pool_budget{research,pods}": 24, "pool_granted{research,pods}": 20, "pool_used{research,pods}": 15,
 			"pool_demand{research,pods}": 2, "pool_free{research,pods}": 4, "pool_debt{research,pods}": 0, "pool_ready{research}": 0,
-			"scale_out_nodes_on_the_way{research,}": 2,
+			"scale_out_nodes_on_the_way{research,}": 2, "scale_out_held_back{research,}": 0,
 		}},
 		"nodes": {Nodes{reader, func(key client.ObjectKey) string { return key.Name }}, map[string]float64{
 			"cluster_nodes{east}": 2, "cluster_allocatable{east,cpu}": 7.5, "cluster_unused{east,cpu}": 1,

@@ -46,6 +46,6 @@ func (p Pools) Collect(into chan<- prometheus.Metric) {
 	for i := range pools.Items {
 		s := &pools.Items[i].Status
 		ofPools.export(into, &account{s.Hard, s.Granted, s.Used, s.Demand, s.Free, s.Conditions}, pools.Items[i].Name)
-		exportNodes(into, s.ScaleOut, "", pools.Items[i].Name)
+		exportNodes(into, s.ScaleOut, s.Conditions, "", pools.Items[i].Name)
 	}
 }

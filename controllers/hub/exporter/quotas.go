@@ -37,6 +37,9 @@ var (
 	clusters = prometheus.NewDesc("fedquota_clusters",
 		"How many clusters of the FederatedQuota are in the state.",
 		[]string{"namespace", "name", "state"}, nil)
+	budgetsOfCluster = prometheus.NewDesc("fedquota_cluster_budgets",
+		"Of how many FederatedQuotas the cluster is in the state.",
+		[]string{"cluster", "state"}, nil)
 	grantedInCluster = prometheus.NewDesc("fedquota_cluster_granted",
 		"What the cluster was granted, in cores, bytes or objects. Only with `--metrics-per-cluster`.",
 		[]string{"namespace", "name", "cluster", "resource"}, nil)
@@ -48,7 +51,8 @@ var (
 		[]string{"namespace", "name", "cluster", "resource"}, nil)
 )
 
-// Quotas collects FederatedQuotas: a few series for each resource name of each, however many clusters it has.
+// Quotas collects FederatedQuotas: a few series for each resource name of each, however many clusters it has,
+// and a few for each cluster.
 type Quotas struct {
 	client.Reader
 	// PerCluster has it collect each cluster of each FederatedQuota, too.
@@ -64,14 +68,17 @@ func (q Quotas) Collect(into chan<- prometheus.Metric) {
 	if !list(q, &quotas, ofQuotas.ready, into) {
 		return
 	}
+	type standing struct{ cluster, state string }
+	standings := map[standing]int{}
 	for i := range quotas.Items {
 		fq := &quotas.Items[i]
 		s := &fq.Status
 		ofQuotas.export(into, &account{s.Hard, s.Granted, s.Used, s.Demand, s.Free, s.Conditions}, fq.Namespace, fq.Name)
-		exportNodes(into, s.ScaleOut, fq.Namespace, fq.Name)
+		exportNodes(into, s.ScaleOut, s.Conditions, fq.Namespace, fq.Name)
 		states := map[quotav1alpha1.ClusterState]int{}
 		for j := range s.Clusters {
 			states[s.Clusters[j].State]++
+			standings[standing{string(s.Clusters[j].Name), string(s.Clusters[j].State)}]++
 			if q.PerCluster {
 				inCluster(into, fq, &s.Clusters[j])
 			}
@@ -79,6 +86,9 @@ func (q Quotas) Collect(into chan<- prometheus.Metric) {
 		for state, count := range states {
 			gauge(into, clusters, float64(count), fq.Namespace, fq.Name, string(state))
 		}
+	}
+	for of, count := range standings {
+		gauge(into, budgetsOfCluster, float64(count), of.cluster, of.state)
 	}
 }
 
