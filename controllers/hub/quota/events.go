@@ -3,7 +3,6 @@ package quota
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
