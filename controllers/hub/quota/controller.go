@@ -176,7 +176,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	r.rebuiltOf(s)
-	r.record(s)
+	defer r.record(s) // nobody waits for it
 	r.announce(ctx, s)
 	r.dropGone(s)
 	r.measure(s)
