@@ -28,7 +28,7 @@ func (f *fleet) isBelow(name, above string) {
 }
 
 // TestMinFirstAtEveryLevel has retail use all of acme, most of which research lends it, and give back the half of that.
-// It goes to research before a sibling that has no min, and in research to the team with a min before the one without.
+// It goes to research before a sibling that has no min and as little, and in research to the team with a min before the one without.
 func TestMinFirstAtEveryLevel(t *testing.T) {
 	const min4 = `{hard: {pods: 12}, rebalance: {headroomPercent: 0}, distribution: {rules: [{children: [vision/compute], min: {pods: 4}, lendable: {pods: 4}}]}}`
 	teams := map[string]*team{"vision": {hard: 12}, "speech": {hard: 12}, "shop": {hard: 12, needs: 12}, "till": {hard: 12}}
@@ -43,11 +43,10 @@ func TestMinFirstAtEveryLevel(t *testing.T) {
 		}
 		f.must(f.Create(t.Context(), p))
 	}
-	for _, name := range []string{"shop", "till"} {
-		f.isBelow(name, "retail")
-	}
+	f.isBelow("shop", "retail")
+	f.isBelow("till", "acme")
 	f.below("research", "acme")
-	in := map[string]string{"vision": "research", "speech": "research", "shop": "retail", "till": "retail"}
+	in := map[string]string{"vision": "research", "speech": "research", "shop": "retail", "till": "acme"}
 	play := func() map[string]int64 {
 		for range 20 {
 			pools := map[string]*quotav1alpha1.QuotaPool{}
