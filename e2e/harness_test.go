@@ -55,7 +55,7 @@ type amounts map[corev1.ResourceName][]string
 func newScenario(t *testing.T, w *world, namespace string, hard corev1.ResourceList, mutate ...func(*scenario)) *scenario {
 	t.Helper()
 	s := &scenario{world: w, T: t, key: types.NamespacedName{Namespace: namespace, Name: quotaName}, began: time.Now(), shape: func(*corev1.Pod) {}}
-	s.result.Scenario, s.result.Members = t.Name(), len(w.Members)
+	s.result.Scenario, s.result.Of, s.result.Members = t.Name(), namespace, len(w.Members)
 	for _, m := range mutate {
 		m(s)
 	}

@@ -64,6 +64,8 @@ product watches every version of every ResourceQuota.
 * **Excess** is the amount by which the sum over members of max(status.hard, status.used) was above the budget. After a cut
   it is the amount above what was granted before. *Proved* is what no delay of a watch can explain. *By arrival alone* may
   be such a delay.
+* **Pools.** Where a scenario has several budgets, each has a row. That of a QuotaPool is about the sum over all that is
+  below it, for as long as it was judged.
 * **Native overcharge** is what native quota charged above its own limit, whoever had written that limit.
 * **Existed** is the largest count of what really existed, object by object, over all members. It is taken once all requests
   of the writers were answered, and before anything of theirs was deleted. Next to it is the budget at that time, and after
@@ -99,8 +101,15 @@ func table(list []result) string {
 	var b strings.Builder
 	b.WriteString("| scenario | faults | load: created / refused / failed | limits moved | excess, proved | excess, by arrival alone | existed, of what was allowed | native overcharge | native alone | naive | s | |\n")
 	b.WriteString("|---|---|---:|---:|---|---|---|---|---|---|---:|---|\n")
+	rows := map[string]int{}
+	for _, r := range list {
+		rows[r.Scenario]++
+	}
 	for _, r := range list {
 		name := r.Scenario[strings.IndexByte(r.Scenario, '/')+1:]
+		if rows[r.Scenario] > 1 {
+			name += ": " + r.Of
+		}
 		verdict := "ok"
 		if !r.Passed {
 			verdict = "**failed**"

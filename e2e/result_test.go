@@ -16,10 +16,12 @@ import (
 
 // result is what a scenario showed, for the table in docs/evidence/safety.md.
 type result struct {
-	Scenario string  `json:"scenario"`
-	Passed   bool    `json:"passed"`
-	Seconds  float64 `json:"seconds"`
-	Members  int     `json:"members"`
+	Scenario string `json:"scenario"`
+	// Of is what of the scenario it is about, where that has several budgets: a namespace, or a QuotaPool.
+	Of      string  `json:"of,omitempty"`
+	Passed  bool    `json:"passed"`
+	Seconds float64 `json:"seconds"`
+	Members int     `json:"members"`
 	// Load is what the writers did, Faults what was done to the system.
 	Load   loadCount `json:"load"`
 	Faults []string  `json:"faults,omitempty"`
@@ -107,10 +109,10 @@ var results struct {
 	list []result
 }
 
-func record(r result) {
+func record(more ...result) {
 	results.Lock()
 	defer results.Unlock()
-	results.list = append(results.list, r)
+	results.list = append(results.list, more...)
 }
 
 func (r *result) longestSettle(d time.Duration) {
@@ -119,9 +121,30 @@ func (r *result) longestSettle(d time.Duration) {
 
 // take adds what an observer saw; a scenario may have several, one after another.
 func (r *result) take(report observer.Report) {
-	for _, res := range report.Resources {
+	r.takeExcess(report.Resources, report.End)
+	for _, m := range report.Members {
+		r.LimitWrites += m.Writes
+		r.LongestLagSeconds = max(r.LongestLagSeconds, m.LongestLag.Seconds())
+	}
+}
+
+// levelsOf returns what an observer saw of pools, of whose places it judged no budget by itself.
+func levelsOf(scenario string, report observer.Report) []result {
+	list := make([]result, len(report.Levels))
+	for i, level := range report.Levels {
+		r := &list[i]
+		r.take(report)
+		r.takeExcess(level.Resources, report.End)
+		r.Scenario, r.Of = scenario, "QuotaPool "+level.Name
+		r.Seconds, r.Passed = report.End.Sub(report.Start).Round(100*time.Millisecond).Seconds(), len(report.Violations()) == 0
+	}
+	return list
+}
+
+func (r *result) takeExcess(resources []observer.ResourceReport, end time.Time) {
+	for _, res := range resources {
 		r.Native = largest(r.Native, res.Name, res.LargestNative)
-		r.UnconfirmedSeconds = max(r.UnconfirmedSeconds, res.LongestUnconfirmed(report.End).Seconds())
+		r.UnconfirmedSeconds = max(r.UnconfirmedSeconds, res.LongestUnconfirmed(end).Seconds())
 		for _, e := range res.Excesses {
 			if e.Confirmed {
 				r.Confirmed = largest(r.Confirmed, res.Name, e.Certain)
@@ -129,10 +152,6 @@ func (r *result) take(report observer.Report) {
 				r.Unconfirmed = largest(r.Unconfirmed, res.Name, e.Largest)
 			}
 		}
-	}
-	for _, m := range report.Members {
-		r.LimitWrites += m.Writes
-		r.LongestLagSeconds = max(r.LongestLagSeconds, m.LongestLag.Seconds())
 	}
 }
 

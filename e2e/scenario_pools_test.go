@@ -234,6 +234,7 @@ func (s *scenario) judged(pool string, most corev1.ResourceList, others ...*scen
 		for _, violation := range report.Violations() {
 			s.Error(violation)
 		}
+		record(levelsOf(s.Name(), report)...)
 		for _, l := range report.Ledgers {
 			if l.Versions < 2 {
 				s.Errorf("of the ledger of %s %d versions were seen", l.Name, l.Versions)

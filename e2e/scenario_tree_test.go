@@ -96,6 +96,7 @@ func (tr *tree) judged(levels ...level) (end func()) {
 		for _, violation := range report.Violations() {
 			tr.Error(violation)
 		}
+		record(levelsOf(tr.Name(), report)...)
 	}
 }
 
