@@ -243,8 +243,8 @@ func stored(state *scaleout.State, formats corev1.ResourceList) *quotav1alpha1.S
 	return status
 }
 
-// Placed returns the Clusters whose nodes count for a pool.
-func Placed(p *quotav1alpha1.QuotaPool, clusters []members.Cluster) []members.Cluster {
+// ClustersOf returns the Clusters whose nodes count for a pool.
+func ClustersOf(p *quotav1alpha1.QuotaPool, clusters []members.Cluster) []members.Cluster {
 	return slices.DeleteFunc(slices.Clone(clusters), func(c members.Cluster) bool {
 		return !capacity.Selects(&p.Spec.Capacity.Placement, c.Name, c.Labels)
 	})
