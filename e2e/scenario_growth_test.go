@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,10 @@ var nodesEvery = flag.Duration("nodes-every", time.Second, "how long each node t
 
 // mostMachines is how many machines of 2 cpus the MachineDeployment of testGrowth may have.
 const mostMachines = 8
+
+// few is how many pods more than nodes may come for may be admitted, by headroom while a node that has come and its pods
+// are yet to be reported.
+const few = 3
 
 // testGrowth has north have one node of 2 cpus, and a MachineDeployment that may have 8. Pods that have waited in vain
 // for a node hold back no others there up to what may still come: 16 are made at once, and get their nodes as these come.
@@ -45,7 +50,7 @@ func testGrowth(t *testing.T, w *world) {
 	s.atLeast(north, "web", 2*mostMachines)
 	took := time.Since(start)
 	s.Logf("%d pods are there after %s, 2 of them on nodes", 2*mostMachines, took.Round(100*time.Millisecond))
-	began := time.Now()
+	began, most := time.Now(), s.most(north, "web")
 	for i := int32(2); i <= mostMachines; i++ {
 		pause(t.Context(), *nodesEvery)
 		s.must(s.member(north).Create(t.Context(), nodes.Node(fmt.Sprintf("machine-%d", i))))
@@ -59,8 +64,33 @@ func testGrowth(t *testing.T, w *world) {
 		return err
 	})
 	s.Logf("all have a node after %s, one node came every %s", time.Since(began).Round(time.Second), *nodesEvery)
+	if pods := most(); pods > 2*mostMachines+few {
+		s.Errorf("nodes may come for %d pods, and there were %d", 2*mostMachines, pods)
+	} else {
+		s.Logf("there were %d pods at most", pods)
+	}
 	s.undeploy(north, "web")
 	s.finish()
+}
+
+// most counts the pods of a ReplicaSet all the time, and returns what tells the most that there were.
+func (s *scenario) most(member, name string) (end func() int) {
+	ctx, cancel := context.WithCancel(s.Context())
+	var counting sync.WaitGroup
+	most := 0
+	counting.Go(func() {
+		for ctx.Err() == nil {
+			if pods, err := s.podsOf(ctx, member, name); err == nil {
+				most = max(most, len(pods))
+			}
+			pause(ctx, 4*pollInterval)
+		}
+	})
+	return func() int {
+		cancel()
+		counting.Wait()
+		return most
+	}
 }
 
 // brings makes a MachineDeployment of a member that has one machine of 2 cpus, for as long as the scenario lasts.

@@ -22,7 +22,7 @@ type Decision struct {
 type decision struct {
 	*Input
 
-	// fresh says that nothing was stored before.
+	// fresh says that no number of nodes on their way was seen to change: no report is to be waited for.
 	fresh bool
 	next  time.Duration
 }
@@ -64,7 +64,7 @@ func (d *decision) again(after time.Duration) {
 	}
 }
 
-// count notes how many nodes are on their way, and since when it is as many.
+// count notes how many nodes are on their way, and since when it is as many; none since ever if there were none before.
 func (d *decision) count() {
 	onTheWay := int64(0)
 	for i := range d.Groups {
@@ -72,7 +72,7 @@ func (d *decision) count() {
 			onTheWay += d.Groups[i].onTheWay()
 		}
 	}
-	if onTheWay != d.State.OnTheWay || d.fresh {
+	if onTheWay != d.State.OnTheWay {
 		d.State.OnTheWay, d.State.Since = onTheWay, d.Now
 	}
 }

@@ -73,7 +73,7 @@ func spreadPool(ctx context.Context, reader client.Reader, s *subject, clusters 
 		return fmt.Errorf("listing FederatedQuotas: %w", err)
 	}
 	s.quotas = Below(s.GetName(), below.Items, all.Items)
-	s.clusters = Placed(s.Object.(*quotav1alpha1.QuotaPool), clusters)
+	s.clusters = ClustersOf(s.Object.(*quotav1alpha1.QuotaPool), clusters)
 	return nil
 }
 

@@ -226,7 +226,9 @@ func stateOf(status *quotav1alpha1.ScaleOutStatus) scaleout.State {
 func stored(state *scaleout.State, formats corev1.ResourceList) *quotav1alpha1.ScaleOutStatus {
 	status := &quotav1alpha1.ScaleOutStatus{
 		Reason: state.Reason, Message: truncated(state.Message), OnTheWay: new(int32(state.OnTheWay)),
-		OnTheWaySince: &metav1.Time{Time: state.Since.Truncate(time.Second)},
+	}
+	if !state.Since.IsZero() {
+		status.OnTheWaySince = &metav1.Time{Time: state.Since.Truncate(time.Second)}
 	}
 	if last := state.Last; last != nil {
 		status.LastStep = &quotav1alpha1.ScaleOutStep{
@@ -243,8 +245,8 @@ func stored(state *scaleout.State, formats corev1.ResourceList) *quotav1alpha1.S
 	return status
 }
 
-// Placed returns the Clusters whose nodes count for a pool.
-func Placed(p *quotav1alpha1.QuotaPool, clusters []members.Cluster) []members.Cluster {
+// ClustersOf returns the Clusters whose nodes count for a pool.
+func ClustersOf(p *quotav1alpha1.QuotaPool, clusters []members.Cluster) []members.Cluster {
 	return slices.DeleteFunc(slices.Clone(clusters), func(c members.Cluster) bool {
 		return !capacity.Selects(&p.Spec.Capacity.Placement, c.Name, c.Labels)
 	})

@@ -60,7 +60,7 @@ func ScaleOutOfPool(
 	if err != nil {
 		return "", leftOut + err.Error()
 	}
-	in, clusters := b.Input(env.Clock.Now()), hubscaleout.Placed(p, all)
+	in, clusters := b.Input(env.Clock.Now()), hubscaleout.ClustersOf(p, all)
 	in.Budget = now
 	answers := make([]*answer, len(clusters))
 	for i := range answers {
