@@ -14,7 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -58,7 +57,7 @@ func run(t *testing.T, objects []client.Object, args ...string) string {
 	var out bytes.Buffer
 	env := cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 	env.Clock = clocktesting.NewFakePassiveClock(noon)
-	env.Config.APIServer, env.Config.Namespace = ptr.To("https://hub"), ptr.To("team-a")
+	env.Config.APIServer, env.Config.Namespace = new("https://hub"), new("team-a")
 	env.Connect = func(*rest.Config) (client.WithWatch, error) {
 		return fake.NewClientBuilder().WithScheme(cli.Scheme()).WithObjects(objects...).Build(), nil
 	}
