@@ -24,8 +24,8 @@ const (
 	Others = "(others)"
 )
 
-// Encode returns a month as it is stored. If that is too large, hours are stored as days, and then the clusters that used
-// least as one.
+// Encode returns a month as it is stored. If that is too large, hours are stored as days, and then the clusters that
+// used least as one.
 func (m *Month) Encode() ([]byte, error) {
 	content, err := m.encode()
 	if len(content) > mostBytes {

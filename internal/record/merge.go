@@ -95,14 +95,18 @@ func (t *Tally) Advance(to time.Time) {
 	}
 }
 
-// Observe takes what is known from an instant on; nothing once the budget is gone.
+// Observe takes what is known from an instant on; nothing once the budget is gone. While that stays the same in a
+// month, there is nothing to add up: most rounds over most budgets see nothing new.
 func (t *Tally) Observe(at time.Time, level *Level) {
+	if _, end := StartOf(t.Now().From); at.Before(end) && t.Now().Level.equal(level) {
+		return
+	}
 	t.Advance(at)
 	t.Now().Level = level
 }
 
-// Take returns what was recorded, a piece for each month, the first one first. The tally goes on from there. A piece of no
-// time stays: nobody could tell whether it was stored.
+// Take returns what was recorded, a piece for each month, the first one first. The tally goes on from there. A piece of
+// no time stays: nobody could tell whether it was stored.
 func (t *Tally) Take() []*Month {
 	last := t.Now()
 	if !last.Until.After(last.From) {

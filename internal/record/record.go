@@ -3,6 +3,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,9 +138,9 @@ func (m *Month) integrate(to time.Time, observed bool) {
 		m.Unobserved += hours
 	}
 	m.spread(to, observed)
-	parts := m.Level.lent()
+	parts, units := m.Level.lent(), m.Level.units()
 	for j, name := range m.Level.Names {
-		m.Total.of(name).integrate(name, m.Level.Total[j], hours)
+		m.Total.of(name).integrate(m.Level.Total[j], units[j], hours)
 	}
 	for i := range m.Level.Clusters {
 		holding := &m.Level.Clusters[i]
@@ -149,13 +150,11 @@ func (m *Month) integrate(to time.Time, observed bool) {
 		}
 		for j, name := range m.Level.Names {
 			a := holding.Amounts[j]
-			lends := amount.InBaseUnits(name, a.short()) * parts[j] * hours
-			lent := amount.InBaseUnits(name, a.beyond()) * hours
-			for _, sums := range []*Sums{c.Sums.of(name), m.Total[name]} {
-				sums.Lends += lends
-				sums.Lent += lent
-			}
-			c.Sums[name].integrate(name, a, hours)
+			sums, total := c.Sums.of(name), m.Total[name]
+			lends, lent := float64(a.short())*units[j]*parts[j]*hours, float64(a.beyond())*units[j]*hours
+			sums.Lends, total.Lends = sums.Lends+lends, total.Lends+lends
+			sums.Lent, total.Lent = sums.Lent+lent, total.Lent+lent
+			sums.integrate(a, units[j], hours)
 		}
 	}
 }
@@ -163,6 +162,26 @@ func (m *Month) integrate(to time.Time, observed bool) {
 // short returns what a cluster was granted less than its part, beyond what it was granted beyond it.
 func (a Amounts) short() int64  { return max(0, a.Budget-a.Granted) }
 func (a Amounts) beyond() int64 { return max(0, a.Granted-a.Budget) }
+
+// equal says whether two levels say the same. Clusters come in the same order from round to round.
+func (l *Level) equal(other *Level) bool {
+	if l == nil || other == nil {
+		return l == other
+	}
+	return slices.Equal(l.Names, other.Names) && slices.Equal(l.Total, other.Total) &&
+		slices.EqualFunc(l.Clusters, other.Clusters, func(a, b Holding) bool {
+			return a.Name == b.Name && a.Silent == b.Silent && slices.Equal(a.Amounts, b.Amounts)
+		})
+}
+
+// units returns what a unit of each name is in cores, bytes or objects.
+func (l *Level) units() []float64 {
+	units := make([]float64, len(l.Names))
+	for j, name := range l.Names {
+		units[j] = amount.InBaseUnits(name, 1)
+	}
+	return units
+}
 
 // lent returns which part of what clusters have less than their part others have, by resource name. The rest is free.
 func (l *Level) lent() []float64 {
@@ -194,7 +213,7 @@ func (m *Month) spread(to time.Time, observed bool) {
 			span.Unobserved += end.Sub(at).Hours()
 		}
 		for j, name := range m.Level.Names {
-			span.Sums.of(name).integrate(name, m.Level.Total[j], end.Sub(at).Hours())
+			span.Sums.of(name).integrate(m.Level.Total[j], amount.InBaseUnits(name, 1), end.Sub(at).Hours())
 		}
 		at = end
 	}
@@ -219,14 +238,14 @@ func (m *Month) cluster(name string) *Cluster {
 	return m.Clusters[name]
 }
 
-// integrate adds amounts for some hours.
-func (s *Sums) integrate(name corev1.ResourceName, a Amounts, hours float64) {
-	s.Budget += amount.InBaseUnits(name, a.Budget) * hours
-	s.Granted += amount.InBaseUnits(name, a.Granted) * hours
-	s.Used += amount.InBaseUnits(name, a.Used) * hours
-	s.Demand += amount.InBaseUnits(name, a.Demand) * hours
+// integrate adds amounts, which come in units, for some hours.
+func (s *Sums) integrate(a Amounts, unit, hours float64) {
+	s.Budget += float64(a.Budget) * unit * hours
+	s.Granted += float64(a.Granted) * unit * hours
+	s.Used += float64(a.Used) * unit * hours
+	s.Demand += float64(a.Demand) * unit * hours
 	if a.Demand > 0 {
 		s.Waited += hours
 	}
-	s.Peak = max(s.Peak, amount.InBaseUnits(name, a.Used))
+	s.Peak = max(s.Peak, float64(a.Used)*unit)
 }

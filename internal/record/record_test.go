@@ -234,6 +234,7 @@ func TestSize(t *testing.T) {
 		m    *record.Month
 		most int
 	}{
+		"3 clusters and 3 names":   {filled(3, 3), 80 << 10},
 		"200 clusters and 3 names": {filled(200, 3), 160 << 10},
 		"2000 clusters, 32 names":  {filled(2000, 32), 512 << 10},
 	} {

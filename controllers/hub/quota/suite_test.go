@@ -64,7 +64,7 @@ func startServers() (stop func() error, err error) {
 		return func() error { return nil }, err
 	}
 	environments := map[string]*envtest.Environment{
-		hubName: {CRDDirectoryPaths: append(clusters, crds("federatedquotas"), crds("quotapools"), crds("clustercapacities"))},
+		hubName: {CRDDirectoryPaths: append(clusters, crds("federatedquotas"), crds("quotapools"), crds("clustercapacities"), crds("quotarecords"))},
 	}
 	for _, name := range []string{"east", "west", "north"} {
 		environments[name] = &envtest.Environment{CRDDirectoryPaths: []string{crds("quotashares")}}

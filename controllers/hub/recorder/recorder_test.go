@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -336,5 +337,29 @@ func TestNames(t *testing.T) {
 	}
 	if a, b := NameOf(long, at), NameOf(long[:252]+"b", at); len(a) > 253 || a == b || !strings.HasSuffix(a, "-2026-11") {
 		t.Errorf("%s, %s", a, b)
+	}
+}
+
+// TestWhileStoring has rounds go on while records are stored.
+func TestWhileStoring(t *testing.T) {
+	w := start(t, "while")
+	w.sees(2)
+	var rounds sync.WaitGroup
+	rounds.Go(func() {
+		for i := range 200 {
+			w.clock.Step(time.Second)
+			w.sees(2)
+			w.recorder.Moved(w.fq, []record.Move{{Time: w.clock.Now(), Resource: "pods", Cluster: "east", To: fmt.Sprint(i)}})
+		}
+	})
+	for range 20 {
+		w.recorder.Store(t.Context(), true)
+	}
+	rounds.Wait()
+	w.clock.Step(time.Second)
+	w.recorder.Store(t.Context(), true)
+	w.has("2026-11", 2*201./3600, 0)
+	if moves := w.stored("2026-11").Moves.List; len(moves) != 200 {
+		t.Errorf("%d of 200 moves are stored", len(moves))
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/fedquota/fedquota/internal/record"
 )
 
-// write adds a piece to the record of its month, in one compare-and-swap. A piece that a write has stored whose answer was
-// lost is in the record: it is not added again.
+// write adds a piece to the record of its month, in one compare-and-swap. A piece that a write has stored whose answer
+// was lost is in the record: it is not added again.
 func (r *Recorder) write(ctx context.Context, key client.ObjectKey, pool string, piece *record.Month) error {
 	stored, month, err := r.read(ctx, key, piece.From)
 	if err != nil {
@@ -60,8 +60,8 @@ func (r *Recorder) read(
 	return stored, month, nil
 }
 
-// follow returns what the record of a month begins with that there is none of yet. If an earlier one ends before, what was
-// known last counts for the gap between them, a record for each month.
+// follow returns what the record of a month begins with that there is none of yet. If an earlier one ends before, what
+// was known last counts for the gap between them, a record for each month.
 func (r *Recorder) follow(
 	ctx context.Context, key client.ObjectKey, pool string, piece *record.Month,
 ) (*record.Month, error) {
@@ -83,7 +83,8 @@ func (r *Recorder) follow(
 	return record.NewMonth(piece.From, piece.UID), nil
 }
 
-// bridge ends the record of an earlier month, and those of the months between, and returns how the one of a piece begins.
+// bridge ends the record of an earlier month, and those of the months between, and returns how the one of a piece
+// begins.
 func (r *Recorder) bridge(
 	ctx context.Context, key client.ObjectKey, pool string,
 	stored *quotav1alpha1.QuotaRecord, month, piece *record.Month,

@@ -85,55 +85,102 @@ func (o *Options) run(ctx context.Context, arg string) error {
 		return err
 	}
 	object, err := cli.Find(ctx, c, namespace, arg)
+	if apierrors.IsNotFound(err) {
+		object, err = o.deleted(ctx, c, namespace, arg, err)
+	}
 	if err != nil {
 		return err
 	}
-	moves, recorded, err := o.moves(ctx, c, object)
+	known, err := o.recorded(ctx, c, object)
 	if err != nil {
 		return err
 	}
-	now := o.env.Clock.Now()
-	if from := now.Add(-time.Duration(o.since)); time.Duration(o.since) > kept && now.Sub(object.GetCreationTimestamp().Time) > kept && recorded.After(from) {
-		_, _ = fmt.Fprintf(o.env.ErrOut, "What happened before %s may be missing: nothing is recorded of it, and API servers forget events after an hour, unless told otherwise.\n",
-			recorded.UTC().Format(time.RFC3339))
+	if err := o.told(ctx, c, object, known); err != nil {
+		return err
 	}
+	o.warn(object, known.from)
+	moves := o.chosen(known.moves)
 	return o.output.Print(o.env.Out, moves, func() error { return o.print(moves) })
 }
 
-// moves returns what happened, the first one first, and since when it is recorded.
-func (o *Options) moves(ctx context.Context, c client.Client, object client.Object) ([]view.Move, time.Time, error) {
+// deleted stands for a FederatedQuota that is gone and has records, or the error holds.
+func (o *Options) deleted(
+	ctx context.Context, c client.Client, namespace, arg string, gone error,
+) (client.Object, error) {
+	kind, name, err := cli.ParseName(arg)
+	if err != nil || kind != cli.AnyKind && kind != cli.FederatedQuota {
+		return nil, gone
+	}
+	if found, err := records.List(ctx, c, namespace, name, o.from(), o.env.Clock.Now()); err != nil || len(found) == 0 {
+		return nil, gone
+	}
+	return &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}, nil
+}
+
+// from is since when something is shown.
+func (o *Options) from() time.Time { return o.env.Clock.Now().Add(-time.Duration(o.since)) }
+
+// knowledge is what is known, and from when until when it is of records.
+type knowledge struct {
+	moves       []view.Move
+	from, until time.Time
+}
+
+// recorded returns what records tell of.
+func (o *Options) recorded(ctx context.Context, c client.Client, object client.Object) (*knowledge, error) {
 	now := o.env.Clock.Now()
-	from, recorded, until := now.Add(-time.Duration(o.since)), now.Add(-kept), time.Time{}
-	moves := []view.Move{}
-	if _, isQuota := object.(*quotav1alpha1.FederatedQuota); isQuota {
-		found, err := records.List(ctx, c, object.GetNamespace(), object.GetName(), from, now)
-		if apierrors.IsForbidden(err) {
-			_, _ = fmt.Fprintf(o.env.ErrOut, "Events alone are shown: %v\n", err)
-		} else if err != nil {
-			return nil, now, err
+	known := &knowledge{from: now.Add(-kept)}
+	if _, isQuota := object.(*quotav1alpha1.FederatedQuota); !isQuota {
+		return known, nil
+	}
+	found, err := records.List(ctx, c, object.GetNamespace(), object.GetName(), o.from(), now)
+	if apierrors.IsForbidden(err) {
+		_, _ = fmt.Fprintf(o.env.ErrOut, "Events alone are shown: %v\n", err)
+		return known, nil
+	}
+	for i := range found {
+		known.moves = append(known.moves, recordedIn(found[i].Month)...)
+		if known.until = found[i].Until; found[i].From.Before(known.from) {
+			known.from = found[i].From
 		}
-		for i := range found {
-			moves = append(moves, recordedIn(found[i].Month)...)
-			if until = found[i].Until; found[i].From.Before(recorded) {
-				recorded = found[i].From
-			}
-		}
+	}
+	return known, err
+}
+
+// told adds what events tell of, and no record.
+func (o *Options) told(ctx context.Context, c client.Client, object client.Object, known *knowledge) error {
+	if object.GetUID() == "" {
+		return nil
 	}
 	events, err := cli.AllEventsOf(ctx, c, object)
 	if err != nil {
-		return nil, now, err
+		return err
 	}
 	for i := range events {
-		if e := &events[i]; e.Reason != quotav1alpha1.ReasonLimitsMoved || cli.LastSeen(e).After(until) {
-			moves = append(moves, MovesOf(e)...)
+		if e := &events[i]; e.Reason != quotav1alpha1.ReasonLimitsMoved || cli.LastSeen(e).After(known.until) {
+			known.moves = append(known.moves, MovesOf(e)...)
 		}
 	}
-	moves = slices.DeleteFunc(moves, func(m view.Move) bool {
-		return m.Time.Time.Before(from) || o.cluster != "" && o.cluster != m.Cluster ||
+	return nil
+}
+
+// warn says from when on nothing is missing, if that is not all that is asked for.
+func (o *Options) warn(object client.Object, recorded time.Time) {
+	existed := o.env.Clock.Now().Sub(object.GetCreationTimestamp().Time) > kept
+	if existed && time.Duration(o.since) > kept && recorded.After(o.from()) {
+		_, _ = fmt.Fprintf(o.env.ErrOut, "What happened before %s may be missing: nothing is recorded of it, and "+
+			"API servers forget events after an hour, unless told otherwise.\n", recorded.UTC().Format(time.RFC3339))
+	}
+}
+
+// chosen returns what is asked for, the first one first.
+func (o *Options) chosen(moves []view.Move) []view.Move {
+	moves = slices.DeleteFunc(append([]view.Move{}, moves...), func(m view.Move) bool {
+		return m.Time.Time.Before(o.from()) || o.cluster != "" && o.cluster != m.Cluster ||
 			o.resource != "" && o.resource != string(m.Resource)
 	})
 	slices.SortStableFunc(moves, func(a, b view.Move) int { return a.Time.Compare(b.Time.Time) })
-	return moves, recorded, nil
+	return moves
 }
 
 // changed is the reason of a change of the spec.

@@ -22,6 +22,11 @@ type Record struct {
 	Namespace, Quota, Pool string
 }
 
+// within says whether a record ends after an instant and begins before another one.
+func within(r *quotav1alpha1.QuotaRecord, from, until time.Time) bool {
+	return r.From != nil && r.Until != nil && r.From.Time.Before(until) && !r.Until.Time.Before(from)
+}
+
 // List returns the records of a namespace, or of all, that end after an instant and begin before another one, by
 // namespace, budget and month; of one budget, if it is named. A hub that does not serve the kind has none.
 func List(ctx context.Context, c client.Client, namespace, quota string, from, until time.Time) ([]Record, error) {
@@ -35,8 +40,7 @@ func List(ctx context.Context, c client.Client, namespace, quota string, from, u
 	var found []Record
 	for i := range list.Items {
 		r := &list.Items[i]
-		if quota != "" && r.Quota != quota || r.From == nil || r.Until == nil ||
-			!r.From.Time.Before(until) || r.Until.Time.Before(from) {
+		if quota != "" && r.Quota != quota || !within(r, from, until) {
 			continue
 		}
 		month, err := record.Decode(r.Data)

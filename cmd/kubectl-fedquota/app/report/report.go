@@ -107,7 +107,11 @@ func (o *Options) run(ctx context.Context, args []string) error {
 	}
 	quota := ""
 	if len(args) > 0 {
-		quota = args[0]
+		kind, name, err := cli.ParseName(args[0])
+		if err != nil || kind != cli.AnyKind && kind != cli.FederatedQuota {
+			return fmt.Errorf("%q: must be NAME or fq/NAME: of others nothing is recorded", args[0])
+		}
+		quota = name
 	}
 	found, err := records.List(ctx, c, namespace, quota, start, end)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -58,7 +57,7 @@ func run(t *testing.T, objects []client.Object, args ...string) string {
 	var out bytes.Buffer
 	env := cli.NewEnv(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &out})
 	env.Clock = clocktesting.NewFakePassiveClock(noon)
-	env.Config.APIServer, env.Config.Namespace = ptr.To("https://hub"), ptr.To("team-a")
+	env.Config.APIServer, env.Config.Namespace = new("https://hub"), new("team-a")
 	env.Connect = func(*rest.Config) (client.WithWatch, error) {
 		return fake.NewClientBuilder().WithScheme(cli.Scheme()).WithObjects(objects...).Build(), nil
 	}
@@ -111,6 +110,7 @@ pool,namespace,budget,cluster,resource,unit,budgetHours,grantedHours,usedHours,d
 		"no such month":    {[]string{"--month", "2026-13"}, `error: --month "2026-13": must be a year and a month, such as 2026-11`},
 		"nothing of it":    {[]string{"--month", "2026-10"}, `error: --month "2026-10": nothing is recorded of it; something is of 2026-11`},
 		"nothing at all":   {[]string{"-n", "none", "other"}, "error: nothing is recorded: the hub manager writes the first QuotaRecord of a budget within a minute, and none with --record-months 0"},
+		"a pool":           {[]string{"qp/research"}, `error: "qp/research": must be NAME or fq/NAME: of others nothing is recorded`},
 		"by what":          {[]string{"--by", "team"}, `error: --by "team": must be cluster, budget, namespace, pool`},
 		"a bad price":      {[]string{"--prices", write(t, "prices: {pods: -1}")}, "must be 0 or more"},
 		"no prices":        {[]string{"--prices", write(t, "currency: EUR")}, "names no price: prices must have a resource name, such as requests.cpu: 0.03"},
