@@ -51,15 +51,22 @@ func ofPool(ctx context.Context, hub client.Client, wanted *quotav1alpha1.QuotaP
 	} else if err != nil {
 		return nil, cli.Served(err)
 	}
-	next := instead(wanted, stored)
-	hint, err := dryRun(ctx, hub, next.DeepCopy(), stored != nil)
+	hint, err := dryRun(ctx, hub, instead(wanted, stored), stored != nil)
 	if err != nil {
 		return nil, err
 	}
-	v := &view.Plan{Kind: "QuotaPool", Name: wanted.Name, Exists: stored != nil, Limits: []view.PlannedLimit{}}
-	if hint != "" {
+	v, err := WhatPool(ctx, hub, wanted, stored, now)
+	if err == nil && hint != "" {
 		v.Hints = append(v.Hints, hint)
 	}
+	return v, err
+}
+
+// WhatPool says what becomes of the children of a pool, if it gets the wanted spec. stored is nil for a pool that does not
+// exist yet.
+func WhatPool(ctx context.Context, hub client.Reader, wanted, stored *quotav1alpha1.QuotaPool, now time.Time) (*view.Plan, error) {
+	next := instead(wanted, stored)
+	v := &view.Plan{Kind: "QuotaPool", Name: wanted.Name, Exists: stored != nil, Limits: []view.PlannedLimit{}}
 	switch {
 	case stored == nil:
 		v.HaltedReason, v.Halted = notPlanned, "it has no ledger yet: it first counts what its children have, into debt if that is more than its budget"
