@@ -114,17 +114,15 @@ func (c *trial) budget(hard corev1.ResourceList) {
 // trialOf reads a trial: resource, hard, of, weight, min, max.
 func trialOf(query url.Values) (*trial, error) {
 	c := &trial{resource: corev1.ResourceName(query.Get("resource")), of: query.Get("of")}
-	amounts := map[string]*resource.Quantity{}
-	for _, field := range []string{"hard", "min", "max"} {
-		value := query.Get(field)
-		if value == "" {
-			continue
-		}
-		amount, err := resource.ParseQuantity(value)
-		if err != nil || amount.Sign() < 0 {
-			return nil, fmt.Errorf("%s of %s: %q is no amount", field, c.resource, value)
-		}
-		amounts[field] = &amount
+	var err error
+	if c.hard, err = amountOf(query, "hard"); err != nil {
+		return nil, err
+	}
+	if c.min, err = c.only(query, "min"); err != nil {
+		return nil, err
+	}
+	if c.max, err = c.only(query, "max"); err != nil {
+		return nil, err
 	}
 	if value := query.Get("weight"); value != "" {
 		weight, err := strconv.ParseInt(value, 10, 32)
@@ -133,17 +131,30 @@ func trialOf(query url.Values) (*trial, error) {
 		}
 		c.weight = new(int32(weight))
 	}
-	c.hard, c.min, c.max = amounts["hard"], c.only(amounts["min"]), c.only(amounts["max"])
 	if c.weight == nil && c.min == nil && c.max == nil {
 		c.of = ""
 	}
 	return c, nil
 }
 
-// only is an amount of the resource, nil if there is none.
-func (c *trial) only(amount *resource.Quantity) corev1.ResourceList {
+// only reads an amount of the resource alone, nil if there is none.
+func (c *trial) only(query url.Values, field string) (corev1.ResourceList, error) {
+	amount, err := amountOf(query, field)
 	if amount == nil {
-		return nil
+		return nil, err
 	}
-	return corev1.ResourceList{c.resource: *amount}
+	return corev1.ResourceList{c.resource: *amount}, nil
+}
+
+// amountOf reads an amount, nil if there is none.
+func amountOf(query url.Values, field string) (*resource.Quantity, error) {
+	value := query.Get(field)
+	if value == "" {
+		return nil, nil
+	}
+	amount, err := resource.ParseQuantity(value)
+	if err != nil || amount.Sign() < 0 {
+		return nil, fmt.Errorf("%s: %q is no amount", field, value)
+	}
+	return &amount, nil
 }
