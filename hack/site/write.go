@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
+	"io/fs"
 	"html/template"
 	"os"
 	"path"
@@ -47,6 +48,15 @@ func (s *site) write(to, source string) error {
 			return err
 		}
 		if err := put(filepath.Join(to, url(name)), page); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.pictures {
+		content, err := fs.ReadFile(s.files, name)
+		if err == nil {
+			err = put(filepath.Join(to, name), content)
+		}
+		if err != nil {
 			return err
 		}
 	}
