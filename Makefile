@@ -103,6 +103,12 @@ SEEN = $(filter-out %/require-a-quota.md,$(shell grep -l '<!-- end of ' docs/tas
 see-docs: ## Write what kubectl and its plugin have printed in the end-to-end tests into the pages of docs/tasks.
 	for page in $(SEEN); do $(GO) run ./hack/bench/paste $$page $(BIN)/e2e/plugin || exit 1; done
 
+.PHONY: pictures
+pictures: ## Take the pictures of the page of kubectl fedquota view that docs show, in chromium.
+	mkdir -p $(BIN)/pictures docs/pictures
+	FEDQUOTA_SCREENSHOTS=$(BIN)/pictures $(GO) test -count=1 ./cmd/kubectl-fedquota/app/web -run '^TestBrowser'
+	cp $(BIN)/pictures/budget.png $(BIN)/pictures/pool.png docs/pictures
+
 .PHONY: tables
 tables: ## Write what the end-to-end tests have measured into docs/security.md, docs/operations.md and docs/evidence/nodes.md.
 	for page in security operations evidence/nodes; do $(GO) run ./hack/bench/paste docs/$$page.md $(BIN)/e2e/tables || exit 1; done

@@ -16,6 +16,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/e2e/system/systemtest"
 )
 
 // TestSmoke sees the whole product work on a hub and three members: split, refusal, change, guard and restart.
@@ -78,7 +79,7 @@ func (s *scenario) scraped() {
 				return err
 			})
 			stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // as for a scraper
-			if _, err := scrape(s.Context(), stranger, m); err == nil || !strings.Contains(err.Error(), "401") {
+			if _, err := systemtest.Scrape(s.Context(), stranger, m); err == nil || !strings.Contains(err.Error(), "401") {
 				s.Errorf("%s, asked by a stranger for its metrics: got %v, want a 401", m.Name, err)
 			}
 		}

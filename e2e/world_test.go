@@ -64,7 +64,7 @@ func startWorld(t *testing.T, name string, options system.Options) *world {
 		}
 	}
 	for _, c := range append([]*fleet.ControlPlane{w.Hub}, w.Members...) {
-		w.scrapers[c.Name] = scraper(t, c)
+		w.scrapers[c.Name] = systemtest.Scraper(t, c)
 	}
 	w.startProxies(t)
 	var err error

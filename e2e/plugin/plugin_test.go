@@ -4,6 +4,7 @@ package plugin_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,6 +101,7 @@ func (w *world) full() {
 	w.page("fits", hub, "fits -f "+files+"pod.yaml --replicas 2")
 	w.page("why", west, "why batch")
 	w.page("member", west, "describe compute --show-events=false")
+	w.agrees()
 	w.views()
 	w.refuses()
 	why := []string{"5 of 8 pods are missing", "Refused since", "the share of FederatedQuota team-a/compute in this cluster is used up",
@@ -153,6 +155,10 @@ func (w *world) draining() {
 	})
 	w.scale(west, "batch", 3)
 	w.becomes("the budget to be enforced again", settled)
+	w.eventually("batch to be told that it waits no more", func(context.Context) (bool, error) {
+		out, err := w.kubectl(west, "get", "events", "-n", team, "--field-selector", "reason=Served")
+		return strings.Contains(out, "replicaset/batch-") && strings.Contains(out, "It lacks no pod any more"), err
+	})
 }
 
 func (w *world) breakGlass() {

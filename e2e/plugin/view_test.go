@@ -50,8 +50,9 @@ func (w *world) views() {
 		return response.Body
 	}
 	w.must(get(address).Close())
+	_, rows := w.rows()
 	for query, pieces := range map[string][]string{
-		"page=budgets": {`"row/team-a/compute":`, `"used":"12"`, `"full":1,`},
+		"page=budgets": append(rows, `"row/team-a/compute":`, `"used":"12"`, `"full":1,`),
 		"page=budget&namespace=team-a&name=compute": {`"limit/requests.cpu/west":`, "Its fair part is 3.", `"move/`, `"wait/requests.cpu/west":`, `"sample/`},
 		"page=clusters": {`"cluster/east":`, `"known":true`},
 	} {

@@ -22,15 +22,19 @@ func (p *page) target(link string) (file, anchor string) {
 	return path.Join(path.Dir(p.path), file), anchor
 }
 
-// check returns what is wrong with links.
+// check returns what is wrong with links and pictures.
 func (s *site) check() ([]error, error) {
 	var problems []error
 	for _, name := range s.names() {
 		p := s.pages[name]
+		led := shown(p.tree)
 		for _, link := range links(p.tree) {
-			file, anchor := p.target(string(link.Destination))
+			led = append(led, string(link.Destination))
+		}
+		for _, to := range led {
+			file, anchor := p.target(to)
 			if problem := s.wrong(file, anchor); problem != "" {
-				problems = append(problems, fmt.Errorf("%s: %s: %s", name, link.Destination, problem))
+				problems = append(problems, fmt.Errorf("%s: %s: %s", name, to, problem))
 			}
 		}
 	}

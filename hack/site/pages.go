@@ -28,6 +28,8 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.Wit
 type site struct {
 	files fs.FS
 	pages map[string]*page
+	// pictures are the paths of what pages show.
+	pictures []string
 }
 
 // page is a Markdown file.
@@ -42,8 +44,11 @@ func read(files fs.FS) (*site, error) {
 	s := &site{files: files, pages: map[string]*page{}}
 	paths := slices.Clone(outside)
 	err := fs.WalkDir(files, "docs", func(name string, _ fs.DirEntry, err error) error {
-		if path.Ext(name) == ".md" {
+		switch path.Ext(name) {
+		case ".md":
 			paths = append(paths, name)
+		case ".png":
+			s.pictures = append(s.pictures, name)
 		}
 		return err
 	})
@@ -126,6 +131,18 @@ func links(n ast.Node) []*ast.Link {
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, ok := n.(*ast.Link); ok && entering {
 			all = append(all, link)
+		}
+		return ast.WalkContinue, nil
+	})
+	return all
+}
+
+// shown returns the pictures of a page, as it names them.
+func shown(n ast.Node) []string {
+	var all []string
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if picture, ok := n.(*ast.Image); ok && entering {
+			all = append(all, string(picture.Destination))
 		}
 		return ast.WalkContinue, nil
 	})

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"html/template"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,6 +48,15 @@ func (s *site) write(to, source string) error {
 			return err
 		}
 		if err := put(filepath.Join(to, url(name)), page); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.pictures {
+		content, err := fs.ReadFile(s.files, name)
+		if err == nil {
+			err = put(filepath.Join(to, name), content)
+		}
+		if err != nil {
 			return err
 		}
 	}

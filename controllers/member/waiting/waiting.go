@@ -158,7 +158,7 @@ func (t *Teller) look(ctx context.Context, uid types.UID) {
 		) {
 			t.forget(uid)
 		}
-	case w.why != "" && minuteOf(w.told) != minuteOf(now):
+	case w.why != "" && now.Sub(w.told) >= time.Minute:
 		if t.Eventf(ctx, w, corev1.EventTypeWarning, quotav1alpha1.ReasonWaitingForQuota, "Wait", "%s", w.why) {
 			t.tell(uid, w.why, now)
 		}
@@ -192,7 +192,7 @@ func (t *Teller) tell(uid types.UID, why string, now time.Time) {
 // the clock, by whichever replica.
 func (t *Teller) Eventf(ctx context.Context, w waits, kind, reason, action, note string, args ...any) bool {
 	now := t.Clock.Now()
-	minute := minuteOf(now)
+	minute := now.Unix() / 60
 	if !t.spend(w.namespace, minute) {
 		return false
 	}
@@ -214,8 +214,6 @@ func (t *Teller) Eventf(ctx context.Context, w waits, kind, reason, action, note
 	}
 	return true
 }
-
-func minuteOf(at time.Time) int64 { return at.Unix() / 60 }
 
 // spend says whether one more event may be written in a namespace in a minute.
 func (t *Teller) spend(namespace string, minute int64) bool {

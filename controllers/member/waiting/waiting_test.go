@@ -84,7 +84,7 @@ func TestOnceAMinute(t *testing.T) {
 		s.Refused("team", owner("batch"), fmt.Sprintf("refused at %d", second))
 		told = append(told, s.after(time.Second)...)
 	}
-	s.demand([]string{"batch WaitingForQuota refused at 0", "batch WaitingForQuota refused at 59"}, told)
+	s.demand([]string{"batch WaitingForQuota refused at 0", "batch WaitingForQuota refused at 60"}, told)
 	s.wants("team", "batch", 0)
 	s.demand([]string{"batch Served It lacks no pod any more, 91s after one was refused first"}, s.after(time.Second))
 	s.demand(nil, s.after(time.Hour))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,40 +55,70 @@ func ofPool(
 	} else if err != nil {
 		return nil, cli.Served(err)
 	}
-	next := instead(wanted, stored)
-	hint, err := dryRun(ctx, hub, next.DeepCopy(), stored != nil)
+	hint, err := dryRun(ctx, hub, instead(wanted, stored), stored != nil)
 	if err != nil {
 		return nil, err
 	}
-	v := &view.Plan{Kind: "QuotaPool", Name: wanted.Name, Exists: stored != nil, Limits: []view.PlannedLimit{}}
-	if hint != "" {
-		v.Hints = append(v.Hints, hint)
-	}
-	if v.Halted = unplanned(wanted, stored); v.Halted != "" {
-		v.HaltedReason = notPlanned
-		return v, nil
-	}
-	var pools quotav1alpha1.QuotaPoolList
-	var quotas quotav1alpha1.FederatedQuotaList
-	if err := hub.List(ctx, &pools); err != nil {
+	pools, quotas, err := inTrees(ctx, hub)
+	if err != nil {
 		return nil, err
 	}
-	if err := hub.List(ctx, &quotas); err != nil {
+	v, budget, err := whatPool(wanted, stored, pools, quotas, env.Clock.Now())
+	if err != nil {
 		return nil, err
 	}
-	l, in := pool.Input(env.Clock.Now(), next, pools.Items, quotas.Items)
-	if parent := next.Spec.Parent; parent != "" {
-		v.Hints = append(v.Hints, fmt.Sprintf("QuotaPool %s bounds it by what it gives now: what that gives to another spec is not planned.", parent))
+	if v.Halted == "" {
+		next, below := instead(wanted, stored), scaleout.Below(wanted.Name, pools, quotas)
+		var scales string
+		if v.ScaleOut, scales = live.ScaleOutOfPool(ctx, env, hub, next, below, budget, options); scales != "" {
+			v.Hints = append(v.Hints, scales)
+		}
 	}
-	if err := fillPool(v, stored, next, l, in); err != nil {
-		return nil, err
-	}
-	below := scaleout.Below(next.Name, pools.Items, quotas.Items)
-	v.ScaleOut, hint = live.ScaleOutOfPool(ctx, env, hub, next, below, l.Budget(), options)
 	if hint != "" {
 		v.Hints = append(v.Hints, hint)
 	}
 	return v, nil
+}
+
+// inTrees returns all that may be in a tree of pools.
+func inTrees(ctx context.Context, hub client.Reader) ([]quotav1alpha1.QuotaPool, []quotav1alpha1.FederatedQuota, error) {
+	var pools quotav1alpha1.QuotaPoolList
+	var quotas quotav1alpha1.FederatedQuotaList
+	if err := hub.List(ctx, &pools); err != nil {
+		return nil, nil, err
+	}
+	if err := hub.List(ctx, &quotas); err != nil {
+		return nil, nil, err
+	}
+	return pools.Items, quotas.Items, nil
+}
+
+// WhatPool says what becomes of the children of a pool, if it gets the wanted spec. stored is nil for a pool that does not
+// exist yet.
+func WhatPool(ctx context.Context, hub client.Reader, wanted, stored *quotav1alpha1.QuotaPool, now time.Time) (*view.Plan, error) {
+	pools, quotas, err := inTrees(ctx, hub)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := whatPool(wanted, stored, pools, quotas, now)
+	return v, err
+}
+
+// whatPool says what becomes of the children of a pool, and which budget it has then.
+func whatPool(
+	wanted, stored *quotav1alpha1.QuotaPool, pools []quotav1alpha1.QuotaPool, quotas []quotav1alpha1.FederatedQuota, now time.Time,
+) (*view.Plan, amount.List, error) {
+	v := &view.Plan{Kind: "QuotaPool", Name: wanted.Name, Exists: stored != nil, Limits: []view.PlannedLimit{}}
+	if v.Halted = unplanned(wanted, stored); v.Halted != "" {
+		v.HaltedReason = notPlanned
+		return v, nil, nil
+	}
+	next := instead(wanted, stored)
+	l, in := pool.Input(now, next, pools, quotas)
+	if parent := next.Spec.Parent; parent != "" {
+		v.Hints = append(v.Hints, fmt.Sprintf("QuotaPool %s bounds it by what it gives now: what that gives to another spec is not planned.", parent))
+	}
+	return v, l.Budget(), fillPool(v, stored, next, l, in)
 }
 
 // unplanned says why it is not planned what becomes of the children of a pool, "" if it is.

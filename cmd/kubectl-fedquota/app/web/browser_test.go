@@ -138,6 +138,8 @@ func TestBrowser(t *testing.T) {
 	b.picture("budget")
 	b.do("ask what a smaller budget would change", chromedp.SendKeys("#what-if-hard", "8"+kb.Enter))
 	b.reads("5 in use must end first")
+	b.do("and a max of west", chromedp.SendKeys("#what-if-max", "2"+kb.Enter))
+	b.reads("1 in use must end first")
 	b.change("compute", func(fq *quotav1alpha1.FederatedQuota) { fq.Status.Used["requests.cpu"] = resource.MustParse("7") })
 	b.reads("7 used, 12 granted of 12")
 	b.tell("requests.cpu: west 3 → 8 (Demand)")
@@ -152,6 +154,18 @@ func TestBrowser(t *testing.T) {
 	b.picture("phone")
 	b.do("see it in the dark", chromedp.EmulateViewport(1280, 900), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 	b.picture("dark")
+}
+
+// TestBrowserPool asks what another budget of a pool, and a max of a child, would change.
+func TestBrowserPool(t *testing.T) {
+	w := open(t, "pools", denied{})
+	b := w.browse()
+	b.do("open the pool", to("#/pool/research/requests.cpu"), chromedp.WaitVisible(`//h2[.="What if?"]`))
+	b.reads("Select a child above to try another weight, min or max.")
+	b.do("select a child", chromedp.Focus(`.beside .scroll`), chromedp.KeyEvent(kb.End), chromedp.WaitVisible("#what-if-max"))
+	b.do("ask", chromedp.SendKeys("#what-if-hard", "70"), chromedp.SendKeys("#what-if-max", "60"+kb.Enter))
+	b.reads("8 in use must end first")
+	b.picture("pool")
 }
 
 // TestBrowserLarge sees that of a thousand clusters only those are drawn that are seen.

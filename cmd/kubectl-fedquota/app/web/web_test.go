@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -206,7 +207,7 @@ func TestWhatIf(t *testing.T) {
 		return got.code
 	}
 	var got answer
-	if code := ask("compute&hard.requests.cpu=8&weight.west=3", &got); code != http.StatusOK || !got.Plan.Changes {
+	if code := ask("compute&resource=requests.cpu&hard=8&of=west&weight=3&min=1&max=4", &got); code != http.StatusOK || !got.Plan.Changes {
 		t.Fatalf("it answers with %d: %+v", code, got.Plan)
 	}
 	if want := []view.BudgetChange{{Resource: "requests.cpu", Before: "12", After: "8"}}; !cmp.Equal(got.Plan.Budget, want) {
@@ -216,7 +217,11 @@ func TestWhatIf(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(got.YAML), fq); err != nil {
 		t.Fatal(err)
 	}
-	if hard := fq.Spec.Hard["requests.cpu"]; hard.String() != "8" || len(fq.Spec.Distribution.Rules) != 1 || *fq.Spec.Distribution.Rules[0].Weight != 3 {
+	rule := quotav1alpha1.DistributionRule{
+		Clusters: []quotav1alpha1.ClusterName{"west"}, Weight: new(int32(3)),
+		Min: corev1.ResourceList{"requests.cpu": resource.MustParse("1")}, Max: corev1.ResourceList{"requests.cpu": resource.MustParse("4")},
+	}
+	if hard := fq.Spec.Hard["requests.cpu"]; hard.String() != "8" || len(fq.Spec.Distribution.Rules) != 1 || !cmp.Equal(fq.Spec.Distribution.Rules[0], rule) {
 		t.Errorf("it is to be applied: %s", got.YAML)
 	}
 	if err := w.hub.Get(t.Context(), client.ObjectKey{Namespace: "team-a", Name: "compute"}, fq); err != nil {
@@ -225,10 +230,36 @@ func TestWhatIf(t *testing.T) {
 	if hard := fq.Spec.Hard["requests.cpu"]; hard.String() != "12" {
 		t.Errorf("the hub has a budget of %s now", hard.String())
 	}
-	for _, query := range []string{"none", "compute&hard.requests.cpu=x", "compute&hard.requests.cpu=-1", "compute&weight.west=-1", "compute&weight.west=x"} {
+	for _, query := range []string{
+		"none", "none&kind=QuotaPool", "compute&resource=requests.cpu&hard=x", "compute&resource=requests.cpu&hard=-1",
+		"compute&of=west&weight=-1", "compute&of=west&weight=x", "compute&of=west&resource=pods&min=x", "compute&of=west&resource=pods&max=-1",
+	} {
 		if code := ask(query, nil); code != http.StatusBadRequest {
 			t.Errorf("%s is answered with %d", query, code)
 		}
+	}
+}
+
+// TestWhatIfPool sees that a change of a pool is planned as plan does it.
+func TestWhatIfPool(t *testing.T) {
+	w := open(t, "pools", denied{})
+	w.enter()
+	w.follow("page=pool&name=research").until("the pool", func() bool { return len(objectsOf[client.Object](w.source.pools)) > 0 })
+	var got answer
+	answered := w.get("/what-if?kind=QuotaPool&name=research&resource=requests.cpu&hard=60&of=vision/compute&max=50", "")
+	if answered.code != http.StatusOK || json.NewDecoder(answered.body).Decode(&got) != nil {
+		t.Fatalf("it answers with %d", answered.code)
+	}
+	pool := &quotav1alpha1.QuotaPool{}
+	if err := yaml.UnmarshalStrict([]byte(got.YAML), pool); err != nil {
+		t.Fatal(err)
+	}
+	rules := pool.Spec.Distribution.Rules
+	if got.Plan.Kind != "QuotaPool" || pool.Name != "research" || len(rules) == 0 || rules[len(rules)-1].Children[0] != "vision/compute" {
+		t.Errorf("%+v\n%s", got.Plan, got.YAML)
+	}
+	if !got.Plan.Changes || got.Plan.Limits[0].Child == "" {
+		t.Errorf("no child has less of a smaller budget: %+v", got.Plan)
 	}
 }
 

@@ -123,8 +123,8 @@ export function Budget({ topic, parts, announce }) {
       <div class="beside"><${Table} label=${`${what} and what they have of ${resource}`} columns=${columnsOf(parts, resource)} rows=${rows}
         selected=${selected?.key} onSelect=${(row) => go(resource, row.name)} empty=${`No ${what.toLowerCase()}.`} />
       <div class="why" role="region" aria-live="polite" aria-label="Why"><${Why} parts=${parts} row=${selected} resource=${resource} /></div></div></section>
-    ${!pool && html`<section aria-label="What if"><h2>What if?</h2>
-      <${WhatIf} key=${resource} head=${head} resource=${resource} cluster=${selected?.name} /></section>`}
+    <section aria-label="What if"><h2>What if?</h2>
+      <${WhatIf} key=${resource} head=${head} resource=${resource} of=${selected?.name} /></section>
     ${!pool && html`<section aria-label="Time line"><h2>Time line: ${resource}</h2>
       <${Timeline} samples=${samples} moves=${ofResource.filter((m) => m.cluster)} resource=${resource} />
       <p class="small">Since this command began, <${Ago} time=${parts.about.started} /> ago. Marks at the bottom are moves of limits.</p></section>
