@@ -40,6 +40,7 @@ tidy: ## Tidy the go.mod of the project, of its tools, control planes and Cluste
 	$(GO) mod tidy
 	$(GO) -C hack/tools mod tidy
 	$(GO) -C hack/controlplane mod tidy
+	for version in $(K8S_OLDER); do $(GO) -C hack/controlplane mod tidy -modfile=$$version.mod; done
 	$(GO) -C hack/release mod tidy
 	$(GO) -C hack/alerts mod tidy
 	$(GO) -C hack/dashboards mod tidy

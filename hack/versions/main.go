@@ -24,6 +24,9 @@ func write(folder, page string) error {
 	if err != nil {
 		return err
 	}
+	if len(files) == 0 {
+		return fmt.Errorf("no fleet was run: %s has no results", folder)
+	}
 	var runs []run
 	for _, file := range files {
 		r, err := read(file)

@@ -11,9 +11,10 @@ import (
 
 const preamble = `# Kubernetes versions
 
-Written by ` + "`make e2e-versions`" + `. Each line is a fleet of real control planes with the whole product on them: smoke test,
-scenarios of the protocol under storms, kills and cuts, and the [native table](evidence/native.md), which has a row for each
-name, kind and scope that quota knows. Members that are of two versions take them in turn.
+Written by ` + "`make e2e-versions`" + `. Each line is a fleet of real control planes with the whole product on
+them: smoke test, scenarios of the protocol under storms, kills and cuts, and the [native
+table](evidence/native.md), which has a row for each name, kind and scope that quota knows. Members that are of two
+versions take them in turn.
 
 | hub | members | smoke | scenarios | native rows | not there to show | s | failed |
 |---|---|---|---:|---:|---:|---:|---|
@@ -22,9 +23,10 @@ name, kind and scope that quota knows. Members that are of two versions take the
 const lessPreamble = `
 ## What is less
 
-Kubernetes itself has less by default in older versions. What the members of a fleet do not all have cannot be shown there,
-and everything else goes on. Where a budget depends on it, its conditions on the hub say so, in these words. Elsewhere there
-is nothing to tell: the API server drops or refuses what it does not know, and an object is charged for what is in it.
+Kubernetes itself has less by default in older versions. What the members of a fleet do not all have cannot be shown
+there, and everything else goes on. Where a budget depends on it, its conditions on the hub say so, in these words.
+Elsewhere there is nothing to tell: the API server drops or refuses what it does not know, and an object is charged
+for what is in it.
 
 | what | not in | rows of the native table | what the hub says |
 |---|---|---|---|
@@ -33,14 +35,15 @@ is nothing to tell: the API server drops or refuses what it does not know, and a
 const paper = `
 ## On paper: 1.30 and 1.31
 
-Nothing was run on these. By the history of Kubernetes' API, policies and conditions of webhooks have their stable form
-since 1.30, so no earlier version will do. Neither of these two has anything that 1.32 does not have.
+Nothing was run on these. By the history of Kubernetes' API, policies and conditions of webhooks have their stable
+form since 1.30, so no earlier version will do. Neither of these two has anything that 1.32 does not have.
 
 ## What is built
 
 API servers and controller managers are built from Kubernetes' own module of each version, by the files
-hack/controlplane/v*.mod and their checksums. All fleets run the etcd and the kubectl of the newest version. The controller
-of endpoint slices in 1.32.13 is that of 1.32.12, and no fleet runs it. Feature gates are at their defaults.
+hack/controlplane/v*.mod and their checksums. All fleets run the etcd and the kubectl of the newest version. The
+controller of endpoint slices in 1.32.13 is that of 1.32.12, and no fleet runs it. Feature gates are at their
+defaults.
 `
 
 // pageOf returns the page of all runs.

@@ -50,3 +50,13 @@ func TestPage(t *testing.T) {
 		rest = after
 	}
 }
+
+func TestNoPageWithoutRuns(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := write(t.TempDir(), page); err == nil {
+		t.Error("no fleet was run, and that is no error")
+	}
+	if _, err := os.Stat(page); !os.IsNotExist(err) {
+		t.Errorf("no fleet was run, and there is a page: %v", err)
+	}
+}
