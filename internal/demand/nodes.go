@@ -12,9 +12,9 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Unscheduled returns what a share charges pods that no node has had room for, or that a gate has held, for a while, and
-// whether time alone changes it. Where nodes may come, such pods count at once: what these are for is not to be given
-// away twice.
+// Unscheduled returns what a share charges pods that no node has had room for, or that a gate has held, for a while,
+// and whether time alone changes it. Where nodes may come, such pods count at once: what these are for is not to be
+// given away twice.
 func (b *Book) Unscheduled(share *quotav1alpha1.QuotaShare, now time.Time) (charged amount.List, pending bool) {
 	b.mutex.RLock()
 	defer b.mutex.RUnlock()

@@ -143,9 +143,9 @@ func beyond(clusters, budgets int) time.Duration {
 }
 
 const (
-	// RecordTick is how often the hub manager looks which records of budgets are to be written, and RecordPatience how long
-	// it writes them as it ends.
-	RecordTick     = 5 * time.Second
+	// RecordTick is how often the hub manager looks which records of budgets are to be written.
+	RecordTick = 5 * time.Second
+	// RecordPatience is how long the hub manager writes records as it ends.
 	RecordPatience = 8 * time.Second
 	// SweepInterval is how often records are removed that are too old.
 	SweepInterval = 24 * time.Hour
