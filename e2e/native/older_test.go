@@ -31,7 +31,7 @@ type lack struct {
 // lacks begin with what is told.
 var lacks = []lack{
 	{
-		since: 34, what: "`ResourceClaim`s in `resource.k8s.io/v1`", told: quotav1alpha1.ConditionKindNotServed, words: "east, west",
+		since: 34, what: "`ResourceClaim`s in `resource.k8s.io/v1`", told: quotav1alpha1.ConditionKindNotServed, words: "serves no kind",
 		needs: func(r *row) bool {
 			return strings.Contains(r.object, "resource.k8s.io/v1") && !strings.HasPrefix(r.name, "requests.")
 		},
