@@ -31,7 +31,7 @@ type lack struct {
 // lacks begin with what is told.
 var lacks = []lack{
 	{
-		since: 34, what: "`ResourceClaim`s in `resource.k8s.io/v1`", told: quotav1alpha1.ConditionKindNotServed, words: "east, west",
+		since: 34, what: "`ResourceClaim`s in `resource.k8s.io/v1`", told: quotav1alpha1.ConditionKindNotServed, words: "serves no kind",
 		needs: func(r *row) bool {
 			return strings.Contains(r.object, "resource.k8s.io/v1") && !strings.HasPrefix(r.name, "requests.")
 		},
@@ -41,6 +41,10 @@ var lacks = []lack{
 		needs: scopedByAttributes,
 	},
 	{since: 34, what: "volume attributes classes", needs: scopedByAttributes},
+	{
+		since: 35, what: "device classes as resources of pods", told: quotav1alpha1.ConditionKindNotServed, words: "serves no kind",
+		needs: func(r *row) bool { return r.name == "requests.deviceclass.resource.kubernetes.io/gpu" },
+	},
 	{since: 36, what: "extended resources of device classes", needs: func(r *row) bool { return strings.HasSuffix(r.name, "/mapped") }},
 	{since: 36, what: "`MutatingAdmissionPolicy`", needs: func(r *row) bool { return strings.Contains(r.object, "mutated: please") }},
 	{since: 36, what: "resizes of a whole pod", needs: func(r *row) bool { return r.what == "a pod is resized as a whole" }},
