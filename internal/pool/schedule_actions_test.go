@@ -515,6 +515,9 @@ func (w *world) rebuild(n *node) {
 		return
 	}
 	p.Rebuild(live)
+	if w.without != "waiting again after a rebuild" {
+		n.raised[o.uid] = false
+	}
 	o = o.copy()
 	o.restored = false
 	w.floor(o)

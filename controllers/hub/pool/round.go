@@ -183,6 +183,7 @@ func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 	if pure := asPure(live); s.pool.Lost(pure) {
 		s.pool.Rebuild(pure)
 		s.rebuilt = true
+		r.memoryOf(s.p.UID).raised = false // some may have forgotten that they stand in it
 		if s.member.Stands() {
 			s.member = s.member.Floor(ledger.Epoch(s.now))
 		}
