@@ -47,31 +47,34 @@ func (a *auto) expectWhole() {
 		left[r] = before.MinusFrom(a.plans[r].budget)
 	}
 	for _, i := range apportion.Ordered(a.line) {
-		if m := &a.in.Children[i]; !m.Pinned && m.expects() && !a.expect(i, left) {
-			for r := range a.plans {
-				c := &a.plans[r].claims[i]
-				a.plans[r].awaited[i], c.Expected = c.Expected, 0
-			}
+		if m := &a.in.Children[i]; !m.Pinned && m.expects() {
+			a.expect(i, left)
 		}
 	}
 }
 
-// expect takes the next request of the child i off what is left, and says whether it could. Where a part of it is
-// beyond the child's fair part, all of it is.
-func (a *auto) expect(i int, left []int64) bool {
-	more := make([]int64, len(left))
+// expect takes the next request of the child i off what is left, or leaves it to be awaited: where a part of it is beyond
+// what is left, or beyond the child's fair part, all of it is.
+func (a *auto) expect(i int, left []int64) {
+	more, whole := make([]int64, len(left)), true
 	for r := range a.plans {
 		p := &a.plans[r]
 		c := &p.claims[i]
 		more[r] = max(amount.Add(c.Used, c.Expected)-p.beforeExpected(i), 0)
-		if more[r] > left[r] || c.Expected == 0 && a.in.Children[i].Claims[r].Expected > 0 {
-			return false
+		whole = whole && more[r] <= left[r] && (c.Expected > 0 || a.in.Children[i].Claims[r].Expected == 0)
+	}
+	for r := range a.plans {
+		p := &a.plans[r]
+		c := &p.claims[i]
+		switch {
+		case whole:
+			left[r] -= more[r]
+		case more[r] > left[r]:
+			p.awaited[i], c.Expected = c.Expected, 0
+		default:
+			p.coupled[i], c.Expected = c.Expected, 0
 		}
 	}
-	for r := range left {
-		left[r] -= more[r]
-	}
-	return true
 }
 
 // beforeExpected is the need of the child i in the layers before that of requests that are expected.

@@ -31,7 +31,8 @@ type plan struct {
 	budget   int64             // what is left when pinned children are taken off
 	unused   int64             // the part of it that is not in use
 	claims   []Claim           // as they count
-	awaited  []int64           // what requests ask for that are expected, and that the budgets do not hold whole
+	awaited  []int64           // what requests ask for that are expected, and that the budget does not hold
+	coupled  []int64           // the same where the budget of another resource does not
 	asks     []int64           // demand, as far as the other resources of the same pods have room for it
 	need     []int64           // what the layers of need give
 	floor    []int64           // what the layers before demand give
@@ -62,13 +63,13 @@ func newAuto(in *Input, options Options) *auto {
 		a.line[i] = apportion.Stake{Weight: in.Children[i].Weight, Rank: ranks[i]}
 	}
 	for r := range a.plans {
-		a.plans[r] = a.newPlan(r, make([]int64, 8*children))
+		a.plans[r] = a.newPlan(r, make([]int64, 9*children))
 	}
 	a.expectWhole()
 	return a
 }
 
-// newPlan prepares the plan of one resource; memory is for eight numbers per child.
+// newPlan prepares the plan of one resource; memory is for nine numbers per child.
 func (a *auto) newPlan(resource int, memory []int64) plan {
 	children := len(a.in.Children)
 	slice := func(n int) []int64 { return memory[n*children : (n+1)*children] }
@@ -87,6 +88,7 @@ func (a *auto) newPlan(resource int, memory []int64) plan {
 		fair:     slice(5),
 		targets:  slice(6),
 		awaited:  slice(7),
+		coupled:  slice(8),
 	}
 	var used apportion.Total
 	for i := range a.in.Children {

@@ -19,7 +19,7 @@ func (p *plan) verdict(i int) Verdict {
 		v.Reason = Short
 	case v.Target >= c.Max && (c.Target > v.Target || amount.Add(c.Used, c.Demand) > v.Target):
 		v.Reason = c.atMost()
-	case amount.Add(c.Used, c.Demand) > v.Target:
+	case amount.Add(c.Used, max(c.Demand, p.coupled[i])) > v.Target:
 		v.Reason = Coupled
 	case c.Target > v.Target:
 		v.Reason = Surplus

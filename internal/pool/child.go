@@ -36,22 +36,21 @@ func (m Membership) Stands() bool { return m.UID != "" }
 func (m Membership) Frozen() bool { return m.Stands() && m.Cap == nil }
 
 // Announce has the child stand in the pool, frozen. The uid of the pool has to be read live after the child: an old one
-// may be that of a pool which is gone. One that stood in another pool leaves it by that. Generation is that of the
-// child.
-func (m Membership) Announce(name, uid string, generation int64) Membership {
-	return Membership{Name: name, UID: uid, Tenure: m.next(generation)}
+// may be that of a pool which is gone. One that stood in another pool leaves it by that. The epoch is that of now.
+func (m Membership) Announce(name, uid string, epoch int64) Membership {
+	return Membership{Name: name, UID: uid, Tenure: m.next(epoch)}
 }
 
 // Leave has the child stand in no pool.
-func (m Membership) Leave(generation int64) Membership { return Membership{Tenure: m.next(generation)} }
+func (m Membership) Leave(epoch int64) Membership { return Membership{Tenure: m.next(epoch)} }
 
-// next returns the next tenure. The generation stands for those of a status that was lost.
-func (m Membership) next(generation int64) int64 { return max(generation, m.Tenure+1) }
+// next returns the next tenure: one that is above all before it, also above those of a status that was lost.
+func (m Membership) next(epoch int64) int64 { return max(epoch, m.Tenure+1) }
 
 // Renew has the child be counted anew in the pool that it stands in, frozen, as when it came: its sum has risen above
 // its cap, by a child of its own that came with something. No version of it from before can settle its entry any more.
-func (m Membership) Renew(generation int64) Membership {
-	renewed := m.Announce(m.Name, m.UID, generation)
+func (m Membership) Renew(epoch int64) Membership {
+	renewed := m.Announce(m.Name, m.UID, epoch)
 	if m.Frozen() {
 		renewed.Revision = m.Revision
 	}

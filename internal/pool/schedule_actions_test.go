@@ -44,7 +44,7 @@ func (w *world) announce(n *node) {
 		return
 	}
 	o = o.copy()
-	o.member = o.member.Announce(p.key, uid, o.generation)
+	o.member = o.member.Announce(p.key, uid, w.epoch())
 	n.write(o)
 	w.note("%s announces itself to %s %s in tenure %d", n.key, p.key, uid, o.member.Tenure)
 }
@@ -73,7 +73,7 @@ func (w *world) leave(n *node) {
 		return
 	}
 	o = o.copy()
-	o.member = o.member.Leave(o.generation)
+	o.member = o.member.Leave(w.epoch())
 	n.write(o)
 	w.note("%s leaves, tenure %d", n.key, o.member.Tenure)
 }
@@ -207,7 +207,7 @@ func (w *world) rebuildOwn(n *node) {
 // floor has an object take up nothing that was offered before, and announce itself if it has forgotten where it stood.
 func (w *world) floor(o *object) {
 	if p := w.byKey[o.parent]; p != nil && p.now().exists && !o.member.Stands() {
-		o.member = o.member.Announce(p.key, p.now().uid, o.generation)
+		o.member = o.member.Announce(p.key, p.now().uid, w.epoch())
 	}
 	if o.member.Stands() {
 		o.member = o.member.Floor(w.epoch())
@@ -515,6 +515,9 @@ func (w *world) rebuild(n *node) {
 		return
 	}
 	p.Rebuild(live)
+	if w.without != "waiting again after a rebuild" {
+		n.raised[o.uid] = false
+	}
 	o = o.copy()
 	o.restored = false
 	w.floor(o)
@@ -571,7 +574,6 @@ func (w *world) parentOf(n *node) string {
 
 func (w *world) respec(n *node, change func(o *object)) {
 	o := n.now().copy()
-	o.generation++
 	change(o)
 	n.write(o)
 	w.note("%s names %q, and its own budget is %d", n.key, o.parent, o.hard)
@@ -595,7 +597,7 @@ func (w *world) remove(n *node) {
 	if !w.moves || n.pool || !acts(o) || !w.idle(n) {
 		return
 	}
-	n.write(&object{uid: o.uid, generation: o.generation})
+	n.write(&object{uid: o.uid})
 	w.note("%s is deleted", n.key)
 }
 
@@ -603,7 +605,7 @@ func (w *world) create(n *node) {
 	if n.now().exists {
 		return
 	}
-	o := &object{exists: true, uid: w.newUID(), generation: 1, parent: w.parentOf(n), hard: 3, revision: ledger.First, entries: map[string]pool.Entry{}}
+	o := &object{exists: true, uid: w.newUID(), parent: w.parentOf(n), hard: 3, revision: ledger.First, entries: map[string]pool.Entry{}}
 	n.write(o)
 	n.member, n.told, n.reports = member{uid: o.uid}, nil, nil
 	w.note("%s is created again", n.key)
@@ -621,7 +623,7 @@ func (w *world) rebirth(n *node) {
 		return
 	}
 	o := n.now()
-	n.write(&object{exists: true, uid: w.newUID(), generation: 1, parent: o.parent, hard: o.hard, revision: ledger.First, entries: map[string]pool.Entry{}})
+	n.write(&object{exists: true, uid: w.newUID(), parent: o.parent, hard: o.hard, revision: ledger.First, entries: map[string]pool.Entry{}})
 	w.note("%s is created again", n.key)
 }
 

@@ -76,6 +76,7 @@ func TestSchedulesNeed(t *testing.T) {
 		"the tenures of pools":                    "moves below a pool, alone",
 		"staying until what has moved is counted": "moves as pools leave",
 		"waiting with what is restored":           "a pool reborn",
+		"waiting again after a rebuild":           "two levels, restored",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()

@@ -22,12 +22,11 @@ const cpu corev1.ResourceName = "requests.cpu"
 
 // object is one version of a FederatedQuota or a QuotaPool.
 type object struct {
-	exists     bool
-	uid        string
-	generation int64
-	parent     string
-	hard       int64
-	member     pool.Membership
+	exists bool
+	uid    string
+	parent string
+	hard   int64
+	member pool.Membership
 	// revision and entries are its ledger: of children if it is a pool, else of its member.
 	revision int64
 	entries  map[string]pool.Entry
@@ -121,7 +120,7 @@ func (w *world) epoch() int64 { return w.second * ledger.Gap }
 
 func (w *world) add(key string, isPool bool, parent string, hard int64) {
 	n := &node{key: key, pool: isPool, raised: map[string]bool{}}
-	o := &object{exists: true, uid: w.newUID(), generation: 1, parent: parent, hard: hard, revision: ledger.First, entries: map[string]pool.Entry{}}
+	o := &object{exists: true, uid: w.newUID(), parent: parent, hard: hard, revision: ledger.First, entries: map[string]pool.Entry{}}
 	n.write(o)
 	n.member.uid = o.uid
 	w.nodes = append(w.nodes, n)
@@ -228,7 +227,7 @@ func (w *world) open(n *node) *pool.Pool {
 func (w *world) shut(n *node, p *pool.Pool) {
 	o := n.now().copy()
 	if p.Outgrows(o.member) && w.without != "counting anew what has grown" {
-		o.member = o.member.Renew(o.generation)
+		o.member = o.member.Renew(w.epoch())
 		w.note("%s is to be counted anew, in tenure %d", n.key, o.member.Tenure)
 	}
 	o.revision, o.entries = p.Ledger.Revision(), map[string]pool.Entry{}

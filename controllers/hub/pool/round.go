@@ -83,7 +83,7 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 		return nil, err
 	}
 	if s.pool.Outgrows(s.member) {
-		s.member = s.member.Renew(p.Generation)
+		s.member = s.member.Renew(ledger.Epoch(s.now))
 	}
 	return s, nil
 }
@@ -105,7 +105,7 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	finder := membership.Finder{Cached: r, Live: r.Live}
 	var trouble string
 	s.member, trouble, err = finder.Find(ctx, &membership.Child{
-		Key: pool.KeyOf(p.Name), UID: string(p.UID), Generation: p.Generation,
+		Key: pool.KeyOf(p.Name), UID: string(p.UID),
 		Pool: parent, Stored: p.Status.Pool,
 		Own: own, Lost: p.Status.Revision == 0, Epoch: epoch,
 	})
@@ -183,6 +183,7 @@ func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 	if pure := asPure(live); s.pool.Lost(pure) {
 		s.pool.Rebuild(pure)
 		s.rebuilt = true
+		r.memoryOf(s.p.UID).raised = false // some may have forgotten that they stand in it
 		if s.member.Stands() {
 			s.member = s.member.Floor(ledger.Epoch(s.now))
 		}

@@ -139,7 +139,7 @@ func TestMoreNamesThanThereIsRoomFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			m, trouble, err := membership.Finder{Cached: w, Live: w}.Find(t.Context(), &membership.Child{
-				Key: pool.QuotaKey("vision", "compute"), UID: "u-vision", Generation: 2, Pool: "research", Stored: stored, Own: tc.own,
+				Key: pool.QuotaKey("vision", "compute"), UID: "u-vision", Pool: "research", Stored: stored, Own: tc.own,
 			})
 			if err != nil || m.Revision != tc.want || (trouble != "") != (tc.want == 3) {
 				t.Errorf("revision %d, %q, %v: want revision %d", m.Revision, trouble, err, tc.want)

@@ -37,7 +37,7 @@ func (r *Reconciler) stand(ctx context.Context, fq *quotav1alpha1.FederatedQuota
 		return pool.MembershipOf(fq.Status.Pool), nil
 	}
 	child := &membership.Child{
-		Key: pool.QuotaKey(fq.Namespace, fq.Name), UID: string(fq.UID), Generation: fq.Generation,
+		Key: pool.QuotaKey(fq.Namespace, fq.Name), UID: string(fq.UID),
 		Pool: membership.PoolOf(fq), Stored: fq.Status.Pool, Own: input.Wanted(fq),
 		Lost: fq.Status.Revision == 0 && !around.Fresh, Restored: around.Restored, Epoch: around.Epoch,
 	}

@@ -24,8 +24,7 @@ const MostNames = 32
 
 // Child is an object that stands in a pool, or shall, as it was read live.
 type Child struct {
-	Key, UID   string
-	Generation int64
+	Key, UID string
 	// Pool is the name of the pool that its spec names, or empty, and Stored what it was to its pool.
 	Pool   string
 	Stored *quotav1alpha1.PoolMembership
@@ -49,7 +48,7 @@ func (f Finder) Find(ctx context.Context, c *Child) (m pool.Membership, trouble 
 	m = pool.MembershipOf(c.Stored)
 	if c.Pool == "" {
 		if m.Stands() {
-			m = m.Leave(c.Generation)
+			m = m.Leave(c.Epoch)
 		}
 		return m, "", nil
 	}
@@ -101,7 +100,7 @@ func (f Finder) announce(ctx context.Context, c *Child, m pool.Membership) (pool
 	case !live.DeletionTimestamp.IsZero():
 		return m, fmt.Sprintf("QuotaPool %s is being deleted: name another one", c.Pool), nil
 	}
-	m = m.Announce(c.Pool, string(live.UID), c.Generation)
+	m = m.Announce(c.Pool, string(live.UID), c.Epoch)
 	if c.Lost {
 		m = m.Floor(c.Epoch)
 	}
