@@ -30,6 +30,7 @@ include hack/make/release.mk
 include hack/make/node.mk
 include hack/make/skew.mk
 include hack/make/site.mk
+include hack/make/karmada.mk
 
 ##@ General
 

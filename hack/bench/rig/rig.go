@@ -76,11 +76,17 @@ func Start(ctx context.Context, name string, members, pooled []string) (*Rig, er
 	if err != nil {
 		return nil, err
 	}
-	r := &Rig{System: s, Clients: map[string]client.WithWatch{}}
-	if err := r.connect(); err != nil {
+	r, err := On(s)
+	if err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return r, nil
+}
+
+// On returns the rig on a system that runs, or on a fleet alone.
+func On(s *system.System) (*Rig, error) {
+	r := &Rig{System: s, Clients: map[string]client.WithWatch{}}
+	return r, r.connect()
 }
 
 // connect makes the clients.
