@@ -27,12 +27,12 @@ const (
 
 // cell is one load on fleet and pool.
 type cell struct {
-	Load     float64    `json:"load"`
-	Budget   int64      `json:"budgetMilliCPU"`
-	Pods     int        `json:"pods"` // that are counted
-	Admitted []admitted `json:"admitted"`
-	Fleet    rig.Answers    `json:"fleet"`
-	Pooled   rig.Answers    `json:"pooled"`
+	Load     float64     `json:"load"`
+	Budget   int64       `json:"budgetMilliCPU"`
+	Pods     int         `json:"pods"` // that are counted
+	Admitted []admitted  `json:"admitted"`
+	Fleet    rig.Answers `json:"fleet"`
+	Pooled   rig.Answers `json:"pooled"`
 	// Writes is how often a limit was written, per cluster and minute.
 	Writes     float64  `json:"writesPerClusterMinute"`
 	Violations []string `json:"violations"`

@@ -67,7 +67,7 @@ func (p *Player) Play(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i, request := range p.Requests {
 		group.Go(func() error {
-			if err := sleep(ctx, time.Until(p.Start.Add(request.At))); err != nil {
+			if err := Sleep(ctx, time.Until(p.Start.Add(request.At))); err != nil {
 				return err
 			}
 			return p.live(ctx, i, &request)
@@ -86,28 +86,28 @@ func (p *Player) live(ctx context.Context, i int, request *simulate.Request) err
 		switch {
 		case err == nil:
 			played.Admitted = time.Now()
-			if err := sleep(ctx, request.Life); err != nil {
+			if err := Sleep(ctx, request.Life); err != nil {
 				return err
 			}
 			err := c.Delete(ctx, object)
 			p.running.Add(-request.Size)
 			return client.IgnoreNotFound(err)
-		case !refused(err):
+		case !Refused(err):
 			return err
 		}
 		played.InVain = played.InVain || room && retry == firstRetry
 		if time.Since(played.Arrived)+retry > p.Patience {
 			return nil
 		}
-		if err := sleep(ctx, retry); err != nil {
+		if err := Sleep(ctx, retry); err != nil {
 			return err
 		}
 	}
 }
 
-// refused says whether an owner would try again: after a refusal, and where writers of the same quota got into each
+// Refused says whether an owner would try again: after a refusal, and where writers of the same quota got into each
 // other's way.
-func refused(err error) bool {
+func Refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsConflict(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServerTimeout(err)
 }
@@ -135,7 +135,8 @@ func (p *Player) Answers() Answers {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep returns after a time, or when the context ends.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -32,8 +32,10 @@ const (
 	// CPU is what the benchmarks ask for.
 	CPU = corev1.ResourceRequestsCPU
 
-	tierLabel   = "tier"
-	sharesTier  = "prod"
+	// TierLabel with the value SharesTier is the label of the Clusters that a FederatedQuota selects.
+	TierLabel  = "tier"
+	SharesTier = "prod"
+
 	waitTimeout = 2 * time.Minute
 )
 
@@ -66,7 +68,7 @@ func Start(ctx context.Context, name string, members, pooled []string) (*Rig, er
 	}}
 	for _, m := range members {
 		options.Fleet.Members = append(
-			options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{tierLabel: sharesTier}},
+			options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{TierLabel: SharesTier}},
 		)
 	}
 	for _, m := range pooled {
@@ -155,7 +157,7 @@ func (r *Rig) Share(
 		Spec: quotav1alpha1.FederatedQuotaSpec{
 			Hard: corev1.ResourceList{CPU: resource.MustParse(cpu)},
 			Placement: quotav1alpha1.Placement{
-				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: sharesTier}},
+				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{TierLabel: SharesTier}},
 			},
 			Admission: admission,
 		},
