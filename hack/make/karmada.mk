@@ -16,3 +16,19 @@ karmada: $(KARMADA_PROGRAMS) ## Build Karmada's aggregated API server, controlle
 $(KARMADA_PROGRAMS):
 	@mkdir -p $(@D)
 	@hack/build.sh $@ hack/karmada github.com/karmada-io/karmada/cmd/$(@F) -trimpath -ldflags '$(KARMADA_LDFLAGS)'
+
+# Each way gets a fleet of its own, one after another. Nothing else should run meanwhile.
+WAYS := pool static karmada fedquota
+COMPARE = $(GO) run ./hack/bench/compare
+
+.PHONY: compare
+compare: controlplane manager karmada ## Measure fedquota, Karmada, static quotas and one pool on the same load, and write the table into docs/evidence/compare.md: about 12 minutes.
+	for way in $(WAYS); do KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(COMPARE) -way $$way || exit 1; done
+	$(MAKE) --no-print-directory compare-docs
+
+.PHONY: compare-docs
+compare-docs: ## Write what make compare has measured last into docs/evidence/compare.md and the README.
+	$(COMPARE) > $(BIN)/bench/compare/compared.txt
+	$(COMPARE) -brief > $(BIN)/bench/compare/brief.txt
+	cat $(BIN)/bench/compare/compared.txt
+	for page in docs/evidence/compare.md README.md; do $(GO) run ./hack/bench/paste $$page $(BIN)/bench/compare || exit 1; done

@@ -94,12 +94,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	load := flags.Float64("load", .85, "part of the budget that the requests would use on average")
 	length := flags.Duration("length", 40*time.Second, "how long pods arrive that are counted")
 	seed := flags.Int64("seed", 1, "seed of the draws")
+	brief := flags.Bool("brief", false, "print only what the README shows")
 	folder := flags.String("folder", filepath.Join("bin", "bench", "compare"), "folder for the numbers")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *name == "" {
-		return printAll(out, *folder)
+		results, err := readAll(*folder)
+		if err != nil {
+			return err
+		}
+		if *brief {
+			return printBrief(out, results)
+		}
+		return printTables(out, results)
 	}
 	start, ok := starts[*name]
 	if !ok {
@@ -144,19 +152,19 @@ func measure(
 	return r, err
 }
 
-// printAll prints what was measured of all ways.
-func printAll(out io.Writer, folder string) error {
+// readAll reads what was measured of all ways.
+func readAll(folder string) (map[string]result, error) {
 	results := map[string]result{}
 	for name := range starts {
 		data, err := os.ReadFile(filepath.Join(folder, name+".json"))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var r result
 		if err := json.Unmarshal(data, &r); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		results[name] = r
 	}
-	return printTables(out, folder, results)
+	return results, nil
 }
