@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -78,7 +77,7 @@ func (f fedquota) weigh(s split) func(*quotav1alpha1.FederatedQuota) {
 		fq.Spec.Distribution.Rules = nil
 		for i, m := range f.members {
 			fq.Spec.Distribution.Rules = append(fq.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{
-				Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(m)}, Weight: ptr.To(int32(s.weights[i])),
+				Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(m)}, Weight: new(int32(s.weights[i])),
 			})
 		}
 	}

@@ -44,9 +44,9 @@ const (
 type karmada struct {
 	*world
 
-	source   string // of the module
-	programs string // the folder of what was built
-	pki      string
+	source string // the folder of the module
+	built  string // the folder of the programs
+	pki    string // the folder of what they show each other
 }
 
 func startKarmada(ctx context.Context, w *world) (way, error) {
@@ -59,7 +59,7 @@ func startKarmada(ctx context.Context, w *world) (way, error) {
 		return nil, err
 	}
 	_, version, _ := strings.Cut(filepath.Base(k.source), "@")
-	k.programs = filepath.Join(options.Root, "bin", "karmada", version)
+	k.built = filepath.Join(options.Root, "bin", "karmada", version)
 	if err := k.certify(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,9 @@ func startKarmada(ctx context.Context, w *world) (way, error) {
 	if err := w.bare(ctx, options); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context) error{k.install, k.serveClusters, k.runWebhook, k.runControllers, k.join} {
+	for _, step := range []func(context.Context) error{
+		k.install, k.serveClusters, k.runWebhook, k.runControllers, k.join,
+	} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -147,7 +149,7 @@ func (k *karmada) install(ctx context.Context) error {
 // run runs one of Karmada's programs on the hub, as its administrator.
 func (k *karmada) run(ctx context.Context, name string, args ...string) (*fleet.Process, error) {
 	return k.Run(ctx, fleet.Program{
-		Name: "karmada-" + name, Path: filepath.Join(k.programs, name),
+		Name: "karmada-" + name, Path: filepath.Join(k.built, name),
 		Args: append([]string{"--kubeconfig=" + k.Hub.Kubeconfig, "--v=2"}, args...),
 	})
 }
@@ -188,7 +190,8 @@ func (k *karmada) serveClusters(ctx context.Context) error {
 		"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
 		"metadata": map[string]any{"name": "v1alpha1.cluster.karmada.io"},
 		"spec": map[string]any{
-			"group": "cluster.karmada.io", "version": "v1alpha1", "groupPriorityMinimum": int64(2000), "versionPriority": int64(10),
+			"group": "cluster.karmada.io", "version": "v1alpha1",
+			"groupPriorityMinimum": int64(2000), "versionPriority": int64(10),
 			"caBundle": base64.StdEncoding.EncodeToString(ca),
 			"service":  map[string]any{"namespace": karmadaSystem, "name": aggregatedServer, "port": int64(port)},
 		},
@@ -214,12 +217,13 @@ func (k *karmada) runWebhook(ctx context.Context) error {
 	if err := errors.Join(errMetrics, errHealth); err != nil {
 		return err
 	}
-	p, err := k.run(ctx, "webhook", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--cert-dir="+k.pki,
+	p, err := k.run(ctx, "webhook",
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--cert-dir="+k.pki,
 		"--metrics-bind-address="+metrics, "--health-probe-bind-address="+health)
 	if err != nil {
 		return err
 	}
-	k.world.programs = append(k.world.programs, p)
+	k.programs = append(k.programs, p)
 	manifest, err := os.ReadFile(filepath.Join(k.source, "artifacts", "deploy", "webhook-configuration.yaml"))
 	ca, errCA := os.ReadFile(k.file("tls.crt"))
 	if err := errors.Join(err, errCA); err != nil {
@@ -249,7 +253,7 @@ func (k *karmada) runControllers(ctx context.Context) error {
 	}
 	p, err := k.run(ctx, "controller-manager", "--cluster-status-update-frequency=10s", "--leader-elect=false",
 		"--metrics-bind-address="+metrics, "--health-probe-bind-address="+health)
-	k.world.programs = append(k.world.programs, p)
+	k.programs = append(k.programs, p)
 	return err
 }
 

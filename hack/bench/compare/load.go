@@ -27,9 +27,11 @@ func draw(length time.Duration, seed int64) load {
 }
 
 func (l load) String() string {
-	return fmt.Sprintf("%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, %g times the mean "+
-		"rate in bursts of %s; %s of arrivals, the first %s not counted; seed %d",
-		l.Pods, l.Members, l.Life, l.Batch, l.Burst, l.BusyFor, l.For, warmup, l.Seed)
+	return fmt.Sprintf(
+		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, "+
+			"%g times the mean rate in bursts of %s; %s of arrivals, the first %s not counted; seed %d",
+		l.Pods, l.Members, l.Life, l.Batch, l.Burst, l.BusyFor, l.For, warmup, l.Seed,
+	)
 }
 
 // budget is the one of which the requests would use a part on average, in thousandths of a CPU.

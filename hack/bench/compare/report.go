@@ -25,40 +25,81 @@ type row struct {
 }
 
 var rows = []row{
-	{name: "admitted within 1 s ÷ pooled", more: true, format: "%.3f", value: func(r, pool result) float64 {
-		return float64(r.AdmittedIn1s) / float64(max(1, pool.AdmittedIn1s))
-	}},
-	{name: "admitted within 5 s ÷ pooled", more: true, format: "%.3f", brief: true, value: func(r, pool result) float64 {
-		return float64(r.AdmittedIn5s) / float64(max(1, pool.AdmittedIn5s))
-	}},
-	{name: "first requests refused although the budget had room, %", format: "%.1f", brief: true, value: func(r, _ result) float64 {
-		return 100 * float64(r.InVain) / float64(max(1, r.Pods))
-	}},
-	{name: "answer to a request, p50, ms", format: "%.1f", value: func(r, _ result) float64 { return r.Answers.P50 }},
-	{name: "answer to a request, p99, ms", format: "%.1f", value: func(r, _ result) float64 { return r.Answers.P99 }},
-	{name: "budget stays: most above it, cpu", format: "%.1f", value: func(r, _ result) float64 { return r.Above.Largest }},
-	{name: "budget cut: most above it, cpu", format: "%.1f", value: func(r, _ result) float64 { return r.Changes.Cut.Largest }},
-	{name: "budget cut: how long, s", format: "%.2f", value: func(r, _ result) float64 { return r.Changes.Cut.Seconds }},
-	{name: "parts moved: most above the budget, cpu", fleet: true, format: "%.1f", value: func(r, _ result) float64 {
-		return r.Changes.Moved.Largest
-	}},
-	{name: "parts moved: how long, s", fleet: true, format: "%.2f", value: func(r, _ result) float64 {
-		return r.Changes.Moved.Seconds
-	}},
-	{name: "parts moved, one cluster away: most above the budget, cpu", fleet: true, brief: true, format: "%.1f",
-		value: func(r, _ result) float64 { return r.Changes.Away.Largest }},
-	{name: "parts moved, one cluster away: how long, s", fleet: true, format: "%.2f", value: func(r, _ result) float64 {
-		return r.Changes.Away.Seconds
-	}},
-	{name: "raised budget in force everywhere, p50, ms", format: "%.0f", value: func(r, _ result) float64 { return r.InForce.Raised.P50 }},
-	{name: "raised budget in force everywhere, longest, ms", format: "%.0f", value: func(r, _ result) float64 {
-		return r.InForce.Raised.Longest
-	}},
-	{name: "cut budget in force everywhere, p50, ms", format: "%.0f", value: func(r, _ result) float64 { return r.InForce.Cut.P50 }},
-	{name: "cut budget in force everywhere, longest, ms", format: "%.0f", value: func(r, _ result) float64 { return r.InForce.Cut.Longest }},
-	{name: "control programs: CPU under load and changes, s", format: "%.1f", value: func(r, _ result) float64 { return r.Cost.CPUSeconds }},
-	{name: "control programs: peak memory, MiB", format: "%.0f", value: func(r, _ result) float64 { return r.Cost.PeakMiB }},
+	{
+		name: "admitted within 1 s ÷ pooled", more: true, format: "%.3f",
+		value: func(r, pool result) float64 { return ratio(r.AdmittedIn1s, pool.AdmittedIn1s) },
+	},
+	{
+		name: "admitted within 5 s ÷ pooled", more: true, format: "%.3f", brief: true,
+		value: func(r, pool result) float64 { return ratio(r.AdmittedIn5s, pool.AdmittedIn5s) },
+	},
+	{
+		name: "first requests refused although the budget had room, %", format: "%.1f", brief: true,
+		value: func(r, _ result) float64 { return 100 * ratio(r.InVain, r.Pods) },
+	},
+	{
+		name: "answer to a request, p50, ms", format: "%.1f",
+		value: func(r, _ result) float64 { return r.Answers.P50 },
+	},
+	{
+		name: "answer to a request, p99, ms", format: "%.1f",
+		value: func(r, _ result) float64 { return r.Answers.P99 },
+	},
+	{
+		name: "budget stays: most above it, cpu", format: "%.1f",
+		value: func(r, _ result) float64 { return r.Above.Largest },
+	},
+	{
+		name: "budget cut: most above it, cpu", format: "%.1f",
+		value: func(r, _ result) float64 { return r.Changes.Cut.Largest },
+	},
+	{
+		name: "budget cut: how long, s", format: "%.2f",
+		value: func(r, _ result) float64 { return r.Changes.Cut.Seconds },
+	},
+	{
+		name: "parts moved: most above the budget, cpu", fleet: true, format: "%.1f",
+		value: func(r, _ result) float64 { return r.Changes.Moved.Largest },
+	},
+	{
+		name: "parts moved: how long, s", fleet: true, format: "%.2f",
+		value: func(r, _ result) float64 { return r.Changes.Moved.Seconds },
+	},
+	{
+		name: "parts moved, one cluster away: most above the budget, cpu", fleet: true, brief: true, format: "%.1f",
+		value: func(r, _ result) float64 { return r.Changes.Away.Largest },
+	},
+	{
+		name: "parts moved, one cluster away: how long, s", fleet: true, format: "%.2f",
+		value: func(r, _ result) float64 { return r.Changes.Away.Seconds },
+	},
+	{
+		name: "raised budget in force everywhere, p50, ms", format: "%.0f",
+		value: func(r, _ result) float64 { return r.InForce.Raised.P50 },
+	},
+	{
+		name: "raised budget in force everywhere, longest, ms", format: "%.0f",
+		value: func(r, _ result) float64 { return r.InForce.Raised.Longest },
+	},
+	{
+		name: "cut budget in force everywhere, p50, ms", format: "%.0f",
+		value: func(r, _ result) float64 { return r.InForce.Cut.P50 },
+	},
+	{
+		name: "cut budget in force everywhere, longest, ms", format: "%.0f",
+		value: func(r, _ result) float64 { return r.InForce.Cut.Longest },
+	},
+	{
+		name: "control programs: CPU under load and changes, s", format: "%.1f",
+		value: func(r, _ result) float64 { return r.Cost.CPUSeconds },
+	},
+	{
+		name: "control programs: peak memory, MiB", format: "%.0f",
+		value: func(r, _ result) float64 { return r.Cost.PeakMiB },
+	},
 }
+
+func ratio(part, whole int) float64 { return float64(part) / float64(max(1, whole)) }
 
 // cell is the value of a way as the table shows it.
 func (r row) cell(column string, results map[string]result) string {

@@ -46,7 +46,8 @@ func (w *world) options() (system.Options, error) {
 		return system.Options{}, err
 	}
 	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
-		return system.Options{}, fmt.Errorf("bin/manager is not built, or this is not the project's folder: run make compare: %w", err)
+		const unbuilt = "bin/manager is not built, or this is not the project's folder: run make compare: %w"
+		return system.Options{}, fmt.Errorf(unbuilt, err)
 	}
 	w.began = time.Now()
 	o := system.Options{Root: root, Bare: true, Fleet: fleet.Options{
@@ -117,7 +118,8 @@ func amount(milliCPU int64) corev1.ResourceList {
 // watch starts an observer over the members.
 func (w *world) watch(ctx context.Context, budget int64) (*observer.Observer, error) {
 	options := observer.Options{
-		Namespace: namespace, Name: rig.QuotaName, Members: map[string]*rest.Config{}, Budget: amount(budget), Unmanaged: true,
+		Namespace: namespace, Name: rig.QuotaName, Members: map[string]*rest.Config{}, Budget: amount(budget),
+		Unmanaged: true,
 	}
 	for _, m := range w.members {
 		options.Members[m] = w.Member(m).Config

@@ -32,8 +32,9 @@ const (
 	// CPU is what the benchmarks ask for.
 	CPU = corev1.ResourceRequestsCPU
 
-	// TierLabel with the value SharesTier is the label of the Clusters that a FederatedQuota selects.
-	TierLabel  = "tier"
+	// TierLabel is the label of the Clusters that a FederatedQuota selects.
+	TierLabel = "tier"
+	// SharesTier is the value of TierLabel.
 	SharesTier = "prod"
 
 	waitTimeout = 2 * time.Minute
