@@ -333,7 +333,12 @@ func (k *karmada) create(ctx context.Context, s split) error {
 		return err
 	}
 	for _, m := range k.members {
-		if err := k.Namespace(ctx, m, namespace); err != nil {
+		// One that Karmada has not made itself it would leave alone, and try again and again.
+		err := rig.Until(ctx, "Karmada's namespace in "+m, func(ctx context.Context) (bool, error) {
+			err := k.Clients[m].Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{})
+			return err == nil, client.IgnoreNotFound(err)
+		})
+		if err := errors.Join(err, k.Namespace(ctx, m, namespace)); err != nil {
 			return err
 		}
 	}
