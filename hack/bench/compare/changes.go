@@ -51,7 +51,7 @@ const (
 	settling = 5 * time.Second
 	half     = 8 * time.Second
 	absence  = 10 * time.Second
-	length   = settling + 2*half + 2*half + absence + half + 2*time.Second
+	length   = settling + 2*half + 2*half + absence + half + time.Second
 )
 
 // scene is one change that is watched.
@@ -138,7 +138,11 @@ func (s scene) away(ctx context.Context) error {
 	if err := errors.Join(err, s.proxies[last].Start()); err != nil {
 		return fmt.Errorf("with %s away: %w", last, err)
 	}
-	return rig.Sleep(ctx, half+time.Second)
+	// What the way still has to write comes into force, however late it tries again.
+	err = rig.Until(ctx, "the parts to be moved", func(context.Context) (bool, error) {
+		return s.Observer.Report().Resources[0].Last.MilliValue() <= s.budget, nil
+	})
+	return errors.Join(err, rig.Sleep(ctx, half))
 }
 
 // inForce is how long a changed budget takes into force at rest, in milliseconds from before it is written.
