@@ -66,12 +66,20 @@ var rows = []row{
 		value: func(r, _ result) float64 { return r.Changes.Moved.Seconds },
 	},
 	{
-		name: "parts moved, one cluster away: most above the budget, cpu", fleet: true, brief: true, format: "%.1f",
+		name: "parts moved, one cluster away: most above the budget, cpu", fleet: true, format: "%.1f",
 		value: func(r, _ result) float64 { return r.Changes.Away.Largest },
 	},
 	{
 		name: "parts moved, one cluster away: how long, s", fleet: true, format: "%.2f",
 		value: func(r, _ result) float64 { return r.Changes.Away.Seconds },
+	},
+	{
+		name: "parts moved: most above the budget by limits, proved, cpu", fleet: true, format: "%.1f",
+		value: func(r, _ result) float64 { return r.Changes.Moved.Proved },
+	},
+	{
+		name: "parts moved, one cluster away: most above by limits, proved, cpu", fleet: true, brief: true, format: "%.1f",
+		value: func(r, _ result) float64 { return r.Changes.Away.Proved },
 	},
 	{
 		name: "raised budget in force everywhere, p50, ms", format: "%.0f",
