@@ -30,7 +30,7 @@ var rows = []row{
 		value: func(r, pool result) float64 { return ratio(r.AdmittedIn1s, pool.AdmittedIn1s) },
 	},
 	{
-		name: "admitted within 5 s ÷ pooled", more: true, format: "%.3f", brief: true,
+		name: "admitted within 5 s ÷ pooled", more: true, format: "%.3f",
 		value: func(r, pool result) float64 { return ratio(r.AdmittedIn5s, pool.AdmittedIn5s) },
 	},
 	{
@@ -38,7 +38,7 @@ var rows = []row{
 		value: func(r, _ result) float64 { return 100 * ratio(r.InVain, r.Pods) },
 	},
 	{
-		name: "answer to a request, p50, ms", format: "%.1f",
+		name: "answer to a request, p50, ms", format: "%.1f", brief: true,
 		value: func(r, _ result) float64 { return r.Answers.P50 },
 	},
 	{
@@ -143,28 +143,30 @@ func (r row) line(results map[string]result) string {
 
 const head = "\tfedquota\tKarmada\tstatic quotas\tone pool\n"
 
-// printBrief prints the rows for the README.
-func printBrief(out io.Writer, results map[string]result) error {
-	var b strings.Builder
-	b.WriteString(head)
+// sorted returns the lines of the rows in which Karmada or static quotas did better, and those of the others.
+func sorted(results map[string]result, shown func(row) bool) (behind, other string) {
 	for _, r := range rows {
-		if r.brief {
-			b.WriteString(r.line(results))
+		switch {
+		case !shown(r):
+		case r.behind(results):
+			behind += r.line(results)
+		default:
+			other += r.line(results)
 		}
 	}
-	return rig.Table(out, b.String())
+	return behind, other
+}
+
+// printBrief prints the rows for the README.
+func printBrief(out io.Writer, results map[string]result) error {
+	behind, other := sorted(results, func(r row) bool { return r.brief })
+	return rig.Table(out, head+behind+other)
 }
 
 // printTables prints all rows. Those in which Karmada or static quotas did better come first.
 func printTables(out io.Writer, results map[string]result) error {
-	var first, then, b strings.Builder
-	for _, r := range rows {
-		if r.behind(results) {
-			first.WriteString(r.line(results))
-		} else {
-			then.WriteString(r.line(results))
-		}
-	}
+	behind, other := sorted(results, func(row) bool { return true })
+	var b strings.Builder
 	ours := results["fedquota"]
 	for i, column := range columns {
 		if i == 0 || results[column].Machine.Load != ours.Machine.Load {
@@ -172,7 +174,7 @@ func printTables(out io.Writer, results map[string]result) error {
 		}
 	}
 	fmt.Fprintf(&b, "%s\nbudget %.3f cpu; %d pods counted\n", ours.Load, float64(ours.Budget)/1000, ours.Pods)
-	fmt.Fprintf(&b, "\nKarmada or static quotas do better than fedquota%s%s", head, first.String())
-	fmt.Fprintf(&b, "\nfedquota does better, or as well%s%s", head, then.String())
+	fmt.Fprintf(&b, "\nKarmada or static quotas do better than fedquota%s%s", head, behind)
+	fmt.Fprintf(&b, "\nfedquota does better, or as well%s%s", head, other)
 	return rig.Table(out, b.String())
 }
