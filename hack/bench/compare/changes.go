@@ -169,7 +169,11 @@ const (
 // inForce fills the members, and then raises and cuts the budget.
 func (w *world) inForce(ctx context.Context, chosen way, budget int64) (inForce, error) {
 	budget -= budget % int64(len(members)) // no part is rounded
-	if err := errors.Join(w.uses(ctx, 0), chosen.change(ctx, equal(budget))); err != nil {
+	// Another limit has native quota count anew: a charge whose pod was refused after all would stay for minutes.
+	if err := errors.Join(chosen.change(ctx, equal(budget+step)), w.uses(ctx, 0)); err != nil {
+		return inForce{}, err
+	}
+	if err := chosen.change(ctx, equal(budget)); err != nil {
 		return inForce{}, err
 	}
 	for i := range members {

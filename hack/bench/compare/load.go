@@ -95,7 +95,7 @@ func (w *world) load(ctx context.Context, l load, budget int64) (loaded, error) 
 		counted.AdmittedIn5s += one(played.AdmittedWithin(patience))
 		counted.InVain += one(played.InVain)
 	}
-	return counted, w.uses(ctx, 0)
+	return counted, nil
 }
 
 func one(yes bool) int {
