@@ -169,17 +169,8 @@ const (
 // inForce fills the members, and then raises and cuts the budget.
 func (w *world) inForce(ctx context.Context, chosen way, budget int64) (inForce, error) {
 	budget -= budget % int64(len(members)) // no part is rounded
-	// Another limit has native quota count anew: a charge whose pod was refused after all would stay for minutes.
-	if err := errors.Join(chosen.change(ctx, equal(budget+step)), w.uses(ctx, 0)); err != nil {
+	if err := w.fill(ctx, chosen, equal(budget)); err != nil {
 		return inForce{}, err
-	}
-	if err := chosen.change(ctx, equal(budget)); err != nil {
-		return inForce{}, err
-	}
-	for i := range members {
-		if err := w.admitted(ctx, i, "filler", equal(budget).parts()[i]); err != nil {
-			return inForce{}, err
-		}
 	}
 	watched, err := w.watch(ctx, budget)
 	if err != nil {
@@ -199,6 +190,23 @@ func (w *world) inForce(ctx context.Context, chosen way, budget int64) (inForce,
 		cut = append(cut, took)
 	}
 	return inForce{Raised: timedOf(raised), Cut: timedOf(cut)}, nil
+}
+
+// fill has every member use its part of the budget.
+func (w *world) fill(ctx context.Context, chosen way, all split) error {
+	// Another limit has native quota count anew: a charge whose pod was refused after all would stay for minutes.
+	if err := errors.Join(chosen.change(ctx, equal(all.budget+step)), w.uses(ctx, 0)); err != nil {
+		return err
+	}
+	if err := chosen.change(ctx, all); err != nil {
+		return err
+	}
+	for i, part := range all.parts() {
+		if err := w.admitted(ctx, i, "filler", part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // raise raises the budget, and waits until every member admits its part of it.

@@ -36,7 +36,7 @@ const namespace = "load"
 
 var members = []string{"east", "west", "north"}
 
-// starts starts each way on a fleet of its own.
+// starts has what starts each way on a fleet of its own.
 var starts = map[string]func(context.Context, *world) (way, error){
 	"fedquota": startFedquota,
 	"karmada":  startKarmada,
