@@ -31,6 +31,7 @@ include hack/make/node.mk
 include hack/make/skew.mk
 include hack/make/versions.mk
 include hack/make/site.mk
+include hack/make/karmada.mk
 
 ##@ General
 

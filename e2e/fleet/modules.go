@@ -15,7 +15,7 @@ import (
 // this module requires. The fleet itself needs the clusters; each more costs the hub time and memory. It needs the go
 // command.
 func ClusterAPICRDs(ctx context.Context, resources ...string) ([]string, error) {
-	dir, err := moduleDir(ctx, ".", "sigs.k8s.io/cluster-api")
+	dir, err := ModuleDir(ctx, ".", "sigs.k8s.io/cluster-api")
 	var paths []string
 	for _, resource := range resources {
 		paths = append(paths, filepath.Join(dir, "config", "crd", "bases", clusterv1.GroupVersion.Group+"_"+resource+".yaml"))
@@ -26,7 +26,7 @@ func ClusterAPICRDs(ctx context.Context, resources ...string) ([]string, error) 
 // ClusterAPI returns the version of Cluster API that this module requires, and the folder of the kustomization that
 // installs its core. It needs the go command.
 func ClusterAPI(ctx context.Context) (version, kustomization string, err error) {
-	dir, err := moduleDir(ctx, ".", "sigs.k8s.io/cluster-api")
+	dir, err := ModuleDir(ctx, ".", "sigs.k8s.io/cluster-api")
 	_, version, _ = strings.Cut(filepath.Base(dir), "@")
 	return version, filepath.Join(dir, "config", "default"), err
 }
@@ -34,7 +34,7 @@ func ClusterAPI(ctx context.Context) (version, kustomization string, err error) 
 // KWOKStages returns the files by which KWOK makes nodes ready, keeps them so, and runs pods. The folder is that of
 // the module that requires KWOK (hack/tools). It needs the go command.
 func KWOKStages(ctx context.Context, module string) ([]string, error) {
-	dir, err := moduleDir(ctx, module, "sigs.k8s.io/kwok")
+	dir, err := ModuleDir(ctx, module, "sigs.k8s.io/kwok")
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,9 @@ func KWOKStages(ctx context.Context, module string) ([]string, error) {
 	return stages, nil
 }
 
-// moduleDir returns the folder of a module's source, as the module in another folder requires it.
-func moduleDir(ctx context.Context, from, module string) (string, error) {
+// ModuleDir returns the folder of a module's source, as the module in another folder requires it. It needs the
+// go command.
+func ModuleDir(ctx context.Context, from, module string) (string, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
 	list.Dir = from
 	output, err := list.Output()

@@ -112,6 +112,7 @@ func TestJoinBySecret(t *testing.T) {
 	i.replacesTheSecret(p, cluster)
 	i.makesTheClusterAgain()
 	i.getsClusterAPI(cluster)
+	i.followsMachines()
 	i.leaves(p)
 }
 
@@ -203,10 +204,10 @@ func (i *installed) makesTheClusterAgain() {
 	}
 }
 
-// getsClusterAPI has Cluster API's kind take the place of the one that the page brings.
+// getsClusterAPI has Cluster API's kind take the place of the one that the page brings, and its machines be served.
 func (i *installed) getsClusterAPI(before *clusterv1.Cluster) {
 	i.Helper()
-	paths, err := fleet.ClusterAPICRDs(i.Context(), "clusters")
+	paths, err := fleet.ClusterAPICRDs(i.Context(), "clusters", "machinedeployments", "machinepools")
 	if err != nil {
 		i.Fatal(err)
 	}
@@ -231,6 +232,23 @@ func (i *installed) getsClusterAPI(before *clusterv1.Cluster) {
 	if diff := cmp.Diff(before.Spec, i.cluster().Spec); diff != "" {
 		i.Errorf("the Cluster is another one:\n%s", diff)
 	}
+}
+
+// followsMachines sees that the hub manager, which has begun without Cluster API's machines, ends once they are served,
+// and that the next one follows them.
+func (i *installed) followsMachines() {
+	i.Helper()
+	i.eventually("a hub manager that follows machines", func(context.Context) error {
+		log, err := os.ReadFile(i.system.HubManager.LogPath)
+		if err != nil {
+			return err
+		}
+		_, next, ended := strings.Cut(string(log), "the hub serves Cluster API's machines now: ending")
+		if !ended || !strings.Contains(next, "*v1beta2.MachineDeployment") {
+			return fmt.Errorf("it has ended: %t, and follows none", ended)
+		}
+		return nil
+	})
 }
 
 // leaves takes the cluster out of the budget, and then away.

@@ -32,6 +32,7 @@ func (d *display) acts(ctx context.Context, root string) error {
 	acts := []act{
 		{"split", d.split}, {"use", d.use}, {"reweigh", d.reweigh}, {"cut", d.cut}, {"demand", d.demand}, {"full", d.full},
 		{"reclaim", d.reclaim}, {"everybody", d.everybody}, {"pool", d.pool}, {"restore", d.restore},
+		{"nodes", d.nodes},
 	}
 	for _, act := range acts {
 		d.shown.Reset()

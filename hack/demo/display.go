@@ -42,6 +42,8 @@ type display struct {
 	clients map[string]client.Client
 	// root is the project's folder, dir the demo's own.
 	root, dir string
+	// system is what runs, nil if somebody else has started it.
+	system *system.System
 	// tell tells the user of a step.
 	tell func(string)
 	// shown is what the act has shown.

@@ -64,7 +64,10 @@ func (d demo) endEarlier(ctx context.Context) error {
 
 // start starts hub and members with all that runs on them. When it fails nothing is left running.
 func (d demo) start(ctx context.Context) (*system.System, error) {
-	options := system.Options{Root: d.root, Fleet: fleet.Options{Dir: d.fleet(), Detach: true, Progress: d.say}}
+	options := system.Options{
+		Root: d.root, HubArgs: []string{"--scale-out"},
+		Fleet: fleet.Options{Dir: d.fleet(), Detach: true, Progress: d.say},
+	}
 	for _, name := range members {
 		options.Fleet.Members = append(
 			options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}},
@@ -104,6 +107,7 @@ func (d demo) show(ctx context.Context, s *system.System) error {
 	if err != nil {
 		return err
 	}
+	display.system = s
 	return display.acts(ctx, d.root)
 }
 

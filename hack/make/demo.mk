@@ -1,7 +1,7 @@
-# A hub and three members on this machine. What they do not run is not built: no kube-scheduler, none of the tools.
+# A hub and three members on this machine. What they do not run is not built: of the tools, KWOK alone.
 
 DEMO := $(BIN)/demo/demo
-DEMO_CONTROLPLANE := $(addprefix $(CONTROLPLANE)/,etcd kube-apiserver kube-controller-manager kubectl)
+DEMO_CONTROLPLANE := $(addprefix $(CONTROLPLANE)/,etcd kube-apiserver kube-controller-manager kube-scheduler kubectl) $(KWOK)
 
 ##@ Demo
 
@@ -14,7 +14,7 @@ demo: demo-intro $(DEMO_CONTROLPLANE) manager plugin demo-program ## Start a hub
 .PHONY: demo-intro
 demo-intro:
 	@echo 'fedquota demo: a hub and three members on this machine, each a real Kubernetes control plane.'
-	@$(if $(call missing,$(DEMO_CONTROLPLANE)),echo 'First all that they run is built from source. That happens once: about 5 minutes on two idle cores.')
+	@$(if $(call missing,$(DEMO_CONTROLPLANE)),echo 'First all that they run is built from source. That happens once: 5 to 7 minutes on two idle cores.')
 	@echo
 
 # The program is built for each demo. What only looks at a demo, or stops it, takes the one that started it.

@@ -27,12 +27,12 @@ const (
 
 // cell is one load on fleet and pool.
 type cell struct {
-	Load     float64    `json:"load"`
-	Budget   int64      `json:"budgetMilliCPU"`
-	Pods     int        `json:"pods"` // that are counted
-	Admitted []admitted `json:"admitted"`
-	Fleet    answers    `json:"fleet"`
-	Pooled   answers    `json:"pooled"`
+	Load     float64     `json:"load"`
+	Budget   int64       `json:"budgetMilliCPU"`
+	Pods     int         `json:"pods"` // that are counted
+	Admitted []admitted  `json:"admitted"`
+	Fleet    rig.Answers `json:"fleet"`
+	Pooled   rig.Answers `json:"pooled"`
 	// Writes is how often a limit was written, per cluster and minute.
 	Writes     float64  `json:"writesPerClusterMinute"`
 	Violations []string `json:"violations"`
@@ -43,12 +43,6 @@ type admitted struct {
 	Within                time.Duration `json:"withinNanoseconds"`
 	Fleet, Pooled         int
 	WorkFleet, WorkPooled float64
-}
-
-// answers are those to all requests; times are in milliseconds.
-type answers struct {
-	Requests int `json:"requests"`
-	P50, P99 float64
 }
 
 func (c *cell) within(d time.Duration) admitted {
@@ -124,18 +118,18 @@ func play(ctx context.Context, r *rig.Rig, drawn workload.Synthetic, load float6
 // playBoth plays the load on fleet and pool at the same time.
 func playBoth(
 	ctx context.Context, r *rig.Rig, namespace string, requests []simulate.Request,
-) (fleet, pool *player, err error) {
+) (fleet, pool *rig.Player, err error) {
 	start := time.Now().Add(time.Second)
-	fleet, pool = newPlayer(namespace, requests, start), newPlayer(namespace, requests, start)
+	fleet, pool = rig.NewPlayer(namespace, requests, start), rig.NewPlayer(namespace, requests, start)
 	for _, m := range members {
-		fleet.clients = append(fleet.clients, r.Clients[m])
+		fleet.Clients = append(fleet.Clients, r.Clients[m])
 	}
 	for range members {
-		pool.clients = append(pool.clients, r.Clients[pooled])
+		pool.Clients = append(pool.Clients, r.Clients[pooled])
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return fleet.play(ctx) })
-	group.Go(func() error { return pool.play(ctx) })
+	group.Go(func() error { return fleet.Play(ctx) })
+	group.Go(func() error { return pool.Play(ctx) })
 	return fleet, pool, group.Wait()
 }
 
@@ -156,8 +150,8 @@ func watch(ctx context.Context, r *rig.Rig, namespace, budget string) (*observer
 }
 
 // count counts the pods that arrived after the warmup.
-func (c *cell) count(requests []simulate.Request, fleet, pool *player) {
-	c.Fleet, c.Pooled = fleet.answers(), pool.answers()
+func (c *cell) count(requests []simulate.Request, fleet, pool *rig.Player) {
+	c.Fleet, c.Pooled = fleet.Answers(), pool.Answers()
 	for _, within := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
 		a := admitted{Within: within}
 		c.Pods = 0
@@ -167,10 +161,10 @@ func (c *cell) count(requests []simulate.Request, fleet, pool *player) {
 			}
 			c.Pods++
 			work := float64(request.Size) / 1000 * request.Life.Seconds()
-			if fleet.pods[i].admittedWithin(within) {
+			if fleet.Pods[i].AdmittedWithin(within) {
 				a.Fleet, a.WorkFleet = a.Fleet+1, a.WorkFleet+work
 			}
-			if pool.pods[i].admittedWithin(within) {
+			if pool.Pods[i].AdmittedWithin(within) {
 				a.Pooled, a.WorkPooled = a.Pooled+1, a.WorkPooled+work
 			}
 		}

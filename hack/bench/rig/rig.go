@@ -32,8 +32,11 @@ const (
 	// CPU is what the benchmarks ask for.
 	CPU = corev1.ResourceRequestsCPU
 
-	tierLabel   = "tier"
-	sharesTier  = "prod"
+	// TierLabel is the label of the Clusters that a FederatedQuota selects.
+	TierLabel = "tier"
+	// SharesTier is the value of TierLabel.
+	SharesTier = "prod"
+
 	waitTimeout = 2 * time.Minute
 )
 
@@ -66,7 +69,7 @@ func Start(ctx context.Context, name string, members, pooled []string) (*Rig, er
 	}}
 	for _, m := range members {
 		options.Fleet.Members = append(
-			options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{tierLabel: sharesTier}},
+			options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{TierLabel: SharesTier}},
 		)
 	}
 	for _, m := range pooled {
@@ -76,11 +79,17 @@ func Start(ctx context.Context, name string, members, pooled []string) (*Rig, er
 	if err != nil {
 		return nil, err
 	}
-	r := &Rig{System: s, Clients: map[string]client.WithWatch{}}
-	if err := r.connect(); err != nil {
+	r, err := On(s)
+	if err != nil {
 		return nil, errors.Join(err, s.Stop())
 	}
 	return r, nil
+}
+
+// On returns the rig on a system that runs, or on a fleet alone.
+func On(s *system.System) (*Rig, error) {
+	r := &Rig{System: s, Clients: map[string]client.WithWatch{}}
+	return r, r.connect()
 }
 
 // connect makes the clients.
@@ -149,7 +158,7 @@ func (r *Rig) Share(
 		Spec: quotav1alpha1.FederatedQuotaSpec{
 			Hard: corev1.ResourceList{CPU: resource.MustParse(cpu)},
 			Placement: quotav1alpha1.Placement{
-				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{tierLabel: sharesTier}},
+				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{TierLabel: SharesTier}},
 			},
 			Admission: admission,
 		},
