@@ -78,11 +78,11 @@ func TestSettled(t *testing.T) {
 
 // TestTenures has a child whose status was lost come in a tenure above all that it had before.
 func TestTenures(t *testing.T) {
-	before := pool.Membership{}.Announce("research", uid, 100)
+	before := pool.Membership{}.Announce("research", "uid-pool", 100)
 	for range 3 {
 		before = before.Renew(100)
 	}
-	again := pool.Membership{}.Announce("research", uid, 100+ledger.Gap)
+	again := pool.Membership{}.Announce("research", "uid-pool", 100+ledger.Gap)
 	if again.Tenure <= before.Tenure {
 		t.Errorf("tenure %d after %d", again.Tenure, before.Tenure)
 	}
