@@ -53,8 +53,8 @@ func (a *auto) expectWhole() {
 	}
 }
 
-// expect takes the next request of the child i off what is left, or leaves it to be awaited: where a part of it is beyond
-// what is left, or beyond the child's fair part, all of it is.
+// expect takes the next request of the child i off what is left, or leaves it to be awaited: where a part of it is
+// beyond what is left, or beyond the child's fair part, all of it is.
 func (a *auto) expect(i int, left []int64) {
 	more, whole := make([]int64, len(left)), true
 	for r := range a.plans {

@@ -140,7 +140,7 @@ func (s scene) away(ctx context.Context) error {
 	}
 	// What the way still has to write comes into force, however late it tries again.
 	err = rig.Until(ctx, "the parts to be moved", func(context.Context) (bool, error) {
-		return s.Observer.Report().Resources[0].Last.MilliValue() <= s.budget, nil
+		return s.Report().Resources[0].Last.MilliValue() <= s.budget, nil
 	})
 	return errors.Join(err, rig.Sleep(ctx, half))
 }
