@@ -196,7 +196,7 @@ type ScaleOutStatus struct {
 	// +kubebuilder:validation:Maximum=1000000
 	OnTheWay *int32 `json:"onTheWay,omitempty"`
 
-	// onTheWaySince is since when it is as many. It is left out while none has been on its way.
+	// onTheWaySince is since when it is as many.
 	// +optional
 	OnTheWaySince *metav1.Time `json:"onTheWaySince,omitempty"`
 

@@ -22,7 +22,7 @@ type Decision struct {
 type decision struct {
 	*Input
 
-	// fresh says that no number of nodes on their way was seen to change: no report is to be waited for.
+	// fresh says that nothing was stored before.
 	fresh bool
 	next  time.Duration
 }
@@ -64,7 +64,7 @@ func (d *decision) again(after time.Duration) {
 	}
 }
 
-// count notes how many nodes are on their way, and since when it is as many; none since ever if there were none before.
+// count notes how many nodes are on their way, and since when it is as many.
 func (d *decision) count() {
 	onTheWay := int64(0)
 	for i := range d.Groups {
@@ -72,7 +72,7 @@ func (d *decision) count() {
 			onTheWay += d.Groups[i].onTheWay()
 		}
 	}
-	if onTheWay != d.State.OnTheWay {
+	if onTheWay != d.State.OnTheWay || d.fresh {
 		d.State.OnTheWay, d.State.Since = onTheWay, d.Now
 	}
 }

@@ -138,12 +138,6 @@ func TestDecide(t *testing.T) {
 			}),
 			reason: quotav1alpha1.ReasonNodesOnTheWay, says: "yet to be reported",
 		},
-		"no node has ever been on its way": {
-			in: with(asked(4, workers(2, 8)), func(in *scaleout.Input) {
-				in.State.Reason, in.State.Message = quotav1alpha1.ReasonNothingAsked, "nothing is asked for that needs more nodes"
-			}),
-			group: "default/workers", to: 3,
-		},
 		"a step was just taken": {
 			in: with(asked(4, workers(2, 8)), last(30*time.Second)), reason: quotav1alpha1.ReasonCoolingDown,
 		},

@@ -127,7 +127,7 @@ type Failure struct {
 type State struct {
 	// Reason and Message say what is done, or why nothing.
 	Reason, Message string
-	// OnTheWay is how many nodes are, and Since since when it is as many: zero if it was never another number than 0.
+	// OnTheWay is how many nodes are, and Since since when it is as many.
 	OnTheWay int64
 	Since    time.Time
 	Last     *Step

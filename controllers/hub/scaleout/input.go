@@ -226,9 +226,7 @@ func stateOf(status *quotav1alpha1.ScaleOutStatus) scaleout.State {
 func stored(state *scaleout.State, formats corev1.ResourceList) *quotav1alpha1.ScaleOutStatus {
 	status := &quotav1alpha1.ScaleOutStatus{
 		Reason: state.Reason, Message: truncated(state.Message), OnTheWay: new(int32(state.OnTheWay)),
-	}
-	if !state.Since.IsZero() {
-		status.OnTheWaySince = &metav1.Time{Time: state.Since.Truncate(time.Second)}
+		OnTheWaySince: &metav1.Time{Time: state.Since.Truncate(time.Second)},
 	}
 	if last := state.Last; last != nil {
 		status.LastStep = &quotav1alpha1.ScaleOutStep{
