@@ -46,4 +46,16 @@ var poolMutants = []mutant{
 		new: "	if false {",
 		pkg: "internal/pool", test: "TestSchedules/a_pool_reborn",
 	},
+	{
+		protection: "pools: one that has rebuilt its ledger waits anew until all that name it are entered",
+		in:         "controllers/hub/pool.Reconciler.rebuild", old: "r.memoryOf(s.p.UID).raised = false",
+		new: "_ = s.rebuilt",
+		pkg: poolTests, test: "TestRebuiltPoolWaits",
+	},
+	{
+		protection: "pools: a tenure is above all of a status that was lost",
+		in:         "Membership.next", old: "max(epoch, m.Tenure+1)",
+		new: "m.Tenure + 1",
+		pkg: "internal/pool", test: "TestTenures",
+	},
 }
