@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // folder holds what the demo leaves, below the project's folder: kubeconfigs, and in fleetFolder the control planes.
@@ -19,6 +22,7 @@ const (
 )
 
 func main() {
+	log.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := run(ctx, os.Args[1:])
 	stop()

@@ -7,9 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 )
@@ -73,7 +70,6 @@ func (d demo) start(ctx context.Context) (*system.System, error) {
 			options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}},
 		)
 	}
-	log.SetLogger(logr.Discard())
 	return system.Start(ctx, options)
 }
 

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -23,6 +26,7 @@ func TestInterrupt(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, "bin", "manager")); err != nil {
 		t.Skip("bin/manager is not built: run `make build`")
 	}
+	log.SetLogger(logr.Discard())
 	for name, step := range map[string]string{
 		"while control planes start": "hub: ready",
 		"while managers start":       "agent-west: starting",
