@@ -15,7 +15,8 @@ type checked struct{ admission.Handler }
 // Handle answers a review.
 func (c checked) Handle(ctx context.Context, review admission.Request) admission.Response {
 	if amount.Costly(review.Object.Raw) || amount.Costly(review.OldObject.Raw) {
-		return admission.Allowed("").WithWarnings("not checked: no API server lets through a quantity with such an exponent, or so many digits")
+		return admission.Allowed("").WithWarnings(
+			"not checked: no API server lets through a quantity with such an exponent, or so many digits")
 	}
 	return c.Handler.Handle(ctx, review)
 }

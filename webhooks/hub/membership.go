@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -16,22 +17,23 @@ import (
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
-// admitted refuses a FederatedQuota that comes into a pool which does not allow its namespace. Pool and namespace are
-// read past the cache, since whoever makes them all at once shall not be refused for that. One that stays in its pool is
-// not judged again.
+// admitted refuses a FederatedQuota that comes into a pool which does not allow its namespace; one that stays in its
+// pool is not judged again. Pool and namespace are read past the cache: they may be made in one go with it.
 func (v *Validator) admitted(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota) field.ErrorList {
-	if v.Live == nil || fq.Spec.Pool == nil || before != nil && before.Spec.Pool != nil && *before.Spec.Pool == *fq.Spec.Pool {
+	named := fq.Spec.Pool
+	if v.Live == nil || named == nil || before != nil && ptr.Equal(before.Spec.Pool, named) {
 		return nil
 	}
 	var pool quotav1alpha1.QuotaPool
 	var namespace corev1.Namespace
-	if v.Live.Get(ctx, client.ObjectKey{Name: string(fq.Spec.Pool.Name)}, &pool) != nil || v.Live.Get(ctx, client.ObjectKey{Name: fq.Namespace}, &namespace) != nil {
+	if v.Live.Get(ctx, client.ObjectKey{Name: string(named.Name)}, &pool) != nil ||
+		v.Live.Get(ctx, client.ObjectKey{Name: fq.Namespace}, &namespace) != nil {
 		return nil // not there, or not to be known now: the hub manager looks itself
 	}
 	if validate.Allows(&pool.Spec, namespace.Labels) {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(field.NewPath("spec", "pool", "name"), fq.Spec.Pool.Name,
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "pool", "name"), named.Name,
 		fmt.Sprintf("QuotaPool %s does not allow namespace %s: %s", pool.Name, fq.Namespace, whom(&pool)))}
 }
 
@@ -44,7 +46,8 @@ func whom(pool *quotav1alpha1.QuotaPool) string {
 	if selector == nil {
 		return "its spec.allowedNamespaces allows none, name another pool"
 	}
-	return fmt.Sprintf("its spec.%s wants a namespace with labels %q on the hub, label it so or name another pool", which, metav1.FormatLabelSelector(selector))
+	return fmt.Sprintf("its spec.%s wants a namespace with labels %q on the hub, label it so or name another pool",
+		which, metav1.FormatLabelSelector(selector))
 }
 
 // inPool warns of a pool that does not exist, and of a budget that is above what the pools over it have.
@@ -61,7 +64,8 @@ func (v *Validator) inPool(ctx context.Context, before, fq *quotav1alpha1.Federa
 		if of == nil || of.Spec.Pool == nil {
 			return nil
 		}
-		return slices.Concat(pools.missing("spec.pool.name", of.Spec.Pool.Name), pools.above(of.Spec.Hard, of.Spec.Pool.Name))
+		name := of.Spec.Pool.Name
+		return slices.Concat(pools.missing("spec.pool.name", name), pools.above(of.Spec.Hard, name))
 	}
 	told := judge(before)
 	return slices.DeleteFunc(judge(fq), func(warning string) bool { return slices.Contains(told, warning) })

@@ -21,7 +21,8 @@ import (
 	"github.com/fedquota/fedquota/internal/validate"
 )
 
-// PoolValidator refuses a QuotaPool that the hub manager would not act upon, in the words that its condition would have.
+// PoolValidator refuses a QuotaPool that the hub manager would not act upon, in the words that its condition would
+// have.
 type PoolValidator struct {
 	// Reader reads QuotaPools, FederatedQuotas, Clusters, and the metadata of namespaces.
 	Reader client.Reader
@@ -37,7 +38,8 @@ const PoolPath = "/validate-quotapool"
 
 // SetupWithManager has the manager serve the webhook.
 func (v *PoolValidator) SetupWithManager(mgr ctrl.Manager) {
-	mgr.GetWebhookServer().Register(PoolPath, &admission.Webhook{Handler: checked{admission.WithValidator(mgr.GetScheme(), v).Handler}})
+	handler := checked{admission.WithValidator(mgr.GetScheme(), v).Handler}
+	mgr.GetWebhookServer().Register(PoolPath, &admission.Webhook{Handler: handler})
 }
 
 // ValidateCreate refuses what cannot be acted on.
@@ -45,9 +47,11 @@ func (v *PoolValidator) ValidateCreate(ctx context.Context, pool *quotav1alpha1.
 	return v.judge(ctx, nil, pool)
 }
 
-// ValidateUpdate refuses what cannot be acted on, unless that was so before. An update that leaves the spec as it is, or
-// of an object that goes, is never refused.
-func (v *PoolValidator) ValidateUpdate(ctx context.Context, before, pool *quotav1alpha1.QuotaPool) (admission.Warnings, error) {
+// ValidateUpdate refuses what cannot be acted on, unless that was so before. An update that leaves the spec as it is,
+// or of an object that goes, is never refused.
+func (v *PoolValidator) ValidateUpdate(
+	ctx context.Context, before, pool *quotav1alpha1.QuotaPool,
+) (admission.Warnings, error) {
 	if !pool.DeletionTimestamp.IsZero() || equality.Semantic.DeepEqual(before.Spec, pool.Spec) {
 		return nil, nil
 	}
@@ -64,49 +68,37 @@ func (v *PoolValidator) ValidateDelete(_ context.Context, pool *quotav1alpha1.Qu
 		return nil, nil
 	}
 	if pool.Spec.Namespaces.Selector != nil {
-		return v.deletion(pool), nil
+		return deletion(pool), nil
 	}
-	return admission.Warnings{fmt.Sprintf("QuotaPool %s stays until all have left it: give %s another pool, or none", pool.Name, shares.Abbreviated(children))}, nil
+	return admission.Warnings{fmt.Sprintf("QuotaPool %s stays until all have left it: give %s another pool, or none",
+		pool.Name, shares.Abbreviated(children))}, nil
 }
 
 // judge refuses what cannot be acted on and was not there before, and warns of the rest.
 func (v *PoolValidator) judge(ctx context.Context, before, pool *quotav1alpha1.QuotaPool) (admission.Warnings, error) {
 	around, err := readForest(ctx, v.Reader)
 	if err != nil {
-		return (*surroundings)(nil).blind(err), nil
+		return blind(err), nil
 	}
 	clusters, err := v.Clusters.List(ctx, v.Reader)
 	if err != nil {
-		return (*surroundings)(nil).blind(err), nil
+		return blind(err), nil
 	}
 	problems := func(of *quotav1alpha1.QuotaPool) field.ErrorList {
 		return slices.Concat(around.problems(of), v.templateProblems(of, clusters))
 	}
 	var old field.ErrorList
-	told := sets.New[string]()
-	if before != nil {
-		old = problems(before)
-		told.Insert(around.warnings(before)...)
-	}
-	added, kept := split(old, problems(pool))
-	var warnings admission.Warnings
-	for _, problem := range kept {
-		warnings = append(warnings, "not acted upon, as before: "+problem.Error())
-	}
-	if err := refusalOf("QuotaPool", pool.Name, added); err != nil {
-		return warnings, err
-	}
-	for _, warning := range around.warnings(pool) {
-		if !told.Has(warning) {
-			warnings = append(warnings, warning)
-		}
-	}
+	var told sets.Set[string]
 	var rule *quotav1alpha1.Capacity
 	if before != nil {
-		rule = capacity.RuleOf(before)
+		old, told, rule = problems(before), sets.New(around.warnings(before)...), capacity.RuleOf(before)
 	}
-	return slices.Concat(warnings, poolBelowUsage(before, pool), v.tenants(ctx, around, before, pool),
-		scalesOut(capacity.RuleOf(pool), rule, v.ScalesOut)), nil
+	added, kept := split(old, problems(pool))
+	if err := refusal("QuotaPool", pool.Name, added); err != nil {
+		return kept, err
+	}
+	return slices.Concat(kept, slices.DeleteFunc(around.warnings(pool), told.Has), poolBelowUsage(before, pool),
+		v.tenants(ctx, around, before, pool), scalesOut(capacity.RuleOf(pool), rule, v.ScalesOut)), nil
 }
 
 // forest are all pools.
@@ -144,7 +136,8 @@ func (f forest) problems(pool *quotav1alpha1.QuotaPool) field.ErrorList {
 
 // warnings says what a user may not expect of a pool.
 func (f forest) warnings(pool *quotav1alpha1.QuotaPool) admission.Warnings {
-	return slices.Concat(f.missing("spec.parent", pool.Spec.Parent), f.above(pool.Spec.Hard, pool.Spec.Parent), guaranteedInPool(&pool.Spec))
+	return slices.Concat(f.missing("spec.parent", pool.Spec.Parent), f.above(pool.Spec.Hard, pool.Spec.Parent),
+		guaranteedInPool(&pool.Spec))
 }
 
 // missing warns of a pool that does not exist.
@@ -164,8 +157,9 @@ func (f forest) above(hard corev1.ResourceList, parent quotav1alpha1.PoolName) a
 		if who == "" || wanted[name] <= least {
 			continue
 		}
-		is, most := hard[name], amount.ToQuantity(name, least, hard[name].Format)
-		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: %s is above the %s of QuotaPool %s: no more than that can be had", name, is.String(), most.String(), who))
+		is := hard[name]
+		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: %s is above the %s of QuotaPool %s: "+
+			"no more than that can be had", name, is.String(), amount.Text(name, least, hard), who))
 	}
 	return warnings
 }
@@ -182,10 +176,7 @@ func (f forest) least(name corev1.ResourceName, pool quotav1alpha1.PoolName) (le
 		if f[at] == nil {
 			break
 		}
-		budget := amount.Saturate(f[at].Spec.Hard, amount.Down)
-		value, limited := budget[name]
-		value -= min(value, amount.Saturate(f[at].Spec.Reserve, amount.Up)[name])
-		if limited && (who == "" || value < least) {
+		if value, limited := ownBudget(&f[at].Spec)[name]; limited && (who == "" || value < least) {
 			least, who = value, at
 		}
 	}
@@ -194,42 +185,46 @@ func (f forest) least(name corev1.ResourceName, pool quotav1alpha1.PoolName) (le
 
 // guaranteedInPool warns of guarantees that add up to more than the pool has.
 func guaranteedInPool(spec *quotav1alpha1.QuotaPoolSpec) admission.Warnings {
-	sum, children := amount.List{}, validate.Named(&spec.Distribution)
+	var sum amount.List
+	children := validate.Named(&spec.Distribution)
 	for _, child := range children {
 		least, _ := validate.Bounds(&spec.Distribution, child)
-		for name, value := range amount.Saturate(least, amount.Up) {
-			sum[name] = amount.Add(sum[name], value)
-		}
+		sum = amount.Sum(sum, amount.Saturate(least, amount.Up))
 	}
 	var warnings admission.Warnings
-	hard, reserve := amount.Saturate(spec.Hard, amount.Down), amount.Saturate(spec.Reserve, amount.Up)
+	budget := ownBudget(spec)
 	for _, name := range sum.Names() {
-		budget := hard[name] - min(hard[name], reserve[name])
-		if sum[name] <= budget {
+		if sum[name] <= budget[name] {
 			continue
 		}
-		is, most := amount.ToQuantity(name, sum[name], spec.Hard[name].Format), amount.ToQuantity(name, budget, spec.Hard[name].Format)
-		warnings = append(warnings, fmt.Sprintf("spec.distribution.rules: the min of the %d children that are named add up to %s %s, above the budget of %s: not all of them can have it at once",
-			len(children), is.String(), name, most.String()))
+		warnings = append(warnings, fmt.Sprintf("spec.distribution.rules: the min of the %d children that are named "+
+			"add up to %s %s, above the budget of %s: not all of them can have it at once", len(children),
+			amount.Text(name, sum[name], spec.Hard), name, amount.Text(name, budget[name], spec.Hard)))
 	}
 	return warnings
 }
 
+// ownBudget returns what a pool may hand out whatever its nodes can run.
+func ownBudget(spec *quotav1alpha1.QuotaPoolSpec) amount.List {
+	return capacity.Budget(spec.Hard, spec.Reserve, nil, nil)
+}
+
 // poolBelowUsage warns of a budget that comes below what is used.
 func poolBelowUsage(before, pool *quotav1alpha1.QuotaPool) admission.Warnings {
-	if before == nil || equality.Semantic.DeepEqual(before.Spec.Hard, pool.Spec.Hard) && equality.Semantic.DeepEqual(before.Spec.Reserve, pool.Spec.Reserve) {
+	if before == nil || equality.Semantic.DeepEqual(before.Spec.Hard, pool.Spec.Hard) &&
+		equality.Semantic.DeepEqual(before.Spec.Reserve, pool.Spec.Reserve) {
 		return nil
 	}
 	var warnings admission.Warnings
-	hard, reserve, used := amount.Saturate(pool.Spec.Hard, amount.Down), amount.Saturate(pool.Spec.Reserve, amount.Up), amount.Saturate(pool.Status.Used, amount.Up)
+	hard, budget, used := pool.Spec.Hard, ownBudget(&pool.Spec), amount.Saturate(pool.Status.Used, amount.Up)
 	for _, name := range used.Names() {
-		budget := hard[name] - min(hard[name], reserve[name])
-		if _, limited := hard[name]; !limited || used[name] <= budget {
+		most, limited := budget[name]
+		if !limited || used[name] <= most {
 			continue
 		}
-		most, is := amount.ToQuantity(name, budget, pool.Spec.Hard[name].Format), amount.ToQuantity(name, used[name], pool.Spec.Hard[name].Format)
-		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: a budget of %s is below the %s in use: nothing is stopped, and no more is admitted until usage has fallen",
-			name, most.String(), is.String()))
+		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: a budget of %s is below the %s in use: "+
+			"nothing is stopped, and no more is admitted until usage has fallen",
+			name, amount.Text(name, most, hard), amount.Text(name, used[name], hard)))
 	}
 	return warnings
 }

@@ -28,8 +28,7 @@ func (q Quoter) SetupWithManager(mgr ctrl.Manager) {
 	mgr.GetWebhookServer().Register(QuotePath, &admission.Webhook{Handler: q})
 }
 
-// amounts are the parts of a FederatedQuota or a QuotaPool that have quantities, as far as it is known before the schema was looked
-// at.
+// amounts are the parts of a FederatedQuota or a QuotaPool that have quantities, before anybody held it to the schema.
 type amounts struct {
 	Hard         map[string]any `json:"hard"`
 	Reserve      map[string]any `json:"reserve"`
@@ -68,8 +67,8 @@ func (Quoter) Handle(_ context.Context, review admission.Request) admission.Resp
 	if len(q.operations) == 0 {
 		return admission.Allowed("")
 	}
-	return admission.Patched("", q.operations...).WithWarnings(
-		"numbers with a fraction are taken for text: write " + strings.Join(q.examples, ", ") + ", else tools that compare what is stored see a difference")
+	return admission.Patched("", q.operations...).WithWarnings("numbers with a fraction are taken for text: write " +
+		strings.Join(q.examples, ", ") + ", else tools that compare what is stored see a difference")
 }
 
 // quoting collects what to quote.
@@ -88,7 +87,8 @@ func (q *quoting) list(list map[string]any, path ...string) {
 		if _, err := number.Int64(); !ok || err == nil {
 			continue
 		}
-		q.operations = append(q.operations, jsonpatch.NewOperation("replace", patches.Pointer(append(slices.Clone(path), name)...), number.String()))
+		at := patches.Pointer(append(slices.Clone(path), name)...)
+		q.operations = append(q.operations, jsonpatch.NewOperation("replace", at, number.String()))
 		if len(q.examples) < mostExamples {
 			q.examples = append(q.examples, fmt.Sprintf("%s: %q", name, number.String()))
 		}

@@ -34,27 +34,33 @@ func (v *RequirementValidator) SetupWithManager(mgr ctrl.Manager) {
 }
 
 // ValidateCreate refuses what cannot be acted on.
-func (v *RequirementValidator) ValidateCreate(ctx context.Context, r *quotav1alpha1.QuotaRequirement) (admission.Warnings, error) {
-	if err := refusalOf("QuotaRequirement", r.Name, validate.Requirement(&r.Spec)); err != nil {
+func (v *RequirementValidator) ValidateCreate(
+	ctx context.Context, r *quotav1alpha1.QuotaRequirement,
+) (admission.Warnings, error) {
+	if err := refusal("QuotaRequirement", r.Name, validate.Requirement(&r.Spec)); err != nil {
 		return nil, err
 	}
 	return v.warnings(ctx, r), nil
 }
 
 // ValidateUpdate refuses what cannot be acted on, unless that was so before.
-func (v *RequirementValidator) ValidateUpdate(ctx context.Context, before, r *quotav1alpha1.QuotaRequirement) (admission.Warnings, error) {
+func (v *RequirementValidator) ValidateUpdate(
+	ctx context.Context, before, r *quotav1alpha1.QuotaRequirement,
+) (admission.Warnings, error) {
 	if !r.DeletionTimestamp.IsZero() || equality.Semantic.DeepEqual(before.Spec, r.Spec) {
 		return nil, nil
 	}
 	added, _ := split(validate.Requirement(&before.Spec), validate.Requirement(&r.Spec))
-	if err := refusalOf("QuotaRequirement", r.Name, added); err != nil {
+	if err := refusal("QuotaRequirement", r.Name, added); err != nil {
 		return nil, err
 	}
 	return v.warnings(ctx, r), nil
 }
 
 // ValidateDelete refuses nothing.
-func (v *RequirementValidator) ValidateDelete(context.Context, *quotav1alpha1.QuotaRequirement) (admission.Warnings, error) {
+func (v *RequirementValidator) ValidateDelete(
+	context.Context, *quotav1alpha1.QuotaRequirement,
+) (admission.Warnings, error) {
 	return nil, nil
 }
 
@@ -64,12 +70,11 @@ func (v *RequirementValidator) warnings(ctx context.Context, r *quotav1alpha1.Qu
 	if err != nil {
 		return nil
 	}
+	selected := func(c members.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
 	clusters, err := v.Clusters.List(ctx, v.Reader)
-	if err != nil {
+	if err != nil || slices.ContainsFunc(clusters, selected) {
 		return nil
 	}
-	if slices.ContainsFunc(clusters, func(c members.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }) {
-		return nil
-	}
-	return admission.Warnings{"spec.clusterSelector: selects no Cluster in " + v.Clusters.String() + " now: nothing is required anywhere"}
+	return admission.Warnings{
+		"spec.clusterSelector: selects no Cluster in " + v.Clusters.String() + " now: nothing is required anywhere"}
 }

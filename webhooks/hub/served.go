@@ -47,7 +47,9 @@ func ServesOf(connections clustercache.ClusterCache, clusters members.Namespaces
 }
 
 // unserved warns of names that come into the budget and under which no selected Cluster can count anything.
-func (v *Validator) unserved(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warnings {
+func (v *Validator) unserved(
+	ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, view *input.View,
+) admission.Warnings {
 	if v.Serves == nil || len(view.Selected) == 0 || len(view.Selected) > mostAsked {
 		return nil
 	}
@@ -57,8 +59,8 @@ func (v *Validator) unserved(ctx context.Context, before, fq *quotav1alpha1.Fede
 			continue
 		}
 		if resource, ok := nativequota.Resource(name); ok && v.servedByNone(ctx, resource, view.Selected) {
-			warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: none of the clusters %s serves %s: nothing is counted there until one does",
-				name, shares.Abbreviated(view.Selected), resource))
+			warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: none of the clusters %s serves %s: "+
+				"nothing is counted there until one does", name, shares.Abbreviated(view.Selected), resource))
 		}
 	}
 	slices.Sort(warnings)

@@ -33,10 +33,13 @@ func (v *PoolValidator) templateProblems(pool *quotav1alpha1.QuotaPool, clusters
 }
 
 // whose is which pool has a namespace, as a warning says it.
-const whose = "of several pools that match a namespace, the one has it whose selector demands the most labels, then the one whose name comes first"
+const whose = "of several pools that match a namespace, the one has it whose selector demands the most labels, " +
+	"then the one whose name comes first"
 
 // tenants says which namespaces a pool gets by a selector that it did not have before, and which it does not.
-func (v *PoolValidator) tenants(ctx context.Context, around forest, before, pool *quotav1alpha1.QuotaPool) admission.Warnings {
+func (v *PoolValidator) tenants(
+	ctx context.Context, around forest, before, pool *quotav1alpha1.QuotaPool,
+) admission.Warnings {
 	if before == nil {
 		before = &quotav1alpha1.QuotaPool{}
 	}
@@ -46,8 +49,10 @@ func (v *PoolValidator) tenants(ctx context.Context, around forest, before, pool
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
 	var quotas quotav1alpha1.FederatedQuotaList
-	if err := cmp.Or(v.Reader.List(ctx, all, client.UnsafeDisableDeepCopy), v.Reader.List(ctx, &quotas, client.UnsafeDisableDeepCopy)); err != nil {
-		return admission.Warnings{"spec.namespaces: not checked: " + err.Error()}
+	for _, list := range []client.ObjectList{all, &quotas} {
+		if err := v.Reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return admission.Warnings{"spec.namespaces: not checked: " + err.Error()}
+		}
 	}
 	slices.SortFunc(all.Items, func(a, b metav1.PartialObjectMetadata) int { return cmp.Compare(a.Name, b.Name) })
 	m := &moves{elsewhere: map[string][]string{}, taken: map[string][]string{}}
@@ -55,7 +60,8 @@ func (v *PoolValidator) tenants(ctx context.Context, around forest, before, pool
 	for i := range all.Items {
 		n := &all.Items[i]
 		matched := tenant.Matches(&pool.Spec, v.AgentNamespace, n.Name, n.Labels)
-		m.note(n.Name, pool.Name, matched, tenant.Of(was, v.AgentNamespace, n.Name, n.Labels), tenant.Of(is, v.AgentNamespace, n.Name, n.Labels))
+		had, has := tenant.Of(was, v.AgentNamespace, n.Name, n.Labels), tenant.Of(is, v.AgentNamespace, n.Name, n.Labels)
+		m.note(n.Name, pool.Name, matched, had, has)
 	}
 	m.own = owned(quotas.Items, m.gets, pool.Name)
 	return m.warnings(pool)
@@ -78,7 +84,8 @@ func owned(quotas []quotav1alpha1.FederatedQuota, among []string, pool string) [
 	for i := range quotas {
 		fq := &quotas[i]
 		inPool := fq.Spec.Pool != nil && string(fq.Spec.Pool.Name) == pool
-		if !tenant.IsKept(fq) && !inPool && len(fq.Spec.Scopes) == 0 && fq.Spec.ScopeSelector == nil && slices.Contains(among, fq.Namespace) {
+		scoped := len(fq.Spec.Scopes) > 0 || fq.Spec.ScopeSelector != nil
+		if !tenant.IsKept(fq) && !inPool && !scoped && slices.Contains(among, fq.Namespace) {
 			own[fq.Namespace] = true
 		}
 	}
@@ -124,27 +131,34 @@ func (m *moves) warnings(pool *quotav1alpha1.QuotaPool) admission.Warnings {
 		warn("matches no namespace now")
 	}
 	for _, other := range slices.Sorted(maps.Keys(m.elsewhere)) {
-		warn("QuotaPool %s has %d of the %d namespaces that it matches (%s): %s", other, len(m.elsewhere[other]), m.matched, shares.Abbreviated(m.elsewhere[other]), whose)
+		these := m.elsewhere[other]
+		warn("QuotaPool %s has %d of the %d namespaces that it matches (%s): %s",
+			other, len(these), m.matched, shares.Abbreviated(these), whose)
 	}
 	for _, other := range slices.Sorted(maps.Keys(m.taken)) {
-		warn("%d namespaces come from QuotaPool %s, with what they have (%s): %s", len(m.taken[other]), other, shares.Abbreviated(m.taken[other]), whose)
+		these := m.taken[other]
+		warn("%d namespaces come from QuotaPool %s, with what they have (%s): %s",
+			len(these), other, shares.Abbreviated(these), whose)
 	}
 	if len(m.left) > 0 {
-		warn("%d namespaces leave (%s): nothing more can be created there beyond what is used, and their FederatedQuotas go once nothing is", len(m.left), shares.Abbreviated(m.left))
+		warn("%d namespaces leave (%s): nothing more can be created there beyond what is used, "+
+			"and their FederatedQuotas go once nothing is", len(m.left), shares.Abbreviated(m.left))
 	}
 	if len(m.own) > 0 {
-		warn("%d namespaces are left as they are (%s): they have a FederatedQuota of their own", len(m.own), shares.Abbreviated(m.own))
+		warn("%d namespaces are left as they are (%s): they have a FederatedQuota of their own",
+			len(m.own), shares.Abbreviated(m.own))
 	}
 	return warnings
 }
 
 // deletion says what becomes of the FederatedQuotas that are kept for a pool that is deleted.
-func (*PoolValidator) deletion(pool *quotav1alpha1.QuotaPool) admission.Warnings {
-	policy, then := cmp.Or(pool.Spec.Namespaces.Template.Removal.Policy, quotav1alpha1.RemovalRetain), "nothing more can be created there beyond what is used"
+func deletion(pool *quotav1alpha1.QuotaPool) admission.Warnings {
+	policy := cmp.Or(pool.Spec.Namespaces.Template.Removal.Policy, quotav1alpha1.RemovalRetain)
+	then := "nothing more can be created there beyond what is used"
 	if policy == quotav1alpha1.RemovalDelete {
 		then = "they have no limit any more"
 	}
-	return admission.Warnings{fmt.Sprintf("the FederatedQuotas that are kept for QuotaPool %s are deleted with it, but for namespaces that another pool has. "+
-		"spec.namespaces.template.removal.policy is %s: in members, %s. It stays until its %d children have left it",
-		pool.Name, policy, then, len(pool.Status.Children))}
+	return admission.Warnings{fmt.Sprintf("the FederatedQuotas that are kept for QuotaPool %s are deleted with it, "+
+		"but for namespaces that another pool has. spec.namespaces.template.removal.policy is %s: in members, %s. "+
+		"It stays until its %d children have left it", pool.Name, policy, then, len(pool.Status.Children))}
 }

@@ -52,9 +52,10 @@ func (v *Validator) handler(scheme *runtime.Scheme) admission.Handler {
 func (v *Validator) ValidateCreate(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
 	around, err := v.lookAround(ctx, fq.Namespace)
 	if err != nil {
-		return around.blind(err), nil
+		return blind(err), nil
 	}
-	if err := refusal(fq, append(v.problems(fq, around), v.admitted(ctx, nil, fq)...)); err != nil {
+	problems := append(v.problems(fq, around), v.admitted(ctx, nil, fq)...)
+	if err := refusal("FederatedQuota", fq.Name, problems); err != nil {
 		return nil, err
 	}
 	return v.warnings(ctx, nil, fq, around), nil
@@ -62,23 +63,22 @@ func (v *Validator) ValidateCreate(ctx context.Context, fq *quotav1alpha1.Federa
 
 // ValidateUpdate refuses what cannot be acted on, unless that was so before: who repairs a spec does it in the order he
 // likes. An update that leaves the spec as it is, or of an object that goes, is never refused.
-func (v *Validator) ValidateUpdate(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota) (admission.Warnings, error) {
+func (v *Validator) ValidateUpdate(
+	ctx context.Context, before, fq *quotav1alpha1.FederatedQuota,
+) (admission.Warnings, error) {
 	if !fq.DeletionTimestamp.IsZero() || equality.Semantic.DeepEqual(before.Spec, fq.Spec) {
 		return nil, nil
 	}
 	around, err := v.lookAround(ctx, fq.Namespace)
 	if err != nil {
-		return around.blind(err), nil
+		return blind(err), nil
 	}
 	added, kept := split(v.problems(before, around), v.problems(fq, around))
-	var warnings admission.Warnings
-	for _, problem := range kept {
-		warnings = append(warnings, "not acted upon, as before: "+problem.Error())
+	added = append(added, v.admitted(ctx, before, fq)...)
+	if err := refusal("FederatedQuota", fq.Name, added); err != nil {
+		return kept, err
 	}
-	if err := refusal(fq, append(added, v.admitted(ctx, before, fq)...)); err != nil {
-		return warnings, err
-	}
-	return append(warnings, v.warnings(ctx, before, fq, around)...), nil
+	return append(kept, v.warnings(ctx, before, fq, around)...), nil
 }
 
 // ValidateDelete refuses nothing, and says what stays.
@@ -106,7 +106,7 @@ func (v *Validator) lookAround(ctx context.Context, namespace string) (*surround
 }
 
 // blind says that nothing was checked. The hub manager checks everything again.
-func (*surroundings) blind(err error) admission.Warnings {
+func blind(err error) admission.Warnings {
 	return admission.Warnings{"not checked, see the condition Ready of the object: " + err.Error()}
 }
 
@@ -122,15 +122,15 @@ func (v *Validator) problems(fq *quotav1alpha1.FederatedQuota, around *surroundi
 	return nil
 }
 
-// split parts the problems of a spec into those that the one before it did not have, and those that it had.
-func split(before, now field.ErrorList) (added, kept field.ErrorList) {
+// split parts the problems of a spec into those that the one before it did not have, and warnings of those that it had.
+func split(before, now field.ErrorList) (added field.ErrorList, kept admission.Warnings) {
 	known := sets.New[string]()
 	for _, problem := range before {
 		known.Insert(problem.Error())
 	}
 	for _, problem := range now {
 		if known.Has(problem.Error()) {
-			kept = append(kept, problem)
+			kept = append(kept, "not acted upon, as before: "+problem.Error())
 		} else {
 			added = append(added, problem)
 		}
@@ -140,11 +140,7 @@ func split(before, now field.ErrorList) (added, kept field.ErrorList) {
 
 // refusal returns what the API server answers about problems, as it does about those that it finds itself; nil without
 // any.
-func refusal(fq *quotav1alpha1.FederatedQuota, problems field.ErrorList) error {
-	return refusalOf("FederatedQuota", fq.Name, problems)
-}
-
-func refusalOf(kind, name string, problems field.ErrorList) error {
+func refusal(kind, name string, problems field.ErrorList) error {
 	if len(problems) == 0 {
 		return nil
 	}

@@ -20,7 +20,8 @@ import (
 
 // stated are the names of which native quota demands that each pod states an amount.
 var stated = sets.New(
-	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
+	corev1.ResourceCPU, corev1.ResourceRequestsCPU, corev1.ResourceLimitsCPU,
+	corev1.ResourceMemory, corev1.ResourceRequestsMemory, corev1.ResourceLimitsMemory,
 )
 
 // nearPercent is how much of the budget may be guaranteed before somebody is told.
@@ -28,12 +29,14 @@ const nearPercent = 90
 
 // warnings says what a user may not expect of a spec that is acted upon. Before is the one that it replaces, nil at
 // creation: what was so before is not told again.
-func (v *Validator) warnings(ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, around *surroundings) admission.Warnings {
+func (v *Validator) warnings(
+	ctx context.Context, before, fq *quotav1alpha1.FederatedQuota, around *surroundings,
+) admission.Warnings {
 	view := input.ViewOf(fq, around.clusters)
-	told := sets.New[string]()
+	var told sets.Set[string]
 	if before != nil {
 		old := input.ViewOf(before, around.clusters)
-		told.Insert(slices.Concat(unknown(old), inherent(before, old), guaranteed(before, old), old.Overruled)...)
+		told = sets.New(slices.Concat(unknown(old), inherent(before, old), guaranteed(before, old), old.Overruled)...)
 	}
 	return slices.DeleteFunc(slices.Concat(
 		v.placement(fq, view), unknown(view), unstated(before, fq), v.unserved(ctx, before, fq, view),
@@ -64,7 +67,8 @@ func (v *Validator) placement(fq *quotav1alpha1.FederatedQuota, view *input.View
 	if len(view.Selected) > 0 || len(fq.Spec.Placement.Clusters) > 0 {
 		return nil
 	}
-	return admission.Warnings{"spec.placement: selects no Cluster in " + v.Clusters.String() + " now: nothing is limited anywhere"}
+	return admission.Warnings{
+		"spec.placement: selects no Cluster in " + v.Clusters.String() + " now: nothing is limited anywhere"}
 }
 
 // unknown warns of names of Clusters that do not exist.
@@ -89,8 +93,8 @@ func unstated(before, fq *quotav1alpha1.FederatedQuota) admission.Warnings {
 		return nil
 	}
 	slices.Sort(names)
-	return admission.Warnings{fmt.Sprintf("spec.hard: namespace %s refuses pods that do not state %s in each container, unless a LimitRange there has defaults",
-		fq.Namespace, strings.Join(names, ", "))}
+	return admission.Warnings{fmt.Sprintf("spec.hard: namespace %s refuses pods that do not state %s in each container, "+
+		"unless a LimitRange there has defaults", fq.Namespace, strings.Join(names, ", "))}
 }
 
 // inherent warns of a budget that is too small for what each namespace has by itself: it is in debt for good.
@@ -102,8 +106,9 @@ func inherent(fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Warn
 		if object == "" || view.Budget[name] >= clusters {
 			continue
 		}
-		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: each of the %d clusters needs one, since the namespace has one there by itself (%s): "+
-			"with a budget of %s there is Debt for good", name, clusters, object, amount.Text(name, view.Budget[name], fq.Spec.Hard)))
+		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: each of the %d clusters needs one, since the namespace "+
+			"has one there by itself (%s): with a budget of %s there is Debt for good",
+			name, clusters, object, amount.Text(name, view.Budget[name], fq.Spec.Hard)))
 	}
 	return warnings
 }
@@ -117,7 +122,8 @@ func belowUsage(before, fq *quotav1alpha1.FederatedQuota, view *input.View) admi
 		if !limited || used[name] <= budget || unchanged(before, fq, name) {
 			continue
 		}
-		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: a budget of %s is below the %s in use (%s): nothing is stopped, and no more is admitted until usage has fallen",
+		warnings = append(warnings, fmt.Sprintf("spec.hard[%s]: a budget of %s is below the %s in use (%s): "+
+			"nothing is stopped, and no more is admitted until usage has fallen",
 			name, amount.Text(name, budget, fq.Spec.Hard), amount.Text(name, used[name], fq.Spec.Hard), usedWhere(fq, name)))
 	}
 	return warnings
@@ -151,8 +157,9 @@ func guaranteed(fq *quotav1alpha1.FederatedQuota, view *input.View) admission.Wa
 		if kept == 0 || float64(kept) < float64(budget)*nearPercent/100 {
 			continue
 		}
-		warnings = append(warnings, fmt.Sprintf("spec.distribution.rules: the min of %d clusters keep %s of a budget of %s %s: no more than the rest goes where it is needed",
-			len(view.Selected), amount.Text(name, kept, fq.Spec.Hard), amount.Text(name, budget, fq.Spec.Hard), name))
+		warnings = append(warnings, fmt.Sprintf("spec.distribution.rules: the min of %d clusters keep %s of a budget "+
+			"of %s %s: no more than the rest goes where it is needed", len(view.Selected),
+			amount.Text(name, kept, fq.Spec.Hard), amount.Text(name, budget, fq.Spec.Hard), name))
 	}
 	return warnings
 }
@@ -162,7 +169,8 @@ func answering(fq *quotav1alpha1.FederatedQuota, around *surroundings) admission
 	var warnings admission.Warnings
 	for i, name := range fq.Spec.Removal.Destroyed {
 		if state := stateOf(name, append(around.siblings, *fq)); state != "" {
-			warnings = append(warnings, fmt.Sprintf("spec.removal.destroyed[%d]: %s answers, it is %s: while it runs, the fleet may use more than the budget", i, name, state))
+			warnings = append(warnings, fmt.Sprintf("spec.removal.destroyed[%d]: %s answers, it is %s: "+
+				"while it runs, the fleet may use more than the budget", i, name, state))
 		}
 	}
 	return warnings
@@ -170,9 +178,10 @@ func answering(fq *quotav1alpha1.FederatedQuota, around *surroundings) admission
 
 // stateOf returns the state of a cluster that some ledger knows to answer; nothing if none does.
 func stateOf(name quotav1alpha1.ClusterName, quotas []quotav1alpha1.FederatedQuota) quotav1alpha1.ClusterState {
+	silent := sets.New("", quotav1alpha1.ClusterUnreachable, quotav1alpha1.ClusterUnread)
 	for i := range quotas {
 		for _, c := range quotas[i].Status.Clusters {
-			if c.Name == name && c.State != "" && c.State != quotav1alpha1.ClusterUnreachable && c.State != quotav1alpha1.ClusterUnread {
+			if c.Name == name && !silent.Has(c.State) {
 				return c.State
 			}
 		}
@@ -193,10 +202,11 @@ func leftovers(fq *quotav1alpha1.FederatedQuota) admission.Warnings {
 	}
 	where := fmt.Sprintf("namespace %s of clusters %s", fq.Namespace, shares.Abbreviated(clusters))
 	if fq.Spec.Removal.Policy == quotav1alpha1.RemovalDelete {
-		return admission.Warnings{fmt.Sprintf("spec.removal.policy is Delete: %s has no limit of this budget any more", where)}
+		return admission.Warnings{"spec.removal.policy is Delete: " + where + " has no limit of this budget any more"}
 	}
 	return admission.Warnings{
-		fmt.Sprintf("spec.removal.policy is Retain: in %s, ResourceQuota %s stays with a limit of what is used: nothing more can be created there", where, fq.Name),
+		fmt.Sprintf("spec.removal.policy is Retain: in %s, ResourceQuota %s stays with a limit of what is used: "+
+			"nothing more can be created there", where, fq.Name),
 		fmt.Sprintf("to lift that limit, in each cluster: kubectl delete resourcequota -n %s %s", fq.Namespace, fq.Name),
 	}
 }
