@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -23,27 +21,27 @@ type births struct {
 	handler.EnqueueRequestForObject
 
 	attended sync.Map // shares.Birth by UID
-	// gone are the names of those that went. One whose ledger was lost goes although a silent member has not let go of it, and
-	// one whose finalizer somebody takes off goes whatever members hold.
+	// gone are the names of those that went. One whose ledger was lost goes although a silent member has not let go of it,
+	// and one whose finalizer somebody takes off goes whatever members hold.
 	gone sync.Map
 	// doubted says that a member has shown what a ledger of this hub has forgotten: others may have forgotten as much.
 	doubted atomic.Bool
 }
 
 // Create implements handler.EventHandler.
-func (b *births) Create(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+func (b *births) Create(ctx context.Context, e event.CreateEvent, rounds queue) {
 	if !e.IsInInitialList {
 		_, second := b.gone.Load(client.ObjectKeyFromObject(e.Object))
 		b.attended.Store(e.Object.GetUID(), shares.Birth{Second: second})
 	}
-	b.EnqueueRequestForObject.Create(ctx, e, queue)
+	b.EnqueueRequestForObject.Create(ctx, e, rounds)
 }
 
 // Delete implements handler.EventHandler.
-func (b *births) Delete(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+func (b *births) Delete(ctx context.Context, e event.DeleteEvent, rounds queue) {
 	b.attended.Delete(e.Object.GetUID())
 	b.gone.Store(client.ObjectKeyFromObject(e.Object), struct{}{})
-	b.EnqueueRequestForObject.Delete(ctx, e, queue)
+	b.EnqueueRequestForObject.Delete(ctx, e, rounds)
 }
 
 // of returns what is known of the birth of a FederatedQuota, and whether it was watched.

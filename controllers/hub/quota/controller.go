@@ -6,7 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/util/workqueue"
+
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,14 +42,15 @@ import (
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
 	concerned, siblings := handler.EnqueueRequestsFromMapFunc(r.concerned), handler.EnqueueRequestsFromMapFunc(r.siblings)
-	changed := builder.WithPredicates(predicates.Changed(func(quota *quotav1alpha1.FederatedQuota) any { return quota.Spec }))
+	changed := predicates.Changed(func(fq *quotav1alpha1.FederatedQuota) any { return fq.Spec })
+	lost := clustercache.WatchForProbeFailure(pace.UnreachableAfter)
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("quota").
-		Watches(&quotav1alpha1.FederatedQuota{}, &r.births, changed).
-		Watches(&quotav1alpha1.FederatedQuota{}, siblings, changed, builder.WithPredicates(newcomers)).
+		Watches(&quotav1alpha1.FederatedQuota{}, &r.births, builder.WithPredicates(changed)).
+		Watches(&quotav1alpha1.FederatedQuota{}, siblings, builder.WithPredicates(changed, newcomers)).
 		Watches(&clusterv1.Cluster{}, concerned, builder.WithPredicates(newcomers, predicate.Or(
 			predicate.LabelChangedPredicate{}, predicate.GenerationChangedPredicate{}, members.StatedDestroyed))).
-		WatchesRawSource(r.Members.GetClusterSource("quota", r.concerned, clustercache.WatchForProbeFailure(pace.UnreachableAfter))).
+		WatchesRawSource(r.Members.GetClusterSource("quota", r.concerned, lost)).
 		WatchesRawSource(source.Channel(r.Stores.Wake, handler.EnqueueRequestsFromMapFunc(r.allQuotas))).
 		WithOptions(options).
 		Build(reconcile.Func(r.onceHeard))
@@ -65,34 +66,35 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 // WatchPools has rounds of FederatedQuotas start when their pools offer them something else.
 func (r *Reconciler) WatchPools(mgr ctrl.Manager) error {
 	return r.controller.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.QuotaPool{}, handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, rounds queue) {
 			if r.heard.Load() {
-				r.enqueueInPool(ctx, e.Object.GetName(), nil, queue)
+				r.enqueueInPool(ctx, e.Object.GetName(), nil, rounds)
 			}
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
-			r.enqueueInPool(ctx, e.Object.GetName(), nil, queue)
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, rounds queue) {
+			r.enqueueInPool(ctx, e.Object.GetName(), nil, rounds)
 		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, rounds queue) {
 			before, after := e.ObjectOld.(*quotav1alpha1.QuotaPool), e.ObjectNew.(*quotav1alpha1.QuotaPool)
 			if before.UID != after.UID {
-				r.enqueueInPool(ctx, after.Name, nil, queue)
+				r.enqueueInPool(ctx, after.Name, nil, rounds)
 				return
 			}
-			r.enqueueInPool(ctx, after.Name, pools.Offered(before, after), queue)
+			r.enqueueInPool(ctx, after.Name, pools.Offered(before, after), rounds)
 		},
 	}))
 }
 
-// WatchCapacity has rounds of FederatedQuotas start that follow the nodes of a cluster when these can run something else.
+// WatchCapacity has rounds of FederatedQuotas start that follow the nodes of a cluster when these can run something
+// else.
 func (r *Reconciler) WatchCapacity(mgr ctrl.Manager) error {
 	r.nodes.Store(true)
 	return r.controller.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.ClusterCapacity{},
 		handler.EnqueueRequestsFromMapFunc(r.following)))
 }
 
-// following returns the FederatedQuotas that a report of the nodes of a cluster concerns: those that are made of nodes, and
-// where it is known how many there can be, those that could use more, or have pods that wait for a node.
+// following returns the FederatedQuotas that a report of the nodes of a cluster concerns: those that are made of nodes,
+// and where it is known how many there can be, those that could use more, or have pods that wait for a node.
 func (r *Reconciler) following(ctx context.Context, report client.Object) []ctrl.Request {
 	bounds := report.(*quotav1alpha1.ClusterCapacity).Growth != nil
 	cluster := &clusterv1.Cluster{}
@@ -108,12 +110,13 @@ func (r *Reconciler) following(ctx context.Context, report client.Object) []ctrl
 
 // waitsForNodes says whether pods wait for a node.
 func waitsForNodes(fq *quotav1alpha1.FederatedQuota) bool {
-	return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return len(c.Unscheduled) > 0 })
+	waits := func(c quotav1alpha1.ClusterStatus) bool { return len(c.Unscheduled) > 0 }
+	return slices.ContainsFunc(fq.Status.Clusters, waits)
 }
 
-// enqueueInPool has rounds start of the FederatedQuotas that name a pool or are in it: those of these keys, or all if that
-// is nil.
-func (r *Reconciler) enqueueInPool(ctx context.Context, name string, keys sets.Set[string], queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+// enqueueInPool has rounds start of the FederatedQuotas that name a pool or are in it: those of these keys, or all if
+// that is nil.
+func (r *Reconciler) enqueueInPool(ctx context.Context, name string, keys sets.Set[string], rounds queue) {
 	if keys != nil && keys.Len() == 0 {
 		return
 	}
@@ -121,12 +124,12 @@ func (r *Reconciler) enqueueInPool(ctx context.Context, name string, keys sets.S
 		in := membership.PoolOf(fq) == name || fq.Status.Pool != nil && string(fq.Status.Pool.Name) == name
 		return in && (keys == nil || keys.Has(pool.QuotaKey(fq.Namespace, fq.Name)))
 	}) {
-		queue.Add(request)
+		rounds.Add(request)
 	}
 }
 
-// onceHeard makes a round of a FederatedQuota, once there are no members left that are about to say what they hold: until
-// then none would be decided on.
+// onceHeard makes a round of a FederatedQuota, once there are no members left that are about to say what they hold:
+// until then none would be decided on.
 func (r *Reconciler) onceHeard(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if r.Stores.Listening(ctx) {
 		return ctrl.Result{RequeueAfter: pace.FirstLookInterval}, nil
@@ -204,5 +207,6 @@ func (r *Reconciler) meet(ctx context.Context, fq *quotav1alpha1.FederatedQuota)
 func (r *Reconciler) removeFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
 	stored := fq.DeepCopy()
 	controllerutil.RemoveFinalizer(fq, quotav1alpha1.Finalizer)
-	return client.IgnoreNotFound(r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(r.Patch(ctx, fq, patch))
 }

@@ -145,7 +145,8 @@ func (r *Reconciler) judge(ctx context.Context, s *scope, m *member, err error) 
 		outcome = m.outcome
 	}
 	if outcome != m.outcome {
-		ctrl.LoggerFrom(ctx).Info("Delivering a share failed", "Cluster", m.Name, "outcome", outcome.Message, "err", err.Error())
+		ctrl.LoggerFrom(ctx).Info("Delivering a share failed",
+			"Cluster", m.Name, "outcome", outcome.Message, "err", err.Error())
 	}
 	m.failed = !refused
 	r.remember(s, m, outcome)
@@ -188,30 +189,33 @@ func (s *scope) outcomeOf(ctx context.Context, m *member, err error) (outcome sh
 	if m.verdict.Order.Leaves() {
 		what = "the removal of the share"
 	}
+	obstacle := func(reason, message string) shares.Obstacle { return shares.Obstacle{Reason: reason, Message: message} }
 	var nobody *members.AccountError
 	switch {
 	case errors.As(err, &nobody):
-		return shares.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: nobody.Why}, false
+		return obstacle(quotav1alpha1.ReasonDeliveryFailed, nobody.Why), false
 	case members.IsMissingNamespace(err):
 		return noNamespace, true
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return shares.Obstacle{Reason: quotav1alpha1.ReasonNamespaceTerminating, Message: "the namespace is being deleted there"}, true
+		return obstacle(quotav1alpha1.ReasonNamespaceTerminating, "the namespace is being deleted there"), true
 	case ctx.Err() != nil:
-		return shares.Obstacle{Reason: quotav1alpha1.ReasonNotAnswered, Message: "its API server did not answer in time"}, false
+		return obstacle(quotav1alpha1.ReasonNotAnswered, "its API server did not answer in time"), false
 	case errors.Is(err, errNotMarked):
-		return shares.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: errNotMarked.Error() + quoted(err)}, false
+		return obstacle(quotav1alpha1.ReasonDeliveryFailed, errNotMarked.Error()+quoted(err)), false
 	case errors.Is(err, errNoNamespace) && quoted(err) != "":
-		return shares.Obstacle{Reason: quotav1alpha1.ReasonNamespaceRefused, Message: "its API server refused to create the namespace" + quoted(err)}, true
+		why := "its API server refused to create the namespace" + quoted(err)
+		return obstacle(quotav1alpha1.ReasonNamespaceRefused, why), true
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
-		return shares.Obstacle{Reason: quotav1alpha1.ReasonRefused, Message: "its API server refused " + what + quoted(err)}, true
+		return obstacle(quotav1alpha1.ReasonRefused, "its API server refused "+what+quoted(err)), true
 	}
-	return shares.Obstacle{Reason: quotav1alpha1.ReasonDeliveryFailed, Message: "writing " + what + " failed" + quoted(err)}, false
+	return obstacle(quotav1alpha1.ReasonDeliveryFailed, "writing "+what+" failed"+quoted(err)), false
 }
 
 // stale says whether a member's API server refused a share because a newer one is there, by the words of the rule on
 // QuotaShareSpec, or because another one came in its place.
 func stale(err error) bool {
-	return apierrors.IsInvalid(err) && (strings.Contains(err.Error(), "revision never goes down") || strings.Contains(err.Error(), "metadata.uid: Invalid value"))
+	return apierrors.IsInvalid(err) && (strings.Contains(err.Error(), "revision never goes down") ||
+		strings.Contains(err.Error(), "metadata.uid: Invalid value"))
 }
 
 // remember notes what came of writing or removing a share.

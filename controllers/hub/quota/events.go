@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,7 +43,8 @@ func (r *Reconciler) announceReady(ctx context.Context, s *scope, t *told) {
 	}
 	t.ready = ready.Reason
 	kind := corev1.EventTypeWarning
-	if ready.Reason == quotav1alpha1.ReasonEnforced || ready.Reason == quotav1alpha1.ReasonSettling || ready.Reason == quotav1alpha1.ReasonRemoving {
+	switch ready.Reason {
+	case quotav1alpha1.ReasonEnforced, quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonRemoving:
 		kind = corev1.EventTypeNormal
 	}
 	ctrl.LoggerFrom(ctx).Info("Ready changed", "status", ready.Status, "reason", ready.Reason, "message", ready.Message)
@@ -64,7 +66,8 @@ func (r *Reconciler) announceMoves(s *scope, t *told) {
 	}
 	t.rest()
 	r.Records.Moved(s.fq, moves)
-	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move", "%s", conditions.Truncated(textOf(moves), noteLimit))
+	r.Recorder.Eventf(s.fq, nil, corev1.EventTypeNormal, quotav1alpha1.ReasonLimitsMoved, "Move",
+		"%s", conditions.Truncated(textOf(moves), noteLimit))
 }
 
 // movesOf returns which limits are others than were told.
@@ -91,7 +94,7 @@ func movesOf(s *scope, t *told) []record.Move {
 			})
 		}
 	}
-	slices.SortStableFunc(moves, func(a, b record.Move) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
+	slices.SortStableFunc(moves, func(a, b record.Move) int { return cmp.Compare(a.Resource, b.Resource) })
 	return moves
 }
 
@@ -115,7 +118,9 @@ func textOf(moves []record.Move) string {
 
 // announceNotes logs and writes an event for each condition beside Ready that has come, or concerns other clusters.
 // Reconciling and Stalled say what Ready says.
-func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus) {
+func (r *Reconciler) announceNotes(
+	ctx context.Context, fq *quotav1alpha1.FederatedQuota, before *quotav1alpha1.FederatedQuotaStatus,
+) {
 	summaries := sets.New(quotav1alpha1.ConditionReady, quotav1alpha1.ConditionReconciling, quotav1alpha1.ConditionStalled)
 	for _, c := range fq.Status.Conditions {
 		was := apimeta.FindStatusCondition(before.Conditions, c.Type)
@@ -135,7 +140,8 @@ func (r *Reconciler) announceNotes(ctx context.Context, fq *quotav1alpha1.Federa
 func affected(status *quotav1alpha1.FederatedQuotaStatus, c metav1.Condition) sets.Set[string] {
 	names := sets.New[string]()
 	switch c.Type {
-	case quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionKindNotServed, quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ConditionLedgerFull:
+	case quotav1alpha1.ConditionForeignQuota, quotav1alpha1.ConditionKindNotServed,
+		quotav1alpha1.ConditionUnknownCluster, quotav1alpha1.ConditionLedgerFull:
 		return names.Insert(c.Message)
 	case quotav1alpha1.ConditionDebt:
 		return indebted(status)

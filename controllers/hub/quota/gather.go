@@ -62,13 +62,14 @@ func (r *Reconciler) lookAround(ctx context.Context, fq *quotav1alpha1.Federated
 	// Before any member is read: what comes to be known meanwhile is no part of this round.
 	found := r.Stores.Survey(ctx, client.ObjectKeyFromObject(fq), standing)
 	return &input.Surroundings{
-		Clusters: standing, Destroyed: destroyed, Nodes: nodes, Siblings: siblings.Items, Holders: found.Holders, Expected: found.Expected,
-		Agents: r.AgentNamespace, Epoch: ledger.Epoch(r.Clock.Now()), Fresh: r.births.fresh(fq, r.Stores.Steady()),
+		Clusters: standing, Destroyed: destroyed, Nodes: nodes, Siblings: siblings.Items,
+		Holders: found.Holders, Expected: found.Expected, Agents: r.AgentNamespace,
+		Epoch: ledger.Epoch(r.Clock.Now()), Fresh: r.births.fresh(fq, r.Stores.Steady()),
 	}, nil
 }
 
-// followNodes returns what the nodes of clusters can run, once the hub serves that kind. Where the budget follows them it
-// is noted in the status, to be stored with the ledger that is made of it.
+// followNodes returns what the nodes of clusters can run, once the hub serves that kind. Where the budget follows them
+// it is noted in the status, to be stored with the ledger that is made of it.
 func (r *Reconciler) followNodes(
 	ctx context.Context, fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster,
 ) (map[string]*quotav1alpha1.ClusterCapacity, error) {
@@ -84,8 +85,8 @@ func (r *Reconciler) followNodes(
 }
 
 // sift returns the Clusters without those that are said to be destroyed, and the names of those.
-func (r *Reconciler) sift(ctx context.Context, clusters []members.Cluster) (standing []members.Cluster, destroyed sets.Set[string]) {
-	destroyed = sets.New[string]()
+func (r *Reconciler) sift(ctx context.Context, clusters []members.Cluster) ([]members.Cluster, sets.Set[string]) {
+	destroyed := sets.New[string]()
 	for i := range clusters {
 		if members.Destroyed(ctx, r.Members, clusters[i].Cluster) {
 			destroyed.Insert(clusters[i].Name)
@@ -94,7 +95,8 @@ func (r *Reconciler) sift(ctx context.Context, clusters []members.Cluster) (stan
 	if len(destroyed) == 0 {
 		return clusters, destroyed
 	}
-	return slices.DeleteFunc(slices.Clone(clusters), func(c members.Cluster) bool { return destroyed.Has(c.Name) }), destroyed
+	gone := func(c members.Cluster) bool { return destroyed.Has(c.Name) }
+	return slices.DeleteFunc(slices.Clone(clusters), gone), destroyed
 }
 
 // membersOf returns the children that a round concerns, with their Clusters.

@@ -23,7 +23,9 @@ const treeExpected = "the clusters of other budgets in its pools"
 
 // stand finds out what a FederatedQuota is to its pool in this round. While others of its tree are yet to be heard it
 // takes up nothing, and moves no limit.
-func (r *Reconciler) stand(ctx context.Context, fq *quotav1alpha1.FederatedQuota, around *input.Surroundings) (pool.Membership, error) {
+func (r *Reconciler) stand(
+	ctx context.Context, fq *quotav1alpha1.FederatedQuota, around *input.Surroundings,
+) (pool.Membership, error) {
 	if membership.PoolOf(fq) == "" && !standsIn(fq) {
 		return pool.MembershipOf(fq.Status.Pool), nil
 	}
@@ -95,7 +97,8 @@ func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQu
 	own := rootOf(parents, fq)
 	var others []types.UID
 	for i := range quotas.Items {
-		if other := &quotas.Items[i]; other.UID != fq.UID && standsIn(other) && !ended(other) && rootOf(parents, other) == own {
+		other := &quotas.Items[i]
+		if other.UID != fq.UID && standsIn(other) && !ended(other) && rootOf(parents, other) == own {
 			others = append(others, other.UID)
 		}
 	}

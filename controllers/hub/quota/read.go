@@ -28,7 +28,8 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	m.outcome = r.historyOf(s, m).outcome
 	m.Reading.HeldBack, m.Reading.Trouble = m.outcome, r.trouble(m.Name)
 	if m.cluster == nil {
-		m.Reading.Failure = fmt.Sprintf("there is no Cluster %s; if the cluster is destroyed, say so in spec.removal.destroyed", r.Clusters.Key(m.Name))
+		m.Reading.Failure = fmt.Sprintf("there is no Cluster %s; "+
+			"if the cluster is destroyed, say so in spec.removal.destroyed", r.Clusters.Key(m.Name))
 		return
 	}
 	if m.Live && r.silences.Last(m.Name, s.now) {
@@ -38,7 +39,8 @@ func (r *Reconciler) read(ctx context.Context, s *scope, m *member) {
 	key := client.ObjectKeyFromObject(m.cluster)
 	if err := r.readShare(ctx, s, m, key); err != nil {
 		m.Reading = shares.Reading{
-			Failure: r.unreadable(m.Name, m.Reading.Trouble, err), HeldBack: m.Reading.HeldBack, Vacant: r.vacant(ctx, s, m, key, err),
+			Failure:  r.unreadable(m.Name, m.Reading.Trouble, err),
+			HeldBack: m.Reading.HeldBack, Vacant: r.vacant(ctx, s, m, key, err),
 		}
 		if s.storedMessage(m) != conditions.Truncated(m.Reading.Failure, messageLimit) {
 			ctrl.LoggerFrom(ctx).Info("Reading a share failed", "Cluster", m.Name, "err", err.Error())

@@ -53,7 +53,8 @@ type Reconciler struct {
 	Records *recorder.Recorder
 
 	controller controller.Controller
-	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to start.
+	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to
+	// start.
 	heard atomic.Bool
 	// nodes says that the hub serves what nodes can run.
 	nodes    atomic.Bool

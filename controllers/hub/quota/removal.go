@@ -36,8 +36,10 @@ func (r *Reconciler) free(ctx context.Context, s *scope, m *member) (bool, error
 	if share.DeletionTimestamp.IsZero() || !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
 		return true, nil
 	}
-	ctrl.LoggerFrom(ctx).Info("Letting a share go in a namespace that is being deleted: its agent does not act", "Cluster", m.Name)
-	return true, client.IgnoreNotFound(c.Patch(ctx, share, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})))
+	ctrl.LoggerFrom(ctx).Info("Letting a share go in a namespace that is being deleted: its agent does not act",
+		"Cluster", m.Name)
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	return true, client.IgnoreNotFound(c.Patch(ctx, share, patch))
 }
 
 // remove tells the share of a member that leaves what shall become of its ResourceQuota, and deletes it once the ledger
@@ -49,12 +51,14 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, m *member) error {
 		return err
 	}
 	if m.verdict.Order == shares.OrderRemove {
-		return client.IgnoreNotFound(c.Delete(ctx, m.share.DeepCopy(), client.Preconditions{UID: &m.share.UID, ResourceVersion: &m.share.ResourceVersion}))
+		asRead := client.Preconditions{UID: &m.share.UID, ResourceVersion: &m.share.ResourceVersion}
+		return client.IgnoreNotFound(c.Delete(ctx, m.share.DeepCopy(), asRead))
 	}
+	policy := cmp.Or(s.fq.Spec.Removal.Policy, quotav1alpha1.RemovalRetain)
 	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
 		"uid":             m.share.UID,
 		"resourceVersion": m.share.ResourceVersion,
-		"annotations":     map[string]any{quotav1alpha1.RemovalAnnotation: cmp.Or(s.fq.Spec.Removal.Policy, quotav1alpha1.RemovalRetain)},
+		"annotations":     map[string]any{quotav1alpha1.RemovalAnnotation: policy},
 	}})
 	if err != nil {
 		return err

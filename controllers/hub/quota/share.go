@@ -90,8 +90,9 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 	if m.share.Spec.Revision == revision {
 		keepNotation(hard, m.share.Spec.Hard)
 	}
+	// The share may have names that a cache does not show yet: they are granted until they are dropped.
 	before := maps.Clone(m.share.Spec.Hard)
-	for name := range e.Granted { // the share may have names that a cache does not show yet: they are granted until they are dropped
+	for name := range e.Granted {
 		before[name] = resource.Quantity{}
 	}
 	annotations := map[string]any{quotav1alpha1.ClusterAnnotation: m.verdict.UID}
@@ -135,7 +136,9 @@ func admissionPatch(admission quotav1alpha1.Admission) any {
 	if admission == (quotav1alpha1.Admission{}) {
 		return nil
 	}
-	return map[string]any{"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke)}
+	return map[string]any{
+		"mode": orNil(admission.Mode), "waitMilliseconds": admission.WaitMilliseconds, "poke": orNil(admission.Poke),
+	}
 }
 
 // existingPatch returns the merge patch that leaves nothing but existing.
@@ -175,7 +178,11 @@ func fleetPatch(old, fleet quotav1alpha1.Fleet) any {
 	if len(fleet.Budget)+len(fleet.Used) == 0 {
 		return nil
 	}
-	return map[string]any{"budget": patches.Replacing(old.Budget, fleet.Budget), "used": patches.Replacing(old.Used, fleet.Used), "waiting": fleet.Waiting}
+	return map[string]any{
+		"budget":  patches.Replacing(old.Budget, fleet.Budget),
+		"used":    patches.Replacing(old.Used, fleet.Used),
+		"waiting": fleet.Waiting,
+	}
 }
 
 // orNil returns nil for an empty string, which a merge patch takes as removal.

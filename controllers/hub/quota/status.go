@@ -20,8 +20,8 @@ import (
 )
 
 // store writes the ledger and what was seen into the status, with one compare-and-swap against the version that the
-// round was decided on. A status that differs in usage alone is written calmly: one that another hub manager has written
-// counts as just written.
+// round was decided on. A status that differs in usage alone is written calmly: one that another hub manager has
+// written counts as just written.
 func (r *Reconciler) store(ctx context.Context, s *scope) error {
 	stored := s.fq.Status.DeepCopy()
 	s.report()
@@ -111,8 +111,9 @@ func (s *scope) report() {
 func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quotav1alpha1.ClusterStatus {
 	v := m.verdict
 	c := quotav1alpha1.ClusterStatus{
-		Name: quotav1alpha1.ClusterName(m.Name), UID: v.UID, Used: before.Used, Demand: before.Demand, Unscheduled: before.Unscheduled,
-		Removal: v.Removal, State: v.State, Reason: v.Why.Reason, Message: conditions.Truncated(v.Why.Message, messageLimit),
+		Name: quotav1alpha1.ClusterName(m.Name), UID: v.UID, Removal: v.Removal,
+		Used: before.Used, Demand: before.Demand, Unscheduled: before.Unscheduled,
+		State: v.State, Reason: v.Why.Reason, Message: conditions.Truncated(v.Why.Message, messageLimit),
 		Since: before.Since,
 	}
 	c.Revision, c.Granted, c.Target = s.decision.Ledger.Stored(m.Name, s.fq.Spec.Hard)

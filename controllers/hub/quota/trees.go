@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// trees is what this process knows of the FederatedQuotas that are in pools. If the hub's store was put back, a member of
-// one of them may show it, and then it is so of all ledgers of that tree: before each of them has heard its members once,
-// nothing is decided in it, and once one shows it, all are rebuilt. Its zero value is ready to use.
+// trees is what this process knows of the FederatedQuotas that are in pools. If the hub's store was put back, a member
+// of one of them may show it, and then it is so of all ledgers of that tree: before each of them has heard its members
+// once, nothing is decided in it, and once one shows it, all are rebuilt. Its zero value is ready to use.
 type trees struct {
 	mutex sync.Mutex
 	// heard are those that have had a round, passed those that need not wait for others any more.
@@ -56,8 +56,8 @@ func (t *trees) forget(quota types.UID) {
 	delete(t.rebuilt, quota)
 }
 
-// restored says whether a FederatedQuota has yet to rebuild its ledger since another one has shown that the store was put
-// back. One that came after that has nothing to rebuild.
+// restored says whether a FederatedQuota has yet to rebuild its ledger since another one has shown that the store was
+// put back. One that came after that has nothing to rebuild.
 func (t *trees) restored(quota types.UID, fresh bool) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

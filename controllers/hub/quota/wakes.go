@@ -20,12 +20,17 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
+// queue is where handlers of events put the FederatedQuotas that are to have a round.
+type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
+
 // newcomers keeps back events of objects that were there before: each FederatedQuota has a round after a start anyway.
 var newcomers = predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 
 func (r *Reconciler) allQuotas(ctx context.Context, _ client.Object) []ctrl.Request {
-	return r.quotas(ctx, func(*quotav1alpha1.FederatedQuota) bool { return true })
+	return r.quotas(ctx, anyQuota)
 }
+
+func anyQuota(*quotav1alpha1.FederatedQuota) bool { return true }
 
 // concerned returns the FederatedQuotas to which a Cluster matters: none before the first round, since each is about to
 // have one. What this leaves out otherwise is found by the round that each has anyway.
@@ -34,7 +39,9 @@ func (r *Reconciler) concerned(ctx context.Context, object client.Object) []ctrl
 		return nil
 	}
 	cluster, ok := object.(*clusterv1.Cluster)
-	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool { return !ok || input.Concerns(fq, r.Clusters.Of(cluster)) })
+	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool {
+		return !ok || input.Concerns(fq, r.Clusters.Of(cluster))
+	})
 }
 
 // reported has each report of a member start a round: at once, unless it tells of nothing but other usage and its
@@ -42,18 +49,18 @@ func (r *Reconciler) concerned(ctx context.Context, object client.Object) []ctrl
 func (r *Reconciler) reported() handler.EventHandler {
 	now := &handler.EnqueueRequestForObject{}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, rounds queue) {
 			if !e.IsInInitialList || r.heard.Load() {
-				now.Create(ctx, e, queue)
+				now.Create(ctx, e, rounds)
 			}
 		},
 		DeleteFunc: now.Delete, GenericFunc: now.Generic,
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, rounds queue) {
 			if delay := r.usageDelay(ctx, e); delay > 0 {
-				queue.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)}, delay)
+				rounds.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)}, delay)
 				return
 			}
-			now.Update(ctx, e, queue)
+			now.Update(ctx, e, rounds)
 		},
 	}
 }
@@ -101,13 +108,12 @@ func usageAlone(before, after client.Object) bool {
 // already the first round after the connection was made has found it.
 func (r *Reconciler) housed() handler.EventHandler {
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, rounds queue) {
 			if e.IsInInitialList {
 				return
 			}
-			all := func(*quotav1alpha1.FederatedQuota) bool { return true }
-			for _, request := range r.quotas(ctx, all, client.InNamespace(e.Object.GetName())) {
-				queue.Add(request)
+			for _, request := range r.quotas(ctx, anyQuota, client.InNamespace(e.Object.GetName())) {
+				rounds.Add(request)
 			}
 		},
 	}
@@ -121,7 +127,9 @@ func (r *Reconciler) siblings(ctx context.Context, quota client.Object) []ctrl.R
 
 // quotas returns those FederatedQuotas that are wanted. It copies none: there is an event for each member, and each may
 // be large.
-func (r *Reconciler) quotas(ctx context.Context, wanted func(*quotav1alpha1.FederatedQuota) bool, options ...client.ListOption) []ctrl.Request {
+func (r *Reconciler) quotas(
+	ctx context.Context, wanted func(*quotav1alpha1.FederatedQuota) bool, options ...client.ListOption,
+) []ctrl.Request {
 	var list quotav1alpha1.FederatedQuotaList
 	if err := r.List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list FederatedQuotas")

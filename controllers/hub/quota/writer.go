@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,7 +26,7 @@ func (r *Reconciler) writer(ctx context.Context, m *member) (client.Client, erro
 		return nil, err
 	}
 	if now.UID != m.cluster.UID {
-		return nil, apierrors.NewConflict(schema.GroupResource{Group: clusterv1.GroupVersion.Group, Resource: "clusters"}, m.Name, errReplaced)
+		return nil, apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), m.Name, errReplaced)
 	}
 	return client.WithFieldOwner(c, quotav1alpha1.HubFieldManager), nil
 }

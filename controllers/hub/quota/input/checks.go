@@ -17,11 +17,14 @@ import (
 )
 
 // haltedBy returns why the spec of a FederatedQuota cannot be acted on; it is empty if it can.
-func haltedBy(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) shares.Obstacle {
+func haltedBy(
+	fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings,
+) shares.Obstacle {
 	if problems := problemsOf(fq, selected, around.Agents); len(problems) > 0 {
 		return shares.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: problems.ToAggregate().Error()}
 	}
-	if conflict := conflictOf(fq, selected, around.Clusters, around.Siblings); conflict != "" {
+	wins := func(other *quotav1alpha1.FederatedQuota) bool { return older(other, fq) }
+	if conflict := conflictOf(fq, selected, around.Clusters, around.Siblings, wins); conflict != "" {
 		return shares.Obstacle{Reason: quotav1alpha1.ReasonConflict, Message: conflict}
 	}
 	return shares.Obstacle{}
@@ -47,7 +50,8 @@ func misplaced(fq *quotav1alpha1.FederatedQuota, agents string) field.ErrorList 
 		return nil
 	}
 	return field.ErrorList{field.Invalid(field.NewPath("metadata", "namespace"), fq.Namespace,
-		"the agents run in this namespace of every cluster, and a limit there could keep them from starting: use another namespace")}
+		"the agents run in this namespace of every cluster, and a limit there could keep them from starting: "+
+			"use another namespace")}
 }
 
 // destroyed checks that no cluster is both selected and said to be destroyed, unless it has the name of one that is.
@@ -67,8 +71,8 @@ func destroyed(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cl
 	return problems
 }
 
-// guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget, but for what
-// nodes make of it: those come and go.
+// guarantees checks that no selected cluster has a min above its max, and that all min fit into the budget, but for
+// what nodes make of it: those come and go.
 func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*members.Cluster) field.ErrorList {
 	sum, clusters, problems := amount.List{}, map[corev1.ResourceName][]string{}, field.ErrorList{}
 	for _, cluster := range slices.Sorted(maps.Keys(selected)) {
@@ -79,15 +83,17 @@ func guarantees(spec *quotav1alpha1.FederatedQuotaSpec, selected map[string]*mem
 				clusters[name] = append(clusters[name], cluster)
 			}
 			if most, bounded := t.Max[name]; bounded && t.Min[name] > most && len(problems) < mostProblems {
-				problems = append(problems, excessive(spec, name, t.Min[name], most, "the rules give cluster %s more than its max: must be at most %s", cluster))
+				problems = append(problems, excessive(spec, name, t.Min[name], most,
+					"the rules give cluster %s more than its max: must be at most %s", cluster))
 			}
 		}
 	}
 	budget := stated(spec)
 	for _, name := range sum.Names() {
 		if most, is := budget[name]; is && sum[name] > most {
-			problems = append(problems, excessive(spec, name, sum[name], budget[name],
-				"the min of clusters %s add up to more than the budget: must be at most %s in all", shares.Abbreviated(clusters[name])))
+			problems = append(problems, excessive(spec, name, sum[name], most,
+				"the min of clusters %s add up to more than the budget: must be at most %s in all",
+				shares.Abbreviated(clusters[name])))
 		}
 	}
 	return problems
@@ -111,7 +117,8 @@ func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
 		}
 		if len(names) > MostNames {
 			return field.ErrorList{field.Invalid(field.NewPath("spec", "hard"), len(budget), fmt.Sprintf(
-				"cluster %s may still enforce names of earlier budgets: with these it would have %d names, and at most %d have room in status: keep to those of status.hard until it has confirmed",
+				"cluster %s may still enforce names of earlier budgets: with these it would have %d names, "+
+					"and at most %d have room in status: keep to those of status.hard until it has confirmed",
 				c.Name, len(names), MostNames))}
 		}
 	}
@@ -119,9 +126,12 @@ func tooManyNames(fq *quotav1alpha1.FederatedQuota) field.ErrorList {
 }
 
 // excessive says of which clusters the min is above what it may be; format takes the clusters and the limit.
-func excessive(spec *quotav1alpha1.FederatedQuotaSpec, name corev1.ResourceName, value, limit int64, format, clusters string) *field.Error {
+func excessive(
+	spec *quotav1alpha1.FederatedQuotaSpec, name corev1.ResourceName, value, limit int64, format, clusters string,
+) *field.Error {
 	is, most := amount.Text(name, value, spec.Hard), amount.Text(name, limit, spec.Hard)
-	return field.Invalid(field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name)), is, fmt.Sprintf(format, clusters, most))
+	path := field.NewPath("spec", "distribution", "rules", "min").Key(string(name))
+	return field.Invalid(path, is, fmt.Sprintf(format, clusters, most))
 }
 
 // strangers returns where the spec names Clusters that do not exist. They are no reason to halt: the others go on.
@@ -144,10 +154,14 @@ func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []members.Cluste
 	return found
 }
 
-// conflictOf returns which older FederatedQuota of the namespace covers the same scope in one of the selected clusters.
-func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
+// conflictOf says which other FederatedQuota of the namespace covers the same scope in one of the selected clusters, of
+// those that matter.
+func conflictOf(
+	fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster,
+	siblings []quotav1alpha1.FederatedQuota, matters func(other *quotav1alpha1.FederatedQuota) bool,
+) string {
 	for i := range siblings {
-		if other := &siblings[i]; other.Name != fq.Name && older(other, fq) {
+		if other := &siblings[i]; other.Name != fq.Name && matters(other) {
 			if conflict := overlap(other, fq, selected, clusters); conflict != "" {
 				return conflict
 			}
@@ -157,7 +171,9 @@ func conflictOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 }
 
 // overlap says in which of the selected clusters another FederatedQuota covers the same scope; nothing if in none.
-func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster) string {
+func overlap(
+	other, fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster,
+) string {
 	if !SameScope(&other.Spec, &fq.Spec) {
 		return ""
 	}
@@ -175,7 +191,8 @@ func overlap(other, fq *quotav1alpha1.FederatedQuota, selected map[string]*membe
 	if older(other, fq) {
 		age = "older"
 	}
-	return fmt.Sprintf("FederatedQuota %s/%s is %s and covers the same scope in clusters %s: merge spec.hard into it, or make placement or scopes of the two disjoint",
+	return fmt.Sprintf("FederatedQuota %s/%s is %s and covers the same scope in clusters %s: "+
+		"merge spec.hard into it, or make placement or scopes of the two disjoint",
 		other.Namespace, other.Name, age, shares.Abbreviated(shared))
 }
 

@@ -18,6 +18,7 @@ func Concerns(fq *quotav1alpha1.FederatedQuota, cluster members.Cluster) bool {
 		learned = learned || fq.Status.Clusters[i].Revision > 0
 	}
 	names := func(rule quotav1alpha1.DistributionRule) bool { return slices.Contains(rule.Clusters, name) }
-	return !learned || slices.Contains(fq.Spec.Placement.Clusters, name) || slices.Contains(fq.Spec.Removal.Destroyed, name) ||
-		slices.ContainsFunc(fq.Spec.Distribution.Rules, names) || matcher(fq.Spec.Placement.ClusterSelector)(&cluster)
+	return !learned || slices.Contains(fq.Spec.Placement.Clusters, name) ||
+		slices.Contains(fq.Spec.Removal.Destroyed, name) || slices.ContainsFunc(fq.Spec.Distribution.Rules, names) ||
+		matcher(fq.Spec.Placement.ClusterSelector)(&cluster)
 }

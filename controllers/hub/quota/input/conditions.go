@@ -10,7 +10,8 @@ import (
 func Said(conditions []metav1.Condition) map[string]shares.Condition {
 	said := make(map[string]shares.Condition, len(conditions))
 	for _, c := range conditions {
-		said[c.Type] = shares.Condition{Type: c.Type, True: c.Status == metav1.ConditionTrue, Reason: c.Reason, Message: c.Message}
+		holds := c.Status == metav1.ConditionTrue
+		said[c.Type] = shares.Condition{Type: c.Type, True: holds, Reason: c.Reason, Message: c.Message}
 	}
 	return said
 }

@@ -21,16 +21,12 @@ func Problems(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster, agen
 
 // Overlap returns which other FederatedQuota of the namespace covers the same scope in a cluster that this one selects;
 // nothing if none does. The hub manager acts upon the older of the two alone.
-func Overlap(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster, siblings []quotav1alpha1.FederatedQuota) string {
+func Overlap(
+	fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster, siblings []quotav1alpha1.FederatedQuota,
+) string {
 	selected, _ := Placed(fq, clusters)
-	for i := range siblings {
-		if other := &siblings[i]; other.Name != fq.Name && other.DeletionTimestamp.IsZero() {
-			if problem := overlap(other, fq, selected, clusters); problem != "" {
-				return problem
-			}
-		}
-	}
-	return ""
+	stays := func(other *quotav1alpha1.FederatedQuota) bool { return other.DeletionTimestamp.IsZero() }
+	return conflictOf(fq, selected, clusters, siblings, stays)
 }
 
 // undoubted returns the Clusters that nobody says are destroyed: whether that is so, the hub manager finds out.

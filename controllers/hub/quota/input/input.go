@@ -44,8 +44,8 @@ type Surroundings struct {
 	Epoch int64
 	// Fresh says that no member was told anything of the budget yet.
 	Fresh bool
-	// Membership is what the FederatedQuota is to its pool in this round, nil for what is stored, and PoolTrouble why it is
-	// in none that it names.
+	// Membership is what the FederatedQuota is to its pool in this round, nil for what is stored, and PoolTrouble why it
+	// is in none that it names.
 	Membership  *pool.Membership
 	PoolTrouble string
 	// Restored says that the ledger is to be rebuilt, since another one of its tree was put back.
@@ -68,22 +68,33 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 	}
 	member, spec := around.membership(fq), &fq.Spec
 	halted := haltedBy(fq, selected, around)
-	if waiting := membership.Waiting(membership.PoolOf(fq), member, around.PoolTrouble); halted.Reason == "" && waiting != "" {
+	waiting := membership.Waiting(membership.PoolOf(fq), member, around.PoolTrouble)
+	if halted.Reason == "" && waiting != "" {
 		halted = shares.Obstacle{Reason: quotav1alpha1.ReasonPoolPending, Message: waiting}
 	}
 	budget := capped(fq, member, budgetOf(fq, halted))
 	in := &shares.Input{
-		ID: string(fq.UID), Key: fq.Namespace + "/" + fq.Name,
-		Budget: budget, Bounded: round.BoundedBy(budget, Wanted(fq), stated(spec)), Reach: reachOf(fq, member), Formats: spec.Hard,
-		Revision: fq.Status.Revision, SpecRevision: specRevisionOf(fq), Epoch: around.Epoch, Fresh: around.Fresh,
-		Restored: around.Restored,
-		Ready:    wasReady(fq),
-		Halted:   halted, Removing: !fq.DeletionTimestamp.IsZero(),
-		Split:     splitOf(spec),
-		Admission: spec.Admission, Existing: spec.ExistingQuotas,
-		Scattered: ptr.Deref(spec.Placement.WhereNamespaceExists, false),
-		Strangers: strangers(spec, around.Clusters, missing), OutOfScope: outOfScope(spec, member),
-		Expected: sets.List(around.Expected),
+		ID:           string(fq.UID),
+		Key:          fq.Namespace + "/" + fq.Name,
+		Budget:       budget,
+		Bounded:      round.BoundedBy(budget, Wanted(fq), stated(spec)),
+		Reach:        reachOf(fq, member),
+		Formats:      spec.Hard,
+		Revision:     fq.Status.Revision,
+		SpecRevision: specRevisionOf(fq),
+		Epoch:        around.Epoch,
+		Fresh:        around.Fresh,
+		Restored:     around.Restored,
+		Ready:        wasReady(fq),
+		Halted:       halted,
+		Removing:     !fq.DeletionTimestamp.IsZero(),
+		Split:        splitOf(spec),
+		Admission:    spec.Admission,
+		Existing:     spec.ExistingQuotas,
+		Scattered:    ptr.Deref(spec.Placement.WhereNamespaceExists, false),
+		Strangers:    strangers(spec, around.Clusters, missing),
+		OutOfScope:   outOfScope(spec, member),
+		Expected:     sets.List(around.Expected),
 	}
 	for _, c := range childrenOf(fq, selected, around) {
 		in.Children = append(in.Children, *c)
@@ -99,13 +110,14 @@ func budgetOf(fq *quotav1alpha1.FederatedQuota, halted shares.Obstacle) amount.L
 	return Wanted(fq)
 }
 
-// capped returns what the pool lets be distributed of a budget, of the names that the scopes count. Where the spec cannot
-// be acted on, limits stay as they are, and yet within that.
+// capped returns what the pool lets be distributed of a budget, of the names that the scopes count. Where the spec
+// cannot be acted on, limits stay as they are, and yet within that.
 func capped(fq *quotav1alpha1.FederatedQuota, member pool.Membership, budget amount.List) amount.List {
 	if member.Cap == nil {
 		return budget
 	}
-	return membership.Capped(member, budget, func(name corev1.ResourceName) bool { return validate.InScope(&fq.Spec, name) })
+	counted := func(name corev1.ResourceName) bool { return validate.InScope(&fq.Spec, name) }
+	return membership.Capped(member, budget, counted)
 }
 
 // outOfScope returns the names that the pool limits, and of which the scopes count nothing.
@@ -119,8 +131,8 @@ func outOfScope(spec *quotav1alpha1.FederatedQuotaSpec, member pool.Membership) 
 	return names
 }
 
-// reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it, and
-// nodes are added for what is asked for; nil where neither is so. A name that it does not have is not bounded.
+// reachOf returns what the budget may come to be without a change of the spec, as its pool gives more or less of it,
+// and nodes are added for what is asked for; nil where neither is so. A name that it does not have is not bounded.
 func reachOf(fq *quotav1alpha1.FederatedQuota, member pool.Membership) amount.List {
 	switch {
 	case fq.Spec.Capacity != nil && fq.Spec.Capacity.ScaleOut != nil:
@@ -163,7 +175,8 @@ func holds(spec *quotav1alpha1.FederatedQuotaSpec) bool {
 // splitOf returns how a budget is split.
 func splitOf(spec *quotav1alpha1.FederatedQuotaSpec) round.Split {
 	split := round.Split{
-		Static: spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic, Options: pace.Options(holds(spec)), Respites: pace.Respites(),
+		Static:  spec.Rebalance.Mode == quotav1alpha1.RebalanceStatic,
+		Options: pace.Options(holds(spec)), Respites: pace.Respites(),
 		Grains: amount.Saturate(spec.Distribution.Granularity, amount.Down),
 	}
 	if percent := spec.Rebalance.HeadroomPercent; percent != nil {
@@ -181,12 +194,15 @@ func Damping(spec *quotav1alpha1.FederatedQuotaSpec) time.Duration {
 }
 
 // childrenOf returns all Clusters, and all that have an entry, by name.
-func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings) []*shares.Child {
+func childrenOf(
+	fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, around *Surroundings,
+) []*shares.Child {
 	byName, names := make(map[string]*shares.Child, len(around.Clusters)), Wanted(fq).Names()
 	for i := range around.Clusters {
 		cluster := &around.Clusters[i]
 		byName[cluster.Name] = &shares.Child{
-			Name: cluster.Name, UID: string(cluster.UID), Marker: members.MarkerOf(cluster.Cluster), Holds: around.Holders.Has(cluster.Name),
+			Name: cluster.Name, UID: string(cluster.UID),
+			Marker: members.MarkerOf(cluster.Cluster), Holds: around.Holders.Has(cluster.Name),
 		}
 	}
 	for name, cluster := range selected {
@@ -194,26 +210,18 @@ func childrenOf(fq *quotav1alpha1.FederatedQuota, selected map[string]*members.C
 		followNodes(byName[name], &fq.Spec, names, around.Nodes[name])
 	}
 	for i := range fq.Status.Clusters {
-		entry := Entry(&fq.Status.Clusters[i])
 		name := string(fq.Status.Clusters[i].Name)
 		if byName[name] == nil {
 			byName[name] = &shares.Child{Name: name}
 		}
-		byName[name].Entry = entry
-	}
-	for _, name := range fq.Spec.Removal.Destroyed {
-		if c := byName[string(name)]; c != nil {
-			c.Destroyed = true
-		}
-	}
-	for name := range around.Destroyed {
-		if c := byName[name]; c != nil {
-			c.Destroyed = true
-		}
+		byName[name].Entry = Entry(&fq.Status.Clusters[i])
 	}
 	children := make([]*shares.Child, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		children = append(children, byName[name])
+		c := byName[name]
+		c.Destroyed = around.Destroyed.Has(name) ||
+			slices.Contains(fq.Spec.Removal.Destroyed, quotav1alpha1.ClusterName(name))
+		children = append(children, c)
 	}
 	return children
 }
@@ -235,7 +243,8 @@ func followNodes(
 // Entry returns what was stored of a cluster.
 func Entry(c *quotav1alpha1.ClusterStatus) *shares.Entry {
 	return &shares.Entry{
-		Entry: ledger.EntryOf(c.Revision, c.Granted, c.Target), UID: c.UID, State: c.State, Reason: c.Reason, Removal: c.Removal,
+		Entry: ledger.EntryOf(c.Revision, c.Granted, c.Target),
+		UID:   c.UID, State: c.State, Reason: c.Reason, Removal: c.Removal,
 		Used: amount.Saturate(c.Used, amount.Up), Demand: amount.Saturate(c.Demand, amount.Up),
 	}
 }
@@ -255,8 +264,11 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		Report:  ledger.ReportOf(share.Status.Revision, share.Status.Hard, share.Status.Used),
 		Behind:  share.Status.ObservedGeneration != share.Generation,
 		Pinging: share.Status.Ping > share.Spec.Pong,
-		Demand:  amount.Saturate(share.Status.Demand, amount.Up), Said: Said(share.Status.Conditions),
-		Expected: amount.Saturate(share.Status.Expected, amount.Up), Replacing: amount.Saturate(share.Status.Replacing, amount.Up),
+		Said:    Said(share.Status.Conditions),
+
+		Demand:      amount.Saturate(share.Status.Demand, amount.Up),
+		Expected:    amount.Saturate(share.Status.Expected, amount.Up),
+		Replacing:   amount.Saturate(share.Status.Replacing, amount.Up),
 		Unscheduled: amount.Saturate(share.Status.Unscheduled, amount.Up),
 	}
 	switch policy := quotav1alpha1.RemovalPolicy(removal); policy {
@@ -264,13 +276,16 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		s.Removal = policy
 	}
 	if found := share.Status.ExistingQuota; found != nil {
-		s.Found = &shares.Found{UID: found.UID, Hard: amount.Saturate(found.Hard, amount.Up), Used: amount.Saturate(found.Used, amount.Up)}
+		hard, used := amount.Saturate(found.Hard, amount.Up), amount.Saturate(found.Used, amount.Up)
+		s.Found = &shares.Found{UID: found.UID, Hard: hard, Used: used}
 	}
 	if told := share.Spec.TakeOver; told != nil {
 		s.TakeOver = &shares.TakeOver{UID: told.UID, Hard: amount.Saturate(told.Hard, amount.Down)}
 	}
 	for _, shape := range share.Status.DemandByShape {
-		s.Shapes = append(s.Shapes, round.Shape{Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up)})
+		s.Shapes = append(s.Shapes, round.Shape{
+			Amounts: amount.Saturate(shape.Amounts, amount.Up), Unit: amount.Saturate(shape.Unit, amount.Up),
+		})
 	}
 	return s
 }
@@ -283,10 +298,12 @@ func fleetOf(fleet *quotav1alpha1.Fleet) shares.Fleet {
 	return f
 }
 
-// Orphan returns what the ResourceQuota tells that enforced a share of a FederatedQuota, which is gone, or that an agent
-// was about to take over for one. It returns nil if it enforces none: an agent that lets a share go as it was told
-// releases its ResourceQuota before.
-func Orphan(quota *corev1.ResourceQuota, fq *quotav1alpha1.FederatedQuota, forged func(revision int64) bool) *ledger.Share {
+// Orphan returns what the ResourceQuota tells that enforced a share of a FederatedQuota, which is gone, or that an
+// agent was about to take over for one. It returns nil if it enforces none: an agent that lets a share go as it was
+// told releases its ResourceQuota before.
+func Orphan(
+	quota *corev1.ResourceQuota, fq *quotav1alpha1.FederatedQuota, forged func(revision int64) bool,
+) *ledger.Share {
 	counts := &quotav1alpha1.FederatedQuotaSpec{Scopes: quota.Spec.Scopes, ScopeSelector: quota.Spec.ScopeSelector}
 	held := nativequota.IsManaged(quota) || nativequota.ToBeTakenOver(quota)
 	if !held || !quota.DeletionTimestamp.IsZero() || !SameScope(counts, &fq.Spec) {

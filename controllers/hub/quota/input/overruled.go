@@ -25,8 +25,10 @@ func overruled(d *quotav1alpha1.Distribution, selected map[string]*members.Clust
 				clusters[pair] = append(clusters[pair], name)
 			}
 		}
-		for _, pair := range slices.SortedFunc(maps.Keys(clusters), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
-			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].%s: does not count for %s, since rules[%d] sets it after that: the last rule that matches a cluster counts",
+		byRule := func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }
+		for _, pair := range slices.SortedFunc(maps.Keys(clusters), byRule) {
+			found = append(found, fmt.Sprintf("spec.distribution.rules[%d].%s: does not count for %s, "+
+				"since rules[%d] sets it after that: the last rule that matches a cluster counts",
 				pair[0], field, shares.Abbreviated(clusters[pair]), pair[1]))
 		}
 	}
@@ -70,10 +72,11 @@ func valueOf(d *quotav1alpha1.Distribution, rule *quotav1alpha1.DistributionRule
 
 // aim is how closely a rule says which Clusters it is for: all, those with labels, or those with names.
 func aim(rule *quotav1alpha1.DistributionRule) int {
+	selector := rule.ClusterSelector
 	switch {
 	case len(rule.Clusters) > 0:
 		return 2
-	case rule.ClusterSelector != nil && len(rule.ClusterSelector.MatchLabels)+len(rule.ClusterSelector.MatchExpressions) > 0:
+	case selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0:
 		return 1
 	}
 	return 0

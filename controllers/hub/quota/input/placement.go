@@ -16,7 +16,9 @@ import (
 
 // Placed returns the Clusters that the placement of a FederatedQuota selects, by name, and the names that it gives in
 // vain. A selector that cannot be read selects the Clusters that have an entry: over such a spec no cluster leaves.
-func Placed(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) (selected map[string]*members.Cluster, missing []string) {
+func Placed(
+	fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster,
+) (selected map[string]*members.Cluster, missing []string) {
 	placement := &fq.Spec.Placement
 	byName := make(map[string]*members.Cluster, len(clusters))
 	for i := range clusters {
@@ -26,7 +28,8 @@ func Placed(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) (selec
 	matches := matcher(placement.ClusterSelector)
 	if _, err := metav1.LabelSelectorAsSelector(placement.ClusterSelector); err != nil {
 		matches = func(c *members.Cluster) bool {
-			return slices.ContainsFunc(fq.Status.Clusters, func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name })
+			of := func(e quotav1alpha1.ClusterStatus) bool { return string(e.Name) == c.Name }
+			return slices.ContainsFunc(fq.Status.Clusters, of)
 		}
 	}
 	maps.DeleteFunc(selected, func(name string, c *members.Cluster) bool {
@@ -40,8 +43,8 @@ func Placed(fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster) (selec
 	return selected, missing
 }
 
-// FollowNodes notes in the status what the nodes of the selected clusters can run, where the budget follows them. Reports
-// are by cluster.
+// FollowNodes notes in the status what the nodes of the selected clusters can run, where the budget follows them.
+// Reports are by cluster.
 func FollowNodes(
 	fq *quotav1alpha1.FederatedQuota, clusters []members.Cluster, reports map[string]*quotav1alpha1.ClusterCapacity,
 ) {
@@ -62,8 +65,8 @@ func matcher(s *metav1.LabelSelector) func(*members.Cluster) bool {
 	return func(c *members.Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
 }
 
-// terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it. An empty map
-// of amounts sets nothing.
+// terms returns the terms of a cluster: each comes from the last rule that matches the cluster and sets it. An empty
+// map of amounts sets nothing.
 func terms(d *quotav1alpha1.Distribution, cluster *members.Cluster) round.Terms {
 	t := round.Terms{Weight: 1}
 	for i := range d.Rules {
@@ -93,5 +96,6 @@ func matches(rule *quotav1alpha1.DistributionRule, cluster *members.Cluster) boo
 	if len(rule.Clusters) == 0 && rule.ClusterSelector == nil {
 		return true
 	}
-	return slices.Contains(rule.Clusters, quotav1alpha1.ClusterName(cluster.Name)) || matcher(rule.ClusterSelector)(cluster)
+	named := slices.Contains(rule.Clusters, quotav1alpha1.ClusterName(cluster.Name))
+	return named || matcher(rule.ClusterSelector)(cluster)
 }

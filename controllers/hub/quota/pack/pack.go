@@ -1,5 +1,6 @@
-// Package pack makes shares small in caches: what they say goes into one string. It hides that in a field of the object,
-// since a cache of controller-runtime holds nothing else. It can go once such a cache can hold a type of its own.
+// Package pack makes shares small in caches: what they say goes into one string. It hides that in a field of the
+// object, since a cache of controller-runtime holds nothing else. It can go once such a cache can hold a type of its
+// own.
 package pack
 
 import (
@@ -22,9 +23,9 @@ import (
 // packedMark begins what is packed. No API server gives an object such a name.
 const packedMark = "\x00packed:"
 
-// Share makes a share small for the cache of a connection, which holds hundreds of thousands of them in a large fleet: a
-// map of quantities takes more than half a kilobyte. What it says goes into one string, in a field that says nothing of
-// an object that has its name. Other objects, and what cannot be packed, stay as they are. It is a transform of
+// Share makes a share small for the cache of a connection, which holds hundreds of thousands of them in a large fleet:
+// a map of quantities takes more than half a kilobyte. What it says goes into one string, in a field that says nothing
+// of an object that has its name. Other objects, and what cannot be packed, stay as they are. It is a transform of
 // client-go.
 func Share(object any) (any, error) {
 	share, ok := object.(*quotav1alpha1.QuotaShare)
@@ -37,8 +38,10 @@ func Share(object any) (any, error) {
 		return share, nil //nolint:nilerr // it takes more space, and that is all
 	}
 	about := metav1.ObjectMeta{
-		Namespace: share.Namespace, Name: share.Name, UID: share.UID, ResourceVersion: share.ResourceVersion, Generation: share.Generation,
-		CreationTimestamp: share.CreationTimestamp, DeletionTimestamp: share.DeletionTimestamp, GenerateName: packedMark + string(p.bytes),
+		Namespace: share.Namespace, Name: share.Name, UID: share.UID,
+		ResourceVersion: share.ResourceVersion, Generation: share.Generation,
+		CreationTimestamp: share.CreationTimestamp, DeletionTimestamp: share.DeletionTimestamp,
+		GenerateName: packedMark + string(p.bytes),
 	}
 	return &quotav1alpha1.QuotaShare{ObjectMeta: about}, nil
 }
@@ -77,7 +80,9 @@ type remainder struct {
 var usualFinalizers = []string{quotav1alpha1.Finalizer}
 
 // lists are the quantities of a share, and numbers its other numbers, in the order in which they are packed.
-func lists(s *quotav1alpha1.QuotaShareSpec, t *quotav1alpha1.QuotaShareStatus) []*map[corev1.ResourceName]resource.Quantity {
+func lists(
+	s *quotav1alpha1.QuotaShareSpec, t *quotav1alpha1.QuotaShareStatus,
+) []*map[corev1.ResourceName]resource.Quantity {
 	return []*map[corev1.ResourceName]resource.Quantity{
 		&s.Hard, &s.MostAllocatable, &s.Fleet.Budget, &s.Fleet.Used, &t.Hard, &t.Used, &t.Demand,
 	}
@@ -91,7 +96,10 @@ func numbers(s *quotav1alpha1.QuotaShareSpec, t *quotav1alpha1.QuotaShareStatus)
 type packer struct{ bytes []byte }
 
 func (p *packer) share(share *quotav1alpha1.QuotaShare) error {
-	left := remainder{Prefix: share.GenerateName, Labels: share.Labels, Owners: share.OwnerReferences, Spec: share.Spec, Status: share.Status}
+	left := remainder{
+		Prefix: share.GenerateName, Labels: share.Labels, Owners: share.OwnerReferences,
+		Spec: share.Spec, Status: share.Status,
+	}
 	p.flag(slices.Equal(share.Finalizers, usualFinalizers))
 	if !slices.Equal(share.Finalizers, usualFinalizers) {
 		left.Finalizers = share.Finalizers
@@ -202,8 +210,9 @@ func (u *unpacker) share(share *quotav1alpha1.QuotaShare) {
 	if u.err == nil && u.rest != "" {
 		u.err = json.Unmarshal([]byte(u.rest), &left) // it has no field that was packed before
 	}
-	share.GenerateName, share.Annotations, share.Labels, share.OwnerReferences = left.Prefix, annotations, left.Labels, left.Owners
-	share.Finalizers, share.Spec, share.Status = left.Finalizers, left.Spec, left.Status
+	share.GenerateName, share.Annotations, share.Labels = left.Prefix, annotations, left.Labels
+	share.OwnerReferences, share.Finalizers = left.Owners, left.Finalizers
+	share.Spec, share.Status = left.Spec, left.Status
 	if usual {
 		share.Finalizers = slices.Clone(usualFinalizers)
 	}
