@@ -1,10 +1,10 @@
 // The page: which part of the address shows what.
-import { html, render, useEffect, useState } from "/vendor/htm-preact.js";
-import { useParts } from "/stream.js";
-import { Budgets } from "/budgets.js";
-import { Budget } from "/budget.js";
-import { Pools } from "/pools.js";
-import { Cluster, Clusters } from "/clusters.js";
+import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
+import { useParts } from "./stream.js";
+import { Budgets } from "./budgets.js";
+import { Budget } from "./budget.js";
+import { Pools } from "./pools.js";
+import { Cluster, Clusters } from "./clusters.js";
 
 const pages = { budgets: Budgets, budget: Budget, pools: Pools, pool: Budget, clusters: Clusters, cluster: Cluster };
 

@@ -1,5 +1,5 @@
 // What the server tells: the parts of a page, and then those that change.
-import { useEffect, useState } from "/vendor/htm-preact.js";
+import { useEffect, useState } from "./vendor/htm-preact.js";
 
 const nothing = { parts: {}, live: undefined };
 
@@ -7,7 +7,7 @@ const nothing = { parts: {}, live: undefined };
 export function useParts(query) {
   const [told, setTold] = useState(nothing);
   useEffect(() => {
-    const stream = new EventSource("/events?" + query);
+    const stream = new EventSource("events?" + query);
     let parts = {};
     stream.onopen = () => { parts = {}; }; // it begins anew with all parts
     stream.onmessage = (message) => {
