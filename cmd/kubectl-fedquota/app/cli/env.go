@@ -87,6 +87,17 @@ func (e *Env) Client() (client.WithWatch, error) {
 	return e.Connect(tuned(config))
 }
 
+// ClientOf returns a client of the same API server that has the rights of a token, and no others.
+func (e *Env) ClientOf(token string) (client.WithWatch, error) {
+	config, err := e.Config.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.AnonymousClientConfig(config)
+	config.BearerToken = token
+	return e.Connect(tuned(config))
+}
+
 // tuned leaves it to the API server who has to wait.
 func tuned(config *rest.Config) *rest.Config {
 	config = rest.AddUserAgent(config, "kubectl-fedquota")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -43,8 +44,19 @@ func (s *source) feed(what string, object client.Object, list client.ObjectList,
 
 // check finds out whether the caller may list the kind.
 func (f *feed) check(ctx context.Context) {
-	f.err = f.hub.List(ctx, f.list.DeepCopyObject().(client.ObjectList), f.options(&metav1.ListOptions{Limit: 1})...)
+	f.err = f.ask(ctx)
 	f.note(f.err)
+}
+
+// ask asks for one object of the kind.
+func (f *feed) ask(ctx context.Context) error {
+	return f.hub.List(ctx, f.list.DeepCopyObject().(client.ObjectList), f.options(&metav1.ListOptions{Limit: 1})...)
+}
+
+// isRefused says whether the caller lacks the right to list the kind by now, or is nobody whom the hub knows any more.
+func (f *feed) isRefused(ctx context.Context) bool {
+	err := f.ask(ctx)
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)
 }
 
 // isHidden says whether the caller lacks the right to list the kind.

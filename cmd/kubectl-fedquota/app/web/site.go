@@ -24,19 +24,25 @@ type site struct {
 
 // handler returns what answers.
 func (s *site) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /", files())
+	mux.HandleFunc("GET /viewer", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
+	mux.HandleFunc("GET /events", s.source.events)
+	mux.HandleFunc("GET /what-if", s.source.answerWhatIf)
+	return secured(s.guarded(mux))
+}
+
+// files serves what does not change: the page, its scripts and its looks.
+func files() http.Handler {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
 		panic(err) // the folder is compiled in
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /", http.FileServerFS(files))
-	mux.HandleFunc("GET /events", s.events)
-	mux.HandleFunc("GET /what-if", s.whatIf)
-	return s.guarded(mux)
+	return http.FileServerFS(files)
 }
 
-// guarded lets through who asks this host, and knows the token.
-func (s *site) guarded(next http.Handler) http.Handler {
+// secured tells browsers to run nothing but what the page brings, and to keep nothing.
+func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Content-Security-Policy", policy)
@@ -45,6 +51,13 @@ func (s *site) guarded(next http.Handler) http.Handler {
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guarded lets through who asks this host, and knows the token.
+func (s *site) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A name that somebody has pointed at this machine is another host.
 		if r.Host != s.host && r.Host != strings.Replace(s.host, "127.0.0.1", "localhost", 1) {
 			http.Error(w, "This is not the host that was asked for.", http.StatusForbidden)

@@ -24,8 +24,8 @@ type source struct {
 	// started is when the source began to follow the hub.
 	started time.Time
 
-	budgets, pools, events []*feed
-	clusters, capacities   []*feed
+	budgets, pools, told []*feed
+	clusters, capacities []*feed
 	record                 *record
 
 	mutex    sync.Mutex
@@ -55,13 +55,13 @@ func (s *source) start(ctx context.Context, namespace string, only bool) error {
 	}
 	s.budgets = []*feed{budgets}
 	s.pools = []*feed{s.feed("QuotaPools", &quotav1alpha1.QuotaPool{}, &quotav1alpha1.QuotaPoolList{}, "")}
-	s.events = []*feed{s.feed("events", &corev1.Event{}, &corev1.EventList{}, budgets.namespace)}
-	s.events[0].fields = client.MatchingFields{"involvedObject.kind": "FederatedQuota"}
+	s.told = []*feed{s.feed("events", &corev1.Event{}, &corev1.EventList{}, budgets.namespace)}
+	s.told[0].fields = client.MatchingFields{"involvedObject.kind": "FederatedQuota"}
 	for _, of := range s.live.Clusters.All() {
 		s.clusters = append(s.clusters, s.feed("Clusters", &clusterv1.Cluster{}, &clusterv1.ClusterList{}, of))
 		s.capacities = append(s.capacities, s.feed("ClusterCapacities", &quotav1alpha1.ClusterCapacity{}, &quotav1alpha1.ClusterCapacityList{}, of))
 	}
-	budgets.seen, s.events[0].seen = s.record.see, s.record.hear
+	budgets.seen, s.told[0].seen = s.record.see, s.record.hear
 	for _, f := range s.feeds() {
 		if f != budgets {
 			f.check(ctx)
@@ -75,7 +75,12 @@ func (s *source) start(ctx context.Context, namespace string, only bool) error {
 
 // feeds are all there are.
 func (s *source) feeds() []*feed {
-	return slices.Concat(s.budgets, s.pools, s.events, s.clusters, s.capacities)
+	return slices.Concat(s.budgets, s.pools, s.told, s.clusters, s.capacities)
+}
+
+// lost says whether the hub would not let the caller read any more what it holds.
+func (s *source) lost(ctx context.Context) bool {
+	return slices.ContainsFunc(s.feeds(), func(f *feed) bool { return f.informer != nil && f.isRefused(ctx) })
 }
 
 // subscribe returns where it is told that something has changed, and how to end that.

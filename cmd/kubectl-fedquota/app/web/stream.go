@@ -27,25 +27,25 @@ type change struct {
 }
 
 // events sends what a page shows, and then what changes of it, until the browser leaves.
-func (s *site) events(w http.ResponseWriter, r *http.Request) {
+func (s *source) events(w http.ResponseWriter, r *http.Request) {
 	shown := topicOf(r.URL.Query())
 	if pages[shown.page] == nil {
 		http.Error(w, "There is no such page.", http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	changed, forget := s.source.subscribe()
+	changed, forget := s.subscribe()
 	defer forget()
 	heartbeat := time.NewTicker(alive)
 	defer heartbeat.Stop()
 	for sent := (state{}); ; {
-		began := s.source.clock.Now()
-		next, err := stateOf(s.source.show(r.Context(), shown))
+		began := s.clock.Now()
+		next, err := stateOf(s.show(r.Context(), shown))
 		if err != nil || send(w, next.since(sent)) != nil {
 			return
 		}
 		sent = next
-		rest := max(calm, busy*s.source.clock.Since(began))
+		rest := max(calm, busy*s.clock.Since(began))
 		select {
 		case <-r.Context().Done():
 			return

@@ -4,6 +4,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
@@ -46,6 +48,9 @@ type Options struct {
 	live live.Options
 	port uint16
 	open bool
+	// others is the address at which others are served, empty if none are, and most how many of them at a time.
+	others string
+	most   int
 }
 
 // NewCommand returns the command.
@@ -62,11 +67,19 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags := command.Flags()
 	flags.Uint16Var(&o.port, "port", 0, "Port to listen on. 0 is one that is free.")
 	flags.BoolVar(&o.open, "open", false, "Open the page in the browser of this machine.")
+	flags.StringVar(&o.others, "serve-others", "", "Serve others at this address, such as :8443, over TLS: each is shown what the token may read that he enters.")
+	flags.IntVar(&o.most, "most-others", 20, "How many others may look at a time, with --serve-others.")
+	command.MarkFlagsMutuallyExclusive("serve-others", "port")
+	command.MarkFlagsMutuallyExclusive("serve-others", "open")
+	command.MarkFlagsMutuallyExclusive("serve-others", "namespace")
 	o.live.Bind(flags)
 	return command
 }
 
 func (o *Options) run(ctx context.Context) error {
+	if o.others != "" {
+		return o.serveOthers(ctx)
+	}
 	hub, err := o.env.Client()
 	if err != nil {
 		return err
@@ -95,13 +108,34 @@ func (o *Options) run(ctx context.Context) error {
 		}
 		defer func() { _ = os.Remove(file) }()
 	}
-	return serve(ctx, listener, site)
+	return serve(ctx, listener, site.handler())
+}
+
+// serveOthers serves whoever shows a token. API servers that lead here do not ask whose certificate it is.
+func (o *Options) serveOthers(ctx context.Context) error {
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("fedquota-view", nil, nil)
+	if err != nil {
+		return err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.others)
+	if err != nil {
+		return err
+	}
+	l := &lobby{connect: o.env.ClientOf, clock: o.env.Clock, live: o.live, most: o.most, recheck: time.Minute, viewers: map[string]*viewer{}}
+	if _, err := fmt.Fprintf(o.env.Out, "Serving at %s\n", listener.Addr()); err != nil {
+		return err
+	}
+	return serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), l.handler(ctx))
 }
 
 // serve answers until the context ends.
-func serve(ctx context.Context, listener net.Listener, site *site) error {
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler: site.handler(), ReadHeaderTimeout: 5 * time.Second,
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	// Streams do not end by themselves, so nobody waits for them.

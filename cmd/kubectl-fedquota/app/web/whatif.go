@@ -25,9 +25,9 @@ type answer struct {
 	YAML string     `json:"yaml"`
 }
 
-// whatIf answers what a change of a budget would lead to. It changes nothing.
-func (s *site) whatIf(w http.ResponseWriter, r *http.Request) {
-	a, err := s.source.whatIf(r.Context(), r.URL.Query())
+// answerWhatIf answers what a change of a budget would lead to. It changes nothing.
+func (s *source) answerWhatIf(w http.ResponseWriter, r *http.Request) {
+	a, err := s.whatIf(r.Context(), r.URL.Query())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return

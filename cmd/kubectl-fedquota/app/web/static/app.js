@@ -1,10 +1,11 @@
 // The page: which part of the address shows what.
-import { html, render, useEffect, useState } from "/vendor/htm-preact.js";
-import { useParts } from "/stream.js";
-import { Budgets } from "/budgets.js";
-import { Budget } from "/budget.js";
-import { Pools } from "/pools.js";
-import { Cluster, Clusters } from "/clusters.js";
+import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
+import { useParts } from "./stream.js";
+import { Budgets } from "./budgets.js";
+import { Budget } from "./budget.js";
+import { Pools } from "./pools.js";
+import { Cluster, Clusters } from "./clusters.js";
+import { Enter, Leave, useViewer } from "./enter.js";
 
 const pages = { budgets: Budgets, budget: Budget, pools: Pools, pool: Budget, clusters: Clusters, cluster: Cluster };
 
@@ -29,13 +30,13 @@ function Navigation({ page }) {
 function Notice({ told }) {
   const missing = told.parts.about?.missing ?? [];
   if (told.live === false) {
-    return html`<p class="notice bad" role="alert">The command kubectl fedquota view does not answer: this is what it told last. If it has ended, start it again.</p>`;
+    return html`<p class="notice bad" role="alert">The server does not answer: this is what it told last. If you have started it by kubectl fedquota view and it has ended, start it again.</p>`;
   }
   return missing.length > 0 && html`<ul class="notice" aria-label="What is not shown">
     ${missing.map((m) => html`<li><strong>${m.what}</strong>: ${m.why}</li>`)}</ul>`;
 }
 
-function App() {
+function App({ viewer, again }) {
   const [topic, setTopic] = useState(topicOf(location.hash));
   const [news, announce] = useState("");
   useEffect(() => {
@@ -45,11 +46,11 @@ function App() {
     return () => removeEventListener("hashchange", go);
   }, []);
   const query = new URLSearchParams({ page: topic.page, namespace: topic.namespace, name: topic.name }).toString();
-  const told = useParts(query);
+  const told = useParts(query, again);
   useEffect(() => { document.title = (topic.name ? topic.name + " – " : "") + "fedquota"; }, [topic.name]);
   const Page = pages[topic.page];
   return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById("main").focus(); }}>To the content</a>
-    <header><strong>fedquota</strong><${Navigation} page=${topic.page} /></header>
+    <header><strong>fedquota</strong><${Navigation} page=${topic.page} /><${Leave} viewer=${viewer} again=${again} /></header>
     <${Notice} told=${told} />
     <main id="main" tabindex="-1">
       ${told.live === undefined ? html`<p class="empty">Reading…</p>` : html`<${Page} key=${query} topic=${topic} parts=${told.parts} announce=${announce} />`}
@@ -57,4 +58,11 @@ function App() {
     <div class="unseen" role="status" aria-live="polite">${news}</div>`;
 }
 
-render(html`<${App} />`, document.getElementById("app"));
+// Gate shows the page to who may see it.
+function Gate() {
+  const [viewer, again] = useViewer();
+  if (viewer === null) return html`<header><strong>fedquota</strong></header><main id="main"><${Enter} again=${again} /></main>`;
+  return viewer && html`<${App} viewer=${viewer} again=${again} />`;
+}
+
+render(html`<${Gate} />`, document.getElementById("app"));

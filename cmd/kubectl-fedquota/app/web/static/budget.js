@@ -1,10 +1,10 @@
 // One budget, or one pool: how full it is, who waits and why, what each cluster or child has, and what moved.
-import { html, useEffect, useRef, useState } from "/vendor/htm-preact.js";
-import { below } from "/stream.js";
-import { Table } from "/table.js";
-import { Timeline } from "/chart.js";
-import { WhatIf } from "/whatif.js";
-import { Ago, Bar, Search, State, address, ago, matches } from "/pieces.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { below } from "./stream.js";
+import { Table } from "./table.js";
+import { Timeline } from "./chart.js";
+import { WhatIf } from "./whatif.js";
+import { Ago, Bar, Search, State, address, ago, matches } from "./pieces.js";
 
 // Totals shows how full each resource is. One of them is looked at.
 function Totals({ head, resource, choose }) {

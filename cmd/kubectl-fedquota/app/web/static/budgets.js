@@ -1,8 +1,8 @@
 // All budgets, the fullest first.
-import { html, useState } from "/vendor/htm-preact.js";
-import { below } from "/stream.js";
-import { Table } from "/table.js";
-import { Bar, Search, State, address, matches } from "/pieces.js";
+import { html, useState } from "./vendor/htm-preact.js";
+import { below } from "./stream.js";
+import { Table } from "./table.js";
+import { Bar, Search, State, address, matches } from "./pieces.js";
 
 const name = (row) => row.namespace + "/" + row.name;
 const waits = (row) => row.resources.filter((r) => r.demand).map((r) => `${r.resource}=${r.demand}`).join(", ");

@@ -1,5 +1,5 @@
 // The time line of a budget.
-import { html, useEffect, useRef } from "/vendor/htm-preact.js";
+import { html, useEffect, useRef } from "./vendor/htm-preact.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 

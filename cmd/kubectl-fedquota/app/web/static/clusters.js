@@ -1,8 +1,8 @@
 // Clusters: in what states they are, what they hold of each budget, and what their nodes can run.
-import { html, useState } from "/vendor/htm-preact.js";
-import { below } from "/stream.js";
-import { Table } from "/table.js";
-import { Ago, Search, State, address, matches } from "/pieces.js";
+import { html, useState } from "./vendor/htm-preact.js";
+import { below } from "./stream.js";
+import { Table } from "./table.js";
+import { Ago, Search, State, address, matches } from "./pieces.js";
 
 const states = (row) => Object.entries(row.states).sort(([a], [b]) => (a < b ? -1 : 1));
 const amount = (list, name) => list?.[name] ?? "–";

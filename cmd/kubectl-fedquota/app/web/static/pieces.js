@@ -1,5 +1,5 @@
 // What pages have in common.
-import { html, useEffect, useState } from "/vendor/htm-preact.js";
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
 
 const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
 

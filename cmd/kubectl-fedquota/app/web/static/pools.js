@@ -1,8 +1,8 @@
 // Pools, and what is below them.
-import { html } from "/vendor/htm-preact.js";
-import { below } from "/stream.js";
-import { Table } from "/table.js";
-import { State, address } from "/pieces.js";
+import { html } from "./vendor/htm-preact.js";
+import { below } from "./stream.js";
+import { Table } from "./table.js";
+import { State, address } from "./pieces.js";
 
 // linesOf returns a row for each resource of a node and of all below it.
 function linesOf(node, depth, key) {

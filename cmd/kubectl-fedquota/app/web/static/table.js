@@ -1,5 +1,5 @@
 // A table of any length, of which only the visible rows are in the document.
-import { html, useEffect, useRef, useState } from "/vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 const rowHeight = 36; // as style.css has it
 const spare = 8; // rows beyond the visible ones, so that scrolling shows no gap

@@ -1,6 +1,6 @@
 // What would become of limits if the budget, or the weight, min or max of a cluster or child, were another one.
-import { html, useState } from "/vendor/htm-preact.js";
-import { Table } from "/table.js";
+import { html, useState } from "./vendor/htm-preact.js";
+import { Table } from "./table.js";
 
 const columnsOf = (of) => [
   { head: of, cell: (l) => l.cluster ?? l.child },
@@ -36,7 +36,7 @@ export function WhatIf({ head, resource, of }) {
       if (of || field === "hard") query.set(field, value.trim());
     }
     try {
-      const response = await fetch("/what-if?" + query);
+      const response = await fetch("what-if?" + query);
       setTold(response.ok ? { answer: await response.json() } : { wrong: await response.text() });
     } catch {
       setTold({ wrong: "The command does not answer." });
