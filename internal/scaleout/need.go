@@ -1,6 +1,10 @@
 package scaleout
 
 import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
@@ -21,28 +25,77 @@ func (in *Input) shortage() amount.List {
 	return short
 }
 
-// need is what is asked for in a cluster by requests of one unit.
+// need is what is asked for in a cluster by requests of one unit, or by pods that are there.
 type need struct {
 	cluster *Cluster
 	unit    amount.List
 	count   int64
+	there   bool
 }
 
-// needs returns the requests that would fit into the budget if it had more nodes, at most as many as what is short
-// makes of them.
+// needs returns the pods that wait for a node, and the requests that would fit into the budget if it had more nodes, at
+// most as many as what is short makes of them.
 func (in *Input) needs() []need {
-	short := in.shortage()
-	var needs []need
+	short, needs := in.shortage(), in.stranded()
 	for i := range in.Clusters {
 		c := &in.Clusters[i]
 		for _, r := range c.Requests {
 			if count := min(r.Count, most(short, r.Unit)); count > 0 {
-				needs = append(needs, need{c, r.Unit, count})
+				needs = append(needs, need{c, r.Unit, count, false})
 				short = amount.Sub(short, r.Unit.Times(count).Only(short))
 			}
 		}
 	}
 	return needs
+}
+
+// stranded returns the pods that wait for a node where a group may be scaled for that, as far as what runs with them is
+// within what might be used.
+func (in *Input) stranded() []need {
+	without := amount.List{}
+	for i := range in.Clusters {
+		without = amount.Sum(without, in.Clusters[i].Unscheduled)
+	}
+	room := amount.Sub(in.Ceiling, amount.Sub(in.Used, without))
+	var needs []need
+	for i := range in.Clusters {
+		c := &in.Clusters[i]
+		if !in.serves(c) {
+			continue
+		}
+		for _, r := range c.Stranded {
+			if !r.asksFor(in.Follows) {
+				continue
+			}
+			count := r.within(room)
+			room = amount.Sub(room, r.Unit.Times(count))
+			if count > 0 {
+				needs = append(needs, need{c, r.Unit, count, true})
+			}
+		}
+	}
+	return needs
+}
+
+// serves says whether a group of a cluster may be scaled for pods that are there.
+func (in *Input) serves(c *Cluster) bool {
+	return slices.ContainsFunc(in.Groups, func(g Group) bool { return g.Cluster == c.Name && g.Unscheduled })
+}
+
+// asksFor says whether one of the requests asks for any of these.
+func (r *Requests) asksFor(names []corev1.ResourceName) bool {
+	return slices.ContainsFunc(names, func(name corev1.ResourceName) bool { return r.Unit[name] > 0 })
+}
+
+// within returns how many of the requests there is room for. A name that room lacks is not bounded.
+func (r *Requests) within(room amount.List) int64 {
+	count := r.Count
+	for name, left := range room {
+		if each := r.Unit[name]; each > 0 {
+			count = min(count, left/each)
+		}
+	}
+	return count
 }
 
 // most returns in how many requests of a unit all that is short is used up; 0 if they ask for nothing of it.
@@ -78,10 +131,14 @@ func (g *Group) holds(unit amount.List) int64 {
 	return count
 }
 
-// nodesFor returns how many machines of the group it takes for so many requests of a unit: they have to run on them,
-// and to fit into the budget that these make. The group can run one.
-func (in *Input) nodesFor(g *Group, unit amount.List, count int64) int64 {
+// nodesFor returns how many machines of the group it takes for what is needed: that has to run on them, and requests have
+// to fit into the budget that these make. The group can run one.
+func (in *Input) nodesFor(g *Group, n *need) int64 {
+	unit, count := n.unit, n.count
 	nodes := over(count, g.holds(unit))
+	if n.there {
+		return nodes
+	}
 	for _, name := range in.Follows {
 		has := g.Machine[nativequota.OfNode(name)]
 		if unit[name] <= 0 || has <= 0 {
@@ -94,9 +151,13 @@ func (in *Input) nodesFor(g *Group, unit amount.List, count int64) int64 {
 	return nodes
 }
 
-// servedBy returns for how many requests of a unit so many machines of the group suffice. The group can run one.
-func (in *Input) servedBy(g *Group, unit amount.List, nodes int64) int64 {
+// servedBy returns for how many of what is needed so many machines of the group suffice. The group can run one.
+func (in *Input) servedBy(g *Group, n *need, nodes int64) int64 {
+	unit := n.unit
 	count := amount.List{"": g.holds(unit)}.Times(nodes)[""]
+	if n.there {
+		return count
+	}
 	for _, name := range in.Follows {
 		node := nativequota.OfNode(name)
 		if each := unit[name]; each > 0 && g.Machine[node] > 0 {
@@ -123,8 +184,8 @@ func (in *Input) open(needs []need) []need {
 			if n.count == 0 || g.Cluster != n.cluster.Name || left[i] == 0 || g.holds(n.unit) == 0 {
 				continue
 			}
-			taken := min(left[i], in.nodesFor(g, n.unit, n.count))
-			n.count, left[i] = max(0, n.count-in.servedBy(g, n.unit, taken)), left[i]-taken
+			taken := min(left[i], in.nodesFor(g, &n))
+			n.count, left[i] = max(0, n.count-in.servedBy(g, &n, taken)), left[i]-taken
 		}
 		if n.count > 0 {
 			open = append(open, n)
