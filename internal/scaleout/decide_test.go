@@ -215,6 +215,11 @@ func TestDecide(t *testing.T) {
 				g.Ready, g.Unscheduled = 2, true
 			})), without(4)), group: "default/workers", to: 4, says: "for 4 requests",
 		},
+		"requests and pods for which one node on its way suffices": {
+			in: with(asked(2, of(workers(3, 8), func(g *scaleout.Group) {
+				g.Ready, g.Unscheduled = 2, true
+			})), without(2)), reason: quotav1alpha1.ReasonNodesOnTheWay, says: "can run all",
+		},
 		"pods for which nodes are on their way": {
 			in: with(asked(0, of(workers(3, 8), func(g *scaleout.Group) {
 				g.Ready, g.Unscheduled = 2, true

@@ -113,14 +113,17 @@ func most(short, unit amount.List) int64 {
 func over(a, b int64) int64 { return a/b + min(1, a%b) }
 
 // holds returns how many requests of a unit one machine of the group can run; 0 if that is not known.
-func (g *Group) holds(unit amount.List) int64 {
+func (g *Group) holds(unit amount.List) int64 { return holds(g.Machine, unit) }
+
+// holds returns for how many requests of a unit a node has room that has so much left.
+func holds(left, unit amount.List) int64 {
 	count := int64(0)
 	for name, each := range unit {
 		node := nativequota.OfNode(name)
 		if node == "" || each <= 0 {
 			continue
 		}
-		fit := g.Machine[node] / each
+		fit := left[node] / each
 		if fit == 0 {
 			return 0
 		}
@@ -134,62 +137,83 @@ func (g *Group) holds(unit amount.List) int64 {
 // nodesFor returns how many machines of the group it takes for what is needed: that has to run on them, and requests have
 // to fit into the budget that these make. The group can run one.
 func (in *Input) nodesFor(g *Group, n *need) int64 {
-	unit, count := n.unit, n.count
-	nodes := over(count, g.holds(unit))
+	nodes := over(n.count, g.holds(n.unit))
 	if n.there {
 		return nodes
 	}
 	for _, name := range in.Follows {
 		has := g.Machine[nativequota.OfNode(name)]
-		if unit[name] <= 0 || has <= 0 {
+		if n.unit[name] <= 0 || has <= 0 {
 			continue
 		}
-		all := unit.Times(count)[name]
+		all := n.unit.Times(n.count)[name]
 		made := amount.Add(amount.List{name: all / in.Percent}.Times(100)[name], over(all%in.Percent*100, in.Percent))
 		nodes = max(nodes, over(made, has))
 	}
 	return nodes
 }
 
-// servedBy returns for how many of what is needed so many machines of the group suffice. The group can run one.
-func (in *Input) servedBy(g *Group, n *need, nodes int64) int64 {
-	unit := n.unit
-	count := amount.List{"": g.holds(unit)}.Times(nodes)[""]
-	if n.there {
-		return count
-	}
-	for _, name := range in.Follows {
-		node := nativequota.OfNode(name)
-		if each := unit[name]; each > 0 && g.Machine[node] > 0 {
-			has := g.Machine.Times(nodes)[node]
-			made := amount.Add(amount.List{node: has / 100}.Times(in.Percent)[node], has%100*in.Percent/100)
-			count = min(count, made/each)
+// mostComing is how many nodes of a group on their way are looked at: with so many, no budget adds more.
+const mostComing = 1000
+
+// coming is a node on its way, and what nothing takes of it yet.
+type coming struct {
+	cluster string
+	left    amount.List
+}
+
+// coming returns the nodes on their way, and the budget that they make.
+func (in *Input) coming() (nodes []coming, made amount.List) {
+	made = amount.List{}
+	for i := range in.Groups {
+		g := &in.Groups[i]
+		if in.failure(g.Key) != nil {
+			continue
+		}
+		for range min(g.onTheWay(), mostComing) {
+			nodes = append(nodes, coming{g.Cluster, g.Machine})
+		}
+		for _, name := range in.Follows {
+			has := g.Machine.Times(g.onTheWay())[nativequota.OfNode(name)]
+			percent := amount.List{name: has / 100}.Times(in.Percent)[name]
+			made[name] = amount.Add(made[name], amount.Add(percent, has%100*in.Percent/100))
 		}
 	}
-	return count
+	return nodes, made
 }
 
 // open returns the needs that nodes on their way do not serve.
 func (in *Input) open(needs []need) []need {
-	left := make([]int64, len(in.Groups))
-	for i := range in.Groups {
-		if in.failure(in.Groups[i].Key) == nil {
-			left[i] = in.Groups[i].onTheWay()
-		}
-	}
+	nodes, made := in.coming()
 	var open []need
 	for _, n := range needs {
-		for i := range in.Groups {
-			g := &in.Groups[i]
-			if n.count == 0 || g.Cluster != n.cluster.Name || left[i] == 0 || g.holds(n.unit) == 0 {
+		for i := range nodes {
+			node := &nodes[i]
+			if node.cluster != n.cluster.Name {
 				continue
 			}
-			taken := min(left[i], in.nodesFor(g, &n))
-			n.count, left[i] = max(0, n.count-in.servedBy(g, &n, taken)), left[i]-taken
+			count := min(n.count, holds(node.left, n.unit))
+			if !n.there {
+				count = (&Requests{Unit: n.unit, Count: count}).within(made)
+				made = amount.Sub(made, n.unit.Times(count))
+			}
+			node.left = amount.Sub(node.left, onNode(n.unit.Times(count)))
+			n.count -= count
 		}
 		if n.count > 0 {
 			open = append(open, n)
 		}
 	}
 	return open
+}
+
+// onNode returns what requests take of a node.
+func onNode(requests amount.List) amount.List {
+	takes := amount.List{}
+	for name, value := range requests {
+		if node := nativequota.OfNode(name); node != "" {
+			takes[node] = max(takes[node], value)
+		}
+	}
+	return takes
 }
