@@ -100,7 +100,7 @@ type Capacity struct {
 }
 
 // ScaleOut has the hub manager raise the replicas of MachineDeployments of Cluster API. It touches those alone that have
-// the annotation quota.fedquota.io/scale-out: "true" and both bounds of Cluster API's autoscaler annotations.
+// the annotation quota.fedquota.io/scale-out and both bounds of Cluster API's autoscaler annotations.
 type ScaleOut struct {
 	// machineDeploymentSelector selects MachineDeployments by their labels, of Clusters whose nodes count for the budget. An
 	// empty selector selects every one.

@@ -1554,6 +1554,13 @@ func (in *QuotaShareStatus) DeepCopyInto(out *QuotaShareStatus) {
 			(*out)[key] = val.DeepCopy()
 		}
 	}
+	if in.UnscheduledByShape != nil {
+		in, out := &in.UnscheduledByShape, &out.UnscheduledByShape
+		*out = make([]DemandShape, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.DemandByShape != nil {
 		in, out := &in.DemandByShape, &out.DemandByShape
 		*out = make([]DemandShape, len(*in))

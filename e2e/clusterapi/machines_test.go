@@ -37,7 +37,7 @@ metadata:
   annotations:
     cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "0"
     cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "%[4]d"
-    quota.fedquota.io/scale-out: "true"
+    quota.fedquota.io/scale-out: "%[8]s"
     capacity.cluster-autoscaler.kubernetes.io/memory: 64Gi
 %[5]s
 spec:
@@ -60,6 +60,8 @@ type group struct {
 	most       int
 	cpus, gpus string
 	lost       bool
+	// forPods says that it may be scaled for pods that wait for a node, too.
+	forPods bool
 }
 
 // adds makes a MachineDeployment.
@@ -71,7 +73,11 @@ func (w *world) adds(g *group) {
 		says += "\n" + annotation + "gpu-type: nvidia.com/gpu\n" + annotation + "gpu-count: \"" + g.gpus + "\""
 		has += ", nvidia.com/gpu: \"" + g.gpus + "\""
 	}
-	w.creates(fmt.Sprintf(machineDeployment, g.name, has, !g.lost, g.most, says, g.budget, g.cluster))
+	permits := "true"
+	if g.forPods {
+		permits = "unscheduled"
+	}
+	w.creates(fmt.Sprintf(machineDeployment, g.name, has, !g.lost, g.most, says, g.budget, g.cluster, permits))
 }
 
 // machines plays the provider of machines: each becomes a node of its cluster after a while.

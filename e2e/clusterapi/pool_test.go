@@ -70,7 +70,7 @@ func (p *pooled) observes() {
 	p.Helper()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.has = cpusOf("34") // 10 in east, where one of the nodes takes no pods any more, 8 in west, and 16 in north
+	p.has = cpusOf("38") // 14 in east, where one of the nodes takes no pods any more, 8 in west, and 16 in north
 	options := observer.Options{
 		Places: map[string]observer.Place{}, Budget: corev1.ResourceList{cpu: p.has[corev1.ResourceCPU]},
 		Hub: p.Hub.Config, Ledgers: []observer.Ledger{{Kind: "QuotaPool", Name: p.pool.Name}},
@@ -92,11 +92,11 @@ func (p *pooled) observes() {
 // fills has namespaces use all that the nodes have, and then ask for more, in west and in north.
 func (p *pooled) fills() {
 	p.Helper()
-	p.sums("34")
-	p.asks(east, web, "full", 5)
+	p.sums("38")
+	p.asks(east, web, "full", 7)
 	p.asks(west, web, "full", 4)
 	p.asks(north, batch, "full", 8)
-	p.runs(east, web, "full", 5)
+	p.runs(east, web, "full", 7)
 	p.runs(west, web, "full", 4)
 	p.runs(north, batch, "full", 8)
 	p.scaledTo(p.replicas)
@@ -105,13 +105,13 @@ func (p *pooled) fills() {
 	p.runs(west, batch, "more", 2)
 	p.replicas["pool-west"] = 1
 	p.scaledTo(p.replicas)
-	p.sums("42")
+	p.sums("46")
 
 	p.asks(north, web, "more", 6)
 	p.runs(north, web, "more", 6)
 	p.replicas["pool-north"] = 1
 	p.scaledTo(p.replicas)
-	p.sums("58")
+	p.sums("62")
 	for _, line := range p.observer.Stop().Violations() {
 		p.Errorf("the observer of the pool: %s", line)
 	}

@@ -60,7 +60,7 @@ func TestScaleOut(t *testing.T) {
 	w.permits(root)
 	w.bringsUp()
 	w.standsIn(infrastructure, "StandInMachine")
-	w.adds(&group{name: workers, cluster: east, budget: inTeam, most: 2, cpus: "4"})
+	w.adds(&group{name: workers, cluster: east, budget: inTeam, most: 3, cpus: "4", forPods: true})
 	w.adds(&group{name: gpus, cluster: east, budget: inTeam, most: 1, cpus: "2", gpus: "8"})
 	s := &scaling{world: w, has: cpusOf("4")}
 	s.has["nvidia.com/gpu"] = resource.MustParse("0")
@@ -71,6 +71,7 @@ func TestScaleOut(t *testing.T) {
 	s.addsNodes()
 	s.addsGPUs()
 	s.drains()
+	s.strands()
 	s.reachesMaximum()
 	s.waitsInVain()
 	s.ends()
@@ -320,7 +321,7 @@ func (s *scaling) addsGPUs() {
 }
 
 // drains has somebody drain the node that was there from the beginning: the budget falls, and what ran on it asks for
-// another node.
+// another node, whether its pods are let in before the limit has followed, and wait, or refused.
 func (s *scaling) drains() {
 	s.Helper()
 	first := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: east + "-0"}}
@@ -333,22 +334,42 @@ func (s *scaling) drains() {
 		return s.members[east].Patch(ctx, first, cordon)
 	}))
 	s.mutex.Unlock()
-	s.made("6", "8")
-	s.wants(0) // what is let in before the limit has followed the node is left to an autoscaler
-	s.eventually("the limit in east to follow the nodes", func(ctx context.Context) error {
-		quota := &corev1.ResourceQuota{}
-		if err := s.members[east].Get(ctx, budget, quota); err != nil {
-			return err
+	var list corev1.PodList
+	s.must(s.members[east].List(s.Context(), &list, client.InNamespace(budget.Namespace)))
+	for i := range list.Items {
+		if pod := &list.Items[i]; pod.Spec.NodeName == first.Name {
+			s.must(client.IgnoreNotFound(s.members[east].Delete(s.Context(), pod)))
 		}
-		if limit := quota.Status.Hard[cpu]; limit.Cmp(resource.MustParse("6")) > 0 {
-			return fmt.Errorf("it is %s", limit.String())
-		}
-		return nil
-	})
-	s.wants(4)
+	}
 	s.scaled(workers, 2)
 	s.run("web", 4)
 	s.run("train", 1)
+	s.made("10", "8")
+}
+
+// strands has a pod of somebody else take room that the budget counts on: a pod that the budget has room for is let in,
+// and waits for a node.
+func (s *scaling) strands() {
+	s.Helper()
+	s.wants(3)
+	s.run("web", 3)
+	s.deploy(east, metav1.NamespaceDefault, "theirs", 1, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")})
+	s.eventually("their pod to run", func(ctx context.Context) error {
+		_, run, err := s.running(ctx, east, metav1.NamespaceDefault, "theirs")
+		if err == nil && run != 1 {
+			err = fmt.Errorf("%d run", run)
+		}
+		return err
+	})
+	s.wants(4)
+	s.scaled(workers, 3)
+	s.run("web", 4)
+	if told := s.budget().Status.ScaleOut.LastStep.Message; !strings.Contains(told, "for 1 pod without a node") {
+		s.Errorf("the last step is %s", told)
+	}
+	theirs := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "theirs"}}
+	s.must(s.members[east].Delete(s.Context(), theirs, client.PropagationPolicy(metav1.DeletePropagationBackground)))
+	s.made("14", "8")
 }
 
 // wants has the Deployment web be of so many replicas.
@@ -362,9 +383,9 @@ func (s *scaling) wants(replicas int) {
 // reachesMaximum has more be asked for than all machines can run that may come.
 func (s *scaling) reachesMaximum() {
 	s.Helper()
-	s.wants(6)
-	s.held(quotav1alpha1.ReasonAtMaximum, "default/workers has 2 replicas of at most 2")
-	s.scaled(workers, 2)
+	s.wants(8)
+	s.held(quotav1alpha1.ReasonAtMaximum, "default/workers has 3 replicas of at most 3")
+	s.scaled(workers, 3)
 }
 
 // waitsInVain has a group whose machines never come be there for that: it is left alone after a while.
@@ -374,8 +395,8 @@ func (s *scaling) waitsInVain() {
 	s.scaled(lost, 1)
 	s.held(quotav1alpha1.ReasonNodesBringNothing, "default/lost")
 	s.scaled(lost, 1)
-	if run := s.eventsOf(quotav1alpha1.ReasonScaledOut); run != 4 {
-		s.Errorf("%d events tell of steps, and there were 4", run)
+	if run := s.eventsOf(quotav1alpha1.ReasonScaledOut); run != 5 {
+		s.Errorf("%d events tell of steps, and there were 5", run)
 	}
 }
 

@@ -169,6 +169,19 @@ func (n *Nodes) load(l *Load, sign int64) {
 	}
 }
 
+// Fits says whether a node that counts has room for a pod that requests so much of it.
+func (n *Nodes) Fits(requests amount.List, now time.Time, grace time.Duration) bool {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	for name := range n.nodes {
+		node := n.nodes[name]
+		if node.counts(now, grace) && amount.Sub(node.Allocatable, n.loaded[name]).Covers(requests) {
+			return true
+		}
+	}
+	return false
+}
+
 // Report is what the nodes of a cluster can run.
 type Report struct {
 	// Nodes is how many count.
@@ -177,15 +190,20 @@ type Report struct {
 	Allocatable, Unused amount.List
 }
 
-// Report sums up the nodes that count: those that are schedulable and ready, or have been ready less than grace ago.
+// counts says whether a node is schedulable and ready, or has been ready less than grace ago.
+func (p *place) counts(now time.Time, grace time.Duration) bool {
+	lately := !p.since.IsZero() && now.Sub(p.since) < grace
+	return p.Schedulable && (p.Ready || lately)
+}
+
+// Report sums up the nodes that count.
 func (n *Nodes) Report(now time.Time, grace time.Duration) Report {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	r := Report{Allocatable: amount.List{}, Unused: amount.List{}}
 	for name := range n.nodes {
 		node := n.nodes[name]
-		lately := !node.since.IsZero() && now.Sub(node.since) < grace
-		if !node.Schedulable || !node.Ready && !lately {
+		if !node.counts(now, grace) {
 			continue
 		}
 		r.Nodes++

@@ -33,6 +33,34 @@ func newNode(name string, change func(*corev1.Node)) *corev1.Node {
 	return node
 }
 
+func TestFits(t *testing.T) {
+	nodes := &capacity.Nodes{}
+	nodes.Set(capacity.NodeOf(newNode("a", nil)), time.Time{})
+	nodes.Set(capacity.NodeOf(newNode("b", nil)), time.Time{})
+	nodes.Set(capacity.NodeOf(newNode("c", func(n *corev1.Node) { n.Spec.Unschedulable = true })), time.Time{})
+	for _, node := range []string{"a", "b"} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("1")}},
+		}}}}
+		nodes.Move(capacity.Load{}, capacity.LoadOf(pod))
+	}
+	for name, c := range map[string]struct {
+		requests amount.List
+		want     bool
+	}{
+		"what one has left":                        {requests: amount.List{"cpu": 3_000, "pods": 1}, want: true},
+		"what both have left":                      {requests: amount.List{"cpu": 3_001, "pods": 1}},
+		"what none has":                            {requests: amount.List{"cpu": 1_000, "amd.com/gpu": 1}},
+		"what one has that takes no pods any more": {requests: amount.List{"cpu": 4_000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := nodes.Fits(c.requests, time.Time{}, 0); got != c.want {
+				t.Errorf("it fits: %v", got)
+			}
+		})
+	}
+}
+
 func TestNodesThatCount(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Node)

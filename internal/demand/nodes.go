@@ -2,12 +2,14 @@ package demand
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/demand/shape"
 	"github.com/fedquota/fedquota/internal/demand/signature"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -31,6 +33,36 @@ func (b *Book) Unscheduled(share *quotav1alpha1.QuotaShare, now time.Time) (char
 		pending = pending || !waits
 	}
 	return charged, pending
+}
+
+// Stranded returns the pods under a share that have waited for a node for a while and that none has room for, by shape.
+// Fits says whether a node has room for what one requests of it. A pod that fits waits for something else, and one of
+// those of which each has its own node is helped by no other one.
+func (b *Book) Stranded(
+	share *quotav1alpha1.QuotaShare, now time.Time, fits func(requests amount.List) bool,
+) []shape.Shape {
+	b.mutex.RLock()
+	defer b.mutex.RUnlock()
+	ns, known := b.namespaces[share.Namespace]
+	if !known {
+		return nil
+	}
+	fit := map[string]bool{}
+	var stranded []shape.Shape
+	for _, pod := range ns.unschedulable {
+		if w, known := ns.workloads[pod.Owner]; known && w.Placed || !pod.waits(now) {
+			continue
+		}
+		requests := pod.Signature.Requests()
+		key := fmt.Sprint(requests) // in the order of names
+		if _, known := fit[key]; !known {
+			fit[key] = fits(requests)
+		}
+		if charged := charge(pod.Spec, share); !fit[key] && len(charged) > 0 {
+			stranded = append(stranded, shape.Shape{Amounts: charged, Unit: charged})
+		}
+	}
+	return shape.Join(slices.Values(stranded), share.Spec.Hard, budgetOf(share))
 }
 
 // SetAllocatable notes what the nodes of the cluster have for pods, by resource name as nodes have it.

@@ -75,6 +75,46 @@ func TestUnscheduled(t *testing.T) {
 	}
 }
 
+// TestStranded has pods count that have waited for a while, and are larger than what any node has left.
+func TestStranded(t *testing.T) {
+	late := start.Add(pace.UnschedulableAfter)
+	waits := func(uid types.UID, cpu string, since time.Time) demand.Pod {
+		pod := unplaced(uid, since)
+		pod.Spec = spec(cpu)
+		pod.Unschedulable, pod.Signature = since, signature.Of(pod.Spec)
+		return pod
+	}
+	for name, tc := range map[string]struct {
+		happens func(b *demand.Book)
+		want    []amount.List
+	}{
+		"of two shapes": {happens: func(b *demand.Book) {
+			b.SetPod(waits("1", "2", start), start)
+			b.SetPod(waits("2", "2", start), start)
+			b.SetPod(waits("3", "3", start), start)
+		}, want: []amount.List{cpus(4, 2), cpus(3, 1)}},
+		"one that a node has room for": {happens: func(b *demand.Book) { b.SetPod(waits("1", "1", start), start) }},
+		"for a moment":                 {happens: func(b *demand.Book) { b.SetPod(waits("1", "2", start.Add(1)), start) }},
+		"one that a gate holds":        {happens: func(b *demand.Book) { b.SetPod(unplaced("1", start), start) }},
+		"one that is for a node of its own": {happens: func(b *demand.Book) {
+			b.SetWorkload(demand.Workload{Owner: web, Namespace: key.Namespace, Placed: true}, start)
+			b.SetPod(waits("1", "2", start), start)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := demand.NewBook()
+			tc.happens(b)
+			var got []amount.List
+			for _, s := range b.Stranded(share(), late, func(requests amount.List) bool { return requests["cpu"] <= 1000 }) {
+				got = append(got, s.Amounts)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestUnscheduledIsTold has a pod be told of that has waited for a while and has its node now, or is gone: nothing else
 // may change then that a share is looked at for.
 func TestUnscheduledIsTold(t *testing.T) {

@@ -117,6 +117,11 @@ func (d *decision) idle() *Step {
 			}
 		}
 	}
+	if slices.ContainsFunc(d.Clusters, func(c Cluster) bool { return len(c.Stranded) > 0 }) {
+		return d.is(quotav1alpha1.ReasonNothingAsked, "nothing is asked for that needs more nodes; pods that wait for one are "+
+			"left to an autoscaler where no MachineDeployment has the annotation %s: %s",
+			quotav1alpha1.ScaleOutAnnotation, PermitsUnscheduled)
+	}
 	return d.is(quotav1alpha1.ReasonNothingAsked, "nothing is asked for that needs more nodes")
 }
 
@@ -131,27 +136,26 @@ func (d *decision) stepFor(n *need) *Step {
 	if best == nil {
 		return nil
 	}
-	nodes := min(d.nodesFor(best, n.unit, n.count), best.Room, d.Surge-d.State.OnTheWay)
+	nodes := min(d.nodesFor(best, n), best.Room, d.Surge-d.State.OnTheWay)
 	step := &Step{
 		Group: best.Key, Cluster: best.Cluster, From: best.Replicas, To: best.Replicas + nodes, Time: d.Now,
 		Running: n.cluster.Running,
 	}
-	step.Why = fmt.Sprintf(
-		"MachineDeployment %s of Cluster %s from %d to %d replicas, for %s that nodes leave no room for",
-		step.Group, step.Cluster, step.From, step.To, n.words())
+	step.Why = fmt.Sprintf("MachineDeployment %s of Cluster %s from %d to %d replicas, for %s",
+		step.Group, step.Cluster, step.From, step.To, n.why())
 	return step
 }
 
 // may says whether a group may be scaled for a need.
 func (d *decision) may(g *Group, n *need) bool {
 	return g.Cluster == n.cluster.Name && g.Obstacle == "" && g.Room > 0 && g.holds(n.unit) > 0 &&
-		d.failure(g.Key) == nil && !d.unproven(g, n.cluster)
+		d.failure(g.Key) == nil && !d.unproven(g, n.cluster) && (g.Unscheduled || !n.there)
 }
 
 // compare orders groups that can serve a need: by what that costs, and by how many nodes it takes. Those that do not
 // say what a machine costs come last.
 func (d *decision) compare(n *need, a, b *Group) int {
-	nodesOfA, nodesOfB := d.nodesFor(a, n.unit, n.count), d.nodesFor(b, n.unit, n.count)
+	nodesOfA, nodesOfB := d.nodesFor(a, n), d.nodesFor(b, n)
 	switch {
 	case a.Priced != b.Priced:
 		return truth(b.Priced) - truth(a.Priced)

@@ -74,6 +74,19 @@ func asksForGPUs(count int64) func(*scaleout.Input) {
 	}
 }
 
+// without has so many pods of 2 cpus in Cluster east wait for a node, which are used already.
+func without(count int64) func(*scaleout.Input) {
+	return func(in *scaleout.Input) {
+		c := &in.Clusters[0]
+		c.Stranded = []scaleout.Requests{{Unit: amount.List{cpu: 2_000}, Count: count}}
+		c.Unscheduled = amount.List{cpu: 2_000 * count}
+		c.Running = amount.Sub(in.Used, c.Unscheduled)
+	}
+}
+
+// permits has a group be scaled for pods that are there, too.
+func permits(g *scaleout.Group) { g.Unscheduled = true }
+
 func TestDecide(t *testing.T) {
 	last := func(ago time.Duration) func(*scaleout.Input) {
 		return func(in *scaleout.Input) {
@@ -178,6 +191,73 @@ func TestDecide(t *testing.T) {
 		"nobody says what a machine has": {
 			in:     asked(3, of(workers(2, 8), func(g *scaleout.Group) { g.Machine = nil })),
 			reason: quotav1alpha1.ReasonNoMachineFits, says: "nobody says what a machine can run",
+		},
+		"pods without a node": {
+			in: with(asked(0, of(workers(2, 8), permits)), without(3)), group: "default/workers", to: 3,
+			says: "from 2 to 3 replicas, for 3 pods without a node for requests.cpu=2 each",
+		},
+		"pods without a node, which nobody permits": {
+			in: with(asked(0, workers(2, 8)), without(3)), reason: quotav1alpha1.ReasonNothingAsked, says: "left to an autoscaler",
+		},
+		"pods without a node where another cluster permits it": {
+			in: with(asked(0, workers(2, 8), of(gpus(0, 2), func(g *scaleout.Group) {
+				g.Unscheduled, g.Cluster = true, "west"
+			})), without(3)), reason: quotav1alpha1.ReasonNothingAsked,
+		},
+		"pods without a node by who permits it": {
+			in: with(asked(0, workers(2, 8), of(gpus(0, 2), permits)), without(3)), group: "default/gpus", to: 1,
+		},
+		"pods without a node, and requests": {
+			in: with(asked(3, of(workers(2, 8), permits)), without(3)), group: "default/workers", to: 3,
+		},
+		"requests once nodes are on their way for pods": {
+			in: with(asked(4, of(workers(3, 8), func(g *scaleout.Group) {
+				g.Ready, g.Unscheduled = 2, true
+			})), without(4)), group: "default/workers", to: 4, says: "for 4 requests",
+		},
+		"requests and pods for which one node on its way suffices": {
+			in: with(asked(2, of(workers(3, 8), func(g *scaleout.Group) {
+				g.Ready, g.Unscheduled = 2, true
+			})), without(2)), reason: quotav1alpha1.ReasonNodesOnTheWay, says: "can run all",
+		},
+		"pods for which nodes are on their way": {
+			in: with(asked(0, of(workers(3, 8), func(g *scaleout.Group) {
+				g.Ready, g.Unscheduled = 2, true
+			})), without(4)), reason: quotav1alpha1.ReasonNodesOnTheWay,
+		},
+		"pods without a node, by what they run on and not by the budget": {
+			in:    with(with(asked(0, of(workers(2, 8), permits)), without(4)), func(in *scaleout.Input) { in.Percent = 50 }),
+			group: "default/workers", to: 3,
+		},
+		"pods that hard leaves no room for any more": {
+			in: with(with(asked(0, of(workers(2, 8), permits)), without(4)), func(in *scaleout.Input) {
+				in.Ceiling = amount.List{cpu: 9_999}
+			}), reason: quotav1alpha1.ReasonNothingAsked,
+		},
+		"those of the pods that hard leaves room for": {
+			in: with(with(asked(0, of(workers(2, 8), permits)), without(5)), func(in *scaleout.Input) {
+				in.Ceiling = amount.List{cpu: 14_000}
+			}), group: "default/workers", to: 3, says: "for 4 pods",
+		},
+		"pods that ask for nothing that follows the nodes": {
+			in: with(with(asked(0, of(workers(2, 8), permits)), without(4)), func(in *scaleout.Input) {
+				in.Follows = []corev1.ResourceName{gpu}
+			}), reason: quotav1alpha1.ReasonNothingAsked,
+		},
+		"pods without a node at the maximum": {
+			in: with(asked(0, of(workers(2, 0), func(g *scaleout.Group) {
+				g.Unscheduled, g.Full, g.Obstacle = true, true, "has 2 replicas of at most 2"
+			})), without(3)), reason: quotav1alpha1.ReasonAtMaximum, says: "needs nodes for 3 pods without a node",
+		},
+		"pods without a node beside a group that is not scaled for them": {
+			in: with(asked(0, workers(2, 8), of(gpus(0, 0), func(g *scaleout.Group) {
+				g.Unscheduled, g.Obstacle = true, "is paused"
+			})), without(3)), reason: quotav1alpha1.ReasonNoMachineFits,
+			says: "default/workers is not scaled for pods that are there; default/gpus is paused",
+		},
+		"pods without a node soon after a step": {
+			in:     with(with(asked(0, of(workers(2, 8), permits)), without(3)), last(30*time.Second)),
+			reason: quotav1alpha1.ReasonCoolingDown,
 		},
 		"in a dry run": {
 			in:     with(asked(3, workers(2, 8)), func(in *scaleout.Input) { in.DryRun = true }),

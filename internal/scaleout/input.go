@@ -33,6 +33,8 @@ type Input struct {
 	Groups []Group
 	// State is what was stored last.
 	State State
+	// Waits says that pods wait for a node somewhere.
+	Waits bool
 }
 
 // Patience is how long the hub manager waits for what has no signal of its own.
@@ -50,6 +52,8 @@ type Cluster struct {
 	Name string
 	// Requests are what is asked for and does not fit, by shape.
 	Requests []Requests
+	// Stranded are pods that are there, have waited for a while, and that no node has room for, by shape.
+	Stranded []Requests
 	// Running is what the budget's pods on nodes use there, and Unscheduled what those use that no node has had room for,
 	// by name of the budget.
 	Running, Unscheduled amount.List
@@ -77,6 +81,8 @@ type Group struct {
 	// Cost of one machine; there is none unless Priced.
 	Cost   float64
 	Priced bool
+	// Unscheduled says that it may be scaled for pods that are there, too.
+	Unscheduled bool
 	// Obstacle says why it may not be scaled, in words that follow its name, or is empty. Full says that it has all
 	// machines that its bounds allow.
 	Obstacle string
@@ -97,11 +103,18 @@ func (in *Input) Version(group string) string {
 func (in *Input) Idle() bool {
 	waits := in.State.OnTheWay > 0 || in.State.Last != nil && in.State.Last.Outcome == "" || len(in.State.Failures) > 0
 	told := in.State.Reason == quotav1alpha1.ReasonNothingAsked
-	return told && !waits && in.Demand.IsZero()
+	return told && !waits && !in.Waits && in.Demand.IsZero()
 }
 
 // onTheWay is how many nodes of the group are wanted and not there.
 func (g *Group) onTheWay() int64 { return max(0, g.Replicas-g.Ready) }
+
+// Values of the annotation by which a MachineDeployment permits that it is scaled: for what is asked for alone, or for
+// pods that are there, too.
+const (
+	PermitsAsked       = "true"
+	PermitsUnscheduled = "unscheduled"
+)
 
 // Step is one change of the replicas of a group.
 type Step struct {

@@ -112,6 +112,21 @@ func TestNodesThatBringNothing(t *testing.T) {
 	}
 }
 
+// TestPodsThatNoNodeHelps has pods without a node run on none of the nodes that come for them.
+func TestPodsThatNoNodeHelps(t *testing.T) {
+	l := &life{Input: with(asked(0, of(workers(2, 8), permits)), without(3))}
+	l.goOn(0)
+	l.Groups[0].Ready = 3
+	l.goOn(time.Second)
+	if got := l.goOn(2 * time.Minute); len(l.steps) != 1 || got.Reason != quotav1alpha1.ReasonNodesBringNothing {
+		t.Fatalf("the steps are %+v; told is %s: %s", l.steps, got.Reason, got.Message)
+	}
+	l.Clusters[0].Stranded = nil // they fit on the node that has come
+	if l.goOn(time.Hour); len(l.steps) != 1 {
+		t.Errorf("the steps are %+v", l.steps)
+	}
+}
+
 func TestOthersServeWhatFailedNodesDoNot(t *testing.T) {
 	l := &life{Input: asked(3, workers(2, 8), gpus(0, 2))}
 	l.Surge = 1

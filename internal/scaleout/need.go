@@ -1,6 +1,10 @@
 package scaleout
 
 import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
@@ -21,28 +25,77 @@ func (in *Input) shortage() amount.List {
 	return short
 }
 
-// need is what is asked for in a cluster by requests of one unit.
+// need is what is asked for in a cluster by requests of one unit, or by pods that are there.
 type need struct {
 	cluster *Cluster
 	unit    amount.List
 	count   int64
+	there   bool
 }
 
-// needs returns the requests that would fit into the budget if it had more nodes, at most as many as what is short
-// makes of them.
+// needs returns the pods that wait for a node, and the requests that would fit into the budget if it had more nodes, at
+// most as many as what is short makes of them.
 func (in *Input) needs() []need {
-	short := in.shortage()
-	var needs []need
+	short, needs := in.shortage(), in.stranded()
 	for i := range in.Clusters {
 		c := &in.Clusters[i]
 		for _, r := range c.Requests {
 			if count := min(r.Count, most(short, r.Unit)); count > 0 {
-				needs = append(needs, need{c, r.Unit, count})
+				needs = append(needs, need{c, r.Unit, count, false})
 				short = amount.Sub(short, r.Unit.Times(count).Only(short))
 			}
 		}
 	}
 	return needs
+}
+
+// stranded returns the pods that wait for a node where a group may be scaled for that, as far as what runs with them is
+// within what might be used.
+func (in *Input) stranded() []need {
+	without := amount.List{}
+	for i := range in.Clusters {
+		without = amount.Sum(without, in.Clusters[i].Unscheduled)
+	}
+	room := amount.Sub(in.Ceiling, amount.Sub(in.Used, without))
+	var needs []need
+	for i := range in.Clusters {
+		c := &in.Clusters[i]
+		if !in.serves(c) {
+			continue
+		}
+		for _, r := range c.Stranded {
+			if !r.asksFor(in.Follows) {
+				continue
+			}
+			count := r.within(room)
+			room = amount.Sub(room, r.Unit.Times(count))
+			if count > 0 {
+				needs = append(needs, need{c, r.Unit, count, true})
+			}
+		}
+	}
+	return needs
+}
+
+// serves says whether a group of a cluster may be scaled for pods that are there.
+func (in *Input) serves(c *Cluster) bool {
+	return slices.ContainsFunc(in.Groups, func(g Group) bool { return g.Cluster == c.Name && g.Unscheduled })
+}
+
+// asksFor says whether one of the requests asks for any of these.
+func (r *Requests) asksFor(names []corev1.ResourceName) bool {
+	return slices.ContainsFunc(names, func(name corev1.ResourceName) bool { return r.Unit[name] > 0 })
+}
+
+// within returns how many of the requests there is room for. A name that room lacks is not bounded.
+func (r *Requests) within(room amount.List) int64 {
+	count := r.Count
+	for name, left := range room {
+		if each := r.Unit[name]; each > 0 {
+			count = min(count, left/each)
+		}
+	}
+	return count
 }
 
 // most returns in how many requests of a unit all that is short is used up; 0 if they ask for nothing of it.
@@ -60,14 +113,17 @@ func most(short, unit amount.List) int64 {
 func over(a, b int64) int64 { return a/b + min(1, a%b) }
 
 // holds returns how many requests of a unit one machine of the group can run; 0 if that is not known.
-func (g *Group) holds(unit amount.List) int64 {
+func (g *Group) holds(unit amount.List) int64 { return holds(g.Machine, unit) }
+
+// holds returns for how many requests of a unit a node has room that has so much left.
+func holds(left, unit amount.List) int64 {
 	count := int64(0)
 	for name, each := range unit {
 		node := nativequota.OfNode(name)
 		if node == "" || each <= 0 {
 			continue
 		}
-		fit := g.Machine[node] / each
+		fit := left[node] / each
 		if fit == 0 {
 			return 0
 		}
@@ -78,57 +134,86 @@ func (g *Group) holds(unit amount.List) int64 {
 	return count
 }
 
-// nodesFor returns how many machines of the group it takes for so many requests of a unit: they have to run on them,
-// and to fit into the budget that these make. The group can run one.
-func (in *Input) nodesFor(g *Group, unit amount.List, count int64) int64 {
-	nodes := over(count, g.holds(unit))
+// nodesFor returns how many machines of the group it takes for what is needed: that has to run on them, and requests have
+// to fit into the budget that these make. The group can run one.
+func (in *Input) nodesFor(g *Group, n *need) int64 {
+	nodes := over(n.count, g.holds(n.unit))
+	if n.there {
+		return nodes
+	}
 	for _, name := range in.Follows {
 		has := g.Machine[nativequota.OfNode(name)]
-		if unit[name] <= 0 || has <= 0 {
+		if n.unit[name] <= 0 || has <= 0 {
 			continue
 		}
-		all := unit.Times(count)[name]
+		all := n.unit.Times(n.count)[name]
 		made := amount.Add(amount.List{name: all / in.Percent}.Times(100)[name], over(all%in.Percent*100, in.Percent))
 		nodes = max(nodes, over(made, has))
 	}
 	return nodes
 }
 
-// servedBy returns for how many requests of a unit so many machines of the group suffice. The group can run one.
-func (in *Input) servedBy(g *Group, unit amount.List, nodes int64) int64 {
-	count := amount.List{"": g.holds(unit)}.Times(nodes)[""]
-	for _, name := range in.Follows {
-		node := nativequota.OfNode(name)
-		if each := unit[name]; each > 0 && g.Machine[node] > 0 {
-			has := g.Machine.Times(nodes)[node]
-			made := amount.Add(amount.List{node: has / 100}.Times(in.Percent)[node], has%100*in.Percent/100)
-			count = min(count, made/each)
+// mostComing is how many nodes of a group on their way are looked at: with so many, no budget adds more.
+const mostComing = 1000
+
+// coming is a node on its way, and what nothing takes of it yet.
+type coming struct {
+	cluster string
+	left    amount.List
+}
+
+// coming returns the nodes on their way, and the budget that they make.
+func (in *Input) coming() (nodes []coming, made amount.List) {
+	made = amount.List{}
+	for i := range in.Groups {
+		g := &in.Groups[i]
+		if in.failure(g.Key) != nil {
+			continue
+		}
+		for range min(g.onTheWay(), mostComing) {
+			nodes = append(nodes, coming{g.Cluster, g.Machine})
+		}
+		for _, name := range in.Follows {
+			has := g.Machine.Times(g.onTheWay())[nativequota.OfNode(name)]
+			percent := amount.List{name: has / 100}.Times(in.Percent)[name]
+			made[name] = amount.Add(made[name], amount.Add(percent, has%100*in.Percent/100))
 		}
 	}
-	return count
+	return nodes, made
 }
 
 // open returns the needs that nodes on their way do not serve.
 func (in *Input) open(needs []need) []need {
-	left := make([]int64, len(in.Groups))
-	for i := range in.Groups {
-		if in.failure(in.Groups[i].Key) == nil {
-			left[i] = in.Groups[i].onTheWay()
-		}
-	}
+	nodes, made := in.coming()
 	var open []need
 	for _, n := range needs {
-		for i := range in.Groups {
-			g := &in.Groups[i]
-			if n.count == 0 || g.Cluster != n.cluster.Name || left[i] == 0 || g.holds(n.unit) == 0 {
+		for i := range nodes {
+			node := &nodes[i]
+			if node.cluster != n.cluster.Name {
 				continue
 			}
-			taken := min(left[i], in.nodesFor(g, n.unit, n.count))
-			n.count, left[i] = max(0, n.count-in.servedBy(g, n.unit, taken)), left[i]-taken
+			count := min(n.count, holds(node.left, n.unit))
+			if !n.there {
+				count = (&Requests{Unit: n.unit, Count: count}).within(made)
+				made = amount.Sub(made, n.unit.Times(count))
+			}
+			node.left = amount.Sub(node.left, onNode(n.unit.Times(count)))
+			n.count -= count
 		}
 		if n.count > 0 {
 			open = append(open, n)
 		}
 	}
 	return open
+}
+
+// onNode returns what requests take of a node.
+func onNode(requests amount.List) amount.List {
+	takes := amount.List{}
+	for name, value := range requests {
+		if node := nativequota.OfNode(name); node != "" {
+			takes[node] = max(takes[node], value)
+		}
+	}
+	return takes
 }

@@ -16,7 +16,7 @@ func counted(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// words says what is asked for: "3 requests for requests.cpu=2, pods=1 each".
+// words says what is asked for: "3 requests for requests.cpu=2, pods=1 each", or as many pods without a node.
 func (n *need) words() string {
 	var parts []string
 	for _, name := range n.unit.Names() {
@@ -29,7 +29,19 @@ func (n *need) words() string {
 	if n.count > 1 {
 		each = " each"
 	}
-	return counted(n.count, "request") + " for " + strings.Join(parts, ", ") + each
+	what := counted(n.count, "request")
+	if n.there {
+		what = counted(n.count, "pod") + " without a node"
+	}
+	return what + " for " + strings.Join(parts, ", ") + each
+}
+
+// why says what a step is for.
+func (n *need) why() string {
+	if n.there {
+		return n.words()
+	}
+	return n.words() + " that nodes leave no room for"
 }
 
 func brought(f *Failure) string {
@@ -70,6 +82,8 @@ func (d *decision) why(g *Group, n *need) (reason, words string) {
 		return quotav1alpha1.ReasonAtMaximum, g.Key + " " + g.Obstacle
 	case g.Obstacle != "":
 		return "", g.Key + " " + g.Obstacle
+	case n.there && !g.Unscheduled:
+		return "", g.Key + " is not scaled for pods that are there"
 	case g.Machine == nil:
 		return "", "of " + g.Key + " nobody says what a machine can run"
 	case f != nil:

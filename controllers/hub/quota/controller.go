@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -25,6 +24,7 @@ import (
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
+	"github.com/fedquota/fedquota/controllers/hub/scaleout"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -104,14 +104,8 @@ func (r *Reconciler) following(ctx context.Context, report client.Object) []ctrl
 	of := r.Clusters.Of(cluster)
 	return r.quotas(ctx, func(fq *quotav1alpha1.FederatedQuota) bool {
 		made := fq.Spec.Capacity != nil || fq.Spec.Distribution.Weights == quotav1alpha1.WeightsCapacity
-		return (made || bounds && (len(fq.Status.Demand) > 0 || waitsForNodes(fq))) && input.Concerns(fq, of)
+		return (made || bounds && (len(fq.Status.Demand) > 0 || scaleout.Waits(fq))) && input.Concerns(fq, of)
 	})
-}
-
-// waitsForNodes says whether pods wait for a node.
-func waitsForNodes(fq *quotav1alpha1.FederatedQuota) bool {
-	waits := func(c quotav1alpha1.ClusterStatus) bool { return len(c.Unscheduled) > 0 }
-	return slices.ContainsFunc(fq.Status.Clusters, waits)
 }
 
 // enqueueInPool has rounds start of the FederatedQuotas that name a pool or are in it: those of these keys, or all if

@@ -101,6 +101,7 @@ func usageAlone(before, after client.Object) bool {
 	}
 	old.ResourceVersion, old.Status.Used = now.ResourceVersion, now.Status.Used
 	old.Status.Unscheduled, old.Status.Replacing = now.Status.Unscheduled, now.Status.Replacing
+	old.Status.UnscheduledByShape = now.Status.UnscheduledByShape
 	return equality.Semantic.DeepEqual(old, now)
 }
 

@@ -96,8 +96,8 @@ func Below(
 	return quotas
 }
 
-// gather reads what is asked for in members, and what may be scaled.
-func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input) error {
+// spread fills in whose nodes count for a budget, and who uses it.
+func (r *Reconciler) spread(ctx context.Context, s *subject) error {
 	clusters, err := r.Clusters.List(ctx, r, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return err
@@ -105,6 +105,13 @@ func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input)
 	if err := r.kind.spread(ctx, r, s, clusters); err != nil {
 		return err
 	}
+	s.Waits = slices.ContainsFunc(s.quotas, Waits)
+	return nil
+}
+
+// gather reads what is asked for in members, and what may be scaled.
+func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input) error {
+	var err error
 	for i := range s.clusters {
 		c, err := r.ask(ctx, &s.clusters[i], s.quotas, in.Follows)
 		if err != nil {

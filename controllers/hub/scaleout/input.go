@@ -35,6 +35,8 @@ type Budget struct {
 	// Now is what may be used now, Used what is, and Demand what could be beyond that.
 	Now, Used, Demand corev1.ResourceList
 	Status            *quotav1alpha1.ScaleOutStatus
+	// Waits says that pods wait for a node. The status of a pool does not tell.
+	Waits bool
 }
 
 // OfQuota returns the budget of a FederatedQuota.
@@ -42,6 +44,7 @@ func OfQuota(fq *quotav1alpha1.FederatedQuota) Budget {
 	return Budget{
 		fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity, fq.Status.Pool,
 		fq.Status.Hard, fq.Status.Used, fq.Status.Demand, fq.Status.ScaleOut,
+		Waits(fq),
 	}
 }
 
@@ -50,7 +53,13 @@ func OfPool(p *quotav1alpha1.QuotaPool) Budget {
 	return Budget{
 		p.Spec.Hard, p.Spec.Reserve, capacity.RuleOf(p), p.Status.Capacity, p.Status.Pool,
 		p.Status.Hard, p.Status.Used, p.Status.Demand, p.Status.ScaleOut,
+		false,
 	}
+}
+
+// Waits says whether pods that use a FederatedQuota wait for a node.
+func Waits(fq *quotav1alpha1.FederatedQuota) bool {
+	return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return len(c.Unscheduled) > 0 })
 }
 
 // Asks says whether a budget wants nodes to be added where that is needed.
@@ -65,7 +74,7 @@ func (b *Budget) Input(now time.Time) *scaleout.Input {
 		Budget: amount.Saturate(b.Now, amount.Down), Ceiling: b.ceiling(),
 		Follows: capacity.Names(b.Hard, b.Rule),
 		Used:    amount.Saturate(b.Used, amount.Up), Demand: amount.Saturate(b.Demand, amount.Up),
-		State: stateOf(b.Status),
+		State: stateOf(b.Status), Waits: b.Waits,
 	}
 }
 
@@ -97,6 +106,9 @@ func AddShare(
 		}
 		room = amount.Sub(room, r.Unit.Times(r.Count))
 		c.Requests = append(c.Requests, r)
+	}
+	for _, shape := range share.UnscheduledByShape {
+		c.Stranded = append(c.Stranded, requestsOf(&shape))
 	}
 	running := amount.Sub(used, without)
 	for _, name := range follows {
@@ -169,9 +181,11 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 		Obstacle: read.Stopped, Full: read.Bounds != nil && read.Replicas >= read.Bounds.Max,
 	}
 	price(&g, d.Annotations)
+	permitted := d.Annotations[quotav1alpha1.ScaleOutAnnotation]
+	g.Unscheduled = permitted == scaleout.PermitsUnscheduled
 	switch {
-	case d.Annotations[quotav1alpha1.ScaleOutAnnotation] != "true":
-		g.Obstacle = fmt.Sprintf("has not the annotation %s: \"true\"", quotav1alpha1.ScaleOutAnnotation)
+	case permitted != scaleout.PermitsAsked && !g.Unscheduled:
+		g.Obstacle = fmt.Sprintf("has not the annotation %s: %q", quotav1alpha1.ScaleOutAnnotation, scaleout.PermitsAsked)
 	case cluster.Annotations[quotav1alpha1.GrowthAnnotation] == nodegroup.GrowthNone:
 		g.Obstacle = fmt.Sprintf("is left alone, since Cluster %s has the annotation %s: none",
 			cluster.Name, quotav1alpha1.GrowthAnnotation)

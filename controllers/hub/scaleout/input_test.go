@@ -32,7 +32,13 @@ func TestGroupOf(t *testing.T) {
 		want   string // the obstacle begins so
 	}{
 		"may be scaled": {change: func(of) {}},
-		"not opted in":  {func(o of) { delete(o.group.Annotations, quotav1alpha1.ScaleOutAnnotation) }, "has not the annotation quota.fedquota.io/scale-out"},
+		"may be scaled for pods": {change: func(o of) {
+			o.group.Annotations[quotav1alpha1.ScaleOutAnnotation] = scaleout.PermitsUnscheduled
+		}},
+		"neither yes nor no": {
+			func(o of) { o.group.Annotations[quotav1alpha1.ScaleOutAnnotation] = "yes" }, "has not the annotation quota.fedquota.io/scale-out",
+		},
+		"not opted in": {func(o of) { delete(o.group.Annotations, quotav1alpha1.ScaleOutAnnotation) }, "has not the annotation quota.fedquota.io/scale-out"},
 		"no bounds": {func(o of) {
 			delete(o.group.Annotations, clusterv1.AutoscalerMinSizeAnnotation)
 			delete(o.group.Annotations, clusterv1.AutoscalerMaxSizeAnnotation)
@@ -58,6 +64,9 @@ func TestGroupOf(t *testing.T) {
 			if !strings.HasPrefix(g.Obstacle, c.want) || (g.Obstacle == "") != (c.want == "") {
 				t.Errorf("got %q", g.Obstacle)
 			}
+			if g.Unscheduled != (name == "may be scaled for pods") {
+				t.Errorf("it may be scaled for pods: %v", g.Unscheduled)
+			}
 			if g.Full != (name == "all there are") {
 				t.Errorf("it is full: %v", g.Full)
 			}
@@ -71,7 +80,7 @@ func TestGroupOf(t *testing.T) {
 func TestAddShare(t *testing.T) {
 	const name = corev1.ResourceRequestsCPU
 	share := &quotav1alpha1.QuotaShareStatus{
-		Used: cpus("6"), Unscheduled: cpus("2"),
+		Used: cpus("6"), Unscheduled: cpus("2"), UnscheduledByShape: []quotav1alpha1.DemandShape{{Amounts: cpus("2"), Unit: cpus("1")}},
 		DemandByShape: []quotav1alpha1.DemandShape{{Amounts: cpus("3"), Unit: cpus("1")}, {Amounts: cpus("9"), Unit: cpus("4")}},
 	}
 	for what, c := range map[string]struct {
@@ -88,6 +97,9 @@ func TestAddShare(t *testing.T) {
 			var got []int64
 			for _, r := range cluster.Requests {
 				got = append(got, r.Count)
+			}
+			if len(cluster.Stranded) != 1 || cluster.Stranded[0].Count != 2 || cluster.Stranded[0].Unit[name] != 1_000 {
+				t.Errorf("pods without a node are %+v", cluster.Stranded)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" || cluster.Running[name] != 4_000 || cluster.Unscheduled[name] != 2_000 {
 				t.Errorf("%+v -want +got:\n%s", cluster, diff)

@@ -79,6 +79,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if s.observed != s.GetGeneration() || stalled(*s.conditions) {
 		return ctrl.Result{}, nil // the round that ends that brings it here again
 	}
+	if err := r.spread(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
 	in := s.Input(r.Clock.Now())
 	in.Patience = r.Patience
 	if in.Idle() {
@@ -97,7 +100,7 @@ func (r *Reconciler) take(ctx context.Context, s *subject, in *scaleout.Input) (
 		return ctrl.Result{}, err
 	}
 	next := ctrl.Result{RequeueAfter: d.Next}
-	if d.State.Reason != quotav1alpha1.ReasonNothingAsked && (d.Next == 0 || d.Next > pace.ScaleOutInterval) {
+	if (in.Waits || d.State.Reason != quotav1alpha1.ReasonNothingAsked) && (d.Next == 0 || d.Next > pace.ScaleOutInterval) {
 		next.RequeueAfter = pace.ScaleOutInterval
 	}
 	if d.Step == nil {

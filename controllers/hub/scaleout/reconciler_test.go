@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/scaleout"
 )
 
 func as(*quotav1alpha1.FederatedQuota) {}
@@ -107,6 +108,7 @@ func TestScalesWhatItHasRead(t *testing.T) {
 	h.must(err)
 	in := s.Input(h.clock.Now())
 	in.Patience = h.r.Patience
+	h.must(h.r.spread(t.Context(), s))
 	h.must(h.r.gather(t.Context(), s, in))
 	groups := in.Groups
 	_, err = h.r.take(t.Context(), s, in)
@@ -172,6 +174,61 @@ func TestOfAPool(t *testing.T) {
 		h.must(counter.WithLabelValues("", org.Name).Write(m))
 		if got := m.GetCounter().GetValue(); got != 1 {
 			t.Errorf("%v is counted", got)
+		}
+	}
+}
+
+// TestPodsWithoutANode has pods that are there add a node where that is permitted.
+func TestPodsWithoutANode(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(as)
+	fq := h.read(key)
+	fq.Status.Demand, fq.Status.Clusters[0].Unscheduled = nil, cpus("2")
+	h.must(h.Status().Update(t.Context(), fq))
+	share := &quotav1alpha1.QuotaShare{}
+	h.must(h.member.Get(t.Context(), key, share))
+	share.Status.DemandByShape = nil
+	share.Status.Unscheduled = cpus("2")
+	share.Status.UnscheduledByShape = []quotav1alpha1.DemandShape{{Amounts: cpus("2"), Unit: cpus("2")}}
+	h.must(h.member.Update(t.Context(), share))
+	for _, permitted := range []bool{false, true} {
+		if permitted {
+			h.annotate(scaleout.PermitsUnscheduled)
+			h.clock.Step(time.Minute)
+		}
+		result, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key})
+		if err != nil || result.RequeueAfter == 0 {
+			t.Fatalf("it is looked at again after %s, %v", result.RequeueAfter, err)
+		}
+		status := h.read(key).Status.ScaleOut
+		if added := h.replicas() == 1; added != permitted || added != (status.Reason == quotav1alpha1.ReasonScaledOut) {
+			t.Errorf("permitted: %v; there are %d replicas, and told is %s: %s", permitted, h.replicas(), status.Reason, status.Message)
+		}
+	}
+}
+
+// TestAbove has pools be looked at when pods below them wait for a node.
+func TestAbove(t *testing.T) {
+	h := newHub(t)
+	h.create(&quotav1alpha1.QuotaPool{
+		ObjectMeta: metav1.ObjectMeta{Name: h.namespace + "-org"},
+		Spec:       quotav1alpha1.QuotaPoolSpec{Hard: cpus("100"), Capacity: &quotav1alpha1.PoolCapacity{Capacity: *following()}},
+	})
+	for _, name := range []string{"-team", "-other"} {
+		pool := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: h.namespace + name}}
+		pool.Spec.Hard = cpus("100")
+		if name == "-team" {
+			pool.Spec.Parent = quotav1alpha1.PoolName(h.namespace + "-org")
+		}
+		h.create(pool)
+	}
+	for pool, want := range map[string]int{"-org": 1, "-team": 1, "-other": 0} {
+		fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: "compute"}}
+		fq.Spec.Pool = &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(h.namespace + pool)}
+		got := h.r.of(pools).above(t.Context(), fq)
+		if len(got) != want || want == 1 && got[0].Name != h.namespace+"-org" {
+			t.Errorf("of one in %s, got %v", pool, got)
 		}
 	}
 }

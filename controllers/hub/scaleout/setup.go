@@ -1,6 +1,8 @@
 package scaleout
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -27,7 +30,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		return err
 	}
 	return served.Once(mgr, func() error {
-		return r.of(pools).begin(mgr, &quotav1alpha1.QuotaPool{}, options)
+		ofPools := r.of(pools)
+		return ofPools.begin(mgr, &quotav1alpha1.QuotaPool{}, options, ofPools.waiting)
 	}, poolKind)
 }
 
@@ -38,12 +42,48 @@ func (r *Reconciler) of(k kind) *Reconciler {
 	return &other
 }
 
-func (r *Reconciler) begin(mgr ctrl.Manager, object client.Object, options controller.Options) error {
-	return ctrl.NewControllerManagedBy(mgr).
+func (r *Reconciler) begin(
+	mgr ctrl.Manager, object client.Object, options controller.Options, watches ...func(*builder.Builder),
+) error {
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named(r.kind.name).
 		For(object, builder.WithPredicates(news)).
-		WithOptions(options).
-		Complete(r)
+		WithOptions(options)
+	for _, watch := range watches {
+		watch(b)
+	}
+	return b.Complete(r)
+}
+
+// waiting has pools be looked at when pods below them begin to wait for a node, which their own status does not tell.
+func (r *Reconciler) waiting(b *builder.Builder) {
+	begins := predicate.Funcs{
+		CreateFunc:  func(e event.CreateEvent) bool { return Waits(e.Object.(*quotav1alpha1.FederatedQuota)) },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return Waits(e.ObjectNew.(*quotav1alpha1.FederatedQuota)) && !Waits(e.ObjectOld.(*quotav1alpha1.FederatedQuota))
+		},
+	}
+	b.Watches(&quotav1alpha1.FederatedQuota{}, handler.EnqueueRequestsFromMapFunc(r.above), builder.WithPredicates(begins))
+}
+
+// above returns the pools above a FederatedQuota that want nodes to be added.
+func (r *Reconciler) above(ctx context.Context, fq client.Object) []ctrl.Request {
+	var list quotav1alpha1.QuotaPoolList
+	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaPools")
+		return nil
+	}
+	below := []quotav1alpha1.FederatedQuota{*fq.(*quotav1alpha1.FederatedQuota)}
+	var requests []ctrl.Request
+	for i := range list.Items {
+		p := &list.Items[i]
+		if b := OfPool(p); b.Asks() && len(Below(p.Name, list.Items, below)) > 0 {
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(p)})
+		}
+	}
+	return requests
 }
 
 // news lets through budgets that want nodes to be added, where something of that has changed.

@@ -160,6 +160,15 @@ func (h *hub) workers(most string) {
 	})
 }
 
+// annotate has the MachineDeployment permit something else.
+func (h *hub) annotate(permits string) {
+	h.Helper()
+	d := &clusterv1.MachineDeployment{}
+	h.must(h.Get(h.Context(), client.ObjectKey{Namespace: h.namespace, Name: "workers"}, d))
+	d.Annotations[quotav1alpha1.ScaleOutAnnotation] = permits
+	h.must(h.Update(h.Context(), d))
+}
+
 // replicas returns how many machines are wanted.
 func (h *hub) replicas() int32 {
 	h.Helper()

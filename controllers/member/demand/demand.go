@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/demand/shape"
@@ -103,6 +104,8 @@ type Seen struct {
 	Replacing corev1.ResourceList
 	// Unscheduled is what pods that wait for a node are charged.
 	Unscheduled corev1.ResourceList
+	// Stranded are those of these pods that no node has room for, by shape.
+	Stranded []quotav1alpha1.DemandShape
 	// NodesFull says whether a part of the demand is left out because no node has room for it.
 	NodesFull bool
 	// Ping is what the status of the share pings the hub with.
@@ -119,12 +122,7 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	}
 	seen := Seen{ByReplica: d.others(share), NodesFull: d.Book.Full(share, now), Ping: d.ping(share)}
 	needs, pending := d.Book.Demand(share, now, elsewhere(seen.ByReplica)...)
-	for _, need := range needs {
-		seen.Shapes = append(
-			seen.Shapes,
-			quotav1alpha1.DemandShape{Amounts: need.Amounts.ToList(share.Spec.Hard), Unit: need.Unit.ToList(share.Spec.Hard)},
-		)
-	}
+	seen.Shapes = listed(needs, share)
 	if len(needs) > 0 {
 		seen.Total = shape.Total(needs).ToList(share.Spec.Hard)
 	}
@@ -133,7 +131,7 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 	}
 	unscheduled, waiting := d.Book.Unscheduled(share, now)
 	if len(unscheduled) > 0 {
-		seen.Unscheduled = unscheduled.ToList(share.Spec.Hard)
+		seen.Unscheduled, seen.Stranded = unscheduled.ToList(share.Spec.Hard), d.stranded(share, now)
 	}
 	var rolling bool
 	seen.Replacing, rolling = d.replacing(share)
@@ -141,6 +139,27 @@ func (d *Demand) See(share *quotav1alpha1.QuotaShare) Seen {
 		seen.After = agingInterval
 	}
 	return seen
+}
+
+// listed returns shapes as the status of a share has them.
+func listed(shapes []shape.Shape, share *quotav1alpha1.QuotaShare) []quotav1alpha1.DemandShape {
+	var list []quotav1alpha1.DemandShape
+	for _, s := range shapes {
+		list = append(list, quotav1alpha1.DemandShape{
+			Amounts: s.Amounts.ToList(share.Spec.Hard), Unit: s.Unit.ToList(share.Spec.Hard),
+		})
+	}
+	return list
+}
+
+// stranded returns the pods that no node has room for, none while the nodes are not known.
+func (d *Demand) stranded(share *quotav1alpha1.QuotaShare, now time.Time) []quotav1alpha1.DemandShape {
+	if d.Nodes == nil || !d.Nodes.Known() {
+		return nil
+	}
+	return listed(d.Book.Stranded(share, now, func(requests amount.List) bool {
+		return d.Nodes.Fits(requests, now, pace.NodeGrace)
+	}), share)
 }
 
 // sum tells the book what the nodes of the cluster have, once in a while.

@@ -60,7 +60,7 @@ func (r *Reconciler) paced(share *quotav1alpha1.QuotaShare, status quotav1alpha1
 	}
 	status.Used, status.Demand, status.DemandByShape = share.Status.Used, share.Status.Demand, share.Status.DemandByShape
 	status.Expected, status.Replacing = share.Status.Expected, share.Status.Replacing
-	status.Unscheduled = share.Status.Unscheduled
+	status.Unscheduled, status.UnscheduledByShape = share.Status.Unscheduled, share.Status.UnscheduledByShape
 	if told := share.Status.ExistingQuota; told != nil && status.ExistingQuota != nil {
 		calm := *status.ExistingQuota
 		calm.Used, status.ExistingQuota = told.Used, &calm

@@ -58,6 +58,7 @@ func fullShare() *quotav1alpha1.QuotaShare {
 	share.Spec.Fleet.Waiting = []quotav1alpha1.ClusterName{"east"}
 	share.Status.Demand, share.Status.Expected, share.Status.Replacing, share.Status.Unscheduled = some, some, some, some
 	share.Status.DemandByShape = []quotav1alpha1.DemandShape{{Amounts: some, Unit: some}}
+	share.Status.UnscheduledByShape = share.Status.DemandByShape
 	share.Status.DemandByReplica = map[string]quotav1alpha1.ReplicaDemand{"one": {RenewTime: metav1.NewMicroTime(time.Unix(7, 1000)),
 		Owners: []quotav1alpha1.OwnerDemand{{Owner: "x", Amounts: some}}}}
 	return share

@@ -39,6 +39,7 @@ func Status(seen Observation) quotav1alpha1.QuotaShareStatus {
 	status.ObservedGeneration = seen.Share.Generation
 	status.Demand, status.DemandByShape, status.Expected = seen.Demand.Total, seen.Demand.Shapes, seen.Demand.Expected
 	status.Replacing, status.Unscheduled = seen.Demand.Replacing, seen.Demand.Unscheduled
+	status.UnscheduledByShape = seen.Demand.Stranded
 	status.DemandByReplica, status.Ping = seen.Demand.ByReplica, seen.Demand.Ping
 	status.ExistingQuota = existing(seen)
 	if AtRevision(seen) {
