@@ -77,3 +77,29 @@ func TestStuckBudgetHoldsUpNobody(t *testing.T) {
 		})
 	}
 }
+
+// TestBudgetsWaitForTheirPools starts the hub manager again: no budget decides before its pool has looked at its children,
+// which may show that the store was put back.
+func TestBudgetsWaitForTheirPools(t *testing.T) {
+	tr := newTree(t, anyNamespace)
+	tr.a.create(quotaName, tr.spec("10"))
+	tr.b.create(quotaName, tr.spec("10"))
+	tr.settle(10)
+	tr.a.restart()
+	tr.b.restart()
+	tr.b.hub.Trees, tr.b.hub.Needs = tr.a.hub.Trees, tr.a.hub.Needs
+	tr.hub.Needs, tr.hub.Trees = tr.a.hub.Needs, tr.a.hub.Trees
+	both := func() {
+		for range 3 {
+			tr.a.round()
+			tr.b.round()
+		}
+	}
+	if both(); tr.a.hub.Trees.IsPast(tr.a.quota().UID) {
+		t.Error("a decides before its pool is heard")
+	}
+	tr.round()
+	if both(); !tr.a.hub.Trees.IsPast(tr.a.quota().UID) {
+		t.Error("a waits although all are heard")
+	}
+}
