@@ -58,4 +58,28 @@ var poolMutants = []mutant{
 		new: "m.Tenure + 1",
 		pkg: "internal/pool", test: "TestTenures",
 	},
+	{
+		protection: "pools: a restore that is known has each pool rebuild its ledger",
+		in:         "controllers/hub/pool.Reconciler.rebuild", old: "s.restored || s.pool.Lost(pure)",
+		new: "s.pool.Lost(pure)",
+		pkg: poolTests, test: "TestRestoreIsOfEachPool",
+	},
+	{
+		protection: "pools: a child that knows more than its pool shows the next hub manager that the store was put back",
+		in:         "Trees.HearPool", old: "lost && !t.heard[pool]",
+		new: "false",
+		pkg: poolTests, test: "TestRestoreThatWasForgotten",
+	},
+	{
+		protection: "pools: no entry ends by what a cache shows",
+		in:         "controllers/hub/pool.Reconciler.dismiss", old: "		if e, _ :=",
+		new: "		if c != nil && s.pool.Left(c.Child) {\n			continue\n		}\n		if e, _ :=",
+		pkg: poolTests, test: "TestEntryOfWhoNeverLeft",
+	},
+	{
+		protection: "pools: no budget decides before its pools are heard",
+		in:         "controllers/hub/quota.Reconciler.sameTree", old: "others = append(others, p.UID)",
+		new: "_ = p",
+		pkg: "controllers/hub/quota", test: "TestBudgetsWaitForTheirPools",
+	},
 }

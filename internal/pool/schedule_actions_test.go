@@ -28,14 +28,19 @@ var actions = map[string]action{
 	"name": {2, (*world).name}, "unname": {1, (*world).unname}, "delete": {1, (*world).remove}, "create": {3, (*world).create},
 	"cut": {1, (*world).cut}, "rebirth": {1, (*world).rebirth}, "lose": {1, (*world).lose},
 	"back up": {1, (*world).backUp}, "put back": {1, (*world).putBack},
+	"restart": {1, (*world).restart}, "hear": {6, (*world).hear},
 }
 
-// acts says whether a hub manager may write a node now: one that was put back rebuilds before all else.
-func acts(o *object) bool { return o.exists && !o.restored && o.revision > 0 }
+// acts says whether a hub manager may write a node now: one that was put back rebuilds before all else, and no
+// FederatedQuota decides anything before all are heard.
+func (w *world) acts(n *node) bool {
+	o := n.now()
+	return o.exists && !o.restored && o.revision > 0 && (n.pool || !w.unheard)
+}
 
 func (w *world) announce(n *node) {
 	o, p := n.now(), w.byKey[n.now().parent]
-	if !acts(o) || p == nil || !p.now().exists {
+	if !w.acts(n) || p == nil || !p.now().exists {
 		return
 	}
 	uid := p.now().uid
@@ -63,13 +68,13 @@ func (w *world) loses(n *node) bool {
 	p := w.open(n)
 	return slices.ContainsFunc(p.Keys(), func(key string) bool {
 		c := w.byKey[key]
-		return c.now().exists && p.Loses(read(c, c.now()))
+		return c.now().exists && p.Loses(shown(c, c.now()))
 	})
 }
 
 func (w *world) leave(n *node) {
 	o := n.now()
-	if !acts(o) || !o.member.Stands() || o.parent != "" || w.loses(n) {
+	if !w.acts(n) || !o.member.Stands() || o.parent != "" || w.loses(n) {
 		return
 	}
 	o = o.copy()
@@ -81,7 +86,7 @@ func (w *world) leave(n *node) {
 func (w *world) takeUp(n *node) {
 	o := n.now()
 	p := w.byKey[o.member.Name]
-	if !acts(o) || p == nil {
+	if !w.acts(n) || p == nil {
 		return
 	}
 	shown := w.stale(p)
@@ -119,7 +124,7 @@ func (w *world) takes(o *object, offer pool.Offer) (pool.Membership, bool) {
 
 func (w *world) own(n *node, change func(l *ledger.Ledger, e ledger.Entry)) {
 	o := n.now()
-	if n.pool || !acts(o) {
+	if n.pool || !w.acts(n) {
 		return
 	}
 	l := w.openOwn(n, o)
@@ -190,7 +195,7 @@ func (w *world) settleOwn(n *node) {
 // rebuildOwn rebuilds the ledger of a FederatedQuota that was lost or put back, and puts a floor under the pool.
 func (w *world) rebuildOwn(n *node) {
 	o := n.now()
-	if n.pool || !o.exists || !o.restored && o.revision > 0 {
+	if n.pool || !o.exists || w.unheard || !o.restored && o.revision > 0 {
 		return
 	}
 	l := w.openOwn(n, o)
@@ -199,14 +204,16 @@ func (w *world) rebuildOwn(n *node) {
 	l.Adopt(theMember, &ledger.Share{Revision: n.member.revision, Hard: amount.List{cpu: n.member.limit}, InForce: n.member.revision})
 	o = o.copy()
 	o.restored = false
-	w.floor(o)
+	w.floor(n, o)
 	w.shutOwn(n, o, l)
 	w.note("%s rebuilds, revision %d, floor %d", n.key, l.Revision(), o.member.Revision)
 }
 
 // floor has an object take up nothing that was offered before, and announce itself if it has forgotten where it stood.
-func (w *world) floor(o *object) {
-	if p := w.byKey[o.parent]; p != nil && p.now().exists && !o.member.Stands() {
+func (w *world) floor(n *node, o *object) {
+	p := w.byKey[o.parent]
+	comes := w.steady && !n.stood && w.mayHold(n) > 0
+	if p != nil && p.now().exists && !o.member.Stands() && !comes {
 		o.member = o.member.Announce(p.key, p.now().uid, w.epoch())
 	}
 	if o.member.Stands() {
@@ -216,7 +223,7 @@ func (w *world) floor(o *object) {
 
 // onPool has a step change the ledger of a pool, by one of the nodes that may be its children.
 func (w *world) onPool(n *node, change func(p *pool.Pool, c *node) bool) {
-	if !n.pool || !acts(n.now()) {
+	if !n.pool || !w.acts(n) {
 		return
 	}
 	p, all := w.open(n), w.children(n)
@@ -227,11 +234,11 @@ func (w *world) onPool(n *node, change func(p *pool.Pool, c *node) bool) {
 
 func (w *world) enter(n *node) {
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		o := w.stale(c)
+		o := w.read(c, "the live read of who comes")
 		if !o.exists {
 			return false
 		}
-		child := read(c, o)
+		child := shown(c, o)
 		if w.without == "what a child has that joins" {
 			child.Granted = amount.List{cpu: 0}
 		}
@@ -249,7 +256,7 @@ func (w *world) settle(n *node) {
 		if !o.exists {
 			return false
 		}
-		child := read(c, o)
+		child := shown(c, o)
 		before, _ := p.Entry(c.key)
 		w.settles(p, child)
 		e, _ := p.Entry(c.key)
@@ -284,11 +291,11 @@ func (w *world) settles(p *pool.Pool, child *pool.Child) {
 
 func (w *world) left(n *node) {
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		o := w.stale(c)
+		o := w.read(c, "the live read of who has left")
 		if !o.exists {
 			return false
 		}
-		child := read(c, o)
+		child := shown(c, o)
 		gone := p.Left(child)
 		switch {
 		case w.without == "the leaving write" && o.parent != n.key:
@@ -306,11 +313,11 @@ func (w *world) left(n *node) {
 
 func (w *world) moved(n *node) {
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		o, own := w.stale(c), n.now().member
+		o, own := w.read(c, "the live read of who has moved"), n.now().member
 		if !o.exists {
 			return false
 		}
-		child, before := read(c, o), p.Ledger.Revision()
+		child, before := shown(c, o), p.Ledger.Revision()
 		e, present := p.Entry(c.key)
 		if w.without == "counting what has moved" && present && e.UID == child.UID && e.Tenure < child.Tenure && child.Membership.UID != n.now().uid {
 			w.note("%s drops %s at once", n.key, c.key)
@@ -358,7 +365,7 @@ func (w *world) gone(n *node) {
 		if w.without == "the live read of who is gone" {
 			o = w.stale(c)
 		}
-		gone := o.exists && p.Gone(c.key, read(c, o)) || !o.exists && p.Gone(c.key, nil)
+		gone := o.exists && p.Gone(c.key, shown(c, o)) || !o.exists && p.Gone(c.key, nil)
 		if gone {
 			w.note("%s finds %s gone", n.key, c.key)
 		}
@@ -387,14 +394,14 @@ func (w *world) raise(n *node) {
 
 // steer has the round of the product move the parts of all children of a pool.
 func (w *world) steer(n *node) {
-	if !n.pool || !acts(n.now()) || w.frozen(n.now()) {
+	if !n.pool || !w.acts(n) || w.frozen(n.now()) {
 		return
 	}
 	p, in := w.open(n), round.Input{ID: n.now().uid, Uncounted: !w.heard(n), Split: split}
 	for _, key := range p.Keys() {
 		c := w.byKey[key]
 		standing := round.Standing{Name: key, UID: key, Pinned: true}
-		if child := read(c, w.stale(c)); p.Knows(child) {
+		if child := shown(c, w.stale(c)); p.Knows(child) {
 			standing = w.standing(c)
 			standing.Pinned = child.Unknown
 		}
@@ -459,7 +466,7 @@ func (w *world) lower(n *node) {
 			return false
 		}
 		switch to := e.Target[cpu] - 1; {
-		case w.without == "a revision for each lowering" && p.Confirms(read(c, c.now())):
+		case w.without == "a revision for each lowering" && p.Confirms(shown(c, c.now())):
 			o := n.now().copy()
 			e.Target = amount.List{cpu: to}
 			if granted, _ := sums(c.now()); granted[cpu] <= to {
@@ -494,13 +501,8 @@ func (w *world) restore(n *node) {
 	})
 }
 
-// rebuild rebuilds the ledger of a pool that was lost or put back, once a live list confirms it.
-func (w *world) rebuild(n *node) {
-	o := n.now()
-	if !n.pool || !o.exists {
-		return
-	}
-	p := w.open(n)
+// list returns all that could be children of a pool, read past the cache.
+func (w *world) list(n *node) []pool.Child {
 	var live []pool.Child
 	for _, c := range w.children(n) {
 		o := c.now()
@@ -508,19 +510,31 @@ func (w *world) rebuild(n *node) {
 			o = w.stale(c)
 		}
 		if o.exists {
-			live = append(live, *read(c, o))
+			live = append(live, *shown(c, o))
 		}
 	}
+	return live
+}
+
+// rebuild rebuilds the ledger of a pool that was lost or put back, once a live list confirms it.
+func (w *world) rebuild(n *node) {
+	o := n.now()
+	if !n.pool || !o.exists {
+		return
+	}
+	p := w.open(n)
+	live := w.list(n)
 	if !o.restored && !p.Lost(live) {
 		return
 	}
+	w.told = w.told || w.unheard && w.without != "the news of a pool"
 	p.Rebuild(live)
 	if w.without != "waiting again after a rebuild" {
 		n.raised[o.uid] = false
 	}
 	o = o.copy()
 	o.restored = false
-	w.floor(o)
+	w.floor(n, o)
 	n.write(o)
 	w.shut(n, p)
 	w.note("%s rebuilds, revision %d", n.key, p.Ledger.Revision())
@@ -535,11 +549,12 @@ func (w *world) deliver(n *node) {
 	if n.pool || len(n.told) == 0 {
 		return
 	}
-	d := n.told[len(n.told)-1-w.rand.IntN(min(4, len(n.told)))]
-	if d.uid != n.member.uid || d.revision <= n.member.revision {
+	last := n.onTheWay()
+	d := last[w.rand.IntN(len(last))]
+	if !n.takes(d) {
 		return
 	}
-	n.member.revision, n.member.limit = d.revision, d.limit
+	n.member.uid, n.member.revision, n.member.limit = d.uid, d.revision, d.limit
 	w.report(n)
 	w.note("the member of %s enforces %d of revision %d", n.key, d.limit, d.revision)
 }
@@ -591,10 +606,10 @@ func (w *world) unname(n *node) {
 	}
 }
 
-// remove deletes a FederatedQuota whose member has let go.
+// remove deletes a FederatedQuota whose member has let go, or a pool that nobody is in any more.
 func (w *world) remove(n *node) {
 	o := n.now()
-	if !w.moves || n.pool || !acts(o) || !w.idle(n) {
+	if !w.moves || !w.acts(n) || !w.idle(n) || n.pool && (!w.restores || n.key == "top" || w.contains(n)) {
 		return
 	}
 	n.write(&object{uid: o.uid})
@@ -646,17 +661,104 @@ func (w *world) backUp(_ *node) {
 	}
 }
 
-// putBack puts the store of the hub back. All ledgers of the tree know it before anything is decided.
+// putBack puts the store of the hub back. What was in force elsewhere may come to be debt by that: this is not played.
 func (w *world) putBack(_ *node) {
-	if w.backup == nil {
+	if w.backup == nil || w.unheard {
+		return
+	}
+	backup := w.backup
+	w.backup = nil
+	if w.owes(backup) {
 		return
 	}
 	w.second += apart
+	w.unheard, w.told = true, true
 	for _, n := range w.nodes {
-		o := w.backup[n.key].copy()
-		o.restored = w.without != "the news of a restore" || n.pool || n.key == "a"
+		n.stood = n.now().exists && n.now().member.Stands()
+		o := backup[n.key].copy()
+		o.restored = false
 		n.write(o)
 	}
-	w.backup = nil
 	w.note("the store is put back")
+}
+
+// owes says whether a pool would be in debt if the store were put back to a backup.
+func (w *world) owes(backup map[string]*object) bool {
+	most := map[string]int64{}
+	for _, n := range w.nodes {
+		if n.pool || !backup[n.key].exists {
+			continue
+		}
+		for in := w.returnsTo(backup, n); in != nil; in = w.returnsTo(backup, in) {
+			most[in.key] += n.mayHold()
+		}
+	}
+	for key, sum := range most {
+		if sum > backup[key].hard && (key == "top" || !w.inside) {
+			return true
+		}
+	}
+	return false
+}
+
+// returnsTo returns the pool that a node stands in, or announces itself to, once the store is put back; nil if none.
+func (w *world) returnsTo(backup map[string]*object, n *node) *node {
+	o := backup[n.key]
+	name := o.parent
+	if o.member.Stands() {
+		name = o.member.Name
+	}
+	if name == "" || !backup[name].exists || o.member.Stands() && o.member.UID != backup[name].uid {
+		return nil
+	}
+	return w.byKey[name]
+}
+
+// restart has the hub manager end, and start again: what was on its way has come or never does, its caches show nothing
+// of before, and it has forgotten what it knew of restores.
+func (w *world) restart(_ *node) {
+	if !w.restores {
+		return
+	}
+	for _, n := range w.nodes {
+		o := n.now().copy()
+		o.restored = false
+		n.write(o)
+		n.told, n.raised, n.since = nil, map[string]bool{}, len(n.versions)-1
+	}
+	w.unheard, w.told = true, w.told && w.unheard
+	w.note("the hub manager starts again")
+}
+
+// hear has all that there is in the tree be heard. A restore that one of them shows is known of all ledgers then.
+func (w *world) hear(_ *node) {
+	if !w.unheard {
+		return
+	}
+	w.unheard = false
+	if !w.told && !slices.ContainsFunc(w.nodes, w.shows) {
+		w.note("nothing is heard of a restore")
+		return
+	}
+	w.told = false
+	for _, n := range w.nodes {
+		o := n.now().copy()
+		o.restored = o.exists && (n.pool && w.without != "the news of a restore to pools" ||
+			!n.pool && (w.without != "the news of a restore" || n.key == "a"))
+		n.write(o)
+	}
+	w.note("all have heard of the restore")
+}
+
+// shows says whether a node shows that the store was put back: its member knows what its ledger does not, or its
+// children do.
+func (w *world) shows(n *node) bool {
+	o := n.now()
+	switch {
+	case !o.exists:
+		return false
+	case n.pool:
+		return w.without != "the news of a pool" && w.open(n).Lost(w.list(n))
+	}
+	return n.member.revision > o.entries[theMember].Revision
 }

@@ -10,19 +10,22 @@ var schedules = flag.Int("schedules", 200, "how many schedules of each kind are 
 
 // kinds are what schedules may contain.
 var kinds = map[string]rules{
-	"two levels, steady":         {levels: 2, steady: true, moves: true},
-	"two levels":                 {levels: 2, moves: true},
-	"two levels, pools reborn":   {levels: 2, moves: true, reborn: true},
-	"a pool reborn":              {levels: 2, steady: true, inside: true, reborn: true},
-	"two levels, ledgers lost":   {levels: 2, moves: true, lost: true},
-	"two levels, restored":       {levels: 2, steady: true, restores: true},
-	"three levels, steady":       {levels: 3, steady: true, moves: true},
-	"three levels":               {levels: 3, moves: true},
-	"three levels, ledgers lost": {levels: 3, moves: true, lost: true},
-	"moves below a pool, alone":  {levels: 3, steady: true, moves: true, inside: true, alone: true},
-	"moves as pools leave":       {levels: 3, steady: true, moves: true, inside: true, alone: true, leaves: true},
-	"moves below a pool":         {levels: 3, steady: true, moves: true, inside: true},
-	"three levels, restored":     {levels: 3, steady: true, restores: true},
+	"two levels, steady":           {levels: 2, steady: true, moves: true},
+	"two levels":                   {levels: 2, moves: true},
+	"two levels, pools reborn":     {levels: 2, moves: true, reborn: true},
+	"a pool reborn":                {levels: 2, steady: true, inside: true, reborn: true},
+	"two levels, ledgers lost":     {levels: 2, moves: true, lost: true},
+	"two levels, restored":         {levels: 2, steady: true, restores: true},
+	"three levels, steady":         {levels: 3, steady: true, moves: true},
+	"three levels":                 {levels: 3, moves: true},
+	"three levels, ledgers lost":   {levels: 3, moves: true, lost: true},
+	"moves below a pool, alone":    {levels: 3, steady: true, moves: true, inside: true, alone: true},
+	"moves as pools leave":         {levels: 3, steady: true, moves: true, inside: true, alone: true, leaves: true},
+	"moves below a pool":           {levels: 3, steady: true, moves: true, inside: true},
+	"three levels, restored":       {levels: 3, steady: true, restores: true},
+	"two levels, moves restored":   {levels: 2, steady: true, moves: true, restores: true},
+	"three levels, moves restored": {levels: 3, steady: true, moves: true, restores: true},
+	"moves below a pool, restored": {levels: 3, steady: true, moves: true, inside: true, restores: true},
 }
 
 const scheduleLength = 150
@@ -77,6 +80,11 @@ func TestSchedulesNeed(t *testing.T) {
 		"staying until what has moved is counted": "moves as pools leave",
 		"waiting with what is restored":           "a pool reborn",
 		"waiting again after a rebuild":           "two levels, restored",
+		"the news of a restore to pools":          "three levels, restored",
+		"the news of a pool":                      "two levels, restored",
+		"the live read of who comes":              "two levels, moves restored",
+		"the live read of who has left":           "two levels, moves restored",
+		"the live read of who has moved":          "moves below a pool, restored",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()

@@ -30,7 +30,7 @@ type object struct {
 	// revision and entries are its ledger: of children if it is a pool, else of its member.
 	revision int64
 	entries  map[string]pool.Entry
-	// restored says that it was put back, and has not rebuilt its ledger since.
+	// restored says that its ledger is known to be put back, and was not rebuilt since.
 	restored bool
 }
 
@@ -50,6 +50,10 @@ type node struct {
 	member  member
 	reports []ledger.Report
 	told    []decision
+	// stood says that it stood in a pool when the store was put back last.
+	stood bool
+	// since is the first version that caches may show: those of before are of a hub manager that has ended.
+	since int
 }
 
 type member struct {
@@ -95,8 +99,11 @@ type world struct {
 	uids   int
 	second int64
 	backup map[string]*object
-	err    error
-	log    []string
+	// unheard says that the store was put back, or that the hub manager has started again, and that not all were heard
+	// since. Once they are, a restore is known if told says so, or if somebody shows it.
+	unheard, told bool
+	err           error
+	log           []string
 }
 
 func (w *world) fail(format string, args ...any) {
@@ -179,7 +186,16 @@ func (w *world) stale(n *node) *object {
 	if w.rand.IntN(3) > 0 {
 		return n.now()
 	}
-	return n.versions[w.rand.IntN(len(n.versions))]
+	return n.versions[n.since+w.rand.IntN(len(n.versions)-n.since)]
+}
+
+// read returns a version of a node as it is read past the cache. What that protects from is the name of the mutation
+// that reads the cache. More than what restores need is not played: without them any version does.
+func (w *world) read(n *node, protection string) *object {
+	if w.restores && w.without != protection {
+		return n.now()
+	}
+	return w.stale(n)
 }
 
 // children returns the nodes that could be children of a pool.
@@ -203,7 +219,7 @@ func sums(o *object) (granted, target amount.List) {
 	return granted, target
 }
 
-func read(n *node, o *object) *pool.Child {
+func shown(n *node, o *object) *pool.Child {
 	granted, target := sums(o)
 	return &pool.Child{Key: n.key, UID: o.uid, Membership: o.member, Unknown: o.revision == 0, Granted: granted, Target: target}
 }
@@ -310,6 +326,47 @@ func (w *world) inTree(o *object) bool {
 		return false
 	}
 	return p.key == "top" || w.inTree(p.now())
+}
+
+// mayHold returns the most that the member of a FederatedQuota may come to enforce or use by what is on its way.
+func (n *node) mayHold() int64 {
+	most := max(n.member.limit, n.member.used)
+	for _, d := range n.onTheWay() {
+		if n.takes(d) {
+			most = max(most, d.limit)
+		}
+	}
+	return most
+}
+
+// mayHold returns the most that may come to be in force below a node, by all that have ever told it so.
+func (w *world) mayHold(n *node) int64 {
+	if !n.pool {
+		return n.mayHold()
+	}
+	var sum int64
+	for _, c := range w.nodes {
+		if o := c.now(); o.exists && o.member.Stands() && o.member.UID == n.now().uid {
+			sum += w.mayHold(c)
+		}
+	}
+	return sum
+}
+
+// contains says whether somebody stands in a pool.
+func (w *world) contains(n *node) bool {
+	return slices.ContainsFunc(w.nodes, func(c *node) bool {
+		o := c.now()
+		return o.exists && o.member.Stands() && o.member.UID == n.now().uid
+	})
+}
+
+// onTheWay returns the last decisions, which may come in any order.
+func (n *node) onTheWay() []decision { return n.told[max(0, len(n.told)-4):] }
+
+// takes says whether the member of a FederatedQuota enforces a decision once it comes.
+func (n *node) takes(d decision) bool {
+	return (d.uid == n.member.uid || d.uid == n.now().uid) && d.revision > n.member.revision
 }
 
 // inForce returns what is in force anywhere below the top.

@@ -25,6 +25,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	"github.com/fedquota/fedquota/controllers/hub/pool"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/controllers/hub/quota"
 	"github.com/fedquota/fedquota/controllers/hub/recorder"
 	"github.com/fedquota/fedquota/controllers/hub/requirement"
@@ -134,7 +135,8 @@ func (p *parts) keepRecords() error {
 func (p *parts) reconcileQuotas() error {
 	p.quotas = &quota.Reconciler{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Members: p.connections, Stores: p.stores,
-		Clusters: p.clusters, AgentNamespace: p.agentNamespace, Needs: &pool.Needs{}, Records: p.records,
+		Clusters: p.clusters, AgentNamespace: p.agentNamespace, Needs: &pool.Needs{}, Trees: &trees.Trees{},
+		Records: p.records,
 		Namespaces: &namespaces.Watcher{
 			Members: p.connections, Stores: p.stores, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
 		},
@@ -150,7 +152,7 @@ func (p *parts) reconcileQuotas() error {
 // FederatedQuotas follow pools from then on.
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Clusters: p.clusters,
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Trees: p.quotas.Trees, Clusters: p.clusters,
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 		Tenants: &tenant.Reconciler{
 			Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), AgentNamespace: p.agentNamespace,

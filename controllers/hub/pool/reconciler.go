@@ -17,6 +17,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -38,6 +39,8 @@ type Reconciler struct {
 
 	// Needs are what children need, as their rounds tell.
 	Needs *Needs
+	// Trees is what is known of restores. It is shared with the rounds of FederatedQuotas.
+	Trees *trees.Trees
 
 	// indexed says that what is cached can be listed by pool.
 	indexed  bool
@@ -64,6 +67,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s, err := r.gather(ctx, p)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if r.Trees.Known() > s.restores {
+		return ctrl.Result{RequeueAfter: pace.RoundRetryInterval(0, 0)}, nil // what this round has taken up may be of after the restore
 	}
 	if gone, err := r.remove(ctx, s); gone || err != nil {
 		return ctrl.Result{}, err
@@ -108,6 +114,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	stored := s.p.DeepCopy()
 	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
 	r.memories.Delete(s.p.UID)
+	r.Trees.Forget(s.p.UID)
 	r.moving.Delete(s.p.Name)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, patch))

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 )
 
 // world is a hub with a pool of 24 pods, and the namespaces vision and speech.
@@ -48,7 +49,7 @@ func newWorld(t *testing.T) *world {
 		WithStatusSubresource(&quotav1alpha1.FederatedQuota{}, &quotav1alpha1.QuotaPool{}).Build()}
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.clock = clock
-	w.r = &Reconciler{Client: w.Client, Live: w.Client, Needs: &Needs{}, Clock: clock, Recorder: events.NewFakeRecorder(100)}
+	w.r = &Reconciler{Client: w.Client, Live: w.Client, Needs: &Needs{}, Trees: &trees.Trees{}, Clock: clock, Recorder: events.NewFakeRecorder(100)}
 	return w
 }
 

@@ -39,7 +39,11 @@ type scope struct {
 	moved []*child
 	// expected are those that are in no ledger yet and are to be, and refused those that are not to be.
 	expected, refused []string
-	rebuilt           bool
+	// restores is how many restores of the hub's store were known when the round began, or it has shown itself, and
+	// restored says that the ledger is to be rebuilt for one of them.
+	restores int
+	restored bool
+	rebuilt  bool
 	// split is how the budget is split, standings how the children stand, and limits what was decided of them.
 	split     round.Split
 	standings []round.Standing
@@ -57,7 +61,7 @@ type obstacle struct{ reason, message string }
 
 // gather reads all that a round is decided on, and takes it into the ledger.
 func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*scope, error) {
-	s := &scope{p: p, now: r.Clock.Now()}
+	s := &scope{p: p, now: r.Clock.Now(), restores: r.Trees.Known(), restored: r.Trees.Restored(p.UID, false)}
 	if err := r.stand(ctx, s); err != nil {
 		return nil, err
 	}
@@ -72,6 +76,9 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 	}
 	if err := r.rebuild(ctx, s); err != nil {
 		return nil, err
+	}
+	if r.Trees.HearPool(p.UID, s.rebuilt && !s.restored) {
+		s.restores++
 	}
 	if err := r.dismiss(ctx, s); err != nil {
 		return nil, err
@@ -170,9 +177,10 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 	return nil
 }
 
-// rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old.
+// rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If another
+// ledger of the hub was put back, so was this one.
 func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
-	if !s.pool.Lost(asPure(s.children)) {
+	if !s.restored && !s.pool.Lost(asPure(s.children)) {
 		return nil
 	}
 	live, err := r.childrenOf(ctx, r.Live, s.p)
@@ -180,7 +188,7 @@ func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 		return err
 	}
 	s.children = live
-	if pure := asPure(live); s.pool.Lost(pure) {
+	if pure := asPure(live); s.restored || s.pool.Lost(pure) {
 		s.pool.Rebuild(pure)
 		s.rebuilt = true
 		r.memoryOf(s.p.UID).raised = false // some may have forgotten that they stand in it
@@ -191,13 +199,11 @@ func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// dismiss ends the entries of those that have left, or are gone by a live read.
+// dismiss ends the entries of those that have left, or are gone, by a live read: after a restore a cache may show one
+// leave that never did.
 func (r *Reconciler) dismiss(ctx context.Context, s *scope) error {
 	for _, key := range s.pool.Keys() {
 		c := s.children[key]
-		if c != nil && s.pool.Left(c.Child) {
-			continue
-		}
 		if e, _ := s.pool.Entry(key); c != nil && c.UID == e.UID && s.contains(c) {
 			continue
 		}

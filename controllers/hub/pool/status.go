@@ -46,6 +46,9 @@ func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	memory.stored = s.now
+	if s.rebuilt {
+		r.Trees.Rebuilt(s.p.UID, s.restores)
+	}
 	r.tell(s, &s.p.Status)
 	memory.note(s.limits, s.now)
 	r.announce(ctx, s, memory, stored)

@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 	if err != nil {
 		return err
 	}
-	r.controller, r.trees = c, &trees{}
+	r.controller = c
 	r.Stores.Follow(c, r.reported())
 	r.Namespaces.Follow(c, r.housed())
 	return nil

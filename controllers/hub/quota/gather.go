@@ -18,7 +18,7 @@ import (
 
 // gather reads all that a round is decided on.
 func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*scope, error) {
-	restores := r.trees.known()
+	restores := r.Trees.Known()
 	around, err := r.lookAround(ctx, fq)
 	if err != nil {
 		return nil, err

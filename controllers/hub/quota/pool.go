@@ -29,7 +29,7 @@ func (r *Reconciler) stand(
 	if membership.PoolOf(fq) == "" && !standsIn(fq) {
 		return pool.MembershipOf(fq.Status.Pool), nil
 	}
-	around.Restored = r.trees.restored(fq.UID, around.Fresh)
+	around.Restored = r.Trees.Restored(fq.UID, around.Fresh)
 	waits, err := r.waits(ctx, fq)
 	if err != nil {
 		return pool.Membership{}, err
@@ -55,7 +55,7 @@ func (r *Reconciler) heardOf(s *scope) {
 		return
 	}
 	shown := s.decision.Rebuilt && !s.in.Restored
-	r.trees.hear(s.fq.UID, shown)
+	r.Trees.Hear(s.fq.UID, shown)
 	if shown {
 		s.restores++
 	}
@@ -64,23 +64,23 @@ func (r *Reconciler) heardOf(s *scope) {
 // rebuiltOf notes a round that is stored.
 func (r *Reconciler) rebuiltOf(s *scope) {
 	if s.membership.Stands() && (s.decision.Rebuilt || s.in.Restored) {
-		r.trees.rebuild(s.fq.UID, s.restores)
+		r.Trees.Rebuilt(s.fq.UID, s.restores)
 	}
 }
 
 // waits says whether a FederatedQuota has to wait until others of its tree are heard.
 func (r *Reconciler) waits(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (bool, error) {
-	if r.trees.isPast(fq.UID) {
+	if r.Trees.IsPast(fq.UID) {
 		return false, nil
 	}
 	others, err := r.sameTree(ctx, fq)
 	if err != nil {
 		return false, err
 	}
-	return r.trees.waits(fq.UID, others, standsIn(fq)), nil
+	return r.Trees.Waits(fq.UID, others, standsIn(fq)), nil
 }
 
-// sameTree returns the other FederatedQuotas that are in pools below the same root.
+// sameTree returns the other FederatedQuotas that are in pools below the same root, and these pools.
 func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQuota) ([]types.UID, error) {
 	var all quotav1alpha1.QuotaPoolList
 	var quotas quotav1alpha1.FederatedQuotaList
@@ -94,11 +94,16 @@ func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQu
 	for i := range all.Items {
 		parents[quotav1alpha1.PoolName(all.Items[i].Name)] = all.Items[i].Spec.Parent
 	}
-	own := rootOf(parents, fq)
+	own := rootOf(parents, inOf(fq))
 	var others []types.UID
+	for i := range all.Items {
+		if p := &all.Items[i]; !ended(p) && rootOf(parents, quotav1alpha1.PoolName(p.Name)) == own {
+			others = append(others, p.UID)
+		}
+	}
 	for i := range quotas.Items {
 		other := &quotas.Items[i]
-		if other.UID != fq.UID && standsIn(other) && !ended(other) && rootOf(parents, other) == own {
+		if other.UID != fq.UID && standsIn(other) && !ended(other) && rootOf(parents, inOf(other)) == own {
 			others = append(others, other.UID)
 		}
 	}
@@ -110,17 +115,21 @@ func standsIn(fq *quotav1alpha1.FederatedQuota) bool {
 	return fq.Status.Pool != nil && fq.Status.Pool.UID != ""
 }
 
-// ended says whether no more rounds are made of a FederatedQuota: it is being deleted, and somebody else keeps it.
-func ended(fq *quotav1alpha1.FederatedQuota) bool {
-	return !fq.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(fq, quotav1alpha1.Finalizer)
+// ended says whether no more rounds are made of an object: it is being deleted, and somebody else keeps it.
+func ended(o client.Object) bool {
+	return !o.GetDeletionTimestamp().IsZero() && !controllerutil.ContainsFinalizer(o, quotav1alpha1.Finalizer)
 }
 
-// rootOf returns the pool at the root of the tree that a FederatedQuota is in, or names.
-func rootOf(parents validate.Parents, fq *quotav1alpha1.FederatedQuota) quotav1alpha1.PoolName {
-	name := quotav1alpha1.PoolName(membership.PoolOf(fq))
+// inOf returns the name of the pool that a FederatedQuota is in, or of the one that it names.
+func inOf(fq *quotav1alpha1.FederatedQuota) quotav1alpha1.PoolName {
 	if fq.Status.Pool != nil && fq.Status.Pool.Name != "" {
-		name = fq.Status.Pool.Name
+		return fq.Status.Pool.Name
 	}
+	return quotav1alpha1.PoolName(membership.PoolOf(fq))
+}
+
+// rootOf returns the pool at the root of the tree of a pool.
+func rootOf(parents validate.Parents, name quotav1alpha1.PoolName) quotav1alpha1.PoolName {
 	if above, _ := parents.Above(name); len(above) > 0 {
 		return above[len(above)-1]
 	}

@@ -32,8 +32,8 @@ func newTree(t *testing.T, spec string) *tree {
 	t.Helper()
 	a := newWorld(t, "east")
 	tr := &tree{t: t, name: a.namespace, a: a, b: worldBeside(t, "west")}
-	tr.hub = &pools.Reconciler{Client: a.recorded(hubName), Live: servers[hubName], Needs: a.hub.Needs, Clock: a.clock, Recorder: events.NewFakeRecorder(1000)}
-	tr.b.hub.trees, tr.b.hub.Needs = tr.a.hub.trees, tr.a.hub.Needs
+	tr.hub = &pools.Reconciler{Client: a.recorded(hubName), Live: servers[hubName], Needs: a.hub.Needs, Trees: a.hub.Trees, Clock: a.clock, Recorder: events.NewFakeRecorder(1000)}
+	tr.b.hub.Trees, tr.b.hub.Needs = tr.a.hub.Trees, tr.a.hub.Needs
 	tr.create(tr.name, spec)
 	return tr
 }
@@ -330,8 +330,8 @@ func TestPoolTreeIsRebuiltAsOne(t *testing.T) {
 	tr.a.must(servers[hubName].Status().Update(t.Context(), now))
 	tr.a.restart()
 	tr.b.restart()
-	tr.b.hub.trees, tr.b.hub.Needs = tr.a.hub.trees, tr.a.hub.Needs
-	tr.hub = &pools.Reconciler{Client: tr.a.recorded(hubName), Live: servers[hubName], Needs: tr.a.hub.Needs, Clock: tr.a.clock, Recorder: events.NewFakeRecorder(1000)}
+	tr.b.hub.Trees, tr.b.hub.Needs = tr.a.hub.Trees, tr.a.hub.Needs
+	tr.hub = &pools.Reconciler{Client: tr.a.recorded(hubName), Live: servers[hubName], Needs: tr.a.hub.Needs, Trees: tr.a.hub.Trees, Clock: tr.a.clock, Recorder: events.NewFakeRecorder(1000)}
 	for _, w := range []*world{tr.a, tr.b} {
 		w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	}

@@ -19,7 +19,7 @@ func (r *Reconciler) historyOf(s *scope, m *member) *history {
 // forget drops what is remembered of a FederatedQuota that goes.
 func (r *Reconciler) forget(quota types.UID) {
 	r.dropSeries(r.memories.forget(quota)...)
-	r.trees.forget(quota)
+	r.Trees.Forget(quota)
 }
 
 // dropGone drops what is remembered of the members that have left the ledger.

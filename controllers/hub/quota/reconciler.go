@@ -16,6 +16,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/controllers/hub/recorder"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/internal/pool"
@@ -43,6 +44,8 @@ type Reconciler struct {
 	Trouble func(cluster string) string
 	// Needs takes what FederatedQuotas need, for the rounds over their pools.
 	Needs *pools.Needs
+	// Trees is what is known of restores. It is shared with the rounds of pools.
+	Trees *trees.Trees
 	// Clock says since when.
 	Clock clock.PassiveClock
 	// Timeout is how long a member may take to be read, and to be written.
@@ -59,7 +62,6 @@ type Reconciler struct {
 	// nodes says that the hub serves what nodes can run.
 	nodes    atomic.Bool
 	births   births
-	trees    *trees
 	silences members.Silences
 	marks    members.Marks
 	turns    members.Turns

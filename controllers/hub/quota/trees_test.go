@@ -40,7 +40,7 @@ func TestStuckBudgetHoldsUpNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tr := newTree(t, anyNamespace)
 			c := worldBeside(t, "north")
-			c.hub.trees, c.hub.Needs = tr.a.hub.trees, tr.a.hub.Needs
+			c.hub.Trees, c.hub.Needs = tr.a.hub.Trees, tr.a.hub.Needs
 			all := []*world{tr.a, tr.b, c}
 			for _, w := range all {
 				w.create(quotaName, tr.spec("10"))
@@ -64,9 +64,9 @@ func TestStuckBudgetHoldsUpNobody(t *testing.T) {
 			tr.a.restart()
 			tr.b.hub, c.hub = tr.b.newHub(), c.newHub()
 			for _, w := range all[1:] {
-				w.hub.trees, w.hub.Needs = tr.a.hub.trees, tr.a.hub.Needs
+				w.hub.Trees, w.hub.Needs = tr.a.hub.Trees, tr.a.hub.Needs
 			}
-			tr.hub.Needs = tr.a.hub.Needs
+			tr.hub.Needs, tr.hub.Trees = tr.a.hub.Needs, tr.a.hub.Trees
 			had, wants := limit(tr.a, "east"), limit(tr.a, "east")+1
 			tr.a.agents["east"].asks(list("pods", fmt.Sprint(wants)))
 			tr.a.act()
@@ -75,5 +75,31 @@ func TestStuckBudgetHoldsUpNobody(t *testing.T) {
 				t.Errorf("a has %d pods in force as it had %d, and asks for %d: %v", got, had, wants, tr.ledger())
 			}
 		})
+	}
+}
+
+// TestBudgetsWaitForTheirPools starts the hub manager again: no budget decides before its pool has looked at its children,
+// which may show that the store was put back.
+func TestBudgetsWaitForTheirPools(t *testing.T) {
+	tr := newTree(t, anyNamespace)
+	tr.a.create(quotaName, tr.spec("10"))
+	tr.b.create(quotaName, tr.spec("10"))
+	tr.settle(10)
+	tr.a.restart()
+	tr.b.restart()
+	tr.b.hub.Trees, tr.b.hub.Needs = tr.a.hub.Trees, tr.a.hub.Needs
+	tr.hub.Needs, tr.hub.Trees = tr.a.hub.Needs, tr.a.hub.Trees
+	both := func() {
+		for range 3 {
+			tr.a.round()
+			tr.b.round()
+		}
+	}
+	if both(); tr.a.hub.Trees.IsPast(tr.a.quota().UID) {
+		t.Error("a decides before its pool is heard")
+	}
+	tr.round()
+	if both(); !tr.a.hub.Trees.IsPast(tr.a.quota().UID) {
+		t.Error("a waits although all are heard")
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/namespaces"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/controllers/hub/stores"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -124,7 +125,7 @@ func (w *world) newHub() *Reconciler {
 	watcher.BeginAt(w.clock.Now().Add(-pace.Looking))
 	r := &Reconciler{
 		Client: hub, Live: hub, Members: w.members, Stores: watcher, Clusters: members.Namespaces{Home: w.clusters}, Clock: w.clock,
-		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, trees: &trees{}, Needs: &pools.Needs{},
+		Recorder: events.NewFakeRecorder(1000), Timeout: time.Minute, Trees: &trees.Trees{}, Needs: &pools.Needs{},
 		Namespaces: &namespaces.Watcher{Members: w.members, Stores: watcher, Clock: w.clock, Timeout: time.Minute},
 	}
 	r.nodes.Store(true)

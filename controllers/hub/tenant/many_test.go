@@ -23,6 +23,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/controllers/hub/tenant"
 )
 
@@ -45,7 +46,7 @@ func manager(t *testing.T) client.Client {
 	})
 	must(t, err)
 	r := &pool.Reconciler{
-		Needs:  &pool.Needs{},
+		Needs: &pool.Needs{}, Trees: &trees.Trees{},
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder("test"),
 		Tenants: &tenant.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader()},
 	}

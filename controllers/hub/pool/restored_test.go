@@ -1,0 +1,85 @@
+package pool
+
+import (
+	"context"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
+	"github.com/fedquota/fedquota/internal/ledger"
+)
+
+// rebuilt says whether the ledger of a pool counts on in the present epoch.
+func (w *world) rebuilt(p *quotav1alpha1.QuotaPool) bool {
+	return p.Status.Revision >= ledger.Epoch(w.clock.Now())
+}
+
+// TestRestoreIsOfEachPool has another ledger of the hub show that the store was put back: a pool whose own children show
+// nothing of it rebuilds its ledger as well, once.
+func TestRestoreIsOfEachPool(t *testing.T) {
+	w := newWorld(t)
+	w.round()
+	vision := w.announces("vision", "2")
+	w.takesUp(vision, "2", nil, "")
+	if w.rebuilt(w.round()) {
+		t.Fatal("the ledger is rebuilt although nothing was put back")
+	}
+	w.r.Trees.Hear("another", true)
+	p := w.round()
+	if !w.rebuilt(p) {
+		t.Error("the ledger goes on as it was put back")
+	}
+	if again := w.round(); again.Status.Revision != p.Status.Revision {
+		t.Errorf("the ledger goes from revision %d to %d: want it rebuilt once", p.Status.Revision, again.Status.Revision)
+	}
+}
+
+// TestRestoreThatWasForgotten has a budget know more than its pool does as the hub manager starts: what had shown it that
+// the store was put back went with the one before. Later on that says nothing of other ledgers.
+func TestRestoreThatWasForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.round()
+	vision := w.announces("vision", "2")
+	w.takesUp(vision, "2", nil, "")
+	floor := func() {
+		vision.Status.Pool.Revision = w.round().Status.Revision + ledger.Gap
+		if err := w.Status().Update(t.Context(), vision); err != nil {
+			t.Fatal(err)
+		}
+	}
+	floor()
+	if got := w.r.Trees.Known(); got != 0 {
+		t.Errorf("%d restores are known, and the pool was heard before", got)
+	}
+	floor()
+	w.r.Trees = &trees.Trees{}
+	w.round()
+	if got := w.r.Trees.Known(); got != 1 {
+		t.Errorf("%d restores are known: want the one that the first look shows", got)
+	}
+}
+
+// TestEntryOfWhoNeverLeft has a cache show a budget that left its pool, which the hub's store has forgotten: what the
+// budget has still counts.
+func TestEntryOfWhoNeverLeft(t *testing.T) {
+	w := newWorld(t)
+	w.round()
+	w.takesUp(w.announces("vision", "2"), "2", nil, "")
+	w.r.Client = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			err := c.List(ctx, list, options...)
+			if quotas, ok := list.(*quotav1alpha1.FederatedQuotaList); ok {
+				for i := range quotas.Items {
+					quotas.Items[i].Status.Pool = &quotav1alpha1.PoolMembership{Tenure: 99}
+				}
+			}
+			return err
+		},
+	})
+	if got := granted(w.round()); len(got) != 1 {
+		t.Errorf("the pool counts %v", got)
+	}
+}
