@@ -15,6 +15,8 @@ type run struct {
 	// hub and members are versions, of which the members take one after the other.
 	hub     string
 	members []string
+	// played says whether there are results.
+	played bool
 	// smoke says whether the smoke test has passed.
 	smoke bool
 	// scenarios and rows count the tests that have passed.
@@ -56,6 +58,7 @@ func read(file string) (run, error) {
 		return r, err
 	}
 	defer func() { _ = f.Close() }()
+	r.played = true
 	for decoder := json.NewDecoder(f); ; {
 		var e event
 		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
@@ -67,6 +70,7 @@ func read(file string) (run, error) {
 	}
 	slices.SortFunc(r.less, func(a, b less) int { return strings.Compare(a.row, b.row) })
 	slices.Sort(r.failed)
+	r.failed = leaves(r.failed)
 	return r, nil
 }
 
@@ -88,6 +92,13 @@ func (r *run) take(e event) {
 	if e.Test == "" {
 		r.seconds += e.Elapsed
 	}
+}
+
+// leaves are those of sorted tests that have no part among them.
+func leaves(tests []string) []string {
+	return slices.DeleteFunc(slices.Clone(tests), func(test string) bool {
+		return slices.ContainsFunc(tests, func(other string) bool { return strings.HasPrefix(other, test+"/") })
+	})
 }
 
 // passed counts a test: a scenario as a whole, whatever parts it has.

@@ -20,7 +20,7 @@ func TestPage(t *testing.T) {
 `
 	for file, events := range map[string]string{
 		"v1.9.1.json":         old,
-		"v1.10.0.json":        `{"Action":"fail","Test":"TestSmoke"}`,
+		"v1.10.0.json":        `{"Action":"fail","Test":"TestNative/pods"}{"Action":"fail","Test":"TestNative"}`,
 		"v1.10.0+v1.9.1.json": old,
 		"v1.10.0+v1.9.1.log":  "something else",
 	} {
@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	page := filepath.Join(folder, "page.md")
-	if err := write(folder, page); err != nil {
+	if err := write(folder, page, []string{"v1.9.1", "v1.9.2", "v1.10.0+v1.9.1", "v1.10.0"}); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(page)
@@ -39,7 +39,8 @@ func TestPage(t *testing.T) {
 	rest := string(content)
 	for _, want := range []string{
 		"| v1.9.1 | v1.9.1 | ok | 1 | 1 | 1 | 61 |  |\n",
-		"| v1.10.0 | v1.10.0 | **failed** | 0 | 0 | 0 | 0 | TestSmoke |\n",
+		"| v1.9.2 | v1.9.2 | *was not run* | | | | | |\n",
+		"| v1.10.0 | v1.10.0 | **failed** | 0 | 0 | 0 | 0 | TestNative/pods |\n",
 		"| v1.10.0 | v1.9.1 | ok | 1 | 1 | 1 | 61 |  |\n",
 		"| claims | v1.9.1 | count/claims | KindNotServed: east, west: count/claims |\n",
 	} {
@@ -53,7 +54,7 @@ func TestPage(t *testing.T) {
 
 func TestNoPageWithoutRuns(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "page.md")
-	if err := write(t.TempDir(), page); err == nil {
+	if err := write(t.TempDir(), page, []string{"v1.9.1"}); err == nil {
 		t.Error("no fleet was run, and that is no error")
 	}
 	if _, err := os.Stat(page); !os.IsNotExist(err) {
