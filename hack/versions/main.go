@@ -1,12 +1,9 @@
-// Versions writes docs/versions.md from what the tests of make e2e-versions have told, a file per fleet.
+// Versions writes docs/versions.md from what the tests of make e2e-versions have told, a file per fleet and package.
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -21,17 +18,17 @@ func main() {
 	}
 }
 
-// write writes the page of fleets. Those of which the folder has no results were not run, and the page says so.
+// write writes the page of fleets. What the folder has no results of was not run, and the page says so.
 func write(folder, page string, fleets []string) error {
 	var runs []run
 	for _, fleet := range fleets {
-		r, err := read(filepath.Join(folder, fleet+".json"))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r, err := read(folder, fleet)
+		if err != nil {
 			return fmt.Errorf("%s: %w", fleet, err)
 		}
 		runs = append(runs, r)
 	}
-	if !slices.ContainsFunc(runs, func(r run) bool { return r.played }) {
+	if !slices.ContainsFunc(runs, func(r run) bool { return len(r.played) > 0 }) {
 		return fmt.Errorf("no fleet was run: %s has no results", folder)
 	}
 	return os.WriteFile(page, []byte(pageOf(runs)), 0o644)

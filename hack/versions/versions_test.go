@@ -9,20 +9,23 @@ import (
 
 func TestPage(t *testing.T) {
 	folder := t.TempDir()
-	const old = `{"Action":"pass","Test":"TestSmoke"}
+	const scenarios = `{"Action":"pass","Test":"TestSmoke"}
 {"Action":"pass","Test":"TestScenarios/removal/Retain"}
 {"Action":"pass","Test":"TestScenarios/removal"}
-{"Action":"output","Test":"TestNative/count/claims","Output":"    older_test.go:1: LESS: claims: KindNotServed: east, west: count/claims\n"}
+{"Action":"pass","Elapsed":20}
+`
+	const rows = `{"Action":"output","Test":"TestNative/count/claims","Output":"    older_test.go:1: LESS: claims: KindNotServed: east, west: count/claims\n"}
 {"Action":"skip","Test":"TestNative/count/claims"}
 {"Action":"pass","Test":"TestNative/pods"}
 {"Action":"pass","Test":"TestNative"}
-{"Action":"pass","Elapsed":61}
+{"Action":"pass","Elapsed":41}
 `
 	for file, events := range map[string]string{
-		"v1.9.1.json":         old,
-		"v1.10.0.json":        `{"Action":"fail","Test":"TestNative/pods"}{"Action":"fail","Test":"TestNative"}`,
-		"v1.10.0+v1.9.1.json": old,
-		"v1.10.0+v1.9.1.log":  "something else",
+		"v1.9.1.e2e.json":            scenarios,
+		"v1.9.1.native.json":         rows,
+		"v1.10.0.e2e.json":           `{"Action":"fail","Test":"TestScenarios/removal"}{"Action":"fail","Test":"TestScenarios"}`,
+		"v1.10.0+v1.9.1.native.json": rows,
+		"v1.9.2.native.json.new":     rows,
 	} {
 		if err := os.WriteFile(filepath.Join(folder, file), []byte(events), 0o600); err != nil {
 			t.Fatal(err)
@@ -39,9 +42,9 @@ func TestPage(t *testing.T) {
 	rest := string(content)
 	for _, want := range []string{
 		"| v1.9.1 | v1.9.1 | ok | 1 | 1 | 1 | 61 |  |\n",
-		"| v1.9.2 | v1.9.2 | *was not run* | | | | | |\n",
-		"| v1.10.0 | v1.10.0 | **failed** | 0 | 0 | 0 | 0 | TestNative/pods |\n",
-		"| v1.10.0 | v1.9.1 | ok | 1 | 1 | 1 | 61 |  |\n",
+		"| v1.9.2 | v1.9.2 | *not run* | | *not run* | | 0 |  |\n",
+		"| v1.10.0 | v1.10.0 | **failed** | 0 | *not run* | | 0 | TestScenarios/removal |\n",
+		"| v1.10.0 | v1.9.1 | *not run* | | 1 | 1 | 41 |  |\n",
 		"| claims | v1.9.1 | count/claims | KindNotServed: east, west: count/claims |\n",
 	} {
 		_, after, found := strings.Cut(rest, want)
