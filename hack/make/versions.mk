@@ -19,7 +19,7 @@ e2e-versions: controlplane build ## Run smoke, scenarios of the protocol and the
 	for fleet in $(VERSIONS); do \
 		$(MAKE) --no-print-directory e2e-version VERSIONS_FLEET=$$fleet || status=1; \
 	done; \
-	$(GO) run ./hack/versions $(BIN)/versions docs/versions.md $(VERSIONS_ALL) || status=1; \
+	$(GO) run ./hack/versions $(BIN)/versions docs/versions.md $(sort $(VERSIONS_ALL) $(VERSIONS)) || status=1; \
 	exit $$status
 
 VERSIONS_OF_FLEET = $(subst +, ,$(VERSIONS_FLEET))
