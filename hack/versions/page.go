@@ -52,7 +52,8 @@ only when it changes.
 * All expressions of CRDs and policies compile with the functions that Kubernetes 1.30 allows (` + "`internal/bundle`" + `, a test).
 * By default, ` + "`ResourceClaim`" + `s in ` + "`resource.k8s.io/v1`" + ` are there from 1.34 on, resizes in place from 1.33, requests of a whole
   pod from 1.34, scope ` + "`VolumeAttributesClass`" + ` from 1.33 and such classes from 1.34, device classes that stand for an extended
-  resource and ` + "`MutatingAdmissionPolicy`" + ` from 1.36. Sidecars are charged in all of them.
+  resource and ` + "`MutatingAdmissionPolicy`" + ` from 1.36. Pods that ask for a device class by its name as a resource,
+  ` + "`deviceclass.resource.kubernetes.io/gpu`" + `, are charged from 1.35 on. Sidecars are charged in all of them.
 
 ## On paper: 1.30 and 1.31
 
@@ -102,7 +103,11 @@ func (r run) cells() string {
 	if r.played.Has(packageNative) {
 		rows = fmt.Sprintf("%d | %d", r.rows, len(r.less))
 	}
-	return fmt.Sprintf("%s | %s | %.0f | %s", scenarios, rows, r.seconds, strings.Join(r.failed, ", "))
+	seconds := ""
+	if len(r.played) > 0 {
+		seconds = fmt.Sprintf("%.0f", r.seconds)
+	}
+	return fmt.Sprintf("%s | %s | %s | %s", scenarios, rows, seconds, strings.ReplaceAll(strings.Join(r.failed, ", "), "_", " "))
 }
 
 func (r run) mixed() bool { return !slices.Equal(r.members, []string{r.hub}) }
