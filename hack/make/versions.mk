@@ -6,9 +6,9 @@ VERSIONS_ALL := $(K8S_OLDER) $(K8S_NEWEST) $(MIXED)
 VERSIONS ?= $(VERSIONS_ALL)
 VERSIONS_PACKAGES ?= e2e e2e/native
 
-# Those in which an API server has the most to say: what it admits, what policies refuse, what quota counts under load.
+# Those in which an API server has the most to say: what it admits, what policies refuse, what a write cut off leaves.
 VERSIONS_SCENARIOS := bounds_and_placement|bad_input|foreign_quota|adoption|limits_taken_over|removal|$\
-	share_deleted_and_rewritten_by_hand|two_API_servers_under_a_storm|cut_below_usage
+	share_deleted_and_rewritten_by_hand|two_API_servers_under_a_storm|cut_below_usage|kills_at_each_step
 VERSIONS_TESTS := ^TestSmoke$$|^TestScenarios$$/^($(VERSIONS_SCENARIOS))$$|^TestNative$$
 
 ##@ Versions
