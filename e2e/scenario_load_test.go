@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -168,15 +169,27 @@ func (s *scenario) unhurt(member string) {
 	if err := c.Patch(s.Context(), &corev1.Pod{ObjectMeta: meta}, label); err != nil {
 		s.Errorf("labelling a pod in %s: %v", member, err)
 	}
-	smaller := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]}}`))
-	if err := c.SubResource("resize").Patch(s.Context(), &corev1.Pod{ObjectMeta: meta}, smaller); err != nil {
-		s.Errorf("making a pod smaller in %s: %v", member, err)
+	if s.resizes(member) {
+		smaller := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"500m"}}}]}}`))
+		if err := c.SubResource("resize").Patch(s.Context(), &corev1.Pod{ObjectMeta: meta}, smaller); err != nil {
+			s.Errorf("making a pod smaller in %s: %v", member, err)
+		}
 	}
 	meta.Name = "outside"
 	inside := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"type":"ClusterIP"}}`))
 	if err := c.Patch(s.Context(), &corev1.Service{ObjectMeta: meta}, inside); err != nil {
 		s.Errorf("giving up a node port in %s: %v", member, err)
 	}
+}
+
+// resizes says whether a member serves the resize of pods, as Kubernetes does from 1.33 on.
+func (s *scenario) resizes(member string) bool {
+	s.Helper()
+	c, err := discovery.NewDiscoveryClientForConfig(s.Member(member).Config)
+	s.must(err)
+	served, err := c.ServerResourcesForGroupVersion("v1")
+	s.must(err)
+	return slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == "pods/resize" })
 }
 
 // fillingUp is how many requests the load needs to fill all members for certain.

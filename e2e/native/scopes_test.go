@@ -3,6 +3,7 @@
 package native_test
 
 import (
+	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -109,7 +110,10 @@ func both(s *scene) {
 		s.usesOf(east, "urgent", s.charge(n+1, 1))
 		s.usesOf(east, "all", s.charge(n+1, 1))
 	}
-	s.must(s.refusedBy("urgent", east, 2, s.creates(east, urgent)))
+	// The budget of all refuses it, too, until it has moved what west has of it.
+	s.eventually("a refusal for want of urgent pods", func(context.Context) error {
+		return s.refusedBy("urgent", east, 2, s.creates(east, urgent))
+	})
 	s.fits(east, calm)
 	s.usesOf(east, "all", s.charge(3, 1))
 	s.usesOf(east, "urgent", s.charge(2, 1))

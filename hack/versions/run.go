@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // run is what the tests told of one fleet.
@@ -15,6 +18,8 @@ type run struct {
 	// hub and members are versions, of which the members take one after the other.
 	hub     string
 	members []string
+	// played are the packages whose tests have run: scenarios and native table.
+	played sets.Set[string]
 	// smoke says whether the smoke test has passed.
 	smoke bool
 	// scenarios and rows count the tests that have passed.
@@ -44,30 +49,49 @@ const (
 	mark     = "LESS: "
 )
 
-// read reads what the tests told of the fleet that a file is named after: v1.36.3+v1.32.13+v1.34.4.json.
-func read(file string) (run, error) {
-	versions := strings.Split(strings.TrimSuffix(filepath.Base(file), ".json"), "+")
-	r := run{hub: versions[0], members: versions[1:]}
+// packages are those whose tests are run.
+const (
+	packageScenarios = "e2e"
+	packageNative    = "native"
+)
+
+// read reads what the tests told of a fleet, v1.36.3+v1.32.13+v1.34.4, from a file per package in the folder.
+func read(folder, fleet string) (run, error) {
+	versions := strings.Split(fleet, "+")
+	r := run{hub: versions[0], members: versions[1:], played: sets.New[string]()}
 	if len(r.members) == 0 {
 		r.members = versions
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return r, err
-	}
-	defer func() { _ = f.Close() }()
-	for decoder := json.NewDecoder(f); ; {
-		var e event
-		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
+	for _, name := range []string{packageScenarios, packageNative} {
+		f, err := os.Open(filepath.Join(folder, fleet+"."+name+".json"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = errors.Join(r.takeAll(f), f.Close())
+		}
+		if err != nil {
 			return r, err
 		}
-		r.take(e)
+		r.played.Insert(name)
 	}
 	slices.SortFunc(r.less, func(a, b less) int { return strings.Compare(a.row, b.row) })
 	slices.Sort(r.failed)
+	r.failed = leaves(r.failed)
 	return r, nil
+}
+
+// takeAll takes all events of a package into account.
+func (r *run) takeAll(events io.Reader) error {
+	for decoder := json.NewDecoder(events); ; {
+		var e event
+		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r.take(e)
+	}
 }
 
 // take takes one event into account.
@@ -88,6 +112,13 @@ func (r *run) take(e event) {
 	if e.Test == "" {
 		r.seconds += e.Elapsed
 	}
+}
+
+// leaves are those of sorted tests that have no part among them.
+func leaves(tests []string) []string {
+	return slices.DeleteFunc(slices.Clone(tests), func(test string) bool {
+		return slices.ContainsFunc(tests, func(other string) bool { return strings.HasPrefix(other, test+"/") })
+	})
 }
 
 // passed counts a test: a scenario as a whole, whatever parts it has.
