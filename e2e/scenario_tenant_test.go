@@ -24,11 +24,12 @@ const teamLabel = "team"
 func testTenant(t *testing.T, w *world) {
 	all := budget("24", "80")
 	pool := newTenant("tenant", "vision", all)
-	w.withPool(t, pool)
 	team := make([]*scenario, 5)
 	for i := range team {
 		team[i] = newScenario(t, w, fmt.Sprintf("tenant-%d", i), all)
 	}
+	// It goes before the scenarios do, as it makes each FederatedQuota again that they delete.
+	w.withPool(t, pool)
 	leaver, stayer, ended := team[0], team[1], team[2:]
 	for _, s := range team {
 		s.joinsTeam("vision")
