@@ -93,8 +93,8 @@ type Capacity struct {
 	// +kubebuilder:validation:MaxItems=32
 	Resources []ResourceName `json:"resources,omitempty"`
 
-	// scaleOut has the hub manager add nodes where what is asked for does not fit into what the nodes can run. Nothing ever
-	// removes nodes by it. It needs a hub manager that runs with --scale-out.
+	// scaleOut has the hub manager add nodes where what is asked for does not fit into what the nodes can run. Nothing
+	// ever removes nodes by it. It needs a hub manager that runs with --scale-out.
 	// +optional
 	ScaleOut *ScaleOut `json:"scaleOut,omitempty"`
 }
@@ -102,8 +102,8 @@ type Capacity struct {
 // ScaleOut has the hub manager raise the replicas of MachineDeployments of Cluster API. It touches those alone that have
 // the annotation quota.fedquota.io/scale-out and both bounds of Cluster API's autoscaler annotations.
 type ScaleOut struct {
-	// machineDeploymentSelector selects MachineDeployments by their labels, of Clusters whose nodes count for the budget. An
-	// empty selector selects every one.
+	// machineDeploymentSelector selects MachineDeployments by their labels, of Clusters whose nodes count for the budget.
+	// An empty selector selects every one.
 	// +required
 	MachineDeploymentSelector *metav1.LabelSelector `json:"machineDeploymentSelector,omitempty"`
 
@@ -241,8 +241,8 @@ type ScaleOutStep struct {
 	// +required
 	Time metav1.Time `json:"time,omitzero"`
 
-	// running is what the budget's pods on nodes of the cluster had then: nodes that come and raise none of it have brought
-	// nothing.
+	// running is what the budget's pods on nodes of the cluster had then: nodes that come and raise none of it have
+	// brought nothing.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32

@@ -44,9 +44,9 @@ const (
 	// count/widgets.example.com without the CRD (ReasonReported). ConditionReady stays True, and all other names go on.
 	// The name is counted some minutes after the kind is there. Until then native quota refuses such objects.
 	ConditionKindNotServed = "KindNotServed"
-	// ConditionNameNotCounted is True while the pool of a FederatedQuota limits a resource of which its scopes count nothing
-	// (ReasonOutOfScope), as services where they count pods that terminate. ConditionReady stays True, and nothing of that
-	// name is limited by this FederatedQuota. Have another one, without these scopes, name the pool.
+	// ConditionNameNotCounted is True while the pool of a FederatedQuota limits a resource of which its scopes count
+	// nothing (ReasonOutOfScope), as services where they count pods that terminate. ConditionReady stays True, and nothing
+	// of that name is limited by this FederatedQuota. Have another one, without these scopes, name the pool.
 	ConditionNameNotCounted = "NameNotCounted"
 	// ConditionChildNotReady is True on a QuotaPool while a child gets nothing more (ReasonReported), since its namespace
 	// is not allowed, or it cannot act on its spec. What it has stays, and the others go on.
@@ -62,8 +62,8 @@ const (
 	// left.
 	ConditionLedgerFull = "LedgerFull"
 	// ConditionScaleOutHeldBack is True while what is asked for needs more nodes, and spec.capacity.scaleOut can add none
-	// (ReasonNoMachineFits, ReasonAtMaximum, ReasonNodesBringNothing or ReasonScaleRefused). ConditionReady stays True. The
-	// message says what to do: docs/tasks/follow-the-fleet.md.
+	// (ReasonNoMachineFits, ReasonAtMaximum, ReasonNodesBringNothing or ReasonScaleRefused). ConditionReady stays True.
+	// The message says what to do: docs/tasks/follow-the-fleet.md.
 	ConditionScaleOutHeldBack = "ScaleOutHeldBack"
 	// ConditionBreakGlass is True while somebody has taken a ResourceQuota out of the agent's hands (ReasonReported).
 	// End it: docs/tasks/break-glass.md.
@@ -201,8 +201,8 @@ const (
 	// nothing, and the hub writes a newer one.
 	ReasonStaleShare = "StaleShare"
 	// ReasonNameTaken means that a ResourceQuota of the share's name exists that the agent does not manage, or that was
-	// released at a later revision. Have the budget take it over (spec.existingQuotas.whenToTakeOver), delete it, or give the
-	// FederatedQuota another name.
+	// released at a later revision. Have the budget take it over (spec.existingQuotas.whenToTakeOver), delete it, or give
+	// the FederatedQuota another name.
 	ReasonNameTaken = "NameTaken"
 	// ReasonNamespaceTerminating means that the namespace is being deleted in the cluster. Wait.
 	ReasonNamespaceTerminating = "NamespaceTerminating"

@@ -55,8 +55,8 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// demandByShape splits demand by what one request asks for, small requests first, for the pool that the FederatedQuota is
-	// in. It is left out of one that is in none.
+	// demandByShape splits demand by what one request asks for, small requests first, for the pool that the FederatedQuota
+	// is in. It is left out of one that is in none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -149,8 +149,8 @@ type ClusterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid,omitempty"`
 
-	// revision numbers what was decided for the cluster: a limit in force there carries the number of its decision. 0 while
-	// the cluster was never read.
+	// revision numbers what was decided for the cluster: a limit in force there carries the number of its decision. 0
+	// while the cluster was never read.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`

@@ -36,8 +36,8 @@ type FederatedQuota struct {
 	Status FederatedQuotaStatus `json:"status,omitzero"`
 }
 
-// FederatedQuotaSpec is the budget and how it is split. A list or a map of amounts that is optional and empty means what
-// it means to leave it out, and so does an object without fields; but an empty selector selects everything.
+// FederatedQuotaSpec is the budget and how it is split. A list or a map of amounts that is optional and empty means
+// what it means to leave it out, and so does an object without fields; but an empty selector selects everything.
 //
 // +kubebuilder:validation:XValidation:rule="(self.?scopes.orValue([]).size() > 0) == (oldSelf.?scopes.orValue([]).size() > 0) && (self.?scopes.orValue([]).size() == 0 || self.scopes == oldSelf.scopes)",message="scopes is immutable, as it is in a ResourceQuota: create another FederatedQuota"
 // +kubebuilder:validation:XValidation:rule="(self.?scopeSelector.?matchExpressions.orValue([]).size() > 0) == (oldSelf.?scopeSelector.?matchExpressions.orValue([]).size() > 0) && (self.?scopeSelector.?matchExpressions.orValue([]).size() == 0 || self.scopeSelector == oldSelf.scopeSelector)",message="scopeSelector is immutable, since a member would not recount usage: create another FederatedQuota"
@@ -72,8 +72,8 @@ type FederatedQuotaSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] >= 0 : !self[name].startsWith('-'))",messageExpression="self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0] + ': ' + string(self[self.filter(name, type(self[name]) == int ? self[name] < 0 : self[name].startsWith('-'))[0]]) + ' is negative: must be 0 or more'"
 	Reserve map[corev1.ResourceName]resource.Quantity `json:"reserve,omitempty"`
 
-	// capacity has the budget follow what the nodes of the selected clusters can run. With hard as well, the smaller counts.
-	// Nodes that go lower the budget: what is in use goes on, and nobody is raised until that is paid.
+	// capacity has the budget follow what the nodes of the selected clusters can run. With hard as well, the smaller
+	// counts. Nodes that go lower the budget: what is in use goes on, and nobody is raised until that is paid.
 	// +optional
 	Capacity *Capacity `json:"capacity,omitempty"`
 
@@ -188,8 +188,9 @@ type Distribution struct {
 	Rules []DistributionRule `json:"rules,omitempty"`
 
 	// granularity is the step in which limits of a resource come, such as 4Gi of requests.memory where pods ask for that.
-	// Nobody goes without what it needs for that: what is left of the budget beside whole steps serves whoever asks for it.
-	// Defaults to a thousandth of cpu, and to 1 of everything else. Each min, max and headroom must be a multiple of it.
+	// Nobody goes without what it needs for that: what is left of the budget beside whole steps serves whoever asks for
+	// it. Defaults to a thousandth of cpu, and to 1 of everything else. Each min, max and headroom must be a multiple of
+	// it.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] > 0 : !self[name].startsWith('-') && self[name] != '0')",message="must be more than 0"
@@ -235,8 +236,8 @@ type DistributionRule struct {
 	Max map[corev1.ResourceName]resource.Quantity `json:"max,omitempty"`
 
 	// headroom is the room that each matched cluster is given beyond what it uses and asks for, as far as the budget has
-	// it free: whoever needs it takes it. It is for clients that create only what fits into the limit of their cluster, and
-	// so never ask for more. Beside headroomPercent, the larger of the two counts. It only counts in mode Auto.
+	// it free: whoever needs it takes it. It is for clients that create only what fits into the limit of their cluster,
+	// and so never ask for more. Beside headroomPercent, the larger of the two counts. It only counts in mode Auto.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	Headroom map[corev1.ResourceName]resource.Quantity `json:"headroom,omitempty"`

@@ -76,8 +76,8 @@ const (
 	CapacityLabel = "quota.fedquota.io/capacity"
 
 	// GrowthAnnotation on a Cluster says whether nodes may still come to the cluster. "none" says that none may: no budget
-	// gives the cluster more room then than its nodes have. "any" says that they may come from elsewhere. It wins over what
-	// the MachineDeployments and MachinePools of the Cluster say.
+	// gives the cluster more room then than its nodes have. "any" says that they may come from elsewhere. It wins over
+	// what the MachineDeployments and MachinePools of the Cluster say.
 	GrowthAnnotation = "quota.fedquota.io/growth"
 
 	// ScaleOutAnnotation on a MachineDeployment says that the hub manager may raise its replicas for budgets whose
@@ -86,8 +86,8 @@ const (
 	ScaleOutAnnotation = "quota.fedquota.io/scale-out"
 
 	// CostAnnotation on a MachineDeployment says what one of its machines costs, in any unit, such as "0.42". Of several
-	// MachineDeployments that can run what is asked for, the one is scaled that does so at the least cost. Those without it
-	// come last.
+	// MachineDeployments that can run what is asked for, the one is scaled that does so at the least cost. Those without
+	// it come last.
 	CostAnnotation = "quota.fedquota.io/cost"
 
 	// CapacityName is the name of the ClusterCapacity that an agent keeps in its namespace.

@@ -46,8 +46,8 @@ type QuotaPool struct {
 // +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 type PoolName string
 
-// QuotaPoolSpec is the budget of a pool and how it is split. A list or a map of amounts that is optional and empty means
-// what it means to leave it out, and so does an object without fields; but an empty selector selects everything.
+// QuotaPoolSpec is the budget of a pool and how it is split. A list or a map of amounts that is optional and empty
+// means what it means to leave it out, and so does an object without fields; but an empty selector selects everything.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.reserve) || has(self.capacity) || has(self.hard) && self.reserve.all(name, name in self.hard)",fieldPath=".reserve",message="may only name resources that hard names"
 // +kubebuilder:validation:XValidation:rule="!has(self.distribution) || !has(self.distribution.granularity) || has(self.capacity) || has(self.hard) && self.distribution.granularity.all(name, name in self.hard)",fieldPath=".distribution.granularity",message="may only name resources that hard names"
@@ -121,8 +121,8 @@ type TenantNamespaces struct {
 
 // QuotaTemplate is the spec of the FederatedQuotas that are kept for a pool, each field as in FederatedQuotaSpec.
 type QuotaTemplate struct {
-	// name of each FederatedQuota, and of its ResourceQuotas in members. Defaults to budget. A FederatedQuota that is there
-	// keeps its name, also where its namespace comes to another pool.
+	// name of each FederatedQuota, and of its ResourceQuotas in members. Defaults to budget. A FederatedQuota that is
+	// there keeps its name, also where its namespace comes to another pool.
 	// +optional
 	Name QuotaName `json:"name,omitempty"`
 
@@ -134,8 +134,8 @@ type QuotaTemplate struct {
 	// +kubebuilder:validation:XValidation:rule="['pods', 'services', 'services.nodeports', 'services.loadbalancers', 'replicationcontrollers', 'resourcequotas', 'secrets', 'configmaps', 'persistentvolumeclaims'].all(name, !(name in self) || type(self[name]) == int || !self[name].matches('[.]0*[1-9]+$'))",message="counts of objects, such as pods and services, must be whole numbers"
 	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
 
-	// placement says which clusters share the budget of each namespace. Defaults to every Cluster. Its whereNamespaceExists
-	// defaults to true, unless createNamespace is.
+	// placement says which clusters share the budget of each namespace. Defaults to every Cluster. Its
+	// whereNamespaceExists defaults to true, unless createNamespace is.
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
 
@@ -170,9 +170,10 @@ type PoolDistribution struct {
 	// +kubebuilder:validation:MaxItems=256
 	Rules []PoolRule `json:"rules,omitempty"`
 
-	// granularity is the step in which the parts of a resource come, such as 4Gi of requests.memory where pods ask for that.
-	// Nobody goes without what it needs for that: what is left of the budget beside whole steps serves whoever asks for it.
-	// Defaults to a thousandth of cpu, and to 1 of everything else. Each min, max and headroom must be a multiple of it.
+	// granularity is the step in which the parts of a resource come, such as 4Gi of requests.memory where pods ask for
+	// that. Nobody goes without what it needs for that: what is left of the budget beside whole steps serves whoever asks
+	// for it. Defaults to a thousandth of cpu, and to 1 of everything else. Each min, max and headroom must be a multiple
+	// of it.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(name, type(self[name]) == int ? self[name] > 0 : !self[name].startsWith('-') && self[name] != '0')",message="must be more than 0"
@@ -282,15 +283,15 @@ type QuotaPoolStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
 
-	// demandByShape splits demand by what one request asks for, small requests first, for the parent. It is left out of a pool
-	// without one.
+	// demandByShape splits demand by what one request asks for, small requests first, for the parent. It is left out of a
+	// pool without one.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
 	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
 
-	// alsoNeeded is what children keep beyond what they use, before others are given what they ask for. A pool with a parent
-	// needs it beside demand, and has it said only of what is asked for.
+	// alsoNeeded is what children keep beyond what they use, before others are given what they ask for. A pool with a
+	// parent needs it beside demand, and has it said only of what is asked for.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=32

@@ -6,9 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// QuotaRecord is what became of one FederatedQuota in one month: who had how much of it for how long, which limits moved,
-// and who changed its spec. The hub manager writes it, and removes it after a while; it stays when the FederatedQuota
-// goes. kubectl fedquota report and kubectl fedquota history read it.
+// QuotaRecord is what became of one FederatedQuota in one month: who had how much of it for how long, which limits
+// moved, and who changed its spec. The hub manager writes it, and removes it after a while; it stays when the
+// FederatedQuota goes. kubectl fedquota report and kubectl fedquota history read it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=qrec,categories=fedquota

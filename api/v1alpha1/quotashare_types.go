@@ -87,8 +87,8 @@ type QuotaShareSpec struct {
 	Pong int64 `json:"pong,omitempty"`
 
 	// mostAllocatable is what nodes of this cluster can come to have for pods, those that may still come among them, by
-	// resource name as nodes have it. It is left out where no node may come, and where nobody knows. Pods that find no node
-	// hold back the demand of others like them only for what is beyond it.
+	// resource name as nodes have it. It is left out where no node may come, and where nobody knows. Pods that find no
+	// node hold back the demand of others like them only for what is beyond it.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=256
@@ -168,8 +168,8 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
 
-	// existingQuota is the ResourceQuota of the share's name that the agent has not made and that has the share's scopes, as
-	// long as there is one.
+	// existingQuota is the ResourceQuota of the share's name that the agent has not made and that has the share's scopes,
+	// as long as there is one.
 	// +optional
 	ExistingQuota *ExistingQuota `json:"existingQuota,omitempty"`
 

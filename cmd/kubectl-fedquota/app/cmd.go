@@ -69,7 +69,8 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	root.SetOut(env.Out)
 	root.SetErr(env.ErrOut)
 	env.AddFlags(root)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", fmt.Sprintf("FlagUsagesWrapped %d ", text.Width)))
+	wrapped := fmt.Sprintf("FlagUsagesWrapped %d ", text.Width)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", wrapped))
 	root.AddCommand(
 		adopt.NewCommand(env),
 		audit.NewCommand(env),

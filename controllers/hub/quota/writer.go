@@ -26,7 +26,8 @@ func (r *Reconciler) writer(ctx context.Context, m *member) (client.Client, erro
 		return nil, err
 	}
 	if now.UID != m.cluster.UID {
-		return nil, apierrors.NewConflict(clusterv1.GroupVersion.WithResource("clusters").GroupResource(), m.Name, errReplaced)
+		clusters := clusterv1.GroupVersion.WithResource("clusters").GroupResource()
+		return nil, apierrors.NewConflict(clusters, m.Name, errReplaced)
 	}
 	return client.WithFieldOwner(c, quotav1alpha1.HubFieldManager), nil
 }

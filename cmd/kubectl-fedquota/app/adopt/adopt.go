@@ -117,7 +117,9 @@ func (o *Options) run(ctx context.Context, name string) error {
 }
 
 // wanted returns the budget as it shall be, and prints what is to be written of it. stored is nil if there is none yet.
-func (o *Options) wanted(key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, quotas []held) (*quotav1alpha1.FederatedQuota, error) {
+func (o *Options) wanted(
+	key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, quotas []held,
+) (*quotav1alpha1.FederatedQuota, error) {
 	if stored == nil {
 		fq := budgetOf(key, o.clusters, quotas)
 		return fq, o.write(fq)
@@ -207,7 +209,8 @@ func budgetOf(key client.ObjectKey, clusters []string, quotas []held) *quotav1al
 			fq.Spec.Hard[name] = sum
 		}
 		fq.Spec.Distribution.Rules = append(fq.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{
-			Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(h.cluster)}, Min: h.quota.Spec.Hard, Lendable: h.quota.Spec.Hard,
+			Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(h.cluster)},
+			Min:      h.quota.Spec.Hard, Lendable: h.quota.Spec.Hard,
 		})
 	}
 	return fq
@@ -250,7 +253,8 @@ func (o *Options) take(ctx context.Context, hub client.Client, stored, fq *quota
 		now := &quotav1alpha1.FederatedQuota{}
 		err := hub.Get(ctx, client.ObjectKeyFromObject(fq), now)
 		ready := apimeta.FindStatusCondition(now.Status.Conditions, quotav1alpha1.ConditionReady)
-		return err == nil && ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == now.Generation, err
+		return err == nil && ready != nil && ready.Status == metav1.ConditionTrue &&
+			ready.ObservedGeneration == now.Generation, err
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		page.Printf("it is not enforced everywhere yet: kubectl fedquota describe %s -n %s\n", fq.Name, fq.Namespace)

@@ -115,7 +115,9 @@ func (o *Options) run(ctx context.Context, arg string) error {
 }
 
 // options returns whom to watch, and what they may hold together.
-func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alpha1.FederatedQuota) (observer.Options, error) {
+func (o *Options) options(
+	ctx context.Context, hub client.Client, fq *quotav1alpha1.FederatedQuota,
+) (observer.Options, error) {
 	options := observer.Options{
 		Members: map[string]*rest.Config{}, Namespace: fq.Namespace, Name: fq.Name, Budget: fq.Status.Hard, OnExcess: o.alarm,
 	}
@@ -137,7 +139,8 @@ func (o *Options) options(ctx context.Context, hub client.Client, fq *quotav1alp
 
 // alarm tells at once of an excess.
 func (o *Options) alarm(e observer.Excess) {
-	_, _ = fmt.Fprintf(o.env.ErrOut, "%s: the clusters hold %s more than %s\n", e.Resource, e.Certain.String(), e.Allowed.String())
+	_, _ = fmt.Fprintf(o.env.ErrOut, "%s: the clusters hold %s more than %s\n",
+		e.Resource, e.Certain.String(), e.Allowed.String())
 }
 
 // watch watches until the time is over, or the context ends. The first reads are bounded: nobody waits for a cluster
@@ -176,7 +179,8 @@ func wait(ctx context.Context, duration time.Duration) {
 
 // changed says whether another budget was in force at the end than at the beginning.
 func changed(before, after *quotav1alpha1.FederatedQuota) bool {
-	if before.UID != after.UID || before.Generation != after.Generation || len(before.Status.Clusters) != len(after.Status.Clusters) {
+	if before.UID != after.UID || before.Generation != after.Generation ||
+		len(before.Status.Clusters) != len(after.Status.Clusters) {
 		return true
 	}
 	for i := range before.Status.Clusters {

@@ -60,10 +60,10 @@ func (t *tree) take(n *view.Node, pools []quotav1alpha1.QuotaPool, quotas []quot
 	t.levels = append(t.levels, observer.Level{Name: nameOf(n)})
 	level := observer.Level{Name: nameOf(n)}
 	var object client.Object
-	if p := find(pools, n, func(p *quotav1alpha1.QuotaPool) client.Object { return p }); p != nil && n.Kind == "QuotaPool" {
+	if p := find(pools, n); p != nil && n.Kind == "QuotaPool" {
 		level.Budget, level.Granted, object = view.OwnOfPool(p), p.Status.Granted, p
 	}
-	if fq := find(quotas, n, func(fq *quotav1alpha1.FederatedQuota) client.Object { return fq }); fq != nil && n.Kind == "FederatedQuota" {
+	if fq := find(quotas, n); fq != nil && n.Kind == "FederatedQuota" {
 		level.Budget, level.Granted, object = view.OwnOf(fq), fq.Status.Granted, fq
 		for _, c := range fq.Status.Clusters {
 			name := fq.Namespace + "/" + fq.Name + " in " + string(c.Name)
@@ -83,10 +83,13 @@ func (t *tree) take(n *view.Node, pools []quotav1alpha1.QuotaPool, quotas []quot
 }
 
 // find returns the object of a node, nil if there is none.
-func find[T any](items []T, n *view.Node, object func(*T) client.Object) *T {
+func find[T any, P interface {
+	*T
+	client.Object
+}](items []T, n *view.Node) P {
 	for i := range items {
-		if o := object(&items[i]); o.GetNamespace() == n.Namespace && o.GetName() == n.Name {
-			return &items[i]
+		if o := P(&items[i]); o.GetNamespace() == n.Namespace && o.GetName() == n.Name {
+			return o
 		}
 	}
 	return nil
@@ -155,10 +158,13 @@ func (t *tree) print(page *text.Page, report observer.Report) {
 	for i := range report.Ledgers {
 		decided += report.Ledgers[i].Versions
 	}
-	page.Paragraph(0, text.Plain, fmt.Sprintf("QuotaPool %s: watched %d FederatedQuotas in %d clusters for %s, %d versions of their "+
-		"ResourceQuotas and %d of ledgers", t.root.Name, len(budgets), len(clusters), lengthOf(report), versionsOf(report), decided))
+	page.Paragraph(0, text.Plain, fmt.Sprintf("QuotaPool %s: watched %d FederatedQuotas in %d clusters for %s, "+
+		"%d versions of their ResourceQuotas and %d of ledgers",
+		t.root.Name, len(budgets), len(clusters), lengthOf(report), versionsOf(report), decided))
 	page.Printf("\n")
-	table := &text.Table{Header: []string{"NAME", "RESOURCE", "BUDGET", "MOST GRANTED", "LARGEST SUM", "EXCEEDED", "SUSPECTED", ""}}
+	table := &text.Table{Header: []string{
+		"NAME", "RESOURCE", "BUDGET", "MOST GRANTED", "LARGEST SUM", "EXCEEDED", "SUSPECTED", "",
+	}}
 	t.add(table, t.root, report, "", "")
 	page.Print(table)
 }
@@ -169,7 +175,8 @@ func (t *tree) add(table *text.Table, n *view.Node, report observer.Report, bran
 	if len(n.Children) > 0 {
 		below = "│"
 	}
-	level := report.Levels[slices.IndexFunc(report.Levels, func(l observer.LevelReport) bool { return l.Name == nameOf(n) })]
+	own := func(l observer.LevelReport) bool { return l.Name == nameOf(n) }
+	level := report.Levels[slices.IndexFunc(report.Levels, own)]
 	for i := range level.Resources {
 		r := &level.Resources[i]
 		granted := grantedOf(report, n, r)

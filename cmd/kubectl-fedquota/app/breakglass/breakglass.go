@@ -132,7 +132,8 @@ func annotate(ctx context.Context, c client.Client, quota *corev1.ResourceQuota,
 	if reason != "" {
 		value = reason
 	}
-	return patch(ctx, c, quota, map[string]any{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.BreakGlassAnnotation: value}}})
+	annotations := map[string]any{quotav1alpha1.BreakGlassAnnotation: value}
+	return patch(ctx, c, quota, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }
 
 func patch(ctx context.Context, c client.Client, quota *corev1.ResourceQuota, change map[string]any) error {

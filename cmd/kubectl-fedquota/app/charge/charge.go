@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/nativequota"
 )
@@ -24,6 +25,13 @@ func PodOf(namespace string, template *corev1.PodTemplateSpec, ranges []corev1.L
 	}
 	pod.Spec = *defaults.To(&pod.Spec)
 	return pod
+}
+
+// SpecOf returns what the ResourceQuota of a share demands.
+func SpecOf(share *quotav1alpha1.QuotaShare) *corev1.ResourceQuotaSpec {
+	return &corev1.ResourceQuotaSpec{
+		Hard: share.Spec.Hard, Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector,
+	}
 }
 
 // Of returns what a quota charges for a pod, nothing if it does not count it.
@@ -103,7 +111,8 @@ func Lacking(cost, used, allowed amount.List, like corev1.ResourceList) string {
 			continue
 		}
 		text := func(value int64) string { return amount.Text(name, value, like) }
-		parts = append(parts, fmt.Sprintf("%s: asks for %s, %s of %s left", name, text(cost[name]), text(max(0, limit-used[name])), text(limit)))
+		left := max(0, limit-used[name])
+		parts = append(parts, fmt.Sprintf("%s: asks for %s, %s of %s left", name, text(cost[name]), text(left), text(limit)))
 	}
 	return strings.Join(parts, "; ")
 }

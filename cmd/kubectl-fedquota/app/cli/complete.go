@@ -92,28 +92,31 @@ func (e *Env) CompleteAPIClusterList(command *cobra.Command, flag string, namesp
 
 // completeList completes the last word of a list, with commas between words, as an argument is completed.
 func completeList(command *cobra.Command, flag string, argument cobra.CompletionFunc) {
-	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, list string) ([]string, cobra.ShellCompDirective) {
+	last := func(command *cobra.Command, _ []string, list string) ([]string, cobra.ShellCompDirective) {
 		done := list[:strings.LastIndex(list, ",")+1]
 		names, directive := argument(command, nil, list[len(done):])
 		for i := range names {
 			names[i] = done + names[i]
 		}
 		return names, directive | cobra.ShellCompDirectiveNoSpace
-	}))
+	}
+	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, last))
 }
 
 // completeFlag completes a flag with the names that collect finds in the budgets of the namespace.
 func (e *Env) completeFlag(command *cobra.Command, flag string, collect func(client.Object, sets.Set[string])) {
-	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
-			objects, err := e.all(ctx, c)
-			names := sets.New[string]()
-			for _, object := range objects {
-				collect(object, names)
-			}
-			return sets.List(names), err
-		})
-	}))
+	read := func(ctx context.Context, c client.Client) ([]string, error) {
+		objects, err := e.all(ctx, c)
+		names := sets.New[string]()
+		for _, object := range objects {
+			collect(object, names)
+		}
+		return sets.List(names), err
+	}
+	found := func(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return e.complete(command, prefix, read)
+	}
+	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, found))
 }
 
 // all returns the budgets, or the shares, of the namespace.
@@ -126,7 +129,9 @@ func (e *Env) all(ctx context.Context, c client.Client) ([]client.Object, error)
 	return held.Objects(), err
 }
 
-func (e *Env) completeNamespaces(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (e *Env) completeNamespaces(
+	command *cobra.Command, _ []string, prefix string,
+) ([]string, cobra.ShellCompDirective) {
 	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
 		var list corev1.NamespaceList
 		err := c.List(ctx, &list)
@@ -139,7 +144,9 @@ func (e *Env) completeNamespaces(command *cobra.Command, _ []string, prefix stri
 }
 
 // complete returns the names that read gives and that begin with the prefix. A shell has no use for errors.
-func (e *Env) complete(command *cobra.Command, prefix string, read func(context.Context, client.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+func (e *Env) complete(
+	command *cobra.Command, prefix string, read func(context.Context, client.Client) ([]string, error),
+) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
 	defer cancel()
 	c, err := e.Client()
@@ -160,7 +167,9 @@ func (e *Env) complete(command *cobra.Command, prefix string, read func(context.
 }
 
 // CompleteWorkloads completes the first argument with names of Deployments, StatefulSets and Jobs.
-func (e *Env) CompleteWorkloads(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (e *Env) CompleteWorkloads(
+	command *cobra.Command, args []string, prefix string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -184,7 +193,7 @@ func (e *Env) CompleteWorkloads(command *cobra.Command, args []string, prefix st
 }
 
 // CompleteAPIClusters completes the first argument with names of Clusters.
-func (e *Env) CompleteAPIClusters(namespaces *members.Namespaces) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (e *Env) CompleteAPIClusters(namespaces *members.Namespaces) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

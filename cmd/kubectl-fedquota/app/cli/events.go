@@ -21,7 +21,8 @@ func EventsOf(ctx context.Context, c client.Client, object client.Object) ([]cor
 // AllEventsOf returns the events of an object, the last one last.
 func AllEventsOf(ctx context.Context, c client.Client, object client.Object) ([]corev1.Event, error) {
 	var list corev1.EventList
-	err := c.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(object.GetUID())})
+	about := client.MatchingFields{"involvedObject.uid": string(object.GetUID())}
+	err := c.List(ctx, &list, client.InNamespace(object.GetNamespace()), about)
 	if err != nil {
 		return nil, err
 	}

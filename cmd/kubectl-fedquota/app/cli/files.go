@@ -44,8 +44,8 @@ func (e *Env) Documents(file string) ([][]byte, error) {
 	}
 }
 
-// ReadBudgets returns the FederatedQuotas and the QuotaPools of a file, or of standard input. Other objects are not looked
-// at.
+// ReadBudgets returns the FederatedQuotas and the QuotaPools of a file, or of standard input. Other objects are not
+// looked at.
 func (e *Env) ReadBudgets(file string) ([]quotav1alpha1.FederatedQuota, []quotav1alpha1.QuotaPool, error) {
 	documents, err := e.Documents(file)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 )
 
-// PoolOf returns what the pool of a FederatedQuota gives to it, nil if it has none. Who may not read pools sees what the
-// FederatedQuota itself says.
+// PoolOf returns what the pool of a FederatedQuota gives to it, nil if it has none. Who may not read pools sees what
+// the FederatedQuota itself says.
 func PoolOf(ctx context.Context, c client.Reader, fq *quotav1alpha1.FederatedQuota, only view.Only) *view.Pool {
 	if fq.Spec.Pool == nil {
 		return nil
@@ -45,8 +45,8 @@ func ChildStyle(state quotav1alpha1.ChildState) text.Style {
 	return text.Yellow
 }
 
-// ClimbOf says where a FederatedQuota or a QuotaPool in a pool could get from what it needs and has not. Who may not read
-// pools is not told; who may not read FederatedQuotas of other namespaces sees what pools say of them.
+// ClimbOf says where a FederatedQuota or a QuotaPool in a pool could get from what it needs and has not. Who may not
+// read pools is not told; who may not read FederatedQuotas of other namespaces sees what pools say of them.
 func ClimbOf(ctx context.Context, c client.Reader, object client.Object, only view.Only) []view.Climb {
 	if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok && fq.Spec.Pool == nil && fq.Status.Pool == nil {
 		return nil

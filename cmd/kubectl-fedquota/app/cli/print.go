@@ -28,7 +28,8 @@ func CompleteOutput(command *cobra.Command) {
 
 // CompleteWords completes a flag with fixed words.
 func CompleteWords(command *cobra.Command, flag string, words ...string) {
-	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, complete))
 }
 
 // Output is the flag -o of a command whose answer is one value: json, yaml, or text if it is empty.
@@ -84,7 +85,9 @@ func PrintList(flags *genericclioptions.PrintFlags, objects []client.Object, out
 	if err != nil {
 		return err
 	}
-	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}}}
+	list := &unstructured.UnstructuredList{Object: map[string]any{
+		"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""},
+	}}
 	for _, object := range objects {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 		if err != nil {

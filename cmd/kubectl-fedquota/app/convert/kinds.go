@@ -169,7 +169,8 @@ func capsule(o *object) ([]result, error) {
 
 // has says whether a quota has the scopes of the result.
 func (r *result) has(spec *corev1.ResourceQuotaSpec) bool {
-	return nativequota.SameScopes(&corev1.ResourceQuotaSpec{Scopes: r.quota.Spec.Scopes, ScopeSelector: r.quota.Spec.ScopeSelector}, spec)
+	own := &corev1.ResourceQuotaSpec{Scopes: r.quota.Spec.Scopes, ScopeSelector: r.quota.Spec.ScopeSelector}
+	return nativequota.SameScopes(own, spec)
 }
 
 // merge adds the limits of an item of the same scopes. Of two limits of one name the smaller one counts.

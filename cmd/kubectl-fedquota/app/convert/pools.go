@@ -66,7 +66,9 @@ var poolConverters = map[string]struct {
 	"capsule.clastix.io/Tenant":               {capsulePools, []string{"resourceQuotas"}},
 	"capsule.clastix.io/ResourcePool":         {resourcePool, []string{"quota", "selectors"}},
 	"kueue.x-k8s.io/Cohort":                   {kueuePool, []string{"parentName", "parent", "resourceGroups", "fairSharing"}},
-	"kueue.x-k8s.io/ClusterQueue":             {kueuePool, []string{"cohort", "cohortName", "namespaceSelector", "resourceGroups", "fairSharing"}},
+	"kueue.x-k8s.io/ClusterQueue": {kueuePool, []string{
+		"cohort", "cohortName", "namespaceSelector", "resourceGroups", "fairSharing",
+	}},
 }
 
 // writePools writes the pools that come of objects, and returns the other objects.

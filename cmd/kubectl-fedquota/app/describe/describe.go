@@ -145,7 +145,8 @@ func (o *Options) addEvents(ctx context.Context, c client.Client, object client.
 		head.EventsHidden = err.Error()
 	}
 	for i := range events {
-		head.Events = append(head.Events, view.Event{Time: cli.LastSeen(&events[i]), Reason: events[i].Reason, Message: events[i].Message})
+		e := &events[i]
+		head.Events = append(head.Events, view.Event{Time: cli.LastSeen(e), Reason: e.Reason, Message: e.Message})
 	}
 }
 

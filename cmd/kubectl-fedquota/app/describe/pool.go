@@ -45,7 +45,7 @@ func (p *printer) children(children []view.Child) {
 		return
 	}
 	p.Printf("\n")
-	t := &text.Table{Header: []string{"Child", "State", "Since", "Resource", "Used", "Demand", "Target", "Granted"}, Rule: true}
+	t := holders("Child")
 	for i := range children {
 		c := &children[i]
 		p.holder(t, c.Name, text.Cell{Text: string(c.State), Style: cli.ChildStyle(c.State)}, c.Since, c.Resources, c.Message)

@@ -137,7 +137,8 @@ func fullness(r *view.Filled) []text.Cell {
 	case r.UsedPercent >= 80:
 		style = text.Yellow
 	}
-	return []text.Cell{{Text: text.Bar(r.UsedPercent, r.GrantedPercent), Style: style}, {Text: fmt.Sprintf("%d%% used", r.UsedPercent)}}
+	bar := text.Cell{Text: text.Bar(r.UsedPercent, r.GrantedPercent), Style: style}
+	return []text.Cell{bar, {Text: fmt.Sprintf("%d%% used", r.UsedPercent)}}
 }
 
 // clusters prints what each cluster holds.
@@ -146,7 +147,7 @@ func (p *printer) clusters(clusters []view.Cluster) {
 		return
 	}
 	p.Printf("\n")
-	t := &text.Table{Header: []string{"Cluster", "State", "Since", "Resource", "Used", "Demand", "Target", "Granted"}, Rule: true}
+	t := holders("Cluster")
 	for i := range clusters {
 		p.cluster(t, &clusters[i])
 	}
@@ -161,8 +162,17 @@ func (p *printer) cluster(t *text.Table, c *view.Cluster) {
 	}
 }
 
+// holders returns the table of those who hold the parts of a budget.
+func holders(who string) *text.Table {
+	return &text.Table{
+		Header: []string{who, "State", "Since", "Resource", "Used", "Demand", "Target", "Granted"}, Rule: true,
+	}
+}
+
 // holder adds the lines of one who holds a part of a budget.
-func (p *printer) holder(t *text.Table, name string, state text.Cell, since *metav1.Time, resources []view.Amounts, message string) {
+func (p *printer) holder(
+	t *text.Table, name string, state text.Cell, since *metav1.Time, resources []view.Amounts, message string,
+) {
 	head := []text.Cell{{Text: name}, state, {Text: text.Since(p.now, ptr.Deref(since, metav1.Time{}))}}
 	if len(resources) == 0 {
 		t.Cells(append(head, text.Plains("", "", "", "", "")...)...)
@@ -172,7 +182,8 @@ func (p *printer) holder(t *text.Table, name string, state text.Cell, since *met
 		if r.Granted != r.Target {
 			granted.Style = text.Yellow
 		}
-		t.Cells(append(append(slices.Clone(head), text.Plains(string(r.Resource), r.Used, r.Demand, r.Target)...), granted)...)
+		amounts := text.Plains(string(r.Resource), r.Used, r.Demand, r.Target)
+		t.Cells(slices.Concat(head, amounts, []text.Cell{granted})...)
 		head = make([]text.Cell, len(head))
 	}
 	if message != "" {

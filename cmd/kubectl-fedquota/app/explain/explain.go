@@ -97,10 +97,13 @@ func (o *Options) run(ctx context.Context, arg string) error {
 }
 
 // Of explains the limits of a FederatedQuota, of which a fleet was read.
-func Of(ctx context.Context, hub client.Reader, fq *quotav1alpha1.FederatedQuota, fleet *live.Fleet, only view.Only) *view.Explanation {
+func Of(
+	ctx context.Context, hub client.Reader, fq *quotav1alpha1.FederatedQuota, fleet *live.Fleet, only view.Only,
+) *view.Explanation {
 	in := fleet.Input(fq)
 	s := &sentences{
-		formats: fq.Spec.Hard, unseen: fq.Status.Revision == 0, account: shares.New(in).Explain(), static: in.Split.Static, only: only,
+		formats: fq.Spec.Hard, unseen: fq.Status.Revision == 0, account: shares.New(in).Explain(),
+		static: in.Split.Static, only: only,
 	}
 	e := s.explanation(&view.Explanation{Namespace: fq.Namespace, Name: fq.Name, Hints: fleet.Hints})
 	e.Pool = cli.PoolOf(ctx, hub, fq, only)
@@ -110,8 +113,8 @@ func Of(ctx context.Context, hub client.Reader, fq *quotav1alpha1.FederatedQuota
 
 // check says whether there is what the flags ask for.
 func (o *Options) check(fq *quotav1alpha1.FederatedQuota) error {
-	known := slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == o.only.Cluster })
-	if o.only.Cluster != "" && !known {
+	asked := func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == o.only.Cluster }
+	if o.only.Cluster != "" && !slices.ContainsFunc(fq.Status.Clusters, asked) {
 		return fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.only.Cluster, fq.Name, cli.ClustersOf(fq))
 	}
 	if _, known := fq.Spec.Hard[o.only.Resource]; o.only.Resource != "" && !known {

@@ -34,7 +34,9 @@ func (o *Options) pool(ctx context.Context, hub client.Client, p *quotav1alpha1.
 }
 
 // OfPool explains the targets of the children of a QuotaPool.
-func OfPool(ctx context.Context, hub client.Reader, now time.Time, p *quotav1alpha1.QuotaPool, only view.Only) (*view.Explanation, error) {
+func OfPool(
+	ctx context.Context, hub client.Reader, now time.Time, p *quotav1alpha1.QuotaPool, only view.Only,
+) (*view.Explanation, error) {
 	var pools quotav1alpha1.QuotaPoolList
 	if err := hub.List(ctx, &pools); err != nil {
 		return nil, err
@@ -50,7 +52,8 @@ func OfPool(ctx context.Context, hub client.Reader, now time.Time, p *quotav1alp
 	account := &shares.Account{Account: round.Explain(l, in), Findings: map[string]shares.Finding{}}
 	named(account, p)
 	s := &sentences{
-		formats: p.Spec.Hard, unseen: p.Status.Revision == 0, account: account, static: in.Split.Static, only: only, ofPool: true,
+		formats: p.Spec.Hard, unseen: p.Status.Revision == 0, account: account,
+		static: in.Split.Static, only: only, ofPool: true,
 	}
 	e := s.explanation(&view.Explanation{Kind: "QuotaPool", Name: p.Name, Hints: hints})
 	e.Climb = cli.ClimbOf(ctx, hub, p, only)

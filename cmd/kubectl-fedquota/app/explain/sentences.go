@@ -61,7 +61,8 @@ func (s *sentences) some(name corev1.ResourceName, value int64) string {
 
 // resource explains one resource name.
 func (s *sentences) resource(name corev1.ResourceName) view.ExplainedResource {
-	r := view.ExplainedResource{Resource: name, Budget: s.quantity(name, s.account.Budget[name]), Limits: []view.ExplainedLimit{}}
+	budget := s.quantity(name, s.account.Budget[name])
+	r := view.ExplainedResource{Resource: name, Budget: budget, Limits: []view.ExplainedLimit{}}
 	var used, demand int64
 	for i := range s.account.Children {
 		c := &s.account.Children[i]
@@ -85,9 +86,13 @@ func (s *sentences) resource(name corev1.ResourceName) view.ExplainedResource {
 // limit explains the limit of one cluster.
 func (s *sentences) limit(c *round.ChildAccount, name corev1.ResourceName) view.ExplainedLimit {
 	claim := c.Claims[name]
-	said := []string{s.reason(c, name), s.replacing(c, name), s.headroom(c, name), s.holding(c, name), s.relation(c, name), s.bound(c, name)}
+	said := []string{
+		s.reason(c, name), s.replacing(c, name), s.headroom(c, name),
+		s.holding(c, name), s.relation(c, name), s.bound(c, name),
+	}
 	limit := view.ExplainedLimit{
-		Cluster: c.Name, State: s.account.Findings[c.Name].State, Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
+		Cluster: c.Name, State: s.account.Findings[c.Name].State,
+		Limit: s.quantity(name, claim.Target), Used: s.quantity(name, claim.Used), Demand: s.some(name, claim.Demand),
 		Reason: claim.Verdict.Reason, Bound: claim.Bound,
 		Sentences: slices.DeleteFunc(said, func(sentence string) bool { return sentence == "" }),
 	}
@@ -147,13 +152,15 @@ func (s *sentences) bound(c *round.ChildAccount, name corev1.ResourceName) strin
 func (s *sentences) filled(sentence string, c *round.ChildAccount, name corev1.ResourceName) string {
 	claim := c.Claims[name]
 	holders := s.others(c, name, heldAbove)
+	missing := claim.Verdict.Target - max(claim.Next, claim.Target)
 	return strings.NewReplacer(
 		"{target}", s.quantity(name, claim.Verdict.Target), "{fair}", s.quantity(name, claim.Verdict.Fair),
 		"{min}", s.quantity(name, claim.Min), "{max}", s.quantity(name, claim.Max), "{lacking}", s.lacking(c, name),
-		"{unread}", s.unread(name), "{expected}", shares.Abbreviated(s.account.Expected), "{reporting}", shares.Abbreviated(s.account.Reporting[name]),
+		"{unread}", s.unread(name), "{expected}", shares.Abbreviated(s.account.Expected),
+		"{reporting}", shares.Abbreviated(s.account.Reporting[name]),
 		"{room}", s.quantity(name, max(0, claim.Room)), "{step}", s.quantity(name, claim.Step),
 		"{replacing}", s.others(c, name, func(o round.ClaimAccount) int64 { return o.Replacing }),
-		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, claim.Verdict.Target-max(claim.Next, claim.Target)),
+		"{debt}", s.quantity(name, s.account.Debt[name]), "{missing}", s.quantity(name, missing),
 		"{holders}", cmp.Or(holders, "others"),
 	).Replace(s.worded(sentence))
 }
@@ -295,7 +302,9 @@ func (s *sentences) guarantee(name corev1.ResourceName, claim *round.ClaimAccoun
 }
 
 // others names the other clusters of which more gives something above zero, with that.
-func (s *sentences) others(c *round.ChildAccount, name corev1.ResourceName, more func(round.ClaimAccount) int64) string {
+func (s *sentences) others(
+	c *round.ChildAccount, name corev1.ResourceName, more func(round.ClaimAccount) int64,
+) string {
 	var names []string
 	for i := range s.account.Children {
 		o := &s.account.Children[i]

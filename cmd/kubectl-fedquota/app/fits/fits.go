@@ -139,7 +139,8 @@ func (o *Options) print(f *view.Fit) error {
 		page.Printf("No budget counts these pods in namespace %s: no limit of fedquota is in the way.\n", f.Namespace)
 		return page.Err()
 	}
-	t := &text.Table{Header: []string{"CLUSTER", "AT ONCE", "AFTER A RAISE", fmt.Sprintf("ALL %d FIT", f.Replicas), "NOTE"}}
+	all := fmt.Sprintf("ALL %d FIT", f.Replicas)
+	t := &text.Table{Header: []string{"CLUSTER", "AT ONCE", "AFTER A RAISE", all, "NOTE"}}
 	for _, c := range f.Clusters {
 		answer := text.Cell{Text: "no", Style: text.Red}
 		switch {
@@ -148,8 +149,8 @@ func (o *Options) print(f *view.Fit) error {
 		case c.AfterRaise >= f.Replicas:
 			answer = text.Cell{Text: "after a raise", Style: text.Green}
 		}
-		t.Cells(text.Cell{Text: c.Cluster}, text.Cell{Text: number(c.AtOnce, f.Replicas)}, text.Cell{Text: number(c.AfterRaise, f.Replicas)}, answer,
-			text.Cell{Text: c.Note})
+		fits := text.Plains(c.Cluster, number(c.AtOnce, f.Replicas), number(c.AfterRaise, f.Replicas))
+		t.Cells(append(fits, answer, text.Cell{Text: c.Note})...)
 	}
 	page.Print(t)
 	return page.Err()

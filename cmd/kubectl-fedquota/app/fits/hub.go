@@ -23,7 +23,8 @@ import (
 
 // onHub returns where pods fit, of all clusters that a budget which counts them selects.
 func (o *Options) onHub(
-	ctx context.Context, hub client.Client, namespace string, template *corev1.PodTemplateSpec, replicas int64, budgets []quotav1alpha1.FederatedQuota,
+	ctx context.Context, hub client.Client, namespace string,
+	template *corev1.PodTemplateSpec, replicas int64, budgets []quotav1alpha1.FederatedQuota,
 ) ([]view.ClusterFit, error) {
 	pod := charge.PodOf(namespace, template, nil)
 	places := map[string]view.ClusterFit{}
@@ -44,12 +45,16 @@ func (o *Options) onHub(
 		}
 	}
 	return slices.SortedFunc(maps.Values(places), func(a, b view.ClusterFit) int {
-		return cmp.Or(cmp.Compare(b.AtOnce, a.AtOnce), cmp.Compare(b.AfterRaise, a.AfterRaise), cmp.Compare(a.Cluster, b.Cluster))
+		return cmp.Or(cmp.Compare(b.AtOnce, a.AtOnce), cmp.Compare(b.AfterRaise, a.AfterRaise),
+			cmp.Compare(a.Cluster, b.Cluster))
 	}), nil
 }
 
 // ofBudget adds what one budget lets into each cluster: where several count a pod, each has to have room.
-func (o *Options) ofBudget(fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, pod *corev1.Pod, replicas int64, places map[string]view.ClusterFit) error {
+func (o *Options) ofBudget(
+	fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, pod *corev1.Pod, replicas int64,
+	places map[string]view.ClusterFit,
+) error {
 	in := fleet.Input(fq)
 	cost := charge.Of(pod, quotaSpec(&fq.Spec))
 	for i := range in.Children {
@@ -65,7 +70,8 @@ func (o *Options) ofBudget(fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, 
 			p.AtOnce, p.AfterRaise, p.Note = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
 		}
 		if other, known := places[c.Name]; known {
-			p.AtOnce, p.AfterRaise, p.Note = min(p.AtOnce, other.AtOnce), min(p.AfterRaise, other.AfterRaise), cmp.Or(other.Note, p.Note)
+			p.AtOnce, p.AfterRaise = min(p.AtOnce, other.AtOnce), min(p.AfterRaise, other.AfterRaise)
+			p.Note = cmp.Or(other.Note, p.Note)
 		}
 		places[c.Name] = p
 	}

@@ -16,7 +16,8 @@ import (
 
 // inMember returns how many pods fit into this cluster, by its shares and what the hub told last.
 func (o *Options) inMember(
-	ctx context.Context, c client.Client, namespace string, template *corev1.PodTemplateSpec, shares []quotav1alpha1.QuotaShare,
+	ctx context.Context, c client.Client, namespace string, template *corev1.PodTemplateSpec,
+	shares []quotav1alpha1.QuotaShare,
 ) ([]view.ClusterFit, error) {
 	if o.cluster != "" {
 		return nil, fmt.Errorf("--cluster %s: this is a member, which knows no other cluster: ask on the hub", o.cluster)
@@ -29,7 +30,7 @@ func (o *Options) inMember(
 	p, counted := view.ClusterFit{Cluster: "this one", AtOnce: math.MaxInt64, AfterRaise: math.MaxInt64}, false
 	for i := range shares {
 		share := &shares[i]
-		spec := &corev1.ResourceQuotaSpec{Hard: share.Spec.Hard, Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
+		spec := charge.SpecOf(share)
 		if !charge.Counts(pod, spec) {
 			continue
 		}
@@ -53,7 +54,8 @@ func take(p *view.ClusterFit, share *quotav1alpha1.QuotaShare, spec *corev1.Reso
 	now := charge.Room(cost, used, hard)
 	raised := now
 	if fleet := &share.Spec.Fleet; len(fleet.Budget) > 0 {
-		raised = max(now, charge.Room(cost, amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down)))
+		used, budget := amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down)
+		raised = max(now, charge.Room(cost, used, budget))
 	}
 	if raised < p.AfterRaise {
 		p.Note = fmt.Sprintf("share %s, as the hub told last", share.Name)

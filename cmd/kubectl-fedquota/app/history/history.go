@@ -235,7 +235,9 @@ func movesOf(e *corev1.Event) []view.Move {
 				moves = append(moves, view.Move{Resource: corev1.ResourceName(name), Message: text})
 				continue
 			}
-			moves = append(moves, view.Move{Resource: corev1.ResourceName(name), Cluster: found[1], From: found[2], To: found[3], Why: found[4]})
+			moves = append(moves, view.Move{
+				Resource: corev1.ResourceName(name), Cluster: found[1], From: found[2], To: found[3], Why: found[4],
+			})
 		}
 	}
 	return moves

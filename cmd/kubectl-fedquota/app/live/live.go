@@ -66,7 +66,10 @@ type Member struct {
 }
 
 // Read reads the hub and all members that may matter to a budget. stored is nil for a budget that does not exist yet.
-func Read(ctx context.Context, env *cli.Env, hub client.Client, key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options) (*Fleet, error) {
+func Read(
+	ctx context.Context, env *cli.Env, hub client.Client,
+	key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options,
+) (*Fleet, error) {
 	f, err := ReadHub(ctx, hub, env.Clock.Now(), key, stored, options)
 	if err != nil {
 		return nil, err
@@ -80,7 +83,8 @@ var errNotAsked = errors.New("it was not asked")
 
 // ReadHub reads the hub alone: of members it goes by what the hub has stored last.
 func ReadHub(
-	ctx context.Context, hub client.Reader, now time.Time, key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options,
+	ctx context.Context, hub client.Reader, now time.Time,
+	key client.ObjectKey, stored *quotav1alpha1.FederatedQuota, options Options,
 ) (*Fleet, error) {
 	f := &Fleet{Stored: stored, Members: map[string]*Member{}, options: options, now: now}
 	clusters, err := options.Clusters.List(ctx, hub)

@@ -27,7 +27,8 @@ func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *shares.Child) share
 	case m.Share != nil:
 		reading.Share = input.Share(m.Share, fq)
 	case m.Quota != nil:
-		reading.Orphan = input.Orphan(m.Quota, fq, func(revision int64) bool { return revision > max(ledger.MostRevision, fq.Status.Revision) })
+		forged := func(revision int64) bool { return revision > max(ledger.MostRevision, fq.Status.Revision) }
+		reading.Orphan = input.Orphan(m.Quota, fq, forged)
 	}
 	return reading
 }
@@ -44,8 +45,12 @@ func ledgerOf(fq *quotav1alpha1.FederatedQuota, name string) *quotav1alpha1.Clus
 
 // outcomes are the reasons for which the hub manager itself has found that a cluster could not take its share.
 var outcomes = map[string]bool{
-	quotav1alpha1.ReasonNamespaceMissing: true, quotav1alpha1.ReasonNamespaceRefused: true, quotav1alpha1.ReasonNamespaceTerminating: true,
-	quotav1alpha1.ReasonRefused: true, quotav1alpha1.ReasonNotAnswered: true, quotav1alpha1.ReasonDeliveryFailed: true,
+	quotav1alpha1.ReasonNamespaceMissing:     true,
+	quotav1alpha1.ReasonNamespaceRefused:     true,
+	quotav1alpha1.ReasonNamespaceTerminating: true,
+	quotav1alpha1.ReasonRefused:              true,
+	quotav1alpha1.ReasonNotAnswered:          true,
+	quotav1alpha1.ReasonDeliveryFailed:       true,
 }
 
 // heldBack returns why a cluster could not take its share when the hub manager tried last.
@@ -91,7 +96,9 @@ func stored(c *shares.Child, status *quotav1alpha1.ClusterStatus) shares.Reading
 	case ofReasons[status.Reason] != "":
 		share.Said = map[string]shares.Condition{ofReasons[status.Reason]: {True: true, Message: status.Message}}
 	default:
-		share.Said = map[string]shares.Condition{quotav1alpha1.ConditionEnforced: {Reason: status.Reason, Message: status.Message}}
+		share.Said = map[string]shares.Condition{
+			quotav1alpha1.ConditionEnforced: {Reason: status.Reason, Message: status.Message},
+		}
 	}
 	return shares.Reading{Share: share, HeldBack: heldBack(status)}
 }

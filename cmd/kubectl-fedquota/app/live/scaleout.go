@@ -22,8 +22,8 @@ import (
 // leftOut says that it is not known which nodes would be added.
 const leftOut = "Which nodes would be added is left out: "
 
-// ScaleOut says which nodes would be added now for a budget that is so large, "" for one that does not ask for that. The
-// hint says why that is not known.
+// ScaleOut says which nodes would be added now for a budget that is so large, "" for one that does not ask for that.
+// The hint says why that is not known.
 func (f *Fleet) ScaleOut(
 	ctx context.Context, hub client.Reader, fq *quotav1alpha1.FederatedQuota, now amount.List,
 ) (message, hint string) {
@@ -46,8 +46,8 @@ func (f *Fleet) ScaleOut(
 	return decide(ctx, hub, in, &b, f.options.Clusters, clusters)
 }
 
-// ScaleOutOfPool says which nodes would be added now for a pool that is so large, by what the FederatedQuotas below it ask
-// for in members; "" for one that does not ask for that. The hint says what is not known.
+// ScaleOutOfPool says which nodes would be added now for a pool that is so large, by what the FederatedQuotas below it
+// ask for in members; "" for one that does not ask for that. The hint says what is not known.
 func ScaleOutOfPool(
 	ctx context.Context, env *cli.Env, hub client.Client, p *quotav1alpha1.QuotaPool,
 	below []*quotav1alpha1.FederatedQuota, now amount.List, options *Options,

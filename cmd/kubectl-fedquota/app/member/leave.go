@@ -147,11 +147,13 @@ func (w *work) unplace(ctx context.Context, budgets []*quotav1alpha1.FederatedQu
 // unname takes the cluster off the lists of budgets.
 func (w *work) unname(ctx context.Context, budgets []*quotav1alpha1.FederatedQuota) error {
 	for _, fq := range budgets {
-		rest := slices.DeleteFunc(slices.Clone(fq.Spec.Placement.Clusters), func(c quotav1alpha1.ClusterName) bool { return string(c) == w.name })
+		own := func(c quotav1alpha1.ClusterName) bool { return string(c) == w.name }
+		rest := slices.DeleteFunc(slices.Clone(fq.Spec.Placement.Clusters), own)
 		if len(rest) == 0 && fq.Spec.Placement.ClusterSelector == nil {
 			return fmt.Errorf("FederatedQuota %s/%s selects no other cluster: delete it instead", fq.Namespace, fq.Name)
 		}
-		if err := w.place(ctx, fq, rest, fmt.Sprintf("federatedquota/%s in %s: %s is off spec.placement.clusters", fq.Name, fq.Namespace, w.name)); err != nil {
+		what := fmt.Sprintf("federatedquota/%s in %s: %s is off spec.placement.clusters", fq.Name, fq.Namespace, w.name)
+		if err := w.place(ctx, fq, rest, what); err != nil {
 			return err
 		}
 	}
@@ -289,7 +291,9 @@ func (w *work) giveUp(ctx context.Context, waiting []client.ObjectKey) error {
 }
 
 // takeBack writes spec.removal of budgets as it was.
-func (w *work) takeBack(ctx context.Context, budgets []client.ObjectKey, before map[client.ObjectKey]quotav1alpha1.Removal) error {
+func (w *work) takeBack(
+	ctx context.Context, budgets []client.ObjectKey, before map[client.ObjectKey]quotav1alpha1.Removal,
+) error {
 	for _, key := range budgets {
 		var back any
 		if removal := before[key]; removal.Policy != "" || len(removal.Destroyed) > 0 {
@@ -305,5 +309,6 @@ func (w *work) takeBack(ctx context.Context, budgets []client.ObjectKey, before 
 // remove writes spec.removal of a budget; nil takes it off.
 func (w *work) remove(ctx context.Context, key client.ObjectKey, removal any, what string) error {
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	return w.write(ctx, fq, map[string]any{"spec": map[string]any{"removal": removal}}, fmt.Sprintf("federatedquota/%s in %s: %s", key.Name, key.Namespace, what))
+	return w.write(ctx, fq, map[string]any{"spec": map[string]any{"removal": removal}},
+		fmt.Sprintf("federatedquota/%s in %s: %s", key.Name, key.Namespace, what))
 }

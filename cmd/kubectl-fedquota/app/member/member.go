@@ -126,7 +126,9 @@ func (w *work) write(ctx context.Context, object client.Object, change map[strin
 }
 
 // place writes the list of clusters that a budget names. It is written as it was read, or not at all.
-func (w *work) place(ctx context.Context, fq *quotav1alpha1.FederatedQuota, clusters []quotav1alpha1.ClusterName, what string) error {
+func (w *work) place(
+	ctx context.Context, fq *quotav1alpha1.FederatedQuota, clusters []quotav1alpha1.ClusterName, what string,
+) error {
 	var list any
 	if len(clusters) > 0 {
 		list = clusters
@@ -162,7 +164,9 @@ func (w *work) entry(fq *quotav1alpha1.FederatedQuota) *quotav1alpha1.ClusterSta
 }
 
 // await waits until done is so of all budgets, and says how far each is. A budget that is gone is done.
-func (w *work) await(ctx context.Context, budgets []client.ObjectKey, done func(*quotav1alpha1.FederatedQuota) bool) error {
+func (w *work) await(
+	ctx context.Context, budgets []client.ObjectKey, done func(*quotav1alpha1.FederatedQuota) bool,
+) error {
 	if w.dryRun || w.timeout == 0 || len(budgets) == 0 {
 		return w.Err()
 	}
@@ -193,7 +197,9 @@ func (w *work) await(ctx context.Context, budgets []client.ObjectKey, done func(
 }
 
 // progress says how far the cluster is in a budget.
-func (w *work) progress(ctx context.Context, key client.ObjectKey, done func(*quotav1alpha1.FederatedQuota) bool) (bool, string, error) {
+func (w *work) progress(
+	ctx context.Context, key client.ObjectKey, done func(*quotav1alpha1.FederatedQuota) bool,
+) (bool, string, error) {
 	fq := &quotav1alpha1.FederatedQuota{}
 	if err := w.hub.Get(ctx, key, fq); apierrors.IsNotFound(err) {
 		return true, "the budget is gone", nil

@@ -126,7 +126,9 @@ func (o *Options) show(others int, p *view.Plan) error {
 }
 
 // Show prints what becomes of one budget, and says whether the hub manager would act on it.
-func Show(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options) (bool, error) {
+func Show(
+	ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options,
+) (bool, error) {
 	p, err := of(ctx, env, hub, wanted, options)
 	if err != nil {
 		return false, err
@@ -135,7 +137,9 @@ func Show(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1a
 }
 
 // of says what becomes of one budget.
-func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options) (*view.Plan, error) {
+func of(
+	ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alpha1.FederatedQuota, options live.Options,
+) (*view.Plan, error) {
 	key := client.ObjectKeyFromObject(wanted)
 	stored := &quotav1alpha1.FederatedQuota{}
 	if err := hub.Get(ctx, key, stored); apierrors.IsNotFound(err) {
@@ -163,8 +167,8 @@ func of(ctx context.Context, env *cli.Env, hub client.Client, wanted *quotav1alp
 	return p, err
 }
 
-// What says what becomes of a budget that a fleet was read of, if it gets the wanted spec. stored is nil for a budget that
-// does not exist yet.
+// What says what becomes of a budget that a fleet was read of, if it gets the wanted spec. stored is nil for a budget
+// that does not exist yet.
 func What(
 	ctx context.Context, hub client.Reader, wanted, stored *quotav1alpha1.FederatedQuota, fleet *live.Fleet, now time.Time,
 ) (*view.Plan, error) {
@@ -203,8 +207,8 @@ func merged(wanted, stored *quotav1alpha1.FederatedQuota, now time.Time) *quotav
 	return fq
 }
 
-// dryRun asks the API server whether it would take an object, new or in place of what is there. Who may not write it gets
-// a hint instead.
+// dryRun asks the API server whether it would take an object, new or in place of what is there. Who may not write it
+// gets a hint instead.
 func dryRun(ctx context.Context, hub client.Client, object client.Object, exists bool) (hint string, err error) {
 	if exists {
 		err = hub.Update(ctx, object, client.DryRunAll)

@@ -81,7 +81,9 @@ func ofPool(
 }
 
 // inTrees returns all that may be in a tree of pools.
-func inTrees(ctx context.Context, hub client.Reader) ([]quotav1alpha1.QuotaPool, []quotav1alpha1.FederatedQuota, error) {
+func inTrees(
+	ctx context.Context, hub client.Reader,
+) ([]quotav1alpha1.QuotaPool, []quotav1alpha1.FederatedQuota, error) {
 	var pools quotav1alpha1.QuotaPoolList
 	var quotas quotav1alpha1.FederatedQuotaList
 	if err := hub.List(ctx, &pools); err != nil {
@@ -93,9 +95,11 @@ func inTrees(ctx context.Context, hub client.Reader) ([]quotav1alpha1.QuotaPool,
 	return pools.Items, quotas.Items, nil
 }
 
-// WhatPool says what becomes of the children of a pool, if it gets the wanted spec. stored is nil for a pool that does not
-// exist yet.
-func WhatPool(ctx context.Context, hub client.Reader, wanted, stored *quotav1alpha1.QuotaPool, now time.Time) (*view.Plan, error) {
+// WhatPool says what becomes of the children of a pool, if it gets the wanted spec. stored is nil for a pool that does
+// not exist yet.
+func WhatPool(
+	ctx context.Context, hub client.Reader, wanted, stored *quotav1alpha1.QuotaPool, now time.Time,
+) (*view.Plan, error) {
 	pools, quotas, err := inTrees(ctx, hub)
 	if err != nil {
 		return nil, err
@@ -106,7 +110,8 @@ func WhatPool(ctx context.Context, hub client.Reader, wanted, stored *quotav1alp
 
 // whatPool says what becomes of the children of a pool, and which budget it has then.
 func whatPool(
-	wanted, stored *quotav1alpha1.QuotaPool, pools []quotav1alpha1.QuotaPool, quotas []quotav1alpha1.FederatedQuota, now time.Time,
+	wanted, stored *quotav1alpha1.QuotaPool, pools []quotav1alpha1.QuotaPool, quotas []quotav1alpha1.FederatedQuota,
+	now time.Time,
 ) (*view.Plan, amount.List, error) {
 	v := &view.Plan{Kind: "QuotaPool", Name: wanted.Name, Exists: stored != nil, Limits: []view.PlannedLimit{}}
 	if v.Halted = unplanned(wanted, stored); v.Halted != "" {

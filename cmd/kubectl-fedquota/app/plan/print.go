@@ -58,7 +58,8 @@ func limits(page *text.Page, p *view.Plan, all bool) {
 	if p.Kind != "" {
 		words = [...]string{"CHILD", "TARGET", "target"}
 	}
-	t := &text.Table{Header: []string{words[0], "RESOURCE", "USED", "DEMAND", words[1], "", "PLANNED", "CHANGE"}, Indent: 2}
+	header := []string{words[0], "RESOURCE", "USED", "DEMAND", words[1], "", "PLANNED", "CHANGE"}
+	t := &text.Table{Header: header, Indent: 2}
 	finally := slices.ContainsFunc(limits, func(l view.PlannedLimit) bool { return l.Finally != l.Planned })
 	if finally {
 		t.Header = append(t.Header, "FINALLY")

@@ -44,7 +44,8 @@ type line struct {
 // view returns what is to be shown.
 func (p *plan) view() *view.Plan {
 	v := &view.Plan{
-		Namespace: p.wanted.Namespace, Name: p.wanted.Name, Exists: p.stored != nil, Halted: p.halted.Message, HaltedReason: p.halted.Reason,
+		Namespace: p.wanted.Namespace, Name: p.wanted.Name, Exists: p.stored != nil,
+		Halted: p.halted.Message, HaltedReason: p.halted.Reason,
 		Conditions: input.Conditions(p.decision.Conditions), Limits: []view.PlannedLimit{}, Hints: p.hints,
 	}
 	var before corev1.ResourceList
@@ -158,7 +159,8 @@ func (p *plan) note(v *shares.Verdict, l *line) string {
 		parts = append(parts, lacking(p.quantity(l.name, l.used+l.demand-l.after), p.account.Why(v.Name, l.name)))
 	}
 	switch v.State {
-	case quotav1alpha1.ClusterSettled, quotav1alpha1.ClusterSettling, quotav1alpha1.ClusterDraining, quotav1alpha1.ClusterLeaving:
+	case quotav1alpha1.ClusterSettled, quotav1alpha1.ClusterSettling,
+		quotav1alpha1.ClusterDraining, quotav1alpha1.ClusterLeaving:
 	default:
 		parts = append(parts, string(v.State))
 	}

@@ -56,8 +56,8 @@ type Window struct {
 	End   time.Time `json:"end"`
 }
 
-// allocationsOf returns rows as OpenCost has them. Of cpu and memory, what is requested counts; what has no field of its
-// own there is an external cost.
+// allocationsOf returns rows as OpenCost has them. Of cpu and memory, what is requested counts; what has no field of
+// its own there is an external cost.
 func allocationsOf(rows []Row, start, end time.Time) *Allocations {
 	set := map[string]*Allocation{}
 	for i := range rows {

@@ -33,7 +33,10 @@ type refusals struct {
 }
 
 func newRefusals(env *cli.Env, namespace string, clusters members.Namespaces) *refusals {
-	return &refusals{env: env, namespace: namespace, clusters: clusters, told: map[string]map[types.UID]int32{}, counts: map[limit]int{}}
+	return &refusals{
+		env: env, namespace: namespace, clusters: clusters,
+		told: map[string]map[types.UID]int32{}, counts: map[limit]int{},
+	}
 }
 
 // follow looks until the context ends. A member that does not answer keeps nobody from drawing.
@@ -73,7 +76,8 @@ func (r *refusals) read(ctx context.Context, cluster string, c client.Client) {
 	ctx, cancel := context.WithTimeout(ctx, cli.MemberTimeout)
 	defer cancel()
 	var list corev1.EventList
-	if err := c.List(ctx, &list, client.InNamespace(r.namespace), client.MatchingFields{"reason": "FailedCreate"}); err == nil {
+	failed := client.MatchingFields{"reason": "FailedCreate"}
+	if err := c.List(ctx, &list, client.InNamespace(r.namespace), failed); err == nil {
 		r.take(cluster, list.Items)
 	}
 }

@@ -156,7 +156,8 @@ func linesOf(held *cli.Held) []view.Line {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b view.Line) int {
-		return cmp.Or(cmp.Compare(b.Ratio(), a.Ratio()), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Resource, b.Resource))
+		return cmp.Or(cmp.Compare(b.Ratio(), a.Ratio()), cmp.Compare(a.Namespace, b.Namespace),
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.Resource, b.Resource))
 	})
 	return lines
 }

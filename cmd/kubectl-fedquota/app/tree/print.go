@@ -17,7 +17,8 @@ func (o *Options) print(trees []*view.Node) error {
 		if i > 0 {
 			page.Printf("\n")
 		}
-		t := &text.Table{Header: []string{"Name", "State", "Resource", "Used", "Demand", "Granted", "Budget", "Free", "Part", ""}, Rule: true}
+		header := []string{"Name", "State", "Resource", "Used", "Demand", "Granted", "Budget", "Free", "Part", ""}
+		t := &text.Table{Header: header, Rule: true}
 		add(t, tree, "", "")
 		page.Print(t)
 	}

@@ -77,7 +77,9 @@ func (a *answer) unscheduled() []corev1.Pod {
 // nodes says why pods that were admitted wait for a node.
 func (a *answer) nodes(pods []corev1.Pod) *view.Unscheduled {
 	pod := &pods[0]
-	u := &view.Unscheduled{Since: pod.CreationTimestamp, Count: len(pods), Pod: pod.Name, Message: "no scheduler has looked at it yet"}
+	u := &view.Unscheduled{
+		Since: pod.CreationTimestamp, Count: len(pods), Pod: pod.Name, Message: "no scheduler has looked at it yet",
+	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			u.Since, u.Message = c.LastTransitionTime, c.Message
@@ -101,7 +103,9 @@ func (a *answer) refused(v *view.Answer) {
 	if len(a.around.refusals) > 0 {
 		last := a.around.refusals[0]
 		by = refuserOf(last.message)
-		v.Refusal = &view.Refusal{Since: last.first, Last: last.last, By: a.whose(by), Message: last.message, Advice: by.advice}
+		v.Refusal = &view.Refusal{
+			Since: last.first, Last: last.last, By: a.whose(by), Message: last.message, Advice: by.advice,
+		}
 		for _, r := range a.around.refusals {
 			if refuserOf(r.message) == by && r.first.Before(&v.Refusal.Since) {
 				v.Refusal.Since = r.first
@@ -150,9 +154,9 @@ func (a *answer) room(by refuser) *view.Room {
 			}
 			fits := amount.Add(used[name], cost[name]) <= limit
 			lacking[q.Name] = lacking[q.Name] || !fits
-			asks := amount.ToQuantity(name, cost[name], q.Spec.Hard[name].Format)
 			room.Quotas = append(room.Quotas, view.QuotaRoom{
-				Quota: q.Name, Resource: name, Asks: asks.String(), Used: view.AmountOf(q.Status.Used, name), Hard: view.AmountOf(q.Status.Hard, name), Fits: fits,
+				Quota: q.Name, Resource: name, Asks: amount.Text(name, cost[name], q.Spec.Hard),
+				Used: view.AmountOf(q.Status.Used, name), Hard: view.AmountOf(q.Status.Hard, name), Fits: fits,
 			})
 		}
 	}
@@ -191,9 +195,9 @@ func (a *answer) elsewhere(share *quotav1alpha1.QuotaShare) view.Help {
 		return view.Help{Advice: fmt.Sprintf("The budget is split by weight: no demand moves this limit. Scale down here, run it in another cluster, or ask "+
 			"those who own FederatedQuota %s/%s on the hub for more weight.", share.Namespace, share.Name)}
 	}
-	spec := &corev1.ResourceQuotaSpec{Hard: share.Spec.Hard, Scopes: share.Spec.Scopes, ScopeSelector: share.Spec.ScopeSelector}
-	cost := charge.Of(a.around.pod, spec)
-	lacking := charge.Lacking(cost, amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down), fleet.Budget)
+	cost := charge.Of(a.around.pod, charge.SpecOf(share))
+	used, budget := amount.Saturate(fleet.Used, amount.Up), amount.Saturate(fleet.Budget, amount.Down)
+	lacking := charge.Lacking(cost, used, budget, fleet.Budget)
 	if lacking == "" {
 		return view.Help{Advice: "All clusters together have room for it, as the hub told last. The hub raises this limit as soon as other clusters have " +
 			"given up what they do not use, and the budget's QuotaPool, if it has one, gives as much. If that lasts, ask on the hub: " +

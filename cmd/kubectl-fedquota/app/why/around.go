@@ -64,7 +64,8 @@ func (a *around) readRefusals(ctx context.Context, c client.Client, maker client
 	if set, ok := maker.(*appsv1.ReplicaSet); ok {
 		for _, condition := range set.Status.Conditions {
 			if condition.Type == appsv1.ReplicaSetReplicaFailure && condition.Status == corev1.ConditionTrue {
-				a.refusals = append(a.refusals, refusal{condition.Message, condition.LastTransitionTime, condition.LastTransitionTime, 1})
+				at := condition.LastTransitionTime
+				a.refusals = append(a.refusals, refusal{condition.Message, at, at, 1})
 			}
 		}
 	}

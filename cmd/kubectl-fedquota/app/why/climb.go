@@ -22,7 +22,8 @@ func climb(ctx context.Context, env *cli.Env, c client.Client, namespace, arg st
 	if fq, ok := object.(*quotav1alpha1.FederatedQuota); ok {
 		pool = cli.PoolOf(ctx, c, fq, view.Only{})
 	}
-	if err := output.Print(env.Out, climbs, func() error { return printClimbs(env.Page(env.Out), object, pool, climbs) }); err != nil {
+	show := func() error { return printClimbs(env.Page(env.Out), object, pool, climbs) }
+	if err := output.Print(env.Out, climbs, show); err != nil {
 		return err
 	}
 	if len(climbs) > 0 {

@@ -79,7 +79,8 @@ func (p *printer) refused() {
 		p.Printf("  Nothing was refused that anybody remembers: events are kept for an hour.\n")
 		return
 	}
-	p.Printf("  %s since %s, last %s ago: %s\n", p.Paint(text.Red, "Refused"), text.Since(p.now, r.Since), text.Since(p.now, r.Last), r.By)
+	p.Printf("  %s since %s, last %s ago: %s\n",
+		p.Paint(text.Red, "Refused"), text.Since(p.now, r.Since), text.Since(p.now, r.Last), r.By)
 	p.Paragraph(4, text.Dim, r.Message)
 	if r.Advice != "" {
 		p.Paragraph(4, text.Plain, "→ "+r.Advice)

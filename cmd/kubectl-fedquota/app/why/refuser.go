@@ -50,7 +50,8 @@ func refuserOf(message string) refuser {
 			return own
 		}
 		return refuser{who: "ValidatingAdmissionPolicy " + name + " refuses it", advice: "Change what its message names: no quota is in the way."}
-	case strings.Contains(message, "usage per Container"), strings.Contains(message, "usage per Pod"), strings.Contains(message, "limit to request ratio"):
+	case strings.Contains(message, "usage per Container"), strings.Contains(message, "usage per Pod"),
+		strings.Contains(message, "limit to request ratio"):
 		return refuser{who: "A LimitRange refuses it", advice: "Change what the pod asks for, or the LimitRange: kubectl get limitrange -o yaml"}
 	case strings.Contains(message, "violates PodSecurity"):
 		return refuser{who: "Pod security refuses it", advice: "Change the pod template to what the namespace enforces."}

@@ -46,7 +46,9 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		Example:           example,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: env.CompleteWorkloads,
-		RunE:              func(command *cobra.Command, args []string) error { return run(command.Context(), env, args[0], output) },
+		RunE: func(command *cobra.Command, args []string) error {
+			return run(command.Context(), env, args[0], output)
+		},
 	}
 	output.Bind(command)
 	return command

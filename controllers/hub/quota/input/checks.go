@@ -23,8 +23,7 @@ func haltedBy(
 	if problems := problemsOf(fq, selected, around.Agents); len(problems) > 0 {
 		return shares.Obstacle{Reason: quotav1alpha1.ReasonInvalidSpec, Message: problems.ToAggregate().Error()}
 	}
-	wins := func(other *quotav1alpha1.FederatedQuota) bool { return older(other, fq) }
-	if conflict := conflictOf(fq, selected, around.Clusters, around.Siblings, wins); conflict != "" {
+	if conflict := conflictOf(fq, selected, around.Clusters, around.Siblings); conflict != "" {
 		return shares.Obstacle{Reason: quotav1alpha1.ReasonConflict, Message: conflict}
 	}
 	return shares.Obstacle{}
@@ -154,16 +153,24 @@ func strangers(spec *quotav1alpha1.FederatedQuotaSpec, clusters []members.Cluste
 	return found
 }
 
-// conflictOf says which other FederatedQuota of the namespace covers the same scope in one of the selected clusters, of
-// those that matter.
+// conflictOf says which older FederatedQuota of the namespace covers the same scope in one of the selected clusters.
 func conflictOf(
+	fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster,
+	siblings []quotav1alpha1.FederatedQuota,
+) string {
+	wins := func(other *quotav1alpha1.FederatedQuota) bool { return older(other, fq) }
+	return overlapOf(fq, selected, clusters, siblings, wins)
+}
+
+// overlapOf says which of the siblings that matter covers the same scope in one of the selected clusters.
+func overlapOf(
 	fq *quotav1alpha1.FederatedQuota, selected map[string]*members.Cluster, clusters []members.Cluster,
 	siblings []quotav1alpha1.FederatedQuota, matters func(other *quotav1alpha1.FederatedQuota) bool,
 ) string {
 	for i := range siblings {
 		if other := &siblings[i]; other.Name != fq.Name && matters(other) {
-			if conflict := overlap(other, fq, selected, clusters); conflict != "" {
-				return conflict
+			if found := overlap(other, fq, selected, clusters); found != "" {
+				return found
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func Overlap(
 ) string {
 	selected, _ := Placed(fq, clusters)
 	stays := func(other *quotav1alpha1.FederatedQuota) bool { return other.DeletionTimestamp.IsZero() }
-	return conflictOf(fq, selected, clusters, siblings, stays)
+	return overlapOf(fq, selected, clusters, siblings, stays)
 }
 
 // undoubted returns the Clusters that nobody says are destroyed: whether that is so, the hub manager finds out.
