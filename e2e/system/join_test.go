@@ -27,6 +27,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/bundle"
 )
 
 // page runs the commands of a page of the docs, as a user would.
@@ -92,7 +93,7 @@ func (p *page) runs(section string) string {
 // TestJoinBySecret has a hub without Cluster API limit a cluster that it knows by a kubeconfig Secret alone.
 func TestJoinBySecret(t *testing.T) {
 	t.Parallel()
-	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true})
+	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true, HubArgs: []string{"--scale-out"}})
 	i := &installed{T: t, system: s}
 	i.connects()
 	p := openPage(t, "join-without-cluster-api.md", s)
@@ -113,6 +114,7 @@ func TestJoinBySecret(t *testing.T) {
 	i.makesTheClusterAgain()
 	i.getsClusterAPI(cluster)
 	i.followsMachines()
+	i.addsANode()
 	i.leaves(p)
 }
 
@@ -246,6 +248,94 @@ func (i *installed) followsMachines() {
 		_, next, ended := strings.Cut(string(log), "the hub serves Cluster API's machines now: ending")
 		if !ended || !strings.Contains(next, "*v1beta2.MachineDeployment") {
 			return fmt.Errorf("it has ended: %t, and follows none", ended)
+		}
+		return nil
+	})
+}
+
+// machines is a MachineDeployment that came after the hub manager. Nothing makes its Machines here.
+const machines = `
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineDeployment
+metadata:
+  name: workers
+  namespace: default
+  annotations:
+    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: "0"
+    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: "3"
+    capacity.cluster-autoscaler.kubernetes.io/cpu: "4"
+    capacity.cluster-autoscaler.kubernetes.io/memory: 16Gi
+    quota.fedquota.io/scale-out: "true"
+spec:
+  clusterName: east
+  replicas: 0
+  selector: {matchLabels: {group: workers}}
+  template:
+    metadata: {labels: {group: workers}}
+    spec:
+      clusterName: east
+      bootstrap: {dataSecretName: none}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: None, name: none}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: grows}
+---
+apiVersion: quota.fedquota.io/v1alpha1
+kind: FederatedQuota
+metadata: {name: compute, namespace: grows}
+spec:
+  hard: {requests.cpu: "8"}
+  capacity: {scaleOut: {machineDeploymentSelector: {}}}
+  placement: {clusters: [east], createNamespace: true}
+`
+
+// addsANode has a pod ask for what no node has: machines that came late are added, too.
+func (i *installed) addsANode() {
+	i.Helper()
+	kubectl := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
+	objects, err := system.Render(i.Context(), kubectl, filepath.Join("..", "..", "config", "rbac", "hub-scaleout"))
+	if err != nil {
+		i.Fatal(err)
+	}
+	late, err := bundle.Decode([]byte(machines))
+	if err != nil {
+		i.Fatal(err)
+	}
+	for _, object := range append(objects, late...) {
+		if err := i.hub.Create(i.Context(), object); err != nil {
+			i.Fatal(err)
+		}
+	}
+	resume := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"paused":false}}`))
+	if err := i.hub.Patch(i.Context(), i.cluster(), resume); err != nil { // nothing is scaled of one that is paused
+		i.Fatal(err)
+	}
+	budget := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "grows", Name: "compute"}}
+	i.eventually("a MachineDeployment that came late to be scaled", func(ctx context.Context) error {
+		pod := kept(0)
+		pod.Namespace = budget.Namespace
+		asks := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+		pod.Spec.Containers[0].Resources.Requests = asks
+		refusal := i.member.Create(ctx, pod)
+		workers := &clusterv1.MachineDeployment{}
+		if err := i.hub.Get(ctx, client.ObjectKey{Namespace: "default", Name: "workers"}, workers); err != nil {
+			return err
+		}
+		if err := i.hub.Get(ctx, client.ObjectKeyFromObject(budget), budget); err != nil {
+			return err
+		}
+		if replicas := *workers.Spec.Replicas; replicas != 1 || !apierrors.IsForbidden(refusal) {
+			return fmt.Errorf("it has %d replicas, told is %+v, and a pod gets %w", replicas, budget.Status.ScaleOut, refusal)
+		}
+		return nil
+	})
+	if err := i.hub.Delete(i.Context(), budget); err != nil {
+		i.Fatal(err)
+	}
+	i.eventually("the budget of nodes to be gone", func(ctx context.Context) error {
+		if err := i.hub.Get(ctx, client.ObjectKeyFromObject(budget), budget); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("reading it gives %w", err)
 		}
 		return nil
 	})

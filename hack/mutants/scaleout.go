@@ -10,7 +10,7 @@ const (
 var scaleOutMutants = []mutant{
 	{
 		protection: "scale out: no MachineDeployment leaves its bounds",
-		in:         "internal/scaleout.decision.stepFor", old: "n.count), best.Room, d.Surge", new: "n.count), d.Surge",
+		in:         "internal/scaleout.decision.stepFor", old: "n), best.Room, d.Surge", new: "n), d.Surge",
 		pkg: scaleOutTests, test: "TestStepsKeepTheirBounds",
 	},
 	{
@@ -32,6 +32,21 @@ var scaleOutMutants = []mutant{
 		protection: "scale out: nodes that bring nothing end it",
 		in:         "internal/scaleout.decision.may", old: "d.failure(g.Key) == nil", new: "true",
 		pkg: scaleOutTests, test: "TestNodesThatBringNothing",
+	},
+	{
+		protection: "scale out: pods that are there are left to an autoscaler unless a MachineDeployment permits more",
+		in:         "internal/scaleout.decision.may", old: " && (g.Unscheduled || !n.there)", new: "",
+		pkg: scaleOutTests, test: "TestDecide/pods_without_a_node_by_who_permits_it",
+	},
+	{
+		protection: "scale out: no nodes are added for pods that hard leaves no room for any more",
+		in:         "internal/scaleout.Input.stranded", old: "count := r.within(room)", new: "count := r.Count",
+		pkg: scaleOutTests, test: "TestDecide/those_of_the_pods_that_hard_leaves_room_for",
+	},
+	{
+		protection: "scale out: a pod that a node has room for brings no other one",
+		in:         "internal/demand.Book.Stranded", old: "!fit[key] && ", new: "",
+		pkg: "internal/demand", test: "TestStranded/one_that_a_node_has_room_for",
 	},
 	{
 		protection: "scale out: a node that has come is waited for to be reported",

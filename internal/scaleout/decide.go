@@ -118,8 +118,8 @@ func (d *decision) idle() *Step {
 		}
 	}
 	if slices.ContainsFunc(d.Clusters, func(c Cluster) bool { return len(c.Stranded) > 0 }) {
-		return d.is(quotav1alpha1.ReasonNothingAsked, "nothing is asked for that needs more nodes; pods that wait for one are "+
-			"left to an autoscaler where no MachineDeployment has the annotation %s: %s",
+		return d.is(quotav1alpha1.ReasonNothingAsked, "nothing is asked for that needs more nodes; pods that wait "+
+			"for one are left to an autoscaler where no MachineDeployment has the annotation %s: %s",
 			quotav1alpha1.ScaleOutAnnotation, PermitsUnscheduled)
 	}
 	return d.is(quotav1alpha1.ReasonNothingAsked, "nothing is asked for that needs more nodes")

@@ -134,8 +134,8 @@ func holds(left, unit amount.List) int64 {
 	return count
 }
 
-// nodesFor returns how many machines of the group it takes for what is needed: that has to run on them, and requests have
-// to fit into the budget that these make. The group can run one.
+// nodesFor returns how many machines of the group it takes for what is needed: that has to run on them, and requests
+// have to fit into the budget that these make. The group can run one.
 func (in *Input) nodesFor(g *Group, n *need) int64 {
 	nodes := over(n.count, g.holds(n.unit))
 	if n.there {

@@ -59,7 +59,9 @@ func OfPool(p *quotav1alpha1.QuotaPool) Budget {
 
 // Waits says whether pods that use a FederatedQuota wait for a node.
 func Waits(fq *quotav1alpha1.FederatedQuota) bool {
-	return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool { return len(c.Unscheduled) > 0 })
+	return slices.ContainsFunc(fq.Status.Clusters, func(c quotav1alpha1.ClusterStatus) bool {
+		return len(c.Unscheduled) > 0
+	})
 }
 
 // Asks says whether a budget wants nodes to be added where that is needed.

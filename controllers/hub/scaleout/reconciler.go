@@ -100,7 +100,8 @@ func (r *Reconciler) take(ctx context.Context, s *subject, in *scaleout.Input) (
 		return ctrl.Result{}, err
 	}
 	next := ctrl.Result{RequeueAfter: d.Next}
-	if (in.Waits || d.State.Reason != quotav1alpha1.ReasonNothingAsked) && (d.Next == 0 || d.Next > pace.ScaleOutInterval) {
+	waits := in.Waits || d.State.Reason != quotav1alpha1.ReasonNothingAsked
+	if waits && (d.Next == 0 || d.Next > pace.ScaleOutInterval) {
 		next.RequeueAfter = pace.ScaleOutInterval
 	}
 	if d.Step == nil {
