@@ -113,11 +113,7 @@ func (o *Options) run(ctx context.Context) error {
 
 // serveOthers serves whoever shows a token. API servers that lead here do not ask whose certificate it is.
 func (o *Options) serveOthers(ctx context.Context) error {
-	certificate, key, err := certutil.GenerateSelfSignedCertKey("fedquota-view", nil, nil)
-	if err != nil {
-		return err
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
+	pair, err := certificate()
 	if err != nil {
 		return err
 	}
@@ -129,7 +125,17 @@ func (o *Options) serveOthers(ctx context.Context) error {
 	if _, err := fmt.Fprintf(o.env.Out, "Serving at %s\n", listener.Addr()); err != nil {
 		return err
 	}
-	return serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), l.handler(ctx))
+	return serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{*pair}, MinVersion: tls.VersionTLS12}), l.handler(ctx))
+}
+
+// certificate makes one that nobody else has signed.
+func certificate() (*tls.Certificate, error) {
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("fedquota-view", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	return &pair, err
 }
 
 // serve answers until the context ends.
