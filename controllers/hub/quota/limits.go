@@ -94,7 +94,8 @@ func (l *Limits) Collect(into chan<- prometheus.Metric) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	gauge := func(desc *prometheus.Desc, name corev1.ResourceName, value int64, labels ...string) {
-		into <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, amount.InBaseUnits(name, value), append(labels, string(name))...)
+		labels = append(labels, string(name))
+		into <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, amount.InBaseUnits(name, value), labels...)
 	}
 	for key, e := range l.heard {
 		for name, value := range e.total {

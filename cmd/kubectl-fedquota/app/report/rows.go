@@ -83,14 +83,7 @@ func rowsOf(found []records.Record, by, charge string, prices *Prices) []Row {
 	for i := range found {
 		r := &found[i]
 		if by == byHour {
-			month, _ := record.StartOf(r.From)
-			for _, span := range r.Spans {
-				for name, s := range span.Sums {
-					k := keyOf(r, by, "", name)
-					k.start = month.Add(time.Duration(span.Start) * time.Hour)
-					add(k, s, span.Unobserved)
-				}
-			}
+			addHours(r, add)
 			continue
 		}
 		if by != byCluster {
@@ -110,6 +103,18 @@ func rowsOf(found []records.Record, by, charge string, prices *Prices) []Row {
 		rows = append(rows, rowOf(k, all[k], charge, prices))
 	}
 	return rows
+}
+
+// addHours adds each hour of a record, or each day of a month that is over.
+func addHours(r *records.Record, add func(key, *record.Sums, float64)) {
+	month, _ := record.StartOf(r.From)
+	for _, span := range r.Spans {
+		for name, s := range span.Sums {
+			k := keyOf(r, byHour, "", name)
+			k.start = month.Add(time.Duration(span.Start) * time.Hour)
+			add(k, s, span.Unobserved)
+		}
+	}
 }
 
 func keyOf(r *records.Record, by, cluster string, name corev1.ResourceName) key {
