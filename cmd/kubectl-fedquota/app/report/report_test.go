@@ -107,7 +107,7 @@ pool,namespace,budget,cluster,resource,unit,budgetHours,grantedHours,usedHours,d
 ,team-a,,,requests.cpu,core,100,100,80,20,20,20,10,8,0,50,EUR
 ,team-a,,,requests.memory,GiB,400,300,200,0,0,0,0,20,0,3,EUR
 `},
-		"by hour": {[]string{"--by", "hour", "-o", "csv"}, "cost,currency,start\nresearch,team-a,compute,,requests.cpu,core,10,10,8,2,0,0,1,8,0,,,2026-11-28T02:00Z\n"},
+		"by hour":              {[]string{"--by", "hour", "-o", "csv"}, "cost,currency,start\nresearch,team-a,compute,,requests.cpu,core,10,10,8,2,0,0,1,8,0,,,2026-11-28T02:00Z\n"},
 		"by hour for OpenCost": {[]string{"--by", "hour", "-o", "opencost"}, "error: --by hour: OpenCost's allocations are of the whole month"},
 		"no such month":        {[]string{"--month", "2026-13"}, `error: --month "2026-13": must be a year and a month, such as 2026-11`},
 		"nothing of it":        {[]string{"--month", "2026-10"}, `error: --month "2026-10": nothing is recorded of it; something is of 2026-11`},
