@@ -50,8 +50,8 @@ func budget() *dashboard.DashboardBuilder {
 		WithPanel(number("Used", "In all clusters.", 1e18, query{sum("fedquota_used"), ""})).
 		WithPanel(number("Waits", "What clusters could use beyond what they use.", 1e-9, query{sum("fedquota_demand"), ""})).
 		WithPanel(number("Debt", "What is granted above the budget.", 1e-9, query{sum("fedquota_debt"), ""})).
-		WithPanel(lines("Used, granted and budget", "Granted is the most that clusters may be enforcing or using.", "short", whole,
-			query{sum("fedquota_budget"), "budget"}, query{sum("fedquota_granted"), "granted"}, query{sum("fedquota_used"), "used"},
+		WithPanel(lines("Used, in force, granted and budget", "Granted is the most that clusters may be enforcing or using.", "short", whole,
+			query{sum("fedquota_budget"), "budget"}, query{sum("fedquota_granted"), "granted"}, query{sum("fedquota_in_force"), "in force"}, query{sum("fedquota_used"), "used"},
 			query{sum("fedquota_used") + " + " + sum("fedquota_demand"), "used and asked for"})).
 		WithPanel(stacked("Clusters by state", "", "short", half,
 			query{`max by (state) (fedquota_clusters{namespace="$namespace", name="$name"})`, "{{state}}"})).

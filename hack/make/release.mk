@@ -23,6 +23,14 @@ image: $(RELEASE)/image ## Make the image for amd64 and arm64 as an OCI archive,
 	$(RELEASE)/image -source $(CURDIR) -to $(CURDIR)/dist/image -name $(IMAGE) -version $(VERSION) \
 		-commit $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct) $(if $(PUSH),-push)
 
+VIEW_IMAGE ?= fedquota/kubectl-fedquota
+
+.PHONY: view-image
+view-image: $(RELEASE)/image ## Make the image of the plugin, which config/view runs, as dist/view-image/manager.oci.tar. PUSH=1 pushes it.
+	mkdir -p dist/view-image
+	$(RELEASE)/image -source $(CURDIR) -package ./cmd/kubectl-fedquota -to $(CURDIR)/dist/view-image -name $(VIEW_IMAGE) -version $(VERSION) \
+		-commit $(shell git rev-parse HEAD) -created $(shell git log -1 --format=%ct) $(if $(PUSH),-push)
+
 # Where the archives of a release are to be had.
 URL ?= https://github.com/fedquota/fedquota/releases/download/$(VERSION)
 
@@ -43,7 +51,7 @@ release: image chart plugins ## Make all that is released in dist: manifests of 
 	cat dist/checksums.txt
 
 # What a value of the chart lets in.
-CHART_MORE := $(addprefix $(CURDIR)/config/,prometheus/monitor.yaml prometheus/alerts.yaml rbac/hub-scaleout/role.yaml) $(CURDIR)/dist/dashboards.yaml
+CHART_MORE := $(addprefix $(CURDIR)/config/,prometheus/monitor.yaml prometheus/alerts.yaml rbac/hub-scaleout/role.yaml) $(CURDIR)/dist/dashboards.yaml $(CURDIR)/config/view/view.yaml
 
 # Helm has to make of the chart what kustomize makes of config/all.
 .PHONY: chart
@@ -55,7 +63,7 @@ chart: $(HELM) $(CONTROLPLANE)/kubectl $(RELEASE)/chart ## Make the Helm chart o
 		$(CHART_MORE) < dist/default.yaml
 	$(HELM) lint --strict --quiet dist/chart/fedquota
 	$(HELM) template fedquota dist/chart/fedquota --namespace fedquota-system > dist/chart.yaml \
-		--set namespace.create=true,image.tag=latest,serviceMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true,scaleOut.enabled=true
+		--set namespace.create=true,image.tag=latest,serviceMonitor.enabled=true,prometheusRule.enabled=true,dashboards.enabled=true,scaleOut.enabled=true,view.enabled=true
 	$(HELM) template fedquota dist/chart/fedquota --values config/chart/ci/all-values.yaml > /dev/null
 	$(CONTROLPLANE)/kubectl kustomize config/all > dist/all.yaml
 	$(RELEASE)/chart -compare $(CURDIR)/dist/chart.yaml < dist/all.yaml

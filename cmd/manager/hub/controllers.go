@@ -141,11 +141,13 @@ func (p *parts) reconcileQuotas() error {
 			Members: p.connections, Stores: p.stores, Clock: clock.RealClock{}, Timeout: pace.MemberTimeout,
 		},
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Recorder: p.mgr.GetEventRecorder(userAgent),
+		Limits: &quota.Limits{PerCluster: p.metricsPerCluster},
 	}
 	if err := p.quotas.SetupWithManager(p.mgr, p.each); err != nil {
 		return err
 	}
-	return exporter.Add(p.mgr, exporter.Quotas{Reader: p.mgr.GetClient(), PerCluster: p.metricsPerCluster})
+	quotas := exporter.Quotas{Reader: p.mgr.GetClient(), PerCluster: p.metricsPerCluster}
+	return errors.Join(exporter.Add(p.mgr, quotas), exporter.Add(p.mgr, p.quotas.Limits))
 }
 
 // reconcilePools makes the rounds of QuotaPools, once the hub serves them, and keeps the FederatedQuotas of tenants.

@@ -139,6 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		if apierrors.IsNotFound(err) {
 			r.Needs.Forget(pool.QuotaKey(req.Namespace, req.Name))
 			r.Records.Forget(req.NamespacedName)
+			r.Limits.forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -163,6 +164,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if s.decision.Removed {
 		r.forget(fq.UID)
 		r.Records.Forget(req.NamespacedName)
+		r.Limits.forget(req.NamespacedName)
 		return ctrl.Result{}, r.removeFinalizer(ctx, fq)
 	}
 	r.heardOf(s)

@@ -37,6 +37,7 @@ func init() {
 
 // measure exports how long the members of a round took, whether they were read, and what the round has moved.
 func (r *Reconciler) measure(s *scope) {
+	r.Limits.hear(s)
 	for _, m := range s.members {
 		v := m.verdict
 		if v == nil || v.State == "" {

@@ -54,6 +54,8 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	// Records keep what becomes of budgets; nil where nobody keeps that.
 	Records *recorder.Recorder
+	// Limits are told which limits members enforce; nil where nobody asks.
+	Limits *Limits
 
 	controller controller.Controller
 	// heard says that a round was made. Before that each FederatedQuota waits for its first one, which nothing has to

@@ -50,8 +50,8 @@ type Rig struct {
 }
 
 // Start starts a fleet whose files stay in bin/bench. Pooled ones are control planes that no FederatedQuota selects.
-// The caller ends it with Stop.
-func Start(ctx context.Context, name string, members, pooled []string) (*Rig, error) {
+// Arguments are added to those of the hub manager. The caller ends it with Stop.
+func Start(ctx context.Context, name string, members, pooled []string, arguments ...string) (*Rig, error) {
 	log.SetLogger(logr.Discard()) // what the libraries of the fleet have to say of themselves
 	root, err := os.Getwd()
 	if err != nil {
@@ -61,7 +61,7 @@ func Start(ctx context.Context, name string, members, pooled []string) (*Rig, er
 		return nil, fmt.Errorf("bin/manager is not built, or this is not the project's folder: run make bench: %w", err)
 	}
 	began := time.Now()
-	options := system.Options{Root: root, Fleet: fleet.Options{
+	options := system.Options{Root: root, HubArgs: arguments, Fleet: fleet.Options{
 		Dir: filepath.Join(root, "bin", "bench", name),
 		Progress: func(step string) {
 			fmt.Fprintf(os.Stderr, "%6.1fs  %s\n", time.Since(began).Seconds(), step)

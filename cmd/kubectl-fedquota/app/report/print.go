@@ -72,7 +72,14 @@ func (o *Options) csv(rows []Row, currency string) error {
 		if r.Cost != nil {
 			cost, of = strconv.FormatFloat(*r.Cost, 'f', -1, 64), currency
 		}
-		lines = append(lines, append(line, cost, of))
+		line = append(line, cost, of)
+		if o.by == byHour {
+			line = append(line, startOf(r))
+		}
+		lines = append(lines, line)
+	}
+	if o.by == byHour {
+		lines[0] = append(lines[0], "start")
 	}
 	return writer.WriteAll(lines)
 }
@@ -80,7 +87,7 @@ func (o *Options) csv(rows []Row, currency string) error {
 // table prints what people read, without the columns that no row has anything in.
 func (o *Options) table(rows []Row, currency string) error {
 	names := []string{
-		"POOL", "NAMESPACE", "NAME", "CLUSTER", "RESOURCE", "UNIT",
+		"START", "POOL", "NAMESPACE", "NAME", "CLUSTER", "RESOURCE", "UNIT",
 		"BUDGET", "GRANTED", "USED", "DEMAND", "LENDS", "LENT", "WAITED", "PEAK", cmp.Or(currency, "COST"),
 	}
 	var lines [][]string
@@ -106,12 +113,12 @@ func (o *Options) table(rows []Row, currency string) error {
 
 // line returns a row as people read it. Pool and namespace are left out where they are known.
 func (o *Options) line(r *Row) []string {
-	line := []string{"", "", r.Budget, r.Cluster, string(r.Resource), r.Unit}
+	line := []string{startOf(r), "", "", r.Budget, r.Cluster, string(r.Resource), r.Unit}
 	if o.by == byPool {
-		line[0] = r.Pool
+		line[1] = r.Pool
 	}
 	if o.all || o.by == byNamespace {
-		line[1] = r.Namespace
+		line[2] = r.Namespace
 	}
 	for _, value := range r.columns() {
 		line = append(line, number(value))
@@ -121,6 +128,14 @@ func (o *Options) line(r *Row) []string {
 		cost = strconv.FormatFloat(*r.Cost, 'f', 2, 64)
 	}
 	return append(line, cost)
+}
+
+// startOf writes when the hour or the day of a row began.
+func startOf(r *Row) string {
+	if r.Start == nil {
+		return ""
+	}
+	return r.Start.Format("2006-01-02T15:04Z")
 }
 
 // number writes a number with as many digits as people read, and nothing for 0.

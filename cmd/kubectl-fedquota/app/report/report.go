@@ -26,6 +26,8 @@ a cluster was granted beyond its part was lent to it (LENT); those that had less
 their part lent that (LENDS), each in proportion. WAITED is for how many hours somebody
 asked for more than there was, and PEAK the most that was used at an instant.
 
+--by hour shows each hour of each budget, and each day once the month is over.
+
 It goes by QuotaRecords, which the hub manager writes about once an hour, and keeps for 13
 months unless told otherwise. Months are those of UTC.
 
@@ -59,7 +61,7 @@ type Options struct {
 }
 
 var (
-	groups  = []string{byCluster, byBudget, byNamespace, byPool}
+	groups  = []string{byCluster, byBudget, byNamespace, byPool, byHour}
 	charges = []string{chargeUsed, chargeGranted, chargeBudget}
 	formats = []string{"table", "csv", "json", "opencost"}
 )
@@ -133,6 +135,9 @@ func (o *Options) valid() (start, end time.Time, err error) {
 		if !slices.Contains(f.words, f.value) {
 			return start, end, fmt.Errorf("%s %q: must be %s", f.flag, f.value, strings.Join(f.words, ", "))
 		}
+	}
+	if o.by == byHour && o.output == "opencost" {
+		return start, end, errors.New("--by hour: OpenCost's allocations are of the whole month")
 	}
 	at := o.env.Clock.Now()
 	if o.month != "" {

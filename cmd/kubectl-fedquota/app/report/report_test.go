@@ -107,14 +107,16 @@ pool,namespace,budget,cluster,resource,unit,budgetHours,grantedHours,usedHours,d
 ,team-a,,,requests.cpu,core,100,100,80,20,20,20,10,8,0,50,EUR
 ,team-a,,,requests.memory,GiB,400,300,200,0,0,0,0,20,0,3,EUR
 `},
-		"no such month":    {[]string{"--month", "2026-13"}, `error: --month "2026-13": must be a year and a month, such as 2026-11`},
-		"nothing of it":    {[]string{"--month", "2026-10"}, `error: --month "2026-10": nothing is recorded of it; something is of 2026-11`},
-		"nothing at all":   {[]string{"-n", "none", "other"}, "error: nothing is recorded: the hub manager writes the first QuotaRecord of a budget within a minute, and none with --record-months 0"},
-		"a pool":           {[]string{"qp/research"}, `error: "qp/research": must be NAME or fq/NAME: of others nothing is recorded`},
-		"by what":          {[]string{"--by", "team"}, `error: --by "team": must be cluster, budget, namespace, pool`},
-		"a bad price":      {[]string{"--prices", write(t, "prices: {pods: -1}")}, "must be 0 or more"},
-		"no prices":        {[]string{"--prices", write(t, "currency: EUR")}, "names no price: prices must have a resource name, such as requests.cpu: 0.03"},
-		"a typo in prices": {[]string{"--prices", write(t, "price: {pods: 1}")}, "must be prices by resource name, as the help shows"},
+		"by hour":              {[]string{"--by", "hour", "-o", "csv"}, "cost,currency,start\nresearch,team-a,compute,,requests.cpu,core,10,10,8,2,0,0,1,8,0,,,2026-11-28T02:00Z\n"},
+		"by hour for OpenCost": {[]string{"--by", "hour", "-o", "opencost"}, "error: --by hour: OpenCost's allocations are of the whole month"},
+		"no such month":        {[]string{"--month", "2026-13"}, `error: --month "2026-13": must be a year and a month, such as 2026-11`},
+		"nothing of it":        {[]string{"--month", "2026-10"}, `error: --month "2026-10": nothing is recorded of it; something is of 2026-11`},
+		"nothing at all":       {[]string{"-n", "none", "other"}, "error: nothing is recorded: the hub manager writes the first QuotaRecord of a budget within a minute, and none with --record-months 0"},
+		"a pool":               {[]string{"qp/research"}, `error: "qp/research": must be NAME or fq/NAME: of others nothing is recorded`},
+		"by what":              {[]string{"--by", "team"}, `error: --by "team": must be cluster, budget, namespace, pool, hour`},
+		"a bad price":          {[]string{"--prices", write(t, "prices: {pods: -1}")}, "must be 0 or more"},
+		"no prices":            {[]string{"--prices", write(t, "currency: EUR")}, "names no price: prices must have a resource name, such as requests.cpu: 0.03"},
+		"a typo in prices":     {[]string{"--prices", write(t, "price: {pods: 1}")}, "must be prices by resource name, as the help shows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := c.args

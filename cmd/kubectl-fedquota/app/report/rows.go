@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -20,6 +21,7 @@ const (
 	byBudget    = "budget"
 	byNamespace = "namespace"
 	byPool      = "pool"
+	byHour      = "hour"
 )
 
 // What is paid for.
@@ -31,11 +33,13 @@ const (
 
 // Row is what somebody had of a resource in a month. What is left out was added up.
 type Row struct {
-	Pool      string              `json:"pool,omitempty"`
-	Namespace string              `json:"namespace,omitempty"`
-	Budget    string              `json:"budget,omitempty"`
-	Cluster   string              `json:"cluster,omitempty"`
-	Resource  corev1.ResourceName `json:"resource"`
+	Pool      string `json:"pool,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Budget    string `json:"budget,omitempty"`
+	Cluster   string `json:"cluster,omitempty"`
+	// Start is when the hour began that it is of, or the day of a month that is over; nil if it is of the whole month.
+	Start    *time.Time          `json:"start,omitempty"`
+	Resource corev1.ResourceName `json:"resource"`
 	// Unit is that of all amounts: core, GiB or 1.
 	Unit         string  `json:"unit"`
 	BudgetHours  float64 `json:"budgetHours"`
@@ -55,6 +59,7 @@ type Row struct {
 // key is whose row it is.
 type key struct {
 	pool, namespace, budget, cluster string
+	start                            time.Time
 	resource                         corev1.ResourceName
 }
 
@@ -77,6 +82,10 @@ func rowsOf(found []records.Record, by, charge string, prices *Prices) []Row {
 	}
 	for i := range found {
 		r := &found[i]
+		if by == byHour {
+			addHours(r, add)
+			continue
+		}
 		if by != byCluster {
 			for name, s := range r.Total {
 				add(keyOf(r, by, "", name), s, r.Unobserved)
@@ -96,6 +105,18 @@ func rowsOf(found []records.Record, by, charge string, prices *Prices) []Row {
 	return rows
 }
 
+// addHours adds each hour of a record, or each day of a month that is over.
+func addHours(r *records.Record, add func(key, *record.Sums, float64)) {
+	month, _ := record.StartOf(r.From)
+	for _, span := range r.Spans {
+		for name, s := range span.Sums {
+			k := keyOf(r, byHour, "", name)
+			k.start = month.Add(time.Duration(span.Start) * time.Hour)
+			add(k, s, span.Unobserved)
+		}
+	}
+}
+
 func keyOf(r *records.Record, by, cluster string, name corev1.ResourceName) key {
 	switch by {
 	case byPool:
@@ -103,13 +124,13 @@ func keyOf(r *records.Record, by, cluster string, name corev1.ResourceName) key 
 	case byNamespace:
 		return key{namespace: r.Namespace, resource: name}
 	}
-	return key{r.Pool, r.Namespace, r.Quota, cluster, name}
+	return key{pool: r.Pool, namespace: r.Namespace, budget: r.Quota, cluster: cluster, resource: name}
 }
 
 func compareKeys(a, b key) int {
 	return cmp.Or(
 		strings.Compare(a.pool, b.pool), strings.Compare(a.namespace, b.namespace), strings.Compare(a.budget, b.budget),
-		strings.Compare(a.cluster, b.cluster), strings.Compare(string(a.resource), string(b.resource)),
+		strings.Compare(a.cluster, b.cluster), a.start.Compare(b.start), strings.Compare(string(a.resource), string(b.resource)),
 	)
 }
 
@@ -120,6 +141,9 @@ func rowOf(k key, s *sums, charge string, prices *Prices) Row {
 		BudgetHours: rounded(s.Budget / size), GrantedHours: rounded(s.Granted / size), UsedHours: rounded(s.Used / size),
 		DemandHours: rounded(s.Demand / size), LendsHours: rounded(s.Lends / size), LentHours: rounded(s.Lent / size),
 		WaitedHours: rounded(s.Waited), Peak: rounded(s.Peak / size), UnobservedHours: rounded(s.unobserved),
+	}
+	if !k.start.IsZero() {
+		row.Start = &k.start
 	}
 	if price, known := prices.of(k.resource); known {
 		row.Cost = new(rounded(price * map[string]float64{

@@ -33,8 +33,16 @@ type browser struct {
 	ctx context.Context
 }
 
-// browse opens the page in a browser, or skips the test where there is none. What the browser complains of fails the test.
+// browse opens the page in a browser, or skips the test where there is none.
 func (w *world) browse() *browser {
+	w.Helper()
+	b := w.launch()
+	b.do("open the address", cdplog.Enable(), chromedp.Navigate(w.server.URL+"/?token="+w.site.token))
+	return b
+}
+
+// launch starts a browser, or skips the test where there is none. What the browser complains of fails the test.
+func (w *world) launch() *browser {
 	w.Helper()
 	var program string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
@@ -64,9 +72,7 @@ func (w *world) browse() *browser {
 			w.Errorf("the page fails: %s", e.ExceptionDetails.Error())
 		}
 	})
-	b := &browser{w, ctx}
-	b.do("open the address", cdplog.Enable(), chromedp.Navigate(w.server.URL+"/?token="+w.site.token))
-	return b
+	return &browser{w, ctx}
 }
 
 // do does things, within a time that fails the test.

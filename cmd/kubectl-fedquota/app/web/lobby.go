@@ -86,15 +86,14 @@ func (l *lobby) of(r *http.Request) *viewer {
 	return v
 }
 
-// who says who looks.
+// who says who looks, null if nobody does.
 func (l *lobby) who(w http.ResponseWriter, r *http.Request) {
-	v := l.of(r)
-	if v == nil {
-		http.Error(w, "Nobody has entered.", http.StatusUnauthorized)
-		return
+	var told map[string]string
+	if v := l.of(r); v != nil {
+		told = map[string]string{"name": v.name}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"name": v.name})
+	_ = json.NewEncoder(w).Encode(told)
 }
 
 // shown answers a viewer from what his token may read. An answer that goes on ends when he does.

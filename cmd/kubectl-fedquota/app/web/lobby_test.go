@@ -93,20 +93,34 @@ func (h *hotel) expire(token string) {
 	h.expired[token] = true
 }
 
+func (h *hotel) guest() *guest { return guestOf(h.T, h.server.URL+below) }
+
 // guest has a browser's cookies.
 type guest struct {
-	*hotel
+	*testing.T
 
-	client *http.Client
+	address string
+	client  *http.Client
 }
 
-func (h *hotel) guest() *guest {
-	h.Helper()
+func guestOf(t *testing.T, address string) *guest {
+	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		h.Fatal(err)
+		t.Fatal(err)
 	}
-	return &guest{h, &http.Client{Jar: jar}}
+	return &guest{t, address, &http.Client{Jar: jar}}
+}
+
+// viewer returns who looks, "" if nobody does.
+func (g *guest) viewer() string {
+	g.Helper()
+	var told struct{ Name string }
+	code, body := g.ask(http.MethodGet, "viewer", nil, nil)
+	if err := json.Unmarshal([]byte(body), &told); err != nil || code != http.StatusOK {
+		g.Fatalf("%d: %v", code, err)
+	}
+	return told.Name
 }
 
 // enter shows a token, and returns what is answered.
@@ -132,7 +146,7 @@ func (g *guest) ask(method, path string, header http.Header, body []byte) (int, 
 
 func (g *guest) open(method, path string, header http.Header, body []byte) *http.Response {
 	g.Helper()
-	request, err := http.NewRequestWithContext(g.Context(), method, g.server.URL+below+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(g.Context(), method, g.address+path, bytes.NewReader(body))
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -151,10 +165,10 @@ func TestLobby(t *testing.T) {
 	h := openLobby(t, 5)
 	stranger := h.guest()
 	for path, want := range map[string]int{
-		"": http.StatusOK, "app.js": http.StatusOK, "viewer": http.StatusUnauthorized, "events?page=budgets": http.StatusUnauthorized,
+		"": http.StatusOK, "app.js": http.StatusOK, "viewer": http.StatusOK, "events?page=budgets": http.StatusUnauthorized,
 		"what-if?kind=FederatedQuota&namespace=team-a&name=compute": http.StatusUnauthorized, "?token=token-of-ann": http.StatusOK,
 	} {
-		if code, body := stranger.ask(http.MethodGet, path, nil, nil); code != want || strings.Contains(body, "data: ") {
+		if code, body := stranger.ask(http.MethodGet, path, nil, nil); code != want || strings.Contains(body, "data: ") || path == "viewer" && body != "null\n" {
 			t.Errorf("%q answers a stranger with %d, want %d: %s", path, code, want, body)
 		}
 	}
@@ -174,8 +188,8 @@ func TestLobby(t *testing.T) {
 		t.Fatalf("bob is answered with %d: %s", code, body)
 	}
 	for _, g := range []*guest{ann, bob} {
-		if _, body := g.ask(http.MethodGet, "viewer", nil, nil); !strings.Contains(body, map[*guest]string{ann: "ann", bob: "bob"}[g]) {
-			t.Errorf("it is said that %s looks", body)
+		if name := g.viewer(); name != map[*guest]string{ann: "ann", bob: "bob"}[g] {
+			t.Errorf("it is said that %q looks", name)
 		}
 	}
 	for _, v := range h.lobby.viewers {
@@ -187,8 +201,8 @@ func TestLobby(t *testing.T) {
 		t.Errorf("bob leaves with %d", code)
 	}
 	bob.isOut()
-	if code, _ := ann.ask(http.MethodGet, "viewer", nil, nil); code != http.StatusOK {
-		t.Errorf("ann is answered with %d after bob has left", code)
+	if name := ann.viewer(); name != "ann" {
+		t.Errorf("%q looks after bob has left", name)
 	}
 }
 
@@ -196,7 +210,7 @@ func TestLobby(t *testing.T) {
 func (g *guest) isOut() {
 	g.Helper()
 	for deadline := time.After(patience); ; {
-		if code, _ := g.ask(http.MethodGet, "viewer", nil, nil); code == http.StatusUnauthorized {
+		if g.viewer() == "" {
 			return
 		}
 		select {
@@ -222,8 +236,8 @@ func TestLobbyEnds(t *testing.T) {
 		t.Errorf("the stream ends with %v: %s", err, content)
 	}
 	ann.isOut()
-	if code, _ := bob.ask(http.MethodGet, "viewer", nil, nil); code != http.StatusOK {
-		t.Errorf("bob is answered with %d", code)
+	if name := bob.viewer(); name != "bob" {
+		t.Errorf("%q looks after ann's token has ended", name)
 	}
 	h.clock.SetTime(h.clock.Now().Add(idle + time.Second))
 	h.empties()

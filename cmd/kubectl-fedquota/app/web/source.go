@@ -26,7 +26,7 @@ type source struct {
 
 	budgets, pools, told []*feed
 	clusters, capacities []*feed
-	record                 *record
+	record               *record
 
 	mutex    sync.Mutex
 	watchers []chan struct{}

@@ -33,6 +33,9 @@ The page shows what you may read, and changes nothing. It listens on this machin
 and answers only to who has the address: whoever has that sees what you see. Without -n it
 shows the budgets of all namespaces, or of the context's if you may not list those of all.
 
+With --serve-others it is for others, as config/view deploys it on the hub: each enters a
+token, and is shown what that may read. The rights of whoever runs it are not used.
+
 It goes by what the hub has stored, and asks no member.`
 
 	example = `  # All budgets that you may see
@@ -71,7 +74,6 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.IntVar(&o.most, "most-others", 20, "How many others may look at a time, with --serve-others.")
 	command.MarkFlagsMutuallyExclusive("serve-others", "port")
 	command.MarkFlagsMutuallyExclusive("serve-others", "open")
-	command.MarkFlagsMutuallyExclusive("serve-others", "namespace")
 	o.live.Bind(flags)
 	return command
 }
@@ -113,11 +115,7 @@ func (o *Options) run(ctx context.Context) error {
 
 // serveOthers serves whoever shows a token. API servers that lead here do not ask whose certificate it is.
 func (o *Options) serveOthers(ctx context.Context) error {
-	certificate, key, err := certutil.GenerateSelfSignedCertKey("fedquota-view", nil, nil)
-	if err != nil {
-		return err
-	}
-	pair, err := tls.X509KeyPair(certificate, key)
+	pair, err := certificate()
 	if err != nil {
 		return err
 	}
@@ -129,7 +127,17 @@ func (o *Options) serveOthers(ctx context.Context) error {
 	if _, err := fmt.Fprintf(o.env.Out, "Serving at %s\n", listener.Addr()); err != nil {
 		return err
 	}
-	return serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}), l.handler(ctx))
+	return serve(ctx, tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{*pair}, MinVersion: tls.VersionTLS12}), l.handler(ctx))
+}
+
+// certificate makes one that nobody else has signed.
+func certificate() (*tls.Certificate, error) {
+	certificate, key, err := certutil.GenerateSelfSignedCertKey("fedquota-view", nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	return &pair, err
 }
 
 // serve answers until the context ends.

@@ -35,7 +35,10 @@ var conditions = map[string]string{
 }
 
 // optional are the values that let in an object by its name.
-var optional = map[string]string{"fedquota-hub-scaleout": ".Values.scaleOut.enabled"}
+var optional = map[string]string{"fedquota-hub-scaleout": ".Values.scaleOut.enabled", viewName: ".Values.view.enabled"}
+
+// viewName is the name of all that the page on the hub is made of.
+const viewName = "fedquota-view"
 
 // Decode reads manifests.
 func Decode(manifests []byte) ([]*unstructured.Unstructured, error) {
@@ -72,7 +75,11 @@ func Template(object *unstructured.Unstructured) (file, text string, err error) 
 			subject.(map[string]any)["namespace"] = "{{ .Release.Namespace }}"
 		}
 	case "Deployment":
-		if err := t.deployment(object); err != nil {
+		set := t.deployment
+		if object.GetName() == viewName {
+			set = t.view
+		}
+		if err := set(object); err != nil {
 			return "", "", err
 		}
 	}
@@ -210,6 +217,27 @@ func (t *template) deployment(object *unstructured.Unstructured) error {
 	return t.arguments(container)
 }
 
+// view has values set what differs between installations of the page on the hub.
+func (t *template) view(object *unstructured.Unstructured) error {
+	pod := object.Object["spec"].(map[string]any)["template"].(map[string]any)
+	pod["metadata"].(map[string]any)["labels"].(map[string]any)[t.snippet("{{- with .Values.extraLabels }}\n{{- toYaml . | nindent @ }}\n{{- end }}")] = ""
+	podSpec := pod["spec"].(map[string]any)
+	for _, key := range []string{"imagePullSecrets", "nodeSelector", "tolerations", "affinity"} {
+		podSpec[t.snippet("{{- with .Values."+key+" }}\n"+key+": {{- toYaml . | nindent + }}\n{{- end }}")] = ""
+	}
+	container := podSpec["containers"].([]any)[0].(map[string]any)
+	container["image"] = "{{ .Values.view.image }}"
+	args := container["args"].([]any)
+	for i, arg := range args {
+		if name, _, _ := strings.Cut(arg.(string), "="); arguments[name] != "" {
+			args[i] = name + "=" + arguments[name]
+		}
+	}
+	container["args"] = append(args,
+		t.snippet("{{- with .Values.clusters.furtherNamespaces }}\n- --further-cluster-namespaces={{ join \",\" . }}\n{{- end }}"))
+	return nil
+}
+
 func (t *template) arguments(container map[string]any) error {
 	args := container["args"].([]any)
 	set := 0
@@ -228,6 +256,8 @@ func (t *template) arguments(container map[string]any) error {
 		t.snippet("{{- if not .Values.agents.install }}\n- --install-agents=false\n{{- end }}"),
 		t.snippet("{{- with .Values.agents.priorityClassName }}\n- --agent-priority-class={{ . }}\n{{- end }}"),
 		t.snippet("{{- if .Values.scaleOut.enabled }}\n- --scale-out\n{{- end }}"),
+		t.snippet("{{- if ne (toString .Values.records.months) \"\" }}\n- --record-months={{ .Values.records.months }}\n{{- end }}"),
+		t.snippet("{{- with .Values.records.interval }}\n- --record-interval={{ . }}\n{{- end }}"),
 		t.snippet("{{- with .Values.extraArgs }}\n{{- toYaml . | nindent @ }}\n{{- end }}"))
 	return nil
 }

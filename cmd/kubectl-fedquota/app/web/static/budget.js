@@ -127,7 +127,7 @@ export function Budget({ topic, parts, announce }) {
       <${WhatIf} key=${resource} head=${head} resource=${resource} of=${selected?.name} /></section>
     ${!pool && html`<section aria-label="Time line"><h2>Time line: ${resource}</h2>
       <${Timeline} samples=${samples} moves=${ofResource.filter((m) => m.cluster)} resource=${resource} />
-      <p class="small">Since this command began, <${Ago} time=${parts.about.started} /> ago. Marks at the bottom are moves of limits.</p></section>
+      <p class="small">Since you began to look, <${Ago} time=${parts.about.started} /> ago. Marks at the bottom are moves of limits.</p></section>
     <section aria-label="Moves"><h2>What moved</h2>
       <${Table} label="What moved, the latest first" columns=${moveColumns} rows=${ofResource} empty="Nothing that events tell of." /></section>`}`;
 }

@@ -61,5 +61,5 @@ export function Timeline({ samples, moves, resource }) {
     const timer = setInterval(show, 2000);
     return () => clearInterval(timer);
   }, [samples, resource]);
-  return html`<div class="chart" ref=${box} role="img" aria-label=${"Time line of " + resource + ": used, asked for, granted and budget since the command began"}></div>`;
+  return html`<div class="chart" ref=${box} role="img" aria-label=${"Time line of " + resource + ": used, asked for, granted and budget since you began to look"}></div>`;
 }

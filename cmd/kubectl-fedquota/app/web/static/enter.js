@@ -9,7 +9,7 @@ export function useViewer() {
   const again = async () => {
     try {
       const response = await fetch("viewer");
-      setViewer(response.ok ? await response.json() : response.status === 401 ? null : {});
+      setViewer(response.ok ? await response.json() : {});
     } catch {
       setViewer((before) => before ?? {}); // the streams say that nothing answers
     }
