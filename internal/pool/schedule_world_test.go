@@ -102,8 +102,10 @@ type world struct {
 	// unheard says that the store was put back, or that the hub manager has started again, and that not all were heard
 	// since. Once they are, a restore is known if told says so, or if somebody shows it.
 	unheard, told bool
-	err           error
-	log           []string
+	// stuck is a FederatedQuota whose status cannot be stored since the store was put back.
+	stuck *node
+	err   error
+	log   []string
 }
 
 func (w *world) fail(format string, args ...any) {
@@ -160,8 +162,57 @@ func newWorld(r rules, seed uint64) *world {
 	case r.inside:
 		w.begin("a", 2)
 		w.begin("b", 1)
+	case r.restores && w.rand.IntN(2) == 0:
+		w.beginRestored()
 	}
 	return w
+}
+
+// beginRestored begins as the store is put back to before a budget was raised, left, left and came back, or came.
+func (w *world) beginRestored() {
+	a := w.byKey["a"]
+	others := map[string]int64{"b": 1}
+	if w.levels == 3 {
+		others = map[string]int64{"mid": 1, "c": 1}
+	}
+	for _, key := range slices.Sorted(maps.Keys(others)) {
+		w.begin(key, others[key])
+		w.byKey[key].member.used = w.byKey[key].member.limit
+	}
+	lost := w.rand.IntN(4)
+	if lost > 0 {
+		w.begin("a", 1)
+	}
+	if lost == 1 && w.moves {
+		a.now().parent = ""
+	}
+	w.backUp(nil)
+	for _, n := range w.nodes {
+		n.write(n.now().copy())
+	}
+	switch o := a.now(); {
+	case lost == 1 && w.moves:
+		o.member = o.member.Leave(w.epoch())
+	case lost == 2:
+		o.member = o.member.Announce(o.parent, w.byKey[o.parent].now().uid, w.epoch())
+		o.entries = map[string]pool.Entry{}
+		a.write(o.copy())
+		w.begin("a", 1)
+	default:
+		if w.levels == 3 {
+			w.begin("mid", 2)
+		}
+		w.begin("a", 2)
+	}
+	a.member.used = a.member.limit
+	if w.putBack(nil); w.rand.IntN(2) == 0 {
+		w.stuck = nil
+		w.hear(nil)
+		w.rebuildOwn(a)
+		w.restart(nil)
+	} else if w.rand.IntN(2) == 0 {
+		w.stuck = a
+	}
 }
 
 // begin has a child be in its pool from the start, with a part of the budget.
