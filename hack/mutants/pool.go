@@ -78,8 +78,8 @@ var poolMutants = []mutant{
 	},
 	{
 		protection: "pools: no budget decides before its pools are heard",
-		in:         "controllers/hub/quota.Reconciler.sameTree", old: "others = append(others, p.UID)",
-		new: "_ = p",
+		in:         "controllers/hub/quota.Reconciler.sameTree", old: "; !ended(p) &&",
+		new: "; false && !ended(p) &&",
 		pkg: "controllers/hub/quota", test: "TestBudgetsWaitForTheirPools",
 	},
 }
