@@ -505,7 +505,7 @@ func (w *world) run(steps int) error {
 	for _, name := range names {
 		total += actions[name].weight
 	}
-	for range 100 * steps {
+	for range 20 * steps {
 		if len(w.log) >= steps {
 			break
 		}
