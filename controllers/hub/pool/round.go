@@ -177,8 +177,8 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 	return nil
 }
 
-// rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If another
-// ledger of the hub was put back, so was this one.
+// rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If
+// another ledger of the hub was put back, so was this one.
 func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 	if !s.restored && !s.pool.Lost(asPure(s.children)) {
 		return nil
