@@ -79,6 +79,7 @@ func (w *world) leave(n *node) {
 	}
 	o = o.copy()
 	o.member = o.member.Leave(w.epoch())
+	n.stood = false
 	n.write(o)
 	w.note("%s leaves, tenure %d", n.key, o.member.Tenure)
 }
@@ -217,7 +218,10 @@ func (w *world) floor(n *node, o *object) {
 		o.member = o.member.Announce(p.key, p.now().uid, w.epoch())
 	}
 	if o.member.Stands() {
-		o.member = o.member.Floor(w.epoch())
+		tenure := o.member.Tenure
+		if o.member = o.member.Floor(w.epoch()); w.without == "the tenure of a floor" {
+			o.member.Tenure = tenure
+		}
 	}
 }
 

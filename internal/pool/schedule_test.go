@@ -82,6 +82,7 @@ func TestSchedulesNeed(t *testing.T) {
 		"waiting with what is restored":           "a pool reborn",
 		"waiting again after a rebuild":           "two levels, restored",
 		"the news of a restore to pools":          "three levels, one stuck",
+		"the tenure of a floor":                   "two levels, moves restored",
 		"the news of a pool":                      "two levels, restored",
 		"the live read of who comes":              "two levels, moves restored",
 		"the live read of who has left":           "two levels, moves restored",
