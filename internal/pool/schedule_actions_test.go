@@ -317,7 +317,7 @@ func (w *world) left(n *node) {
 
 func (w *world) moved(n *node) {
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		o, own := w.read(c, "the live read of who has moved"), n.now().member
+		o, own := w.stale(c), n.now().member
 		if !o.exists {
 			return false
 		}

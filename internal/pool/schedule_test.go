@@ -86,7 +86,6 @@ func TestSchedulesNeed(t *testing.T) {
 		"the news of a pool":                      "two levels, restored",
 		"the live read of who comes":              "two levels, moves restored",
 		"the live read of who has left":           "two levels, moves restored",
-		"the live read of who has moved":          "moves below a pool, restored",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()
