@@ -84,8 +84,8 @@ var poolMutants = []mutant{
 	},
 	{
 		protection: "pools: no budget decides before its pools are heard",
-		in:         "controllers/hub/quota.Reconciler.sameTree", old: "; !ended(p) &&",
-		new: "; false && !ended(p) &&",
+		in:         "controllers/hub/quota.poolsBelow", old: "!ended(p) &&",
+		new: "false &&",
 		pkg: "controllers/hub/quota", test: "TestBudgetsWaitForTheirPools",
 	},
 }

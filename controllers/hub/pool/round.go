@@ -74,11 +74,8 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 			return nil, err
 		}
 	}
-	if err := r.rebuild(ctx, s); err != nil {
+	if err := r.lookBack(ctx, s); err != nil {
 		return nil, err
-	}
-	if r.Trees.HearPool(p.UID, s.rebuilt && !s.restored) {
-		s.restores++
 	}
 	if err := r.dismiss(ctx, s); err != nil {
 		return nil, err
@@ -174,6 +171,17 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 		}
 	}
 	p.Status.Capacity = capacity.StatusOf(capacity.Names(p.Spec.Hard, &rule.Capacity), selected, reports)
+	return nil
+}
+
+// lookBack rebuilds the ledger if it has to be, and notes that the pool is heard.
+func (r *Reconciler) lookBack(ctx context.Context, s *scope) error {
+	if err := r.rebuild(ctx, s); err != nil {
+		return err
+	}
+	if r.Trees.HearPool(s.p.UID, s.rebuilt && !s.restored) {
+		s.restores++
+	}
 	return nil
 }
 

@@ -10,9 +10,9 @@ import (
 )
 
 // Trees is what this process knows of FederatedQuotas that are in pools, and of pools. If the hub's store was put back,
-// a member of a FederatedQuota may show it, or a pool whose child has rebuilt its ledger before this process began. Then
-// it is so of all ledgers of that tree: before each of them was heard once no FederatedQuota decides anything in it, and
-// once one shows it, all are rebuilt. Its zero value is ready to use.
+// a member of a FederatedQuota may show it, or a pool whose child has rebuilt its ledger before this process began.
+// Then it is so of all ledgers of that tree: before each of them was heard once no FederatedQuota decides anything in
+// it, and once one shows it, all are rebuilt. Its zero value is ready to use.
 type Trees struct {
 	mutex sync.Mutex
 	// heard are those that have had a round, passed those that need not wait for others any more.
