@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/observer"
@@ -100,8 +101,18 @@ func (tr *tree) judged(levels ...level) (end func()) {
 	}
 }
 
+// moves has a pool stand in another one, with what is in use below it.
+func (tr *tree) moves(name, to string) {
+	tr.Helper()
+	pool := &quotav1alpha1.QuotaPool{}
+	tr.must(tr.hub.Get(tr.Context(), client.ObjectKey{Name: name}, pool))
+	stored := pool.DeepCopy()
+	pool.Spec.Parent = quotav1alpha1.PoolName(to)
+	tr.must(tr.hub.Patch(tr.Context(), pool, client.MergeFrom(stored)))
+}
+
 // testTree has faults at every level of a tree of pools under load: at first the tree stays as it is, then budgets
-// move within it with what they have in use.
+// and a pool move within it with what they have in use.
 func testTree(t *testing.T, w *world) {
 	tr := newTree(t, w)
 	for i, s := range tr.all {
@@ -124,6 +135,9 @@ func testTree(t *testing.T, w *world) {
 	for n := range 12 {
 		s, to := tr.all[n%4], pools[(n+n/4+1)%3]
 		s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Pool.Name = quotav1alpha1.PoolName(to) })
+		if n%4 == 2 {
+			tr.moves("retail", []string{"research", "acme"}[n/4%2])
+		}
 		s.moment(stepWindow)
 		if n%3 == 0 {
 			tr.must(w.HubManager.Kill())
@@ -133,7 +147,8 @@ func testTree(t *testing.T, w *world) {
 			s.isIn(to)
 		}
 	}
-	tr.fault("budgets in use moved 12 times between pools below acme, and the hub manager killed 4 times in between")
+	tr.fault("budgets in use moved 12 times between pools below acme, one of these 3 times, and the hub manager killed 4 times in between")
+	tr.moves("retail", "acme")
 	for n, s := range tr.all {
 		s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Pool.Name = quotav1alpha1.PoolName(pools[n/2]) })
 	}

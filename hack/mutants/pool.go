@@ -41,6 +41,12 @@ var poolMutants = []mutant{
 		pkg: "internal/pool", test: "TestTakeUp/from_before_its_ledger_was_lost",
 	},
 	{
+		protection: "pools: nothing is taken up that a pool has by what the backup said",
+		in:         "Membership.Floor", old: "m.Tenure, m.Revision, m.Cap = m.next(epoch), ",
+		new: "m.Revision, m.Cap = ",
+		pkg: "internal/pool", test: "TestTakeUp/what_the_backup_said",
+	},
+	{
 		protection: "pools: one that was created again restores nobody while some are not entered",
 		in:         "internal/round.round.ration", old: "	if r.in.Uncounted {",
 		new: "	if false {",
@@ -78,8 +84,8 @@ var poolMutants = []mutant{
 	},
 	{
 		protection: "pools: no budget decides before its pools are heard",
-		in:         "controllers/hub/quota.Reconciler.sameTree", old: "others = append(others, p.UID)",
-		new: "_ = p",
+		in:         "controllers/hub/quota.poolsBelow", old: "!ended(p) &&",
+		new: "false &&",
 		pkg: "controllers/hub/quota", test: "TestBudgetsWaitForTheirPools",
 	},
 }

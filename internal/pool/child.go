@@ -58,9 +58,10 @@ func (m Membership) Renew(epoch int64) Membership {
 }
 
 // Floor has the child take up no entry that was given before now: its ledger was lost or put back, and so was the
-// pool's perhaps. The pool sees a revision that it has not given, and rebuilds.
+// pool's perhaps. The pool sees a revision that it has not given, and rebuilds. The next tenure begins: an entry of a
+// pool that has rebuilt already lets the child have what its own ledger said before.
 func (m Membership) Floor(epoch int64) Membership {
-	m.Revision, m.Cap = max(m.Revision+ledger.Gap, epoch), nil
+	m.Tenure, m.Revision, m.Cap = m.next(epoch), max(m.Revision+ledger.Gap, epoch), nil
 	return m
 }
 

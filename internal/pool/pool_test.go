@@ -25,8 +25,9 @@ func TestTakeUp(t *testing.T) {
 		"what was offered to another uid":   {member: stands, entry: offer(6, "uid-before", 2)},
 		"what was offered in a tenure past": {member: stands, entry: offer(6, "uid-child", 1)},
 		"of a pool that had its name":       {member: stands, pool: "uid-before", entry: offer(6, "uid-child", 2)},
-		"from before its ledger was lost":   {member: stands.Floor(second), entry: offer(second, "uid-child", 2)},
-		"from after that":                   {member: stands.Floor(second), entry: offer(second+1, "uid-child", 2), want: true},
+		"from before its ledger was lost":   {member: stands.Floor(second), entry: offer(second, "uid-child", second)},
+		"from after that":                   {member: stands.Floor(second), entry: offer(second+1, "uid-child", second), want: true},
+		"what the backup said":              {member: stands.Floor(second), entry: offer(second+1, "uid-child", 2)},
 		"whoever stands in no pool":         {member: pool.Membership{Tenure: 2}, entry: offer(6, "uid-child", 2)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,14 +28,14 @@ var actions = map[string]action{
 	"name": {2, (*world).name}, "unname": {1, (*world).unname}, "delete": {1, (*world).remove}, "create": {3, (*world).create},
 	"cut": {1, (*world).cut}, "rebirth": {1, (*world).rebirth}, "lose": {1, (*world).lose},
 	"back up": {1, (*world).backUp}, "put back": {1, (*world).putBack},
-	"restart": {1, (*world).restart}, "hear": {6, (*world).hear},
+	"restart": {1, (*world).restart}, "hear": {6, (*world).hear}, "unstick": {1, (*world).unstick},
 }
 
 // acts says whether a hub manager may write a node now: one that was put back rebuilds before all else, and no
 // FederatedQuota decides anything before all are heard.
 func (w *world) acts(n *node) bool {
 	o := n.now()
-	return o.exists && !o.restored && o.revision > 0 && (n.pool || !w.unheard)
+	return o.exists && !o.restored && o.revision > 0 && (n.pool || !w.unheard) && n != w.stuck
 }
 
 func (w *world) announce(n *node) {
@@ -79,6 +79,7 @@ func (w *world) leave(n *node) {
 	}
 	o = o.copy()
 	o.member = o.member.Leave(w.epoch())
+	n.stood = false
 	n.write(o)
 	w.note("%s leaves, tenure %d", n.key, o.member.Tenure)
 }
@@ -195,7 +196,7 @@ func (w *world) settleOwn(n *node) {
 // rebuildOwn rebuilds the ledger of a FederatedQuota that was lost or put back, and puts a floor under the pool.
 func (w *world) rebuildOwn(n *node) {
 	o := n.now()
-	if n.pool || !o.exists || w.unheard || !o.restored && o.revision > 0 {
+	if n.pool || !o.exists || w.unheard || n == w.stuck || !o.restored && o.revision > 0 {
 		return
 	}
 	l := w.openOwn(n, o)
@@ -217,7 +218,10 @@ func (w *world) floor(n *node, o *object) {
 		o.member = o.member.Announce(p.key, p.now().uid, w.epoch())
 	}
 	if o.member.Stands() {
-		o.member = o.member.Floor(w.epoch())
+		tenure := o.member.Tenure
+		if o.member = o.member.Floor(w.epoch()); w.without == "the tenure of a floor" {
+			o.member.Tenure = tenure
+		}
 	}
 }
 
@@ -313,7 +317,7 @@ func (w *world) left(n *node) {
 
 func (w *world) moved(n *node) {
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		o, own := w.read(c, "the live read of who has moved"), n.now().member
+		o, own := w.stale(c), n.now().member
 		if !o.exists {
 			return false
 		}
@@ -680,6 +684,17 @@ func (w *world) putBack(_ *node) {
 		n.write(o)
 	}
 	w.note("the store is put back")
+	if n := w.nodes[w.rand.IntN(len(w.nodes))]; !n.pool {
+		w.stuck = n
+		w.note("the status of %s cannot be stored", n.key)
+	}
+}
+
+func (w *world) unstick(n *node) {
+	if n == w.stuck {
+		w.note("the status of %s can be stored again", n.key)
+		w.stuck = nil
+	}
 }
 
 // owes says whether a pool would be in debt if the store were put back to a backup.

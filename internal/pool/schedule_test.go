@@ -23,6 +23,7 @@ var kinds = map[string]rules{
 	"moves as pools leave":         {levels: 3, steady: true, moves: true, inside: true, alone: true, leaves: true},
 	"moves below a pool":           {levels: 3, steady: true, moves: true, inside: true},
 	"three levels, restored":       {levels: 3, steady: true, restores: true},
+	"three levels, one stuck":      {levels: 3, steady: true, restores: true, beside: true},
 	"two levels, moves restored":   {levels: 2, steady: true, moves: true, restores: true},
 	"three levels, moves restored": {levels: 3, steady: true, moves: true, restores: true},
 	"moves below a pool, restored": {levels: 3, steady: true, moves: true, inside: true, restores: true},
@@ -80,11 +81,11 @@ func TestSchedulesNeed(t *testing.T) {
 		"staying until what has moved is counted": "moves as pools leave",
 		"waiting with what is restored":           "a pool reborn",
 		"waiting again after a rebuild":           "two levels, restored",
-		"the news of a restore to pools":          "three levels, restored",
+		"the news of a restore to pools":          "three levels, one stuck",
+		"the tenure of a floor":                   "two levels, moves restored",
 		"the news of a pool":                      "two levels, restored",
 		"the live read of who comes":              "two levels, moves restored",
 		"the live read of who has left":           "two levels, moves restored",
-		"the live read of who has moved":          "moves below a pool, restored",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()

@@ -83,6 +83,9 @@ type rules struct {
 	alone bool
 	// leaves: all may leave as well, although they are alone otherwise.
 	leaves bool
+	// beside: the store has been put back, the status of one that was raised since the backup cannot be stored, and nothing
+	// happens but what gives others its room.
+	beside bool
 	// prompt: members do not report late.
 	prompt bool
 	// moves, reborn, lost, restores: children join and leave; finalizers are torn off pools; ledgers are wiped; the store
@@ -102,8 +105,10 @@ type world struct {
 	// unheard says that the store was put back, or that the hub manager has started again, and that not all were heard
 	// since. Once they are, a restore is known if told says so, or if somebody shows it.
 	unheard, told bool
-	err           error
-	log           []string
+	// stuck is a FederatedQuota whose status cannot be stored since the store was put back.
+	stuck *node
+	err   error
+	log   []string
 }
 
 func (w *world) fail(format string, args ...any) {
@@ -160,8 +165,64 @@ func newWorld(r rules, seed uint64) *world {
 	case r.inside:
 		w.begin("a", 2)
 		w.begin("b", 1)
+	case r.beside || r.restores && w.rand.IntN(2) == 0:
+		w.beginRestored()
 	}
 	return w
+}
+
+// beginRestored begins as the store is put back to before a budget was raised, left, left and came back, or came.
+func (w *world) beginRestored() {
+	a := w.byKey["a"]
+	others := map[string]int64{"b": 1}
+	if w.levels == 3 {
+		others = map[string]int64{"mid": 1, "c": 1}
+		w.byKey["b"].now().parent = "" // a is alone
+	}
+	for _, key := range slices.Sorted(maps.Keys(others)) {
+		w.begin(key, others[key])
+		w.byKey[key].member.used = w.byKey[key].member.limit
+	}
+	lost := w.rand.IntN(4)
+	if w.beside {
+		lost = 3
+	}
+	if lost > 0 {
+		w.begin("a", 1)
+	}
+	if lost == 1 && w.moves {
+		a.now().parent = ""
+	}
+	w.backUp(nil)
+	for _, n := range w.nodes {
+		n.write(n.now().copy())
+		n.raised[n.now().uid] = true
+	}
+	switch o := a.now(); {
+	case lost == 1 && w.moves:
+		o.member = o.member.Leave(w.epoch())
+	case lost == 2:
+		o.member = o.member.Announce(o.parent, w.byKey[o.parent].now().uid, w.epoch())
+		o.entries = map[string]pool.Entry{}
+		a.write(o.copy())
+		w.begin("a", 1)
+	default:
+		if w.levels == 3 {
+			w.begin("mid", 2)
+		}
+		w.begin("a", 2)
+	}
+	a.member.used = a.member.limit
+	if w.putBack(nil); w.beside {
+		w.stuck = a
+	} else if w.rand.IntN(2) == 0 {
+		w.stuck = nil
+		w.hear(nil)
+		w.rebuildOwn(a)
+		w.restart(nil)
+	} else if w.rand.IntN(2) == 0 {
+		w.stuck = a
+	}
 }
 
 // begin has a child be in its pool from the start, with a part of the budget.
@@ -424,6 +485,11 @@ var aside = []string{"unname", "delete", "create", "cut", "lower own", "restore 
 // leaving are those of them by which somebody leaves.
 var leaving = []string{"unname", "left"}
 
+// giving are the actions that give others the room of one that is stuck.
+var giving = []string{
+	"hear", "rebuild own", "rebuild", "take up", "settle own", "settle", "raise", "raise own", "deliver", "charge",
+}
+
 // run plays a schedule of so many steps that change something, and returns what it broke.
 func (w *world) run(steps int) error {
 	names := slices.Sorted(maps.Keys(actions))
@@ -432,11 +498,17 @@ func (w *world) run(steps int) error {
 			return slices.Contains(aside, name) && (!w.leaves || !slices.Contains(leaving, name))
 		})
 	}
+	if w.beside {
+		names = giving
+	}
 	var total int
 	for _, name := range names {
 		total += actions[name].weight
 	}
-	for len(w.log) < steps {
+	for range 20 * steps {
+		if len(w.log) >= steps {
+			break
+		}
 		at, noted := w.rand.IntN(total), len(w.log)
 		for _, name := range names {
 			if at -= actions[name].weight; at < 0 {

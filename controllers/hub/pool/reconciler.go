@@ -69,7 +69,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if r.Trees.Known() > s.restores {
-		return ctrl.Result{RequeueAfter: pace.RoundRetryInterval(0, 0)}, nil // what this round has taken up may be of after the restore
+		// What this round has taken up may be of after the restore, and its ledger is of before.
+		return ctrl.Result{RequeueAfter: pace.RoundRetryInterval(0, 0)}, nil
 	}
 	if gone, err := r.remove(ctx, s); gone || err != nil {
 		return ctrl.Result{}, err

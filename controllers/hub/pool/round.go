@@ -74,11 +74,8 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 			return nil, err
 		}
 	}
-	if err := r.rebuild(ctx, s); err != nil {
+	if err := r.lookBack(ctx, s); err != nil {
 		return nil, err
-	}
-	if r.Trees.HearPool(p.UID, s.rebuilt && !s.restored) {
-		s.restores++
 	}
 	if err := r.dismiss(ctx, s); err != nil {
 		return nil, err
@@ -177,8 +174,19 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 	return nil
 }
 
-// rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If another
-// ledger of the hub was put back, so was this one.
+// lookBack rebuilds the ledger if it has to be, and notes that the pool is heard.
+func (r *Reconciler) lookBack(ctx context.Context, s *scope) error {
+	if err := r.rebuild(ctx, s); err != nil {
+		return err
+	}
+	if r.Trees.HearPool(s.p.UID, s.rebuilt && !s.restored) {
+		s.restores++
+	}
+	return nil
+}
+
+// rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If
+// another ledger of the hub was put back, so was this one.
 func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 	if !s.restored && !s.pool.Lost(asPure(s.children)) {
 		return nil

@@ -95,12 +95,7 @@ func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQu
 		parents[quotav1alpha1.PoolName(all.Items[i].Name)] = all.Items[i].Spec.Parent
 	}
 	own := rootOf(parents, inOf(fq))
-	var others []types.UID
-	for i := range all.Items {
-		if p := &all.Items[i]; !ended(p) && rootOf(parents, quotav1alpha1.PoolName(p.Name)) == own {
-			others = append(others, p.UID)
-		}
-	}
+	others := poolsBelow(own, parents, all.Items)
 	for i := range quotas.Items {
 		other := &quotas.Items[i]
 		if other.UID != fq.UID && standsIn(other) && !ended(other) && rootOf(parents, inOf(other)) == own {
@@ -108,6 +103,17 @@ func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQu
 		}
 	}
 	return others, nil
+}
+
+// poolsBelow returns a root and the pools below it.
+func poolsBelow(root quotav1alpha1.PoolName, parents validate.Parents, all []quotav1alpha1.QuotaPool) []types.UID {
+	var below []types.UID
+	for i := range all {
+		if p := &all[i]; !ended(p) && rootOf(parents, quotav1alpha1.PoolName(p.Name)) == root {
+			below = append(below, p.UID)
+		}
+	}
+	return below
 }
 
 // standsIn says whether a FederatedQuota has stored that it is in a pool.

@@ -152,6 +152,7 @@ func TestPoolCountsWhatJoins(t *testing.T) {
 	tr.a.agents["east"].wants = 8
 	tr.a.settle()
 	before := limit(tr.a, "east")
+	tr.round()
 	tr.a.edit(tr.spec("8"))
 	tr.a.round()
 	if got := tr.a.quota().Status; got.Pool == nil || got.Pool.UID != string(tr.pool().UID) || got.Pool.Revision != 0 {

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Trees is what this process knows of FederatedQuotas that are in pools, and of pools. If the hub's store was put back, a
-// member of a FederatedQuota may show it, or a pool whose child has rebuilt its ledger before this process began. Then it
-// is so of all ledgers of that tree: before each of them was heard once no FederatedQuota decides anything in it, and
-// once one shows it, all are rebuilt. Its zero value is ready to use.
+// Trees is what this process knows of FederatedQuotas that are in pools, and of pools. If the hub's store was put back,
+// a member of a FederatedQuota may show it, or a pool whose child has rebuilt its ledger before this process began.
+// Then it is so of all ledgers of that tree: before each of them was heard once no FederatedQuota decides anything in
+// it, and once one shows it, all are rebuilt. Its zero value is ready to use.
 type Trees struct {
 	mutex sync.Mutex
 	// heard are those that have had a round, passed those that need not wait for others any more.
@@ -30,9 +30,9 @@ func (t *Trees) Hear(quota types.UID, shown bool) {
 	t.hear(quota, shown)
 }
 
-// HearPool notes that the children of a pool were read, and whether they know what its ledger does not. It returns whether
-// that has shown that the store was put back: at first sight it does. Later on this process has known it before them, or
-// no more than a status was lost.
+// HearPool notes that the children of a pool were read, and whether they know what its ledger does not. It returns
+// whether that has shown that the store was put back: at first sight it does. Later on this process has known it before
+// them, or no more than a status was lost.
 func (t *Trees) HearPool(pool types.UID, lost bool) (shown bool) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
