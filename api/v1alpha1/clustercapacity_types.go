@@ -99,8 +99,8 @@ type Capacity struct {
 	ScaleOut *ScaleOut `json:"scaleOut,omitempty"`
 }
 
-// ScaleOut has the hub manager raise the replicas of MachineDeployments of Cluster API. It touches those alone that have
-// the annotation quota.fedquota.io/scale-out and both bounds of Cluster API's autoscaler annotations.
+// ScaleOut has the hub manager raise the replicas of MachineDeployments of Cluster API. It touches those alone that
+// have the annotation quota.fedquota.io/scale-out and both bounds of Cluster API's autoscaler annotations.
 type ScaleOut struct {
 	// machineDeploymentSelector selects MachineDeployments by their labels, of Clusters whose nodes count for the budget.
 	// An empty selector selects every one.

@@ -81,8 +81,8 @@ const (
 	GrowthAnnotation = "quota.fedquota.io/growth"
 
 	// ScaleOutAnnotation on a MachineDeployment says that the hub manager may raise its replicas for budgets whose
-	// capacity.scaleOut selects it. Its value is "true", or "unscheduled" if it may do so for pods that wait for a node, too,
-	// since no autoscaler does.
+	// capacity.scaleOut selects it. Its value is "true", or "unscheduled" if it may do so for pods that wait for a node,
+	// too, since no autoscaler does.
 	ScaleOutAnnotation = "quota.fedquota.io/scale-out"
 
 	// CostAnnotation on a MachineDeployment says what one of its machines costs, in any unit, such as "0.42". Of several

@@ -193,8 +193,8 @@ type QuotaShareStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Unscheduled map[corev1.ResourceName]resource.Quantity `json:"unscheduled,omitempty"`
 
-	// unscheduledByShape are the pods that have waited for a node for 30 seconds and are larger than what any node has left,
-	// by what one of them is charged. Pods of DaemonSets are not in it: each is for a node that is there.
+	// unscheduledByShape are the pods that have waited for a node for 30 seconds and are larger than what any node has
+	// left, by what one of them is charged. Pods of DaemonSets are not in it: each is for a node that is there.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8

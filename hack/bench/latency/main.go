@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("latency", flag.ContinueOnError)
 	requests := flags.Int("raises", 40, "requests that do not fit, of each kind")
 	rounds := flags.Int("overhead", 400, "requests that fit, in each kind of namespace")
-	arguments := flags.String("hub-args", "", "arguments of the hub manager besides, such as --record-months=0, with commas between")
+	arguments := flags.String("hub-args", "", "arguments of the hub manager besides, with commas between")
 	path := flags.String("out", filepath.Join("bin", "bench", "latency.json"), "file for the numbers")
 	if err := flags.Parse(args); err != nil {
 		return err

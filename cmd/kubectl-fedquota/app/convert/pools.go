@@ -65,7 +65,9 @@ var poolConverters = map[string]struct {
 	"hnc.x-k8s.io/HierarchicalResourceQuota":  {hierarchicalPool, []string{"hard", "scopes", "scopeSelector"}},
 	"capsule.clastix.io/Tenant":               {capsulePools, []string{"resourceQuotas"}},
 	"capsule.clastix.io/ResourcePool":         {resourcePool, []string{"quota", "selectors"}},
-	"kueue.x-k8s.io/Cohort":                   {kueuePool, []string{"parentName", "parent", "resourceGroups", "fairSharing"}},
+	"kueue.x-k8s.io/Cohort": {kueuePool, []string{
+		"parentName", "parent", "resourceGroups", "fairSharing",
+	}},
 	"kueue.x-k8s.io/ClusterQueue": {kueuePool, []string{
 		"cohort", "cohortName", "namespaceSelector", "resourceGroups", "fairSharing",
 	}},

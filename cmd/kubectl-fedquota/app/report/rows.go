@@ -130,7 +130,8 @@ func keyOf(r *records.Record, by, cluster string, name corev1.ResourceName) key 
 func compareKeys(a, b key) int {
 	return cmp.Or(
 		strings.Compare(a.pool, b.pool), strings.Compare(a.namespace, b.namespace), strings.Compare(a.budget, b.budget),
-		strings.Compare(a.cluster, b.cluster), a.start.Compare(b.start), strings.Compare(string(a.resource), string(b.resource)),
+		strings.Compare(a.cluster, b.cluster), a.start.Compare(b.start),
+		strings.Compare(string(a.resource), string(b.resource)),
 	)
 }
 
