@@ -223,6 +223,7 @@ func (w *world) floor(n *node, o *object) {
 			o.member.Tenure = tenure
 		}
 	}
+	n.stood = o.member.Stands()
 }
 
 // onPool has a step change the ledger of a pool, by one of the nodes that may be its children.
@@ -365,7 +366,7 @@ func (w *world) tree() pool.Tree {
 
 func (w *world) gone(n *node) {
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		o := c.now()
+		o := w.read(c, "the live read of who comes")
 		if w.without == "the live read of who is gone" {
 			o = w.stale(c)
 		}

@@ -84,7 +84,6 @@ func TestSchedulesNeed(t *testing.T) {
 		"the news of a restore to pools":          "three levels, one stuck",
 		"the tenure of a floor":                   "two levels, moves restored",
 		"the news of a pool":                      "two levels, restored",
-		"the live read of who comes":              "two levels, moves restored",
 		"the live read of who has left":           "two levels, moves restored",
 	} {
 		t.Run(without, func(t *testing.T) {
