@@ -366,7 +366,7 @@ func (w *world) tree() pool.Tree {
 
 func (w *world) gone(n *node) {
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
-		o := w.read(c, "the live read of who comes")
+		o := c.now()
 		if w.without == "the live read of who is gone" {
 			o = w.stale(c)
 		}
