@@ -401,30 +401,32 @@ func (s *scenario) covers(member string) {
 }
 
 // pokes has workloads of all kinds refused, until each kind was woken once there was room. One that tries again by
-// itself just then needs nobody to wake it.
+// itself just then needs nobody to wake it. Each has a name of its own: the controller of DaemonSets may wait for minutes
+// for what one of that name had expected.
 func (s *scenario) pokes(member string) {
 	s.Helper()
 	s.namespaceIn(member)
 	s.must(s.member(member).Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one"}})) // for the DaemonSet
-	for kinds := []string{"set", "stateful", "job", "replication", "daemon"}; len(kinds) > 0; {
+	kinds := []string{"set", "stateful", "job", "replication", "daemon"}
+	for try := 0; len(kinds) > 0; try++ {
 		s.fill(west, "all", 29, "1")
-		var workloads []client.Object
+		workloads := map[string]client.Object{}
 		for _, kind := range kinds {
-			workloads = append(workloads, s.workload(kind))
+			workloads[kind] = s.workload(kind, fmt.Sprintf("%s-%d", kind, try))
 		}
 		kinds = s.neverWoken(member, workloads)
 	}
 }
 
-// workload returns one of a pod that asks for 4 cpus.
-func (s *scenario) workload(kind string) client.Object {
+// workload returns one of a kind, of a pod that asks for 4 cpus.
+func (s *scenario) workload(kind, name string) client.Object {
 	template := func(policy corev1.RestartPolicy) corev1.PodTemplateSpec {
 		pod := newPod("", "", "4")
 		pod.Spec.RestartPolicy = policy
 		return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{loadLabel: "true", "app": "poked"}}, Spec: pod.Spec}
 	}
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "poked"}}
-	about := metav1.ObjectMeta{Namespace: s.key.Namespace, Name: kind}
+	about := metav1.ObjectMeta{Namespace: s.key.Namespace, Name: name}
 	always := template(corev1.RestartPolicyAlways)
 	switch kind {
 	case "set":
@@ -442,9 +444,9 @@ func (s *scenario) workload(kind string) client.Object {
 	}
 }
 
-// neverWoken has workloads refused while west holds the whole budget, lets them have it, and takes them away. It names
-// those that got their pod without being woken.
-func (s *scenario) neverWoken(member string, workloads []client.Object) (names []string) {
+// neverWoken has workloads refused while west holds the whole budget, lets them have it, and takes them away. It returns
+// the kinds of those that got their pod without being woken.
+func (s *scenario) neverWoken(member string, workloads map[string]client.Object) (kinds []string) {
 	s.Helper()
 	for _, workload := range workloads {
 		before := s.refusals(member, workload.GetName())
@@ -457,7 +459,7 @@ func (s *scenario) neverWoken(member string, workloads []client.Object) (names [
 		})
 	}
 	s.drain(west, "all")
-	for _, workload := range workloads {
+	for kind, workload := range workloads {
 		s.eventually("a pod of "+workload.GetName(), func(ctx context.Context) error {
 			var list corev1.PodList
 			err := s.member(member).List(ctx, &list, client.InNamespace(s.key.Namespace))
@@ -469,7 +471,7 @@ func (s *scenario) neverWoken(member string, workloads []client.Object) (names [
 		})
 		s.must(s.member(member).Get(s.Context(), client.ObjectKeyFromObject(workload), workload))
 		if workload.GetAnnotations()[quotav1alpha1.PokedAnnotation] == "" {
-			names = append(names, workload.GetName())
+			kinds = append(kinds, kind)
 		}
 		s.must(s.member(member).Delete(s.Context(), workload, client.PropagationPolicy(metav1.DeletePropagationForeground)))
 	}
@@ -481,7 +483,7 @@ func (s *scenario) neverWoken(member string, workloads []client.Object) (names [
 			return nil
 		})
 	}
-	return names
+	return kinds
 }
 
 // losesCertificate spoils the certificate of the webhook of a manager, which then makes another one.
