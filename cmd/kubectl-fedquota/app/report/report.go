@@ -163,8 +163,12 @@ func (o *Options) nothing(ctx context.Context, c client.Client, namespace, quota
 	if months = slices.Compact(months); len(months) > 0 {
 		return fmt.Errorf("--month %q: nothing is recorded of it; something is of %s", o.month, strings.Join(months, ", "))
 	}
-	return errors.New("nothing is recorded: the hub manager writes the first QuotaRecord of a budget within a minute, " +
-		"and none with --record-months 0")
+	where := ""
+	if namespace != "" {
+		where = " in namespace " + namespace
+	}
+	return fmt.Errorf("nothing is recorded%s: the hub manager writes the first QuotaRecord of a budget within a minute, "+
+		"and none with --record-months 0", where)
 }
 
 // warn says what is not known, and which prices are of nothing.
