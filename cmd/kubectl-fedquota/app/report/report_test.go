@@ -111,7 +111,7 @@ pool,namespace,budget,cluster,resource,unit,budgetHours,grantedHours,usedHours,d
 		"by hour for OpenCost": {[]string{"--by", "hour", "-o", "opencost"}, "error: --by hour: OpenCost's allocations are of the whole month"},
 		"no such month":        {[]string{"--month", "2026-13"}, `error: --month "2026-13": must be a year and a month, such as 2026-11`},
 		"nothing of it":        {[]string{"--month", "2026-10"}, `error: --month "2026-10": nothing is recorded of it; something is of 2026-11`},
-		"nothing at all":       {[]string{"-n", "none", "other"}, "error: nothing is recorded in namespace none: the hub manager writes the first QuotaRecord of a budget within a minute, and none with --record-months 0"},
+		"nothing at all":       {[]string{"other"}, "error: nothing is recorded in namespace team-a: the hub manager writes the first QuotaRecord of a budget within a minute, and none with --record-months 0"},
 		"a pool":               {[]string{"qp/research"}, `error: "qp/research": must be NAME or fq/NAME: of others nothing is recorded`},
 		"by what":              {[]string{"--by", "team"}, `error: --by "team": must be cluster, budget, namespace, pool, hour`},
 		"a bad price":          {[]string{"--prices", write(t, "prices: {pods: -1}")}, "must be 0 or more"},
