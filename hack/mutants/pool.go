@@ -50,7 +50,7 @@ var poolMutants = []mutant{
 		protection: "pools: one that was created again restores nobody while some are not entered",
 		in:         "internal/round.round.ration", old: "	if r.in.Uncounted {",
 		new: "	if false {",
-		pkg: "internal/pool", test: "TestSchedules/a_pool_reborn",
+		pkg: "internal/round", test: "TestUncountedRestoresNobody",
 	},
 	{
 		protection: "pools: one that has rebuilt its ledger waits anew until all that name it are entered",
