@@ -423,9 +423,9 @@ func (s *scenario) workload(kind, name string) client.Object {
 	template := func(policy corev1.RestartPolicy) corev1.PodTemplateSpec {
 		pod := newPod("", "", "4")
 		pod.Spec.RestartPolicy = policy
-		return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{loadLabel: "true", "app": "poked"}}, Spec: pod.Spec}
+		return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{loadLabel: "true", "app": name}}, Spec: pod.Spec}
 	}
-	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "poked"}}
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}
 	about := metav1.ObjectMeta{Namespace: s.key.Namespace, Name: name}
 	always := template(corev1.RestartPolicyAlways)
 	switch kind {
@@ -434,6 +434,8 @@ func (s *scenario) workload(kind, name string) client.Object {
 	case "stateful":
 		return &appsv1.StatefulSet{ObjectMeta: about, Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Selector: selector, Template: always}}
 	case "daemon":
+		// A node without a kubelet is given taints after a minute.
+		always.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		return &appsv1.DaemonSet{ObjectMeta: about, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: always}}
 	case "replication":
 		return &corev1.ReplicationController{ObjectMeta: about, Spec: corev1.ReplicationControllerSpec{
