@@ -17,13 +17,8 @@ import (
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
-const (
-	// warmup is how long pods arrive before any is counted.
-	warmup = 10 * time.Second
-	// life is the mean life of a pod, sixty times shorter than in the simulation, and busy the mean length of a burst.
-	life = 10 * time.Second
-	busy = 15 * time.Second
-)
+// warmup is how long pods arrive before any is counted.
+const warmup = workload.LiveWarmup
 
 // cell is one load on fleet and pool.
 type cell struct {
@@ -56,14 +51,7 @@ func (c *cell) within(d time.Duration) admitted {
 
 func (c *cell) ofPooled(a admitted) float64 { return float64(a.Fleet) / float64(max(1, a.Pooled)) }
 
-// draw returns the load.
-func draw(pods float64, length time.Duration, seed int64) workload.Synthetic {
-	drawn := workload.Bursty(len(members), seed)
-	drawn.Pods, drawn.Life, drawn.BusyFor, drawn.For = pods, life, busy, warmup+length
-	return drawn
-}
-
-// describe says in words what draw returns.
+// describe says in words is drawn.
 func describe(drawn workload.Synthetic) string {
 	return fmt.Sprintf(
 		"%g pods of .25 to 4 cpu on average over %d members, mean life %s, batches of %g on average, "+
@@ -83,11 +71,7 @@ func describe(drawn workload.Synthetic) string {
 // play plays the load, with a budget of which its requests would use the given part on average.
 func play(ctx context.Context, r *rig.Rig, drawn workload.Synthetic, load float64) (cell, error) {
 	requests := drawn.Load().Requests
-	var work float64
-	for _, request := range requests {
-		work += float64(request.Size) * request.Life.Seconds()
-	}
-	c := cell{Load: load, Budget: int64(work / drawn.For.Seconds() / load)}
+	c := cell{Load: load, Budget: drawn.BudgetOf(requests, load)}
 	namespace := "load-" + strings.ReplaceAll(fmt.Sprintf("%g", load), ".", "-")
 	budget := fmt.Sprintf("%dm", c.Budget)
 	if err := r.Native(ctx, pooled, namespace, budget); err != nil {

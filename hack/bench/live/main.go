@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fedquota/fedquota/hack/bench/rig"
+	"github.com/fedquota/fedquota/hack/bench/workload"
 )
 
 func main() {
@@ -52,7 +53,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	drawn := draw(*pods, *length, *seed)
+	drawn := workload.Live(len(members), *pods, *length, *seed)
 	r := report{Machine: rig.ThisMachine(), Load: describe(drawn)}
 	fleet, err := rig.Start(ctx, "live", members, []string{pooled})
 	if err != nil {

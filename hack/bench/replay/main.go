@@ -64,7 +64,7 @@ type knobs struct {
 }
 
 // parts are what can be measured, in this order.
-var parts = []string{"synthetic", "tree", "steady", "helios", "lcg"}
+var parts = []string{"synthetic", "tree", "patient", "steady", "helios", "lcg"}
 
 // parse reads the command line.
 func parse(args []string) (c config, err error) {

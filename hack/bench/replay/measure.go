@@ -20,6 +20,7 @@ type report struct {
 	Skipped   []string           `json:"skipped,omitempty"`
 	Synthetic []row              `json:"synthetic,omitempty"`
 	Tree      []row              `json:"tree,omitempty"`
+	Patient   []patientRow       `json:"patient,omitempty"`
 	Steady    []row              `json:"steady,omitempty"`
 	Helios    []row              `json:"helios,omitempty"`
 	LCG       []row              `json:"lcg,omitempty"`
@@ -79,6 +80,11 @@ func (r *report) measurePart(c *config, part string) (err error) {
 		r.Sources = append(r.Sources, fmt.Sprintf(
 			"a tree of 3 teams of 4 namespaces of 5 clusters: %d draws each, seeds from %d", c.seeds, c.seed))
 		r.Tree = c.tree()
+		return nil
+	case "patient":
+		r.Sources = append(r.Sources, fmt.Sprintf(
+			"the load of bench-live, whose owners ask again for a minute: %d draws each, seeds from %d", c.seeds, c.seed))
+		r.Patient = c.patient()
 		return nil
 	case "steady":
 		r.Sources = append(r.Sources, "steady demand: constant, below and above the budget")

@@ -16,6 +16,8 @@ const (
 	asynchronous = "rounds and events"
 	held         = "held requests"
 	heldInTree   = "held requests, in pools"
+	inOrder      = "pooled, in the order of arrival"
+	slow         = "held requests, 8 times as slow"
 )
 
 // policies are those that are compared. Every allocation by demand is the product's, with the product's options.
@@ -63,4 +65,9 @@ func (k knobs) heldInTree() simulate.Policy {
 	p.Name = heldInTree
 	p.Tree = []int{3, 4}
 	return p
+}
+
+// inOrder is one quota over all clusters with the webhook's wait: those who wait are served before those who come.
+func (k knobs) inOrder() simulate.Policy {
+	return simulate.Policy{Name: inOrder, Pooled: true, Hold: k.Hold}
 }

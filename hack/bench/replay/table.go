@@ -42,6 +42,12 @@ func (r *report) compare() (targets []target) {
 	atLeast(r.LCG, held, "LCG: work done ÷ pooled", .99, workOfPooled)
 	over := func(r row) float64 { return float64(r.Over) }
 	atMost(r.Tree, heldInTree, "tree: above the budget", 0, over)
+	for _, row := range r.Patient {
+		if row.Policy == held {
+			name := fmt.Sprintf("asked for a minute: above the budget, at %g", row.Load)
+			targets = append(targets, target{name, "at most 0", float64(row.Over), row.Over == 0})
+		}
+	}
 	for _, policy := range []string{periodic, asynchronous, held} {
 		atMost(r.Synthetic, policy, "synthetic: above the budget, "+policy, 0, over)
 		atMost(r.Steady, policy, "steady: above the budget, "+policy, 0, over)
@@ -88,6 +94,7 @@ func (r *report) print(out io.Writer) error {
 		return fmt.Sprintf("%d/%d", r.WaitP50/time.Millisecond, r.WaitP99/time.Millisecond)
 	})
 	r.printTree(w)
+	r.printPatient(w)
 	pivot(
 		w, "steady demand: limit writes per cluster and minute", r.Steady,
 		func(r row) string { return fmt.Sprintf("%.2f", r.Writes) },

@@ -13,6 +13,7 @@ import (
 	"github.com/fedquota/fedquota/internal/demand"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/round"
+	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 )
 
 // member is a cluster: a native quota, an agent that enforces and reports, and a webhook that holds requests.
@@ -26,6 +27,7 @@ type member struct {
 	used     int64
 	wants    int64 // the level, in a load of levels
 	waiting  []*waiter
+	vain     lanes.Vain
 	book     *demand.Book
 	askers   int // who have asked, each of them once
 
@@ -53,6 +55,8 @@ type report struct {
 type waiter struct {
 	*Request
 	owner demand.Owner
+	retry time.Duration // how long its owner waits before it asks again
+	since time.Time     // it is held
 }
 
 // lookInterval is how often the agent looks at demand that time alone changes.
@@ -77,19 +81,22 @@ func (m *member) newWaiter(r *Request) *waiter {
 }
 
 // arrive judges a new request.
-func (m *member) arrive(r *Request) {
-	w := m.newWaiter(r)
-	if m.fits(r) {
-		m.book.Admitted(key, w.owner, r.asked(), m.time())
-		m.admit(r)
+func (m *member) arrive(r *Request) { m.ask(m.newWaiter(r)) }
+
+// ask judges a request, be it new or one that was refused.
+func (m *member) ask(w *waiter) {
+	if m.fits(w.Request) {
+		m.book.Admitted(key, w.owner, w.asked(), m.time())
+		m.admit(w.Request)
 		return
 	}
-	m.book.Hold(key, w.owner, nil, r.asked(), m.time())
+	m.book.Hold(key, w.owner, nil, w.asked(), m.time())
 	m.lookSoon()
-	if m.setup.Policy.Hold == 0 {
+	if m.setup.Policy.Hold == 0 || m.vain.Covers(w.asked(), m.time()) {
 		m.refuse(w)
 		return
 	}
+	w.since = m.time()
 	m.waiting = append(m.waiting, w)
 	m.after(m.setup.Policy.Hold, func() { m.release(w) })
 	m.report(true)
@@ -109,9 +116,13 @@ func (m *member) admit(r *Request) {
 	m.reportSoon()
 }
 
-// refuse turns a request away. It counts as demand for a while.
+// refuse turns a request away. It counts as demand for a while, and comes again if its owner has patience.
 func (m *member) refuse(w *waiter) {
-	m.refused(w.Request)
+	if w.retry = max(2*w.retry, FirstRetry); m.now-w.At+w.retry > m.setup.Patience {
+		m.refused(w.Request)
+	} else {
+		m.after(w.retry, func() { m.ask(w) })
+	}
 	m.book.End(key, w.owner, w.asked(), false, m.time())
 	m.report(true)
 }
@@ -120,6 +131,7 @@ func (m *member) refuse(w *waiter) {
 func (m *member) release(w *waiter) {
 	if i := slices.Index(m.waiting, w); i >= 0 {
 		m.waiting = slices.Delete(m.waiting, i, i+1)
+		m.vain.Ended(w.asked(), w.since, m.time())
 		m.refuse(w)
 	}
 }
@@ -218,6 +230,9 @@ func (m *member) limitOf(revision, target int64) int64 {
 }
 
 func (m *member) setLimit(limit int64) {
+	if limit > m.limit {
+		m.vain.Forget()
+	}
 	m.moved(0, limit-m.limit)
 	m.limit = limit
 }

@@ -39,6 +39,14 @@ var Default = Latencies{
 	Coalesce: time.Second,
 }
 
+// Times returns the latencies of a machine that is so many times slower. Coalesce is no work, and stays.
+func (l Latencies) Times(n time.Duration) Latencies {
+	for _, step := range []*time.Duration{&l.Report, &l.Gather, &l.Confirm, &l.Ledger, &l.Deliver, &l.Hear} {
+		*step *= n
+	}
+	return l
+}
+
 // Policy is a way to share the budget.
 type Policy struct {
 	// Name is what the tables call it.
@@ -64,7 +72,10 @@ type Policy struct {
 	Options allocate.Options
 }
 
-// Request asks for room once; when it is admitted, it gives the room back after its life.
+// FirstRetry is how long the controller of a workload waits after the first refusal.
+const FirstRetry = 5 * time.Millisecond
+
+// Request asks for room; when it is admitted, it gives the room back after its life.
 type Request struct {
 	At     time.Duration
 	Member int
@@ -105,13 +116,16 @@ type Setup struct {
 	Budget int64
 	// Weights are those of the members; all are equal if there are none.
 	Weights []int64
+	// Patience is how long who was refused asks again, as the controller of ReplicaSets does: first after FirstRetry, and
+	// then after twice the last wait. None is once.
+	Patience time.Duration
 	// From and To bound what is measured: requests made in between, and writes and pending demand.
 	From, To time.Duration
 }
 
 // Result is what came of a load.
 type Result struct {
-	// Requests were made, Admitted were admitted, each at its first attempt.
+	// Requests were made, Admitted were admitted, each at its first attempt where nobody has patience.
 	Requests, Admitted int
 	// FalseDenials were refused although the budget had room.
 	FalseDenials int
@@ -122,7 +136,7 @@ type Result struct {
 	Writes, Lowered, Lifted int
 	// Wanted and Pending are the levels and what was unmet of them, in units × seconds.
 	Wanted, Pending float64
-	// Waits are how long those waited that were held and then admitted.
+	// Waits are how long those waited that were admitted, and not at once.
 	Waits []time.Duration
 	// Over is the most that limits and usage together were above the budget: zero, if the protocol holds.
 	Over int64
@@ -130,6 +144,17 @@ type Result struct {
 	Used []int64
 	// Rounds are the decisions of the hub.
 	Rounds int
+}
+
+// Within returns how many were admitted within a time of their first attempt.
+func (r *Result) Within(d time.Duration) int {
+	within := r.Admitted
+	for _, wait := range r.Waits {
+		if wait > d {
+			within--
+		}
+	}
+	return within
 }
 
 // Add adds the result of another run of the same setup.

@@ -48,6 +48,26 @@ func Bursty(members int, seed int64) Synthetic {
 	}
 }
 
+// LiveWarmup is how long pods of a live load arrive before any is counted.
+const LiveWarmup = 10 * time.Second
+
+// Live is a load that can be played in real time: so many pods on average, which live sixty times shorter than in the
+// cells. It lasts for a time after its warmup.
+func Live(members int, pods float64, length time.Duration, seed int64) Synthetic {
+	s := Bursty(members, seed)
+	s.Pods, s.Life, s.BusyFor, s.For = pods, 10*time.Second, 15*time.Second, LiveWarmup+length
+	return s
+}
+
+// BudgetOf returns the budget of which these requests of the draw would use the given part on average.
+func (s Synthetic) BudgetOf(requests []simulate.Request, load float64) int64 {
+	var work float64
+	for _, request := range requests {
+		work += float64(request.Size) * request.Life.Seconds()
+	}
+	return int64(work / s.For.Seconds() / load)
+}
+
 // Mean is what would be in use on average if nothing were refused, in the unit of the resource.
 func (s Synthetic) Mean() float64 {
 	var sum int64

@@ -18,10 +18,6 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// Disappointments is how many holds in a row may end without a raise before the next ones that ask for no less are not
-// held, for pace.HoldPause: the budget is used up.
-const Disappointments = 3
-
 // Lane is where the requests of one share pass.
 type Lane struct {
 	// Key is that of the share.
@@ -43,7 +39,7 @@ type Lane struct {
 	sum     amount.List // what they ask for together
 	waiters []*Waiter
 
-	vain []asking // the last holds in a row that came to nothing, the oldest first
+	vain Vain
 
 	signs int  // how often the hub wrote the share
 	pings bool // for a sign of the hub: a request was held in vain without one, and there was none since
@@ -246,7 +242,7 @@ func (l *Lane) SetShare(share *quotav1alpha1.QuotaShare, now time.Time) {
 		l.hub.wrote(now)
 	}
 	if l.share == nil || raised(l.share.Spec.Hard, share.Spec.Hard) {
-		l.vain = nil
+		l.vain.Forget()
 	}
 	l.share = share
 }

@@ -30,19 +30,12 @@ func (l *Lane) Queue(asked amount.List, now time.Time) *Waiter {
 	switch {
 	case l.room(asked, now):
 		l.goOn(w, now)
-	case l.silent(now), l.inVain(asked, now), !w.Until.After(now):
+	case l.silent(now), l.vain.Covers(asked, now), !w.Until.After(now):
 		return nil
 	default:
 		l.waiters = append(l.waiters, w)
 	}
 	return w
-}
-
-// inVain says whether one that asked for no more was just held in vain, after others.
-func (l *Lane) inVain(asked amount.List, now time.Time) bool {
-	return len(l.vain) == Disappointments && slices.ContainsFunc(l.vain, func(d asking) bool {
-		return now.Sub(d.at) < pace.HoldPause && asked.Covers(d.asked)
-	})
 }
 
 // goOn ends the wait of a request that there is room for.
@@ -95,9 +88,9 @@ func (l *Lane) Leave(w *Waiter, now time.Time) bool {
 		return false // it was cut short, which says nothing
 	}
 	if l.raises > w.raises {
-		l.vain = nil
-	} else if len(l.vain) == 0 || w.since.After(l.vain[len(l.vain)-1].at) {
-		l.vain = append(l.vain[max(0, len(l.vain)-Disappointments+1):], asking{asked: w.asked, at: now})
+		l.vain.Forget()
+	} else {
+		l.vain.Ended(w.asked, w.since, now)
 	}
 	l.pings = l.pings || l.raises == w.raises && l.signs == w.signs
 	return false
