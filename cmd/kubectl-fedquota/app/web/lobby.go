@@ -67,6 +67,7 @@ func (l *lobby) handler(ctx context.Context) http.Handler {
 	mux.HandleFunc("POST /leave", l.bye)
 	mux.HandleFunc("GET /events", l.shown((*source).events))
 	mux.HandleFunc("GET /what-if", l.shown((*source).answerWhatIf))
+	mux.HandleFunc("GET /replay", l.shown((*source).answerReplay))
 	// A page of another site cannot have a browser enter or leave. Cookies are not sent for one: they are strict.
 	return secured(http.NewCrossOriginProtection().Handler(mux))
 }

@@ -166,7 +166,8 @@ func TestLobby(t *testing.T) {
 	stranger := h.guest()
 	for path, want := range map[string]int{
 		"": http.StatusOK, "app.js": http.StatusOK, "viewer": http.StatusOK, "events?page=budgets": http.StatusUnauthorized,
-		"what-if?kind=FederatedQuota&namespace=team-a&name=compute": http.StatusUnauthorized, "?token=token-of-ann": http.StatusOK,
+		"what-if?kind=FederatedQuota&namespace=team-a&name=compute": http.StatusUnauthorized, "replay?namespace=team-a&name=compute": http.StatusUnauthorized,
+		"?token=token-of-ann": http.StatusOK,
 	} {
 		if code, body := stranger.ask(http.MethodGet, path, nil, nil); code != want || strings.Contains(body, "data: ") || path == "viewer" && body != "null\n" {
 			t.Errorf("%q answers a stranger with %d, want %d: %s", path, code, want, body)

@@ -25,9 +25,9 @@ import (
 
 const (
 	long = `Serve a page that shows budgets as they are, and as they change: all budgets, one of them
-with its clusters and why each limit is what it is, what another budget or
-another weight would change, pools as a tree, and clusters. Run it on the hub, and open the
-address that it prints. It ends with ctrl-c.
+with its clusters and why each limit is what it is, what it was at an earlier time, what
+another budget or another weight would change, pools as a tree, and clusters. Run it on
+the hub, and open the address that it prints. It ends with ctrl-c.
 
 The page shows what you may read, and changes nothing. It listens on this machine alone,
 and answers only to who has the address: whoever has that sees what you see. Without -n it
