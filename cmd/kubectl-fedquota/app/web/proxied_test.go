@@ -217,7 +217,7 @@ func (d *deployed) serve() *net.TCPAddr {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
 		l := &lobby{
 			connect: env.ClientOf, clock: env.Clock, live: live.Options{Clusters: members.Namespaces{Home: "default"}, AgentNamespace: own},
-			most: 10, recheck: 100 * time.Millisecond, viewers: map[string]*viewer{},
+			most: 10, each: 5, recheck: 100 * time.Millisecond, viewers: map[string]*viewer{}, places: map[string]int{},
 		}
 		go func() { _ = serve(ctx, listener, l.handler(ctx)) }()
 		d.Cleanup(cancel)
