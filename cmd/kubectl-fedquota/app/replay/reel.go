@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/history"
@@ -122,6 +123,13 @@ func passed(moves []view.Move, at time.Time) int {
 	return sort.Search(len(moves), func(i int) bool { return moves[i].Time.After(at) })
 }
 
+// equal says whether two amounts are the same: the format of a budget may have changed between them.
+func equal(a, b string) bool {
+	before, err := resource.ParseQuantity(a)
+	after, other := resource.ParseQuantity(b)
+	return err == nil && other == nil && before.Cmp(after) == 0
+}
+
 // limit returns which limit a cluster had at an instant, "" if that is not known, and the move by which it came to it,
 // nil if that is not listed. The move before tells it, and the one after, or what it is now where there is none. If they
 // differ, there was a move between them that is not listed.
@@ -141,7 +149,7 @@ func (r *Reel) limit(of Claim, at time.Time) (string, *view.Move) {
 	switch {
 	case before == "":
 		return after, nil
-	case after == "", after == before:
+	case after == "", equal(before, after):
 		return before, &steps[next-1]
 	}
 	return "", nil

@@ -67,6 +67,8 @@ func TestLimits(t *testing.T) {
 		Months: []records.Record{r}, Told: []view.Move{told(-60, "west", "5", "3"), told(-5, "east", "9", "7")}, ToldSince: minute(-60), Now: noon,
 		Rest: map[replay.Claim]string{{Cluster: "west", Resource: cpu}: "3", {Cluster: "north", Resource: cpu}: "2"}, Formats: formats,
 	}
+	written := known
+	written.Rest = map[replay.Claim]string{{Cluster: "west", Resource: cpu}: "3000m"}
 	lost := known
 	lost.Months = []records.Record{recorded(-90, -10, move(-80, "east", "4", "6"), move(-40, "east", "7", "9"))}
 	lost.Rest = map[replay.Claim]string{{Cluster: "east", Resource: cpu}: "8"}
@@ -82,6 +84,7 @@ func TestLimits(t *testing.T) {
 		"between moves":         {known, -50, map[string]string{"east": "6", "west": "3", "north": "2"}},
 		"after a record, before what an event says": {known, -6, map[string]string{"east": "9", "west": "3", "north": "2"}},
 		"after what an event says":                  {known, -1, map[string]string{"east": "7", "west": "3", "north": "2"}},
+		"it is written in another way now":          {written, -1, map[string]string{"east": "7", "west": "3"}},
 		"before a move that is not listed":          {lost, -85, map[string]string{"east": "4"}},
 		"around a move that is not listed":          {lost, -60, map[string]string{"east": ""}},
 		"after a move that is not listed":           {lost, -30, map[string]string{"east": "9"}},

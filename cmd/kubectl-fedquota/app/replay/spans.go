@@ -19,7 +19,8 @@ type span struct {
 }
 
 // spansOf returns the spans of a month, in order. Each ends where the next one begins, or what is recorded. An hour
-// lasts for no more than that; one that begins a day may be the whole day.
+// lasts for no more than that; one that begins a day may be the whole day. Where hours follow
+// a day that was made of hours because the record was too large, the hour between them is in both in part.
 func spansOf(m *record.Month) []span {
 	beginning, _ := record.StartOf(m.From)
 	spans := make([]span, len(m.Spans))

@@ -77,8 +77,11 @@ func (s *source) reel(ctx context.Context, key client.ObjectKey) (*replay.Reel, 
 	for _, m := range seen.moves {
 		known.Told = append(known.Told, m.Move)
 	}
-	if s.told[0].err != nil {
+	switch {
+	case s.told[0].err != nil:
 		known.ToldSince = now
+	case len(seen.moves) == mostMoves: // those before are forgotten
+		known.ToldSince = seen.moves[0].Time.Time
 	}
 	return replay.New(known), denied, nil
 }

@@ -100,7 +100,7 @@ export function Replay({ head, resource, choose, back }) {
   };
   useEffect(() => {
     if (!playing || !past) return undefined;
-    if (!past.later) { play(false); return undefined; }
+    if (!past.later || seconds(past.later) > until) { play(false); return undefined; }
     const timer = setTimeout(() => pick(seconds(past.later)), 1000);
     return () => clearTimeout(timer);
   }, [playing, past]);
