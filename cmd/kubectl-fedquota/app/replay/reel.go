@@ -131,8 +131,8 @@ func equal(a, b string) bool {
 }
 
 // limit returns which limit a cluster had at an instant, "" if that is not known, and the move by which it came to it,
-// nil if that is not listed. The move before tells it, and the one after, or what it is now where there is none. If they
-// differ, there was a move between them that is not listed.
+// nil if that is not listed. The move before tells it, and the one after, or what it is now where there is none. If
+// they differ, there was a move between them that is not listed.
 func (r *Reel) limit(of Claim, at time.Time) (string, *view.Move) {
 	steps := r.steps[of]
 	next := passed(steps, at)
