@@ -108,7 +108,7 @@ see-docs: ## Write what kubectl and its plugin have printed in the end-to-end te
 pictures: ## Take the pictures of the page of kubectl fedquota view that docs show, in chromium.
 	mkdir -p $(BIN)/pictures docs/pictures
 	FEDQUOTA_SCREENSHOTS=$(BIN)/pictures $(GO) test -count=1 ./cmd/kubectl-fedquota/app/web -run '^TestBrowser'
-	cp $(BIN)/pictures/budget.png $(BIN)/pictures/pool.png docs/pictures
+	cp $(BIN)/pictures/budget.png $(BIN)/pictures/pool.png $(BIN)/pictures/replay.png docs/pictures
 
 .PHONY: tables
 tables: ## Write what the end-to-end tests have measured into docs/security.md, docs/operations.md and docs/evidence/nodes.md.

@@ -60,6 +60,9 @@ func (w *world) views() {
 		w.streams(query, body, pieces)
 		_ = body.Close()
 	}
+	past := get(address.ResolveReference(&url.URL{Path: "/replay", RawQuery: "namespace=team-a&name=compute"}))
+	w.streams("the past", past, []string{`"from":`, `"requests.cpu":[`, `"levels":[{"resource":"pods"`})
+	_ = past.Close()
 	cancel()
 	if code := <-ended; code != 0 {
 		w.Errorf("view ended with %d", code)

@@ -45,8 +45,8 @@ events alone.`
   kubectl fedquota history compute -n team-a -o json`
 )
 
-// kept is how long API servers keep events, unless they are told otherwise.
-const kept = time.Hour
+// Kept is how long API servers keep events, unless they are told otherwise.
+const Kept = time.Hour
 
 // Options says what to show.
 type Options struct {
@@ -59,7 +59,7 @@ type Options struct {
 
 // NewCommand returns the command.
 func NewCommand(env *cli.Env) *cobra.Command {
-	o := &Options{env: env, since: cli.Span(kept)}
+	o := &Options{env: env, since: cli.Span(Kept)}
 	command := &cobra.Command{
 		Use:               "history NAME",
 		Short:             "Say what moved in a budget, when and why",
@@ -129,7 +129,7 @@ type knowledge struct {
 // recorded returns what records tell of.
 func (o *Options) recorded(ctx context.Context, c client.Client, object client.Object) (*knowledge, error) {
 	now := o.env.Clock.Now()
-	known := &knowledge{from: now.Add(-kept)}
+	known := &knowledge{from: now.Add(-Kept)}
 	if _, isQuota := object.(*quotav1alpha1.FederatedQuota); !isQuota {
 		return known, nil
 	}
@@ -139,7 +139,7 @@ func (o *Options) recorded(ctx context.Context, c client.Client, object client.O
 		return known, nil
 	}
 	for i := range found {
-		known.moves = append(known.moves, recordedIn(found[i].Month)...)
+		known.moves = append(known.moves, Recorded(found[i].Month)...)
 		if known.until = found[i].Until; found[i].From.Before(known.from) {
 			known.from = found[i].From
 		}
@@ -166,8 +166,8 @@ func (o *Options) told(ctx context.Context, c client.Client, object client.Objec
 
 // warn says from when on nothing is missing, if that is not all that is asked for.
 func (o *Options) warn(object client.Object, recorded time.Time) {
-	existed := o.env.Clock.Now().Sub(object.GetCreationTimestamp().Time) > kept
-	if existed && time.Duration(o.since) > kept && recorded.After(o.from()) {
+	existed := o.env.Clock.Now().Sub(object.GetCreationTimestamp().Time) > Kept
+	if existed && time.Duration(o.since) > Kept && recorded.After(o.from()) {
 		_, _ = fmt.Fprintf(o.env.ErrOut, "What happened before %s may be missing: nothing is recorded of it, and "+
 			"API servers forget events after an hour, unless told otherwise.\n", recorded.UTC().Format(time.RFC3339))
 	}
@@ -186,8 +186,8 @@ func (o *Options) chosen(moves []view.Move) []view.Move {
 // changed is the reason of a change of the spec.
 const changed = "SpecChanged"
 
-// recordedIn returns what a month tells of.
-func recordedIn(m *record.Month) []view.Move {
+// Recorded returns what a month tells of.
+func Recorded(m *record.Month) []view.Move {
 	var moves []view.Move
 	for _, r := range m.Moves.List {
 		moves = append(moves, view.Move{

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/recorder"
 	"github.com/fedquota/fedquota/internal/record"
 )
 
@@ -25,6 +27,31 @@ type Record struct {
 // within says whether a record ends after an instant and begins before another one.
 func within(r *quotav1alpha1.QuotaRecord, from, until time.Time) bool {
 	return r.From != nil && r.Until != nil && r.From.Time.Before(until) && !r.Until.Time.Before(from)
+}
+
+// Of returns the records of one budget, the first one first, as far back as there is one of each month. A hub that does
+// not serve the kind has none.
+func Of(ctx context.Context, c client.Client, key client.ObjectKey, now time.Time) ([]Record, error) {
+	var found []Record
+	present, _ := record.StartOf(now)
+	for start := present; ; start = start.AddDate(0, -1, 0) {
+		var r quotav1alpha1.QuotaRecord
+		err := c.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: recorder.NameOf(key.Name, start)}, &r)
+		switch {
+		case apierrors.IsNotFound(err) && start.Equal(present):
+			continue // the hub manager has not written it yet
+		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+			slices.Reverse(found)
+			return found, nil
+		case err != nil:
+			return nil, err
+		}
+		month, err := record.Decode(r.Data)
+		if err != nil {
+			return nil, fmt.Errorf("QuotaRecord %s/%s: %w", r.Namespace, r.Name, err)
+		}
+		found = append(found, Record{month, r.Namespace, r.Quota, r.Pool})
+	}
 }
 
 // List returns the records of a namespace, or of all, that end after an instant and begin before another one, by

@@ -19,3 +19,11 @@ type Move struct {
 	// Message is that of an event which tells of no limit.
 	Message string `json:"message,omitempty"`
 }
+
+// Moved is a move, in words that people read.
+type Moved struct {
+	Move `json:",inline"`
+
+	// Words say why.
+	Words string `json:"words,omitempty"`
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,15 +36,16 @@ type lobby struct {
 	connect func(token string) (client.WithWatch, error)
 	clock   clock.PassiveClock
 	live    live.Options
-	// most is how many may look at a time.
-	most int
+	// most is how many may look at a time, and each from how many places one of them.
+	most, each int
 	// recheck is how often the hub is asked whether a viewer may still read what he is shown.
 	recheck time.Duration
 
 	mutex   sync.Mutex
 	viewers map[string]*viewer
-	// coming is how many are being let in.
+	// coming is how many are being let in, and places from how many each looks whose name is known.
 	coming int
+	places map[string]int
 }
 
 // viewer is somebody who looks. All of him ends with leave.
@@ -67,6 +69,7 @@ func (l *lobby) handler(ctx context.Context) http.Handler {
 	mux.HandleFunc("POST /leave", l.bye)
 	mux.HandleFunc("GET /events", l.shown((*source).events))
 	mux.HandleFunc("GET /what-if", l.shown((*source).answerWhatIf))
+	mux.HandleFunc("GET /replay", l.shown((*source).answerReplay))
 	// A page of another site cannot have a browser enter or leave. Cookies are not sent for one: they are strict.
 	return secured(http.NewCrossOriginProtection().Handler(mux))
 }
@@ -174,6 +177,9 @@ func (l *lobby) admit(ctx, request context.Context, token, namespace string) (st
 	v, err := l.read(ctx, token, namespace)
 	if !stop() || err != nil {
 		leave()
+		if v != nil {
+			l.vacate(v.name)
+		}
 		return "", errors.Join(err, request.Err())
 	}
 	v.ended, v.leave = ctx.Done(), leave
@@ -202,7 +208,26 @@ func (l *lobby) release() {
 	l.coming--
 }
 
-// read returns a viewer with what his token may read.
+// occupy keeps one of the places of somebody, if he has one left.
+func (l *lobby) occupy(name string) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.places[name] >= l.each {
+		return false
+	}
+	l.places[name]++
+	return true
+}
+
+func (l *lobby) vacate(name string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.places[name]--; l.places[name] == 0 {
+		delete(l.places, name)
+	}
+}
+
+// read returns a viewer with what his token may read, who has one of his places, also if there is an error besides.
 func (l *lobby) read(ctx context.Context, token, namespace string) (*viewer, error) {
 	if token == "" {
 		return nil, &refusal{http.StatusUnauthorized, "There is no token."}
@@ -221,12 +246,16 @@ func (l *lobby) read(ctx context.Context, token, namespace string) (*viewer, err
 	if slices.Contains(self.Status.UserInfo.Groups, user.AllUnauthenticated) {
 		return nil, &refusal{http.StatusUnauthorized, "The hub does not know this token."}
 	}
-	source := newSource(hub, l.clock, l.live)
-	err = source.start(ctx, namespace, namespace != "")
-	if err != nil && cli.MissingRight(err) != "" {
-		return nil, &refusal{http.StatusForbidden, self.Status.UserInfo.Username + " lacks the right to " + cli.MissingRight(err)}
+	name := self.Status.UserInfo.Username
+	if !l.occupy(name) {
+		return nil, &refusal{http.StatusTooManyRequests, fmt.Sprintf("%s looks from %d places already. Leave one of them, or wait for some minutes if nobody looks there.", name, l.each)}
 	}
-	return &viewer{name: self.Status.UserInfo.Username, source: source, came: l.clock.Now(), seen: l.clock.Now()}, err
+	v := &viewer{name: name, source: newSource(hub, l.clock, l.live), came: l.clock.Now(), seen: l.clock.Now()}
+	err = v.source.start(ctx, namespace, namespace != "")
+	if err != nil && cli.MissingRight(err) != "" {
+		err = &refusal{http.StatusForbidden, name + " lacks the right to " + cli.MissingRight(err)}
+	}
+	return v, err
 }
 
 // attend lets a viewer out who is gone, or whom the hub would not let read any more what he is shown.
@@ -242,6 +271,7 @@ func (l *lobby) attend(ctx context.Context, id string, v *viewer) {
 			}
 		}
 	}
+	l.vacate(v.name)
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	delete(l.viewers, id)

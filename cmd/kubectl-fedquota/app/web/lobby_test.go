@@ -48,7 +48,7 @@ func openLobby(t *testing.T, most int) *hotel {
 	h.lobby = &lobby{
 		connect: func(token string) (client.WithWatch, error) { return h.known(token, hubs[token]), nil },
 		clock:   h.clock, live: live.Options{Clusters: members.Namespaces{Home: "default"}, AgentNamespace: "fedquota-system"},
-		most: most, recheck: 10 * time.Millisecond, viewers: map[string]*viewer{},
+		most: most, each: 2, recheck: 10 * time.Millisecond, viewers: map[string]*viewer{}, places: map[string]int{},
 	}
 	h.server = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(below, "/"), h.lobby.handler(t.Context())))
 	t.Cleanup(func() { h.server.CloseClientConnections(); h.server.Close() })
@@ -166,7 +166,8 @@ func TestLobby(t *testing.T) {
 	stranger := h.guest()
 	for path, want := range map[string]int{
 		"": http.StatusOK, "app.js": http.StatusOK, "viewer": http.StatusOK, "events?page=budgets": http.StatusUnauthorized,
-		"what-if?kind=FederatedQuota&namespace=team-a&name=compute": http.StatusUnauthorized, "?token=token-of-ann": http.StatusOK,
+		"what-if?kind=FederatedQuota&namespace=team-a&name=compute": http.StatusUnauthorized, "replay?namespace=team-a&name=compute": http.StatusUnauthorized,
+		"?token=token-of-ann": http.StatusOK,
 	} {
 		if code, body := stranger.ask(http.MethodGet, path, nil, nil); code != want || strings.Contains(body, "data: ") || path == "viewer" && body != "null\n" {
 			t.Errorf("%q answers a stranger with %d, want %d: %s", path, code, want, body)
@@ -290,5 +291,34 @@ func TestLobbyHolds(t *testing.T) {
 	h.empties()
 	if code, text := h.guest().enter("token-of-ann", ""); code != http.StatusNoContent {
 		t.Errorf("the next one is answered with %d: %s", code, text)
+	}
+}
+
+// TestLobbyEach sees that one person cannot take the places of all, and gets one back when he leaves.
+func TestLobbyEach(t *testing.T) {
+	h := openLobby(t, 5)
+	first, bob := h.guest(), h.guest()
+	for _, g := range []*guest{first, h.guest()} {
+		if code, body := g.enter("token-of-ann", ""); code != http.StatusNoContent {
+			t.Fatalf("ann is answered with %d: %s", code, body)
+		}
+	}
+	for range 5 {
+		if code, body := h.guest().enter("token-of-ann", ""); code != http.StatusTooManyRequests || !strings.Contains(body, "ann looks from 2 places") {
+			t.Errorf("ann is answered with %d from a third place: %s", code, body)
+		}
+	}
+	if code, body := bob.enter("token-of-bob", ""); code != http.StatusForbidden {
+		t.Errorf("bob may not list all, and is answered with %d: %s", code, body)
+	}
+	for range 2 {
+		if code, body := h.guest().enter("token-of-bob", "team-a"); code != http.StatusNoContent {
+			t.Errorf("bob is answered with %d: %s", code, body)
+		}
+	}
+	first.ask(http.MethodPost, "leave", nil, nil)
+	first.isOut()
+	if code, body := h.guest().enter("token-of-ann", ""); code != http.StatusNoContent {
+		t.Errorf("ann is answered with %d after she has left one: %s", code, body)
 	}
 }

@@ -87,7 +87,7 @@ func (s *source) budgetPage(ctx context.Context, t topic, p parts) {
 	if fq == nil {
 		return
 	}
-	b, past := view.BudgetOf(fq, view.Only{}), s.record.recall(key)
+	b, past := view.BudgetOf(fq, view.Only{}), s.memory.recall(key)
 	for _, c := range b.Clusters {
 		p["cluster/"+c.Name] = c
 		for _, a := range c.Resources {

@@ -59,6 +59,9 @@ func TestProxied(t *testing.T) {
 	d.enters(bob, "team-b", "bob")
 	d.sees(ann, "row/team-a/compute", "team-b")
 	d.sees(bob, "row/team-b/compute", "team-a")
+	d.looksBack(ann, "team-a", http.StatusOK, `"denied":"get quotarecords`)
+	d.looksBack(bob, "team-b", http.StatusOK, `"from":`)
+	d.looksBack(ann, "team-b", http.StatusNotFound, "you may not see it")
 	for _, namespace := range []string{"", "team-b"} {
 		if code, body := guestOf(t, d.address).enter(d.token("team-a", "ann"), namespace); code != http.StatusForbidden {
 			t.Errorf("ann is answered with %d for namespace %q: %s", code, namespace, body)
@@ -155,15 +158,28 @@ func (d *deployed) budget(namespace, name string) {
 	d.must(d.hub.Create(d.Context(), fq))
 }
 
-// mayRead makes an account that may read the budgets of its namespace.
+// looksBack asks for the past of the budget of a namespace. Bob may read records, and ann may not.
+func (d *deployed) looksBack(g *guest, namespace string, want int, words string) {
+	d.Helper()
+	code, body := g.ask(http.MethodGet, "replay?name=compute&namespace="+namespace, nil, nil)
+	if code != want || !strings.Contains(body, words) || namespace == "team-b" && strings.Contains(body, "denied") {
+		d.Errorf("the past of %s is answered with %d: %s", namespace, code, body)
+	}
+}
+
+// mayRead makes an account that may read the budgets of its namespace, and bob records.
 func (d *deployed) mayRead(namespace, name string) {
 	d.Helper()
 	named := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	rules := []rbacv1.PolicyRule{
+		{APIGroups: []string{quotav1alpha1.GroupVersion.Group}, Resources: []string{"federatedquotas"}, Verbs: []string{"list", "watch"}},
+	}
+	if name == "bob" {
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{quotav1alpha1.GroupVersion.Group}, Resources: []string{"quotarecords"}, Verbs: []string{"get"}})
+	}
 	d.must(
 		d.hub.Create(d.Context(), &corev1.ServiceAccount{ObjectMeta: named}),
-		d.hub.Create(d.Context(), &rbacv1.Role{ObjectMeta: named, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{quotav1alpha1.GroupVersion.Group}, Resources: []string{"federatedquotas"}, Verbs: []string{"list", "watch"}},
-		}}),
+		d.hub.Create(d.Context(), &rbacv1.Role{ObjectMeta: named, Rules: rules}),
 		d.hub.Create(d.Context(), &rbacv1.RoleBinding{
 			ObjectMeta: named, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: name}},
@@ -201,7 +217,7 @@ func (d *deployed) serve() *net.TCPAddr {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
 		l := &lobby{
 			connect: env.ClientOf, clock: env.Clock, live: live.Options{Clusters: members.Namespaces{Home: "default"}, AgentNamespace: own},
-			most: 10, recheck: 100 * time.Millisecond, viewers: map[string]*viewer{},
+			most: 10, each: 5, recheck: 100 * time.Millisecond, viewers: map[string]*viewer{}, places: map[string]int{},
 		}
 		go func() { _ = serve(ctx, listener, l.handler(ctx)) }()
 		d.Cleanup(cancel)

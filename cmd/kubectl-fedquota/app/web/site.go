@@ -29,6 +29,7 @@ func (s *site) handler() http.Handler {
 	mux.HandleFunc("GET /viewer", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
 	mux.HandleFunc("GET /events", s.source.events)
 	mux.HandleFunc("GET /what-if", s.source.answerWhatIf)
+	mux.HandleFunc("GET /replay", s.source.answerReplay)
 	return secured(s.guarded(mux))
 }
 

@@ -26,14 +26,15 @@ type source struct {
 
 	budgets, pools, told []*feed
 	clusters, capacities []*feed
-	record               *record
+	memory               *memory
+	archive              archive
 
 	mutex    sync.Mutex
 	watchers []chan struct{}
 }
 
 func newSource(hub client.WithWatch, clock clock.PassiveClock, live live.Options) *source {
-	return &source{hub: hub, clock: clock, live: live, started: clock.Now(), record: newRecord(clock)}
+	return &source{hub: hub, clock: clock, live: live, started: clock.Now(), memory: newMemory(clock)}
 }
 
 // start reads the hub, and follows it until the context ends. Without only, budgets are those of all namespaces, or of the
@@ -61,7 +62,7 @@ func (s *source) start(ctx context.Context, namespace string, only bool) error {
 		s.clusters = append(s.clusters, s.feed("Clusters", &clusterv1.Cluster{}, &clusterv1.ClusterList{}, of))
 		s.capacities = append(s.capacities, s.feed("ClusterCapacities", &quotav1alpha1.ClusterCapacity{}, &quotav1alpha1.ClusterCapacityList{}, of))
 	}
-	budgets.seen, s.told[0].seen = s.record.see, s.record.hear
+	budgets.seen, s.told[0].seen = s.memory.see, s.memory.hear
 	for _, f := range s.feeds() {
 		if f != budgets {
 			f.check(ctx)

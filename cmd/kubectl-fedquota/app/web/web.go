@@ -25,9 +25,9 @@ import (
 
 const (
 	long = `Serve a page that shows budgets as they are, and as they change: all budgets, one of them
-with its clusters and why each limit is what it is, what another budget or
-another weight would change, pools as a tree, and clusters. Run it on the hub, and open the
-address that it prints. It ends with ctrl-c.
+with its clusters and why each limit is what it is, what it was at an earlier time, what
+another budget or another weight would change, pools as a tree, and clusters. Run it on
+the hub, and open the address that it prints. It ends with ctrl-c.
 
 The page shows what you may read, and changes nothing. It listens on this machine alone,
 and answers only to who has the address: whoever has that sees what you see. Without -n it
@@ -51,9 +51,10 @@ type Options struct {
 	live live.Options
 	port uint16
 	open bool
-	// others is the address at which others are served, empty if none are, and most how many of them at a time.
-	others string
-	most   int
+	// others is the address at which others are served, empty if none are, most how many of them at a time, and each from how
+	// many places one of them.
+	others     string
+	most, each int
 }
 
 // NewCommand returns the command.
@@ -72,6 +73,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags.BoolVar(&o.open, "open", false, "Open the page in the browser of this machine.")
 	flags.StringVar(&o.others, "serve-others", "", "Serve others at this address, such as :8443, over TLS: each is shown what the token may read that he enters.")
 	flags.IntVar(&o.most, "most-others", 20, "How many others may look at a time, with --serve-others.")
+	flags.IntVar(&o.each, "most-of-one", 5, "From how many places one of them may look at a time, with --serve-others.")
 	command.MarkFlagsMutuallyExclusive("serve-others", "port")
 	command.MarkFlagsMutuallyExclusive("serve-others", "open")
 	o.live.Bind(flags)
@@ -123,7 +125,10 @@ func (o *Options) serveOthers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := &lobby{connect: o.env.ClientOf, clock: o.env.Clock, live: o.live, most: o.most, recheck: time.Minute, viewers: map[string]*viewer{}}
+	l := &lobby{
+		connect: o.env.ClientOf, clock: o.env.Clock, live: o.live, most: o.most, each: o.each, recheck: time.Minute,
+		viewers: map[string]*viewer{}, places: map[string]int{},
+	}
 	if _, err := fmt.Fprintf(o.env.Out, "Serving at %s\n", listener.Addr()); err != nil {
 		return err
 	}

@@ -297,7 +297,7 @@ var inline = regexp.MustCompile(`<style|style="|\son\w+="|<script(?:\s(?:type|de
 
 // TestPolicy sees that pages have nothing in them that the policy forbids.
 func TestPolicy(t *testing.T) {
-	for _, name := range []string{"app.js", "budget.js", "budgets.js", "chart.js", "clusters.js", "enter.js", "index.html", "pieces.js", "pools.js", "table.js", "whatif.js"} {
+	for _, name := range []string{"app.js", "budget.js", "budgets.js", "chart.js", "clusters.js", "enter.js", "index.html", "pieces.js", "pools.js", "replay.js", "table.js", "whatif.js"} {
 		content, err := static.ReadFile("static/" + name)
 		if err != nil {
 			t.Fatal(err)

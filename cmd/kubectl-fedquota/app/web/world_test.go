@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +48,7 @@ type world struct {
 	client *http.Client
 }
 
-// denied are the kinds that the caller may not list: everywhere, or in all namespaces at once. Silent is a hub that answers
+// denied are the kinds that the caller may not read: everywhere, or in all namespaces at once. Silent is a hub that answers
 // nobody who watches.
 type denied struct {
 	everywhere, atOnce []string
@@ -91,22 +92,34 @@ func hubOf(t *testing.T, state string, denied denied, further []client.Object) c
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-		gvk, err := apiutil.GVKForObject(list, scheme)
+	check := func(verb, namespace string, object runtime.Object) error {
+		gvk, err := apiutil.GVKForObject(object, scheme)
 		if err != nil {
 			return err
 		}
 		gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 		plural, _ := apimeta.UnsafeGuessKindToResource(gvk)
 		where := "at the cluster scope"
-		if namespace := (&client.ListOptions{}).ApplyOptions(options).Namespace; namespace != "" {
+		if namespace != "" {
 			where = fmt.Sprintf("in the namespace %q", namespace)
 		}
-		if slices.Contains(denied.everywhere, gvk.Kind) || slices.Contains(denied.atOnce, gvk.Kind) && where == "at the cluster scope" {
+		if slices.Contains(denied.everywhere, gvk.Kind) || slices.Contains(denied.atOnce, gvk.Kind) && namespace == "" {
 			return apierrors.NewForbidden(plural.GroupResource(), "", fmt.Errorf(
-				"User \"bob\" cannot list resource %q in API group %q %s", plural.Resource, plural.Group, where))
+				"User \"bob\" cannot %s resource %q in API group %q %s", verb, plural.Resource, plural.Group, where))
+		}
+		return nil
+	}
+	list := func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		if err := check("list", (&client.ListOptions{}).ApplyOptions(options).Namespace, list); err != nil {
+			return err
 		}
 		return c.List(ctx, list, options...)
+	}
+	get := func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+		if err := check("get", key.Namespace, object); err != nil {
+			return err
+		}
+		return c.Get(ctx, key, object, options...)
 	}
 	follow := func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
 		if denied.silent {
@@ -116,7 +129,7 @@ func hubOf(t *testing.T, state string, denied denied, further []client.Object) c
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, further...)...).
 		WithIndex(&corev1.Event{}, "involvedObject.kind", func(o client.Object) []string { return []string{o.(*corev1.Event).InvolvedObject.Kind} }).
-		WithInterceptorFuncs(interceptor.Funcs{List: list, Watch: follow}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{List: list, Get: get, Watch: follow}).Build()
 }
 
 // enter opens the address that the command prints.

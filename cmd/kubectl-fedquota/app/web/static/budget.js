@@ -4,6 +4,7 @@ import { below } from "./stream.js";
 import { Table } from "./table.js";
 import { Timeline } from "./chart.js";
 import { WhatIf } from "./whatif.js";
+import { Replay } from "./replay.js";
 import { Ago, Bar, Search, State, address, ago, matches } from "./pieces.js";
 
 // Totals shows how full each resource is. One of them is looked at.
@@ -97,7 +98,7 @@ const Conditions = ({ head }) => head.conditions && html`<section aria-label="Co
     ${c.advice && html`<br />→ ${c.advice}`}</p>`)}</section>`;
 
 export function Budget({ topic, parts, announce }) {
-  const [query, setQuery] = useState("");
+  const [query, setQuery] = useState(""), [past, setPast] = useState(false);
   const head = parts.head;
   const moves = below(parts, "move/").sort((a, b) => Date.parse(b.time) - Date.parse(a.time) || (a.key < b.key ? 1 : -1));
   useNews(moves, announce);
@@ -112,7 +113,9 @@ export function Budget({ topic, parts, announce }) {
   const ofResource = moves.filter((m) => !m.cluster || m.resource === resource);
   const samples = below(parts, "sample/").sort((a, b) => a.at - b.at);
   const what = pool ? "Children" : "Clusters";
+  if (past) return html`<h1>${at.slice(1).join("/")}</h1><${Replay} head=${head} resource=${resource} choose=${(name) => go(name)} back=${() => setPast(false)} />`;
   return html`<h1>${at.slice(1).join("/")}</h1>
+    ${!pool && html`<p><button type="button" id="replay" onClick=${() => setPast(true)}>Look back</button></p>`}
     <${Totals} head=${head} resource=${resource} choose=${(name) => go(name)} />
     <${Facts} head=${head} parts=${parts} />
     ${!pool && html`<section aria-label="Who waits"><h2>Who waits for ${resource}</h2>

@@ -16,7 +16,7 @@ import (
 // TestSince sees that somebody waits since he was first seen to, for as long as he does not cease to.
 func TestSince(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	r, fq := newRecord(now), other("web", 1)
+	r, fq := newMemory(now), other("web", 1)
 	first := &fq.Status.Clusters[0]
 	for _, step := range []struct {
 		at     int64
@@ -33,11 +33,11 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestRecordIsBounded sees that what is remembered does not grow without end, begins with the first sample, and ends with the
+// TestMemoryIsBounded sees that what is remembered does not grow without end, begins with the first sample, and ends with the
 // latest.
-func TestRecordIsBounded(t *testing.T) {
+func TestMemoryIsBounded(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-	r, fq := newRecord(now), other("web", 1)
+	r, fq := newMemory(now), other("web", 1)
 	for i := range 3 * mostSamples {
 		now.SetTime(time.Unix(0, int64(i)*int64(fine)/2))
 		fq.Status.Used["requests.cpu"] = *resource.NewQuantity(int64(i), resource.DecimalSI)

@@ -24,8 +24,8 @@ const (
 	fine = time.Second
 )
 
-// record remembers what a source has seen of each budget. It lives as long as the command.
-type record struct {
+// memory remembers what a source has seen of each budget. It lives as long as the command.
+type memory struct {
 	clock   clock.PassiveClock
 	started time.Time
 
@@ -35,7 +35,7 @@ type record struct {
 
 // past is what was seen of a budget.
 type past struct {
-	samples []sample
+	samples []view.Sample
 	moves   []moved
 	// since is when a cluster was first seen to ask for a resource name beyond what it has.
 	since map[claim]metav1.Time
@@ -47,38 +47,20 @@ type claim struct {
 	resource corev1.ResourceName
 }
 
-// sample is what a budget was at one time.
-type sample struct {
-	// At is when, in milliseconds since 1970.
-	At     int64   `json:"at"`
-	Levels []level `json:"levels"`
-}
-
-// level is what a budget was of one resource name, in its unit. Granted is left out while nobody knows it.
-type level struct {
-	Resource corev1.ResourceName `json:"resource"`
-	Used     float64             `json:"used"`
-	Demand   float64             `json:"demand"`
-	Granted  *float64            `json:"granted,omitempty"`
-	Budget   float64             `json:"budget"`
-}
-
-// moved is a move, in words that people read.
+// moved is a move that was heard of.
 type moved struct {
-	view.Move
+	view.Moved
 
-	// Words say why.
-	Words string `json:"words,omitempty"`
 	// Key tells it from others.
 	Key string `json:"-"`
 }
 
-func newRecord(clock clock.PassiveClock) *record {
-	return &record{clock: clock, started: clock.Now(), of: map[client.ObjectKey]*past{}}
+func newMemory(clock clock.PassiveClock) *memory {
+	return &memory{clock: clock, started: clock.Now(), of: map[client.ObjectKey]*past{}}
 }
 
-// past returns what is remembered of a budget. Who calls it has locked the record.
-func (r *record) past(key client.ObjectKey) *past {
+// past returns what is remembered of a budget. Who calls it has locked the memory.
+func (r *memory) past(key client.ObjectKey) *past {
 	if r.of[key] == nil {
 		r.of[key] = &past{since: map[claim]metav1.Time{}}
 	}
@@ -86,13 +68,13 @@ func (r *record) past(key client.ObjectKey) *past {
 }
 
 // see remembers what a FederatedQuota is now.
-func (r *record) see(object client.Object) {
+func (r *memory) see(object client.Object) {
 	fq := object.(*quotav1alpha1.FederatedQuota)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	p, now := r.past(client.ObjectKeyFromObject(fq)), r.clock.Now()
 	p.wait(fq, metav1.NewTime(now))
-	s := sample{At: now.UnixMilli(), Levels: levelsOf(fq)}
+	s := view.Sample{At: now.UnixMilli(), Levels: levelsOf(fq)}
 	switch last := len(p.samples) - 1; {
 	case last < 0 || now.Sub(time.UnixMilli(p.samples[last].At)) >= fine:
 		p.samples = append(p.samples, s)
@@ -106,9 +88,9 @@ func (r *record) see(object client.Object) {
 
 // thinned returns every other sample, with the first one and the last one. What is thinned again and again is the thinner
 // the older it is.
-func thinned(samples []sample) []sample {
+func thinned(samples []view.Sample) []view.Sample {
 	last := len(samples) - 1
-	var some []sample
+	var some []view.Sample
 	for i := range samples {
 		if i%2 == 0 || i == last {
 			some = append(some, samples[i])
@@ -118,14 +100,14 @@ func thinned(samples []sample) []sample {
 }
 
 // levelsOf returns what a FederatedQuota is now.
-func levelsOf(fq *quotav1alpha1.FederatedQuota) []level {
-	var levels []level
+func levelsOf(fq *quotav1alpha1.FederatedQuota) []view.SampleLevel {
+	var levels []view.SampleLevel
 	for _, f := range view.BudgetOf(fq, view.Only{}).Resources {
 		number := func(list corev1.ResourceList) float64 {
 			q := list[f.Resource]
 			return q.AsApproximateFloat64()
 		}
-		l := level{
+		l := view.SampleLevel{
 			Resource: f.Resource, Used: number(fq.Status.Used), Demand: number(fq.Status.Demand), Budget: number(view.Hard(fq)),
 		}
 		if f.Granted != view.Unknown {
@@ -156,7 +138,7 @@ func (p *past) wait(fq *quotav1alpha1.FederatedQuota, now metav1.Time) {
 }
 
 // hear remembers what an event of a FederatedQuota tells of.
-func (r *record) hear(object client.Object) {
+func (r *memory) hear(object client.Object) {
 	e := object.(*corev1.Event)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -166,14 +148,14 @@ func (r *record) hear(object client.Object) {
 		return // it was listed again
 	}
 	for _, m := range history.MovesOf(e) {
-		p.moves = append(p.moves, moved{Move: m, Words: history.Why(m.Why), Key: key})
+		p.moves = append(p.moves, moved{view.Moved{Move: m, Words: history.Why(m.Why)}, key})
 	}
 	slices.SortStableFunc(p.moves, func(a, b moved) int { return a.Time.Compare(b.Time.Time) })
 	p.moves = p.moves[max(0, len(p.moves)-mostMoves):]
 }
 
 // recall returns what is remembered of a budget.
-func (r *record) recall(key client.ObjectKey) past {
+func (r *memory) recall(key client.ObjectKey) past {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	p := r.past(key)
