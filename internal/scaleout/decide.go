@@ -137,18 +137,24 @@ func (d *decision) stepFor(n *need) *Step {
 		return nil
 	}
 	nodes := min(d.nodesFor(best, n), best.Room, d.Surge-d.State.OnTheWay)
+	allowed, by := d.room(best)
+	bound := ""
+	if allowed < nodes {
+		nodes, bound = allowed, "; "+by
+	}
 	step := &Step{
 		Group: best.Key, Cluster: best.Cluster, From: best.Replicas, To: best.Replicas + nodes, Time: d.Now,
 		Running: n.cluster.Running,
 	}
-	step.Why = fmt.Sprintf("MachineDeployment %s of Cluster %s from %d to %d replicas, for %s",
-		step.Group, step.Cluster, step.From, step.To, n.why())
+	step.Why = fmt.Sprintf("MachineDeployment %s of Cluster %s from %d to %d replicas, for %s%s",
+		step.Group, step.Cluster, step.From, step.To, n.why(), bound)
 	return step
 }
 
 // may says whether a group may be scaled for a need.
 func (d *decision) may(g *Group, n *need) bool {
-	return g.Cluster == n.cluster.Name && g.Obstacle == "" && g.Room > 0 && g.holds(n.unit) > 0 &&
+	allowed, _ := d.room(g)
+	return g.Cluster == n.cluster.Name && g.Obstacle == "" && g.Room > 0 && g.holds(n.unit) > 0 && allowed > 0 &&
 		d.failure(g.Key) == nil && !d.unproven(g, n.cluster) && (g.Unscheduled || !n.there)
 }
 

@@ -1,9 +1,11 @@
 package scaleout
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -57,7 +59,13 @@ type Cluster struct {
 	// Running is what the budget's pods on nodes use there, and Unscheduled what those use that no node has had room for,
 	// by name of the budget.
 	Running, Unscheduled amount.List
+	// Quotas bound its nodes. Unread says why they are not known, in words, or is empty: then nothing is scaled there.
+	Quotas []Quota
+	Unread string
 }
+
+// Asks says whether anything is asked for that may need nodes.
+func (c *Cluster) Asks() bool { return len(c.Requests)+len(c.Stranded) > 0 }
 
 // Requests are so many requests that ask for the same.
 type Requests struct {
@@ -78,6 +86,8 @@ type Group struct {
 	Room int64
 	// Machine is what one of its machines can run, by resource name as nodes have it. Nothing is known if it is nil.
 	Machine amount.List
+	// Labels are those of its nodes that are known.
+	Labels labels.Set
 	// Cost of one machine; there is none unless Priced.
 	Cost   float64
 	Priced bool
@@ -104,6 +114,15 @@ func (in *Input) Idle() bool {
 	waits := in.State.OnTheWay > 0 || in.State.Last != nil && in.State.Last.Outcome == "" || len(in.State.Failures) > 0
 	told := in.State.Reason == quotav1alpha1.ReasonNothingAsked
 	return told && !waits && !in.Waits && in.Demand.IsZero()
+}
+
+// cluster returns one by its name; nothing is asked for in one that is gone.
+func (in *Input) cluster(name string) *Cluster {
+	i := slices.IndexFunc(in.Clusters, func(c Cluster) bool { return c.Name == name })
+	if i < 0 {
+		return &Cluster{Name: name}
+	}
+	return &in.Clusters[i]
 }
 
 // onTheWay is how many nodes of the group are wanted and not there.

@@ -45,6 +45,8 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	// Patience says what takes its time beside the steps.
 	Patience scaleout.Patience
+	// Timeout is how long a member may take to answer one request.
+	Timeout time.Duration
 
 	kind kind
 }
