@@ -140,6 +140,9 @@ const (
 const (
 	// ReasonNothingAsked means that nothing is asked for which needs more nodes.
 	ReasonNothingAsked = "NothingAsked"
+	// ReasonLimitsRise means that the budget has room for one of the requests that are made, so limits have to rise before
+	// nodes are added. If they have not a minute later, nodes are.
+	ReasonLimitsRise = "LimitsRise"
 	// ReasonScaledOut means that nodes were added. The message says how many, where, and what for.
 	ReasonScaledOut = "ScaledOut"
 	// ReasonWouldScaleOut means that nodes would be added, were it not for dryRun.

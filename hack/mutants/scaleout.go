@@ -64,6 +64,11 @@ var scaleOutMutants = []mutant{
 		pkg: "internal/demand", test: "TestStranded/one_that_a_node_has_room_for",
 	},
 	{
+		protection: "scale out: limits rise before nodes are added",
+		in:         "internal/scaleout.Input.mayRise", old: "within(amount.Sub(in.Budget, in.Used)) > 0", new: "Count < 0",
+		pkg: scaleOutTests, test: "TestDecide/what_the_budget_has_room_for_one_of,_a_moment_ago",
+	},
+	{
 		protection: "scale out: a node that has come is waited for to be reported",
 		in:         "internal/scaleout.decision.decide", old: "!d.fresh && settled > 0", new: "false && settled > 0",
 		pkg: scaleOutTests, test: "TestDecide/a_node_has_just_come",

@@ -37,12 +37,16 @@ type Input struct {
 	State State
 	// Waits says that pods wait for a node somewhere.
 	Waits bool
+	// ShortSince is since when what is asked for needs nodes; for long, if it is zero.
+	ShortSince time.Time
 }
 
 // Patience is how long the hub manager waits for what has no signal of its own.
 type Patience struct {
 	// Report is how long a node that has come may take to be in what its cluster reports.
 	Report time.Duration
+	// Rise is how long limits may take to rise to what the budget has room for.
+	Rise time.Duration
 	// Arrival is how long a node may take to come, and Landing how long what was asked for may take to run on it.
 	Arrival, Landing time.Duration
 	// BackOff is how long a group is left alone whose nodes brought nothing. It doubles each time, up to MostBackOff.
