@@ -62,8 +62,8 @@ const (
 	// left.
 	ConditionLedgerFull = "LedgerFull"
 	// ConditionScaleOutHeldBack is True while what is asked for needs more nodes, and spec.capacity.scaleOut can add none
-	// (ReasonNoMachineFits, ReasonAtMaximum, ReasonNodesBringNothing or ReasonScaleRefused). ConditionReady stays True.
-	// The message says what to do: docs/tasks/follow-the-fleet.md.
+	// (ReasonNoMachineFits, ReasonAtMaximum, ReasonAtCapacityQuota, ReasonNodesBringNothing or ReasonScaleRefused).
+	// ConditionReady stays True. The message says what to do: docs/tasks/follow-the-fleet.md.
 	ConditionScaleOutHeldBack = "ScaleOutHeldBack"
 	// ConditionBreakGlass is True while somebody has taken a ResourceQuota out of the agent's hands (ReasonReported).
 	// End it: docs/tasks/break-glass.md.
@@ -140,6 +140,9 @@ const (
 const (
 	// ReasonNothingAsked means that nothing is asked for which needs more nodes.
 	ReasonNothingAsked = "NothingAsked"
+	// ReasonLimitsRise means that the budget has room for one of the requests that are made, so limits have to rise before
+	// nodes are added. If they have not a minute later, nodes are.
+	ReasonLimitsRise = "LimitsRise"
 	// ReasonScaledOut means that nodes were added. The message says how many, where, and what for.
 	ReasonScaledOut = "ScaledOut"
 	// ReasonWouldScaleOut means that nodes would be added, were it not for dryRun.
@@ -153,6 +156,9 @@ const (
 	ReasonNoMachineFits = "NoMachineFits"
 	// ReasonAtMaximum means that those MachineDeployments have as many machines as their bounds allow.
 	ReasonAtMaximum = "AtMaximum"
+	// ReasonAtCapacityQuota means that a CapacityQuota of the node autoscaler in the cluster leaves no room for a machine, or
+	// that the hub cannot tell. The message names it, with what it allows and what is used.
+	ReasonAtCapacityQuota = "AtCapacityQuota"
 	// ReasonNodesBringNothing means that nodes have not come in time, or nothing of what was asked for runs on them. Their
 	// MachineDeployment is left alone for a while, longer each time.
 	ReasonNodesBringNothing = "NodesBringNothing"

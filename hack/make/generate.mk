@@ -19,6 +19,7 @@ manifests: $(CONTROLLER_GEN) $(CONTROLPLANE)/kubectl ## Generate the CRDs, the r
 	$(CONTROLLER_GEN) webhook paths=./webhooks/admission/... output:webhook:dir=config/member/webhook
 	$(CONTROLLER_GEN) webhook paths=./webhooks/hub/... output:webhook:dir=config/webhook
 	$(CONTROLPLANE)/kubectl kustomize config/member > internal/bundle/agent.yaml
+	$(CONTROLPLANE)/kubectl kustomize config/rbac/hub-scaleout-in-member > internal/bundle/scaleout.yaml
 
 .PHONY: docs
 docs: $(CRD_REF_DOCS) ## Generate the reference: API, kubectl plugin, conditions, events, annotations, flags, metrics.

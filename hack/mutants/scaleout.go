@@ -29,6 +29,21 @@ var scaleOutMutants = []mutant{
 		pkg: scaleOutTests, test: "TestStepsKeepTheirBounds",
 	},
 	{
+		protection: "scale out: no step goes beyond a CapacityQuota",
+		in:         "internal/scaleout.decision.stepFor", old: "nodes, bound = allowed,", new: "bound =",
+		pkg: scaleOutTests, test: "TestQuotas/with_room_for_one",
+	},
+	{
+		protection: "scale out: a CapacityQuota that may select the nodes counts",
+		in:         "internal/scaleout.Quota.selects", old: "unknown = append(unknown, r.Key())", new: `return false, ""`,
+		pkg: scaleOutTests, test: "TestQuotas/of_nodes_with_labels_that_nobody_knows",
+	},
+	{
+		protection: "scale out: nothing is added where CapacityQuotas cannot be read",
+		in:         "internal/scaleout.Input.room", old: `c.Unread != ""`, new: "false",
+		pkg: scaleOutTests, test: "TestQuotas/that_cannot_be_read",
+	},
+	{
 		protection: "scale out: nodes that bring nothing end it",
 		in:         "internal/scaleout.decision.may", old: "d.failure(g.Key) == nil", new: "true",
 		pkg: scaleOutTests, test: "TestNodesThatBringNothing",
@@ -47,6 +62,11 @@ var scaleOutMutants = []mutant{
 		protection: "scale out: a pod that a node has room for brings no other one",
 		in:         "internal/demand.Book.Stranded", old: "!fit[key] && ", new: "",
 		pkg: "internal/demand", test: "TestStranded/one_that_a_node_has_room_for",
+	},
+	{
+		protection: "scale out: limits rise before nodes are added",
+		in:         "internal/scaleout.Input.mayRise", old: "within(amount.Sub(in.Budget, in.Used)) > 0", new: "Count < 0",
+		pkg: scaleOutTests, test: "TestDecide/what_the_budget_has_room_for_one_of,_a_moment_ago",
 	},
 	{
 		protection: "scale out: a node that has come is waited for to be reported",

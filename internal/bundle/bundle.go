@@ -28,6 +28,9 @@ const (
 //go:embed agent.yaml
 var agent []byte
 
+//go:embed scaleout.yaml
+var scaleOut []byte
+
 // Options are what differs between installations.
 type Options struct {
 	// Image is the image of the agent, with its tag or digest.
@@ -36,6 +39,8 @@ type Options struct {
 	Namespace string
 	// PriorityClass is that of the agent's pods; if empty, the one that the manifests bring. They bring no other.
 	PriorityClass string
+	// ScaleOut says that the hub manager adds nodes, for which it reads more in members.
+	ScaleOut bool
 }
 
 // order is that in which kinds are applied: nothing comes before what it needs, nothing enforces before it is guarded,
@@ -57,7 +62,10 @@ func Objects(options Options) ([]*unstructured.Unstructured, error) {
 	}
 	// All that the manifests say of the namespace they say by this name: the user in the guard and an argument of the
 	// agent, too.
-	objects, err := Decode(bytes.ReplaceAll(agent, []byte(Namespace), []byte(namespace)))
+	of := func(manifests []byte) ([]*unstructured.Unstructured, error) {
+		return Decode(bytes.ReplaceAll(manifests, []byte(Namespace), []byte(namespace)))
+	}
+	objects, err := of(agent)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +84,11 @@ func Objects(options Options) ([]*unstructured.Unstructured, error) {
 			}
 		}
 	}
-	return objects, nil
+	if !options.ScaleOut {
+		return objects, nil
+	}
+	more, err := of(scaleOut)
+	return append(objects, more...), err // last: whoever may not give that right installs the agent all the same
 }
 
 // Write writes the manifests of the agent as YAML documents, in the order in which they are applied.

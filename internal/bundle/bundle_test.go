@@ -45,6 +45,40 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// TestScaleOut has the hub's account in a member be given one right more where nodes are added, in the agent's namespace,
+// and look at what gives it.
+func TestScaleOut(t *testing.T) {
+	const name = "fedquota-hub-scaleout-in-member"
+	for _, scaleOut := range []bool{false, true} {
+		objects, err := bundle.Objects(bundle.Options{Image: "i", Namespace: "quota", ScaleOut: scaleOut})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kinds []string
+		for _, object := range objects {
+			if object.GetName() != name {
+				continue
+			}
+			kinds = append(kinds, object.GetKind())
+			text, err := object.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for kind, want := range map[string]string{
+				"ClusterRole":        `"resourceNames":["` + name + `"],"resources":["clusterroles","clusterrolebindings"],"verbs":["get"]`,
+				"ClusterRoleBinding": `"namespace":"quota"`,
+			} {
+				if object.GetKind() == kind && !strings.Contains(string(text), want) {
+					t.Errorf("%s lacks %s: %s", kind, want, text)
+				}
+			}
+		}
+		if want := 2 * map[bool]int{true: 1}[scaleOut]; len(kinds) != want {
+			t.Errorf("adding nodes: %v; there are %v", scaleOut, kinds)
+		}
+	}
+}
+
 // TestPriorityClass has the agent's pods take the class that the manifests bring, or another one that is there.
 func TestPriorityClass(t *testing.T) {
 	for class, want := range map[string][]string{

@@ -19,5 +19,7 @@ func NewCommand(image string) *cobra.Command {
 	flags.StringVar(&options.Namespace, "agent-namespace", Namespace, "Namespace of the agents.")
 	flags.StringVar(&options.PriorityClass, "agent-priority-class", PriorityClass,
 		"PriorityClass of the agents. Any other than that has to be in the cluster.")
+	flags.BoolVar(&options.ScaleOut, "scale-out", false,
+		"Let the hub manager read what it needs of members with --scale-out.")
 	return command
 }

@@ -12,7 +12,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// The annotations by which the cluster autoscaler is told what a machine has, for a group that has no node yet.
+// The annotations by which the cluster autoscaler is told what a machine has, and which labels its node, for a group that
+// has no node yet.
 const (
 	CPUAnnotation           = "capacity.cluster-autoscaler.kubernetes.io/cpu"
 	MemoryAnnotation        = "capacity.cluster-autoscaler.kubernetes.io/memory"
@@ -20,6 +21,7 @@ const (
 	MaxPodsAnnotation       = "capacity.cluster-autoscaler.kubernetes.io/maxPods"
 	GPUTypeAnnotation       = "capacity.cluster-autoscaler.kubernetes.io/gpu-type"
 	GPUCountAnnotation      = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
+	LabelsAnnotation        = "capacity.cluster-autoscaler.kubernetes.io/labels"
 )
 
 // The values of the annotation by which a Cluster states itself what nodes may come to it.

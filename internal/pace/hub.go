@@ -49,6 +49,8 @@ const (
 	ProfilesInterval = 15 * time.Second
 	// ScaleOutInterval is how often the hub looks at MachineDeployments for a budget that needs nodes or waits for some.
 	ScaleOutInterval = 10 * time.Second
+	// LimitsRise is how long limits may take to rise to what a budget has room for, before nodes are added for that.
+	LimitsRise = time.Minute
 	// NodeReport is how long a node that Cluster API calls ready may take to be in what the hub knows of its cluster, and
 	// NodeLanding how long what was asked for may take to run on it: a pod without a node is known by 30 seconds.
 	NodeReport  = 10 * time.Second

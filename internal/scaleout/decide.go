@@ -80,12 +80,17 @@ func (d *decision) count() {
 // decide returns the step for what is asked for.
 func (d *decision) decide(needs []need) *Step {
 	open, nodes := d.open(needs), counted(d.State.OnTheWay, "node")
+	beyond := slices.DeleteFunc(slices.Clone(open), d.mayRise)
 	settled := d.Report - d.Now.Sub(d.State.Since)
 	switch {
 	case len(needs) == 0:
 		return d.idle()
 	case len(open) == 0:
 		return d.is(quotav1alpha1.ReasonNodesOnTheWay, "%s on the way can run all that is asked for", nodes)
+	case len(beyond) == 0:
+		d.again(d.Rise - d.Now.Sub(d.ShortSince))
+		return d.is(quotav1alpha1.ReasonLimitsRise, "the budget has room for one of %s: limits have to rise first",
+			open[0].words())
 	case !d.fresh && settled > 0:
 		d.again(settled)
 		return d.is(quotav1alpha1.ReasonNodesOnTheWay, "%s on the way, another number than a moment ago: "+
@@ -99,12 +104,12 @@ func (d *decision) decide(needs []need) *Step {
 		return d.is(quotav1alpha1.ReasonNodesOnTheWay, "%s on the way, and no more than %d are to be so at once",
 			nodes, d.Surge)
 	}
-	for i := range open {
-		if step := d.stepFor(&open[i]); step != nil {
+	for i := range beyond {
+		if step := d.stepFor(&beyond[i]); step != nil {
 			return step
 		}
 	}
-	return d.held(&open[0])
+	return d.held(&beyond[0])
 }
 
 // idle says that nothing is asked for, or that what nodes have come for does not run on them.
@@ -137,18 +142,24 @@ func (d *decision) stepFor(n *need) *Step {
 		return nil
 	}
 	nodes := min(d.nodesFor(best, n), best.Room, d.Surge-d.State.OnTheWay)
+	allowed, by := d.room(best)
+	bound := ""
+	if allowed < nodes {
+		nodes, bound = allowed, "; "+by
+	}
 	step := &Step{
 		Group: best.Key, Cluster: best.Cluster, From: best.Replicas, To: best.Replicas + nodes, Time: d.Now,
 		Running: n.cluster.Running,
 	}
-	step.Why = fmt.Sprintf("MachineDeployment %s of Cluster %s from %d to %d replicas, for %s",
-		step.Group, step.Cluster, step.From, step.To, n.why())
+	step.Why = fmt.Sprintf("MachineDeployment %s of Cluster %s from %d to %d replicas, for %s%s",
+		step.Group, step.Cluster, step.From, step.To, n.why(), bound)
 	return step
 }
 
 // may says whether a group may be scaled for a need.
 func (d *decision) may(g *Group, n *need) bool {
-	return g.Cluster == n.cluster.Name && g.Obstacle == "" && g.Room > 0 && g.holds(n.unit) > 0 &&
+	allowed, _ := d.room(g)
+	return g.Cluster == n.cluster.Name && g.Obstacle == "" && g.Room > 0 && g.holds(n.unit) > 0 && allowed > 0 &&
 		d.failure(g.Key) == nil && !d.unproven(g, n.cluster) && (g.Unscheduled || !n.there)
 }
 

@@ -15,7 +15,7 @@ import (
 var (
 	start    = time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
 	patience = scaleout.Patience{
-		Report: 10 * time.Second, Arrival: 10 * time.Minute, Landing: time.Minute,
+		Report: 10 * time.Second, Rise: time.Minute, Arrival: 10 * time.Minute, Landing: time.Minute,
 		BackOff: 10 * time.Minute, MostBackOff: 4 * time.Hour,
 	}
 )
@@ -109,6 +109,31 @@ func TestDecide(t *testing.T) {
 		"what the budget has room for": {
 			in:     with(asked(4, workers(2, 8)), func(in *scaleout.Input) { in.Used = amount.List{cpu: 8_000} }),
 			reason: quotav1alpha1.ReasonNothingAsked,
+		},
+		"what the budget has room for one of, a moment ago": {
+			in: with(asked(6, workers(2, 8)), func(in *scaleout.Input) {
+				in.Used, in.ShortSince = amount.List{cpu: 8_000}, start.Add(-59*time.Second)
+			}), reason: quotav1alpha1.ReasonLimitsRise, says: "the budget has room for one of 2 requests for requests.cpu=2 each",
+		},
+		"what the budget has room for one of, for a while": {
+			in: with(asked(6, workers(2, 8)), func(in *scaleout.Input) {
+				in.Used, in.ShortSince = amount.List{cpu: 8_000}, start.Add(-time.Minute)
+			}), group: "default/workers", to: 3,
+		},
+		"what the budget has room for none of, a moment ago": {
+			in: with(asked(6, workers(2, 8)), func(in *scaleout.Input) {
+				in.Used, in.ShortSince = amount.List{cpu: 14_001}, start
+			}), group: "default/workers", to: 4,
+		},
+		"GPUs that no node has, while limits of cpus may rise": {
+			in: with(with(asked(1, gpus(0, 2)), asksForGPUs(1)), func(in *scaleout.Input) {
+				in.Budget[cpu], in.Follows, in.ShortSince = 16_000, append(in.Follows, cpu), start
+			}), group: "default/gpus", to: 1,
+		},
+		"requests that limits may rise to, and pods without a node": {
+			in: with(with(asked(6, of(workers(2, 8), permits)), without(3)), func(in *scaleout.Input) {
+				in.Used, in.ShortSince = amount.List{cpu: 8_000}, start
+			}), group: "default/workers", to: 3, says: "for 3 pods without a node",
 		},
 		"what hard leaves no room for": {
 			in:     with(asked(4, workers(2, 8)), func(in *scaleout.Input) { in.Ceiling = in.Budget }),

@@ -1,9 +1,11 @@
 package scaleout
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -35,12 +37,16 @@ type Input struct {
 	State State
 	// Waits says that pods wait for a node somewhere.
 	Waits bool
+	// ShortSince is since when what is asked for needs nodes; for long, if it is zero.
+	ShortSince time.Time
 }
 
 // Patience is how long the hub manager waits for what has no signal of its own.
 type Patience struct {
 	// Report is how long a node that has come may take to be in what its cluster reports.
 	Report time.Duration
+	// Rise is how long limits may take to rise to what the budget has room for.
+	Rise time.Duration
 	// Arrival is how long a node may take to come, and Landing how long what was asked for may take to run on it.
 	Arrival, Landing time.Duration
 	// BackOff is how long a group is left alone whose nodes brought nothing. It doubles each time, up to MostBackOff.
@@ -57,7 +63,13 @@ type Cluster struct {
 	// Running is what the budget's pods on nodes use there, and Unscheduled what those use that no node has had room for,
 	// by name of the budget.
 	Running, Unscheduled amount.List
+	// Quotas bound its nodes. Unread says why they are not known, in words, or is empty: then nothing is scaled there.
+	Quotas []Quota
+	Unread string
 }
+
+// Asks says whether anything is asked for that may need nodes.
+func (c *Cluster) Asks() bool { return len(c.Requests)+len(c.Stranded) > 0 }
 
 // Requests are so many requests that ask for the same.
 type Requests struct {
@@ -78,6 +90,8 @@ type Group struct {
 	Room int64
 	// Machine is what one of its machines can run, by resource name as nodes have it. Nothing is known if it is nil.
 	Machine amount.List
+	// Labels are those of its nodes that are known.
+	Labels labels.Set
 	// Cost of one machine; there is none unless Priced.
 	Cost   float64
 	Priced bool
@@ -104,6 +118,15 @@ func (in *Input) Idle() bool {
 	waits := in.State.OnTheWay > 0 || in.State.Last != nil && in.State.Last.Outcome == "" || len(in.State.Failures) > 0
 	told := in.State.Reason == quotav1alpha1.ReasonNothingAsked
 	return told && !waits && !in.Waits && in.Demand.IsZero()
+}
+
+// cluster returns one by its name; nothing is asked for in one that is gone.
+func (in *Input) cluster(name string) *Cluster {
+	i := slices.IndexFunc(in.Clusters, func(c Cluster) bool { return c.Name == name })
+	if i < 0 {
+		return &Cluster{Name: name}
+	}
+	return &in.Clusters[i]
 }
 
 // onTheWay is how many nodes of the group are wanted and not there.

@@ -89,15 +89,6 @@ func (d *decision) quiet(last *Step) time.Duration {
 	return d.Now.Sub(since)
 }
 
-// cluster returns one by its name; nothing is asked for in one that is gone.
-func (d *decision) cluster(name string) *Cluster {
-	i := slices.IndexFunc(d.Clusters, func(c Cluster) bool { return c.Name == name })
-	if i < 0 {
-		return &Cluster{Name: name}
-	}
-	return &d.Clusters[i]
-}
-
 // fail notes that the nodes of a group have brought nothing.
 func (d *decision) fail(group string) {
 	i := slices.IndexFunc(d.State.Failures, func(f Failure) bool { return f.Group == group })

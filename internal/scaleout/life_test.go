@@ -157,7 +157,9 @@ func TestStepsKeepTheirBounds(t *testing.T) {
 		l.Surge = rapid.Int64Range(1, 4).Draw(t, "surge")
 		l.Percent = rapid.Int64Range(1, 400).Draw(t, "percent")
 		l.Groups[1].Obstacle = rapid.SampledFrom([]string{"", "", "is paused"}).Draw(t, "obstacle")
+		l.Clusters[0].Quotas = []scaleout.Quota{{Name: "total", Limits: amount.List{"nodes": rapid.Int64Range(0, 15).Draw(t, "quota")}}}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
+			l.Clusters[0].Quotas[0].Used = amount.List{"nodes": l.Groups[0].Ready + l.Groups[1].Ready}
 			before, groups := len(l.steps), []scaleout.Group{l.Groups[0], l.Groups[1]}
 			l.goOn(time.Duration(rapid.IntRange(0, 900).Draw(t, "seconds")) * time.Second)
 			if len(l.steps) > before {
@@ -209,5 +211,8 @@ func (l *life) check(t *rapid.T, groups []scaleout.Group) {
 	}
 	if onTheWay > l.Surge {
 		t.Fatalf("%d nodes are on their way after %+v", onTheWay, step)
+	}
+	if all, most := l.Groups[0].Replicas+l.Groups[1].Replicas, l.Clusters[0].Quotas[0].Limits["nodes"]; all > most {
+		t.Fatalf("%d nodes are wanted of at most %d after %+v", all, most, step)
 	}
 }

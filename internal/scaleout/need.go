@@ -49,6 +49,19 @@ func (in *Input) needs() []need {
 	return needs
 }
 
+// Short says whether more nodes are needed for what is asked for.
+func (in *Input) Short() bool { return len(in.needs()) > 0 }
+
+// mayRise says whether limits may still rise to what one of the needed asks for, and have not had long to do so: then that
+// needs no node, whatever is asked for in all. What is there has risen already.
+func (in *Input) mayRise(n need) bool {
+	if n.there || in.Now.Sub(in.ShortSince) >= in.Rise {
+		return false
+	}
+	one := Requests{Unit: n.unit, Count: 1}
+	return one.within(amount.Sub(in.Budget, in.Used)) > 0
+}
+
 // stranded returns the pods that wait for a node where a group may be scaled for that, as far as what runs with them is
 // within what might be used.
 func (in *Input) stranded() []need {

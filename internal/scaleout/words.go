@@ -75,6 +75,7 @@ func (d *decision) held(n *need) *Step {
 
 // why says why a group does not serve a need, and which reason that makes; "" if none of its own.
 func (d *decision) why(g *Group, n *need) (reason, words string) {
+	allowed, by := d.room(g)
 	switch f := d.failure(g.Key); {
 	case g.Machine != nil && g.holds(n.unit) == 0:
 		return "", "a machine of " + g.Key + " cannot run one"
@@ -88,6 +89,8 @@ func (d *decision) why(g *Group, n *need) (reason, words string) {
 		return "", "of " + g.Key + " nobody says what a machine can run"
 	case f != nil:
 		return quotav1alpha1.ReasonNodesBringNothing, brought(f)
+	case allowed == 0:
+		return d.bounded(n.cluster), by
 	}
 	return quotav1alpha1.ReasonNodesOnTheWay, "the nodes of " + g.Key + " have come, and nothing runs on them yet"
 }

@@ -138,7 +138,7 @@ func (o *options) agent() ([]*unstructured.Unstructured, error) {
 		return nil, nil
 	}
 	objects, err := bundle.Objects(bundle.Options{
-		Image: o.agentImage, Namespace: o.agentNamespace, PriorityClass: o.agentPriorityClass,
+		Image: o.agentImage, Namespace: o.agentNamespace, PriorityClass: o.agentPriorityClass, ScaleOut: o.scaleOut,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--install-agents: %w", err)

@@ -193,7 +193,7 @@ func (p *parts) addNodes() error {
 	return (&scaleout.Reconciler{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Members: p.connections, Clusters: p.clusters,
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
-		Patience: scaleout.DefaultPatience(p.nodeProvisionTime),
+		Patience: scaleout.DefaultPatience(p.nodeProvisionTime), Timeout: pace.MemberTimeout,
 	}).SetupWithManager(p.mgr, p.each)
 }
 

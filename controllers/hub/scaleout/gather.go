@@ -123,7 +123,33 @@ func (r *Reconciler) gather(ctx context.Context, s *subject, in *scaleout.Input)
 	if apimeta.IsNoMatchError(err) {
 		return nil // a hub without Cluster API has none
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	r.bound(ctx, s, in)
+	return nil
+}
+
+// bound reads what bounds the nodes of clusters where some may be added.
+func (r *Reconciler) bound(ctx context.Context, s *subject, in *scaleout.Input) {
+	var asking []int
+	for i := range in.Clusters {
+		ofIt := func(g scaleout.Group) bool { return g.Cluster == in.Clusters[i].Name }
+		if in.Clusters[i].Asks() && slices.ContainsFunc(in.Groups, ofIt) {
+			asking = append(asking, i)
+		}
+	}
+	_ = members.ForEach(asking, func(i int) error {
+		ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+		defer cancel()
+		member, err := r.Members.GetUncachedClient(ctx, client.ObjectKeyFromObject(s.clusters[i]))
+		if err != nil {
+			unread(&in.Clusters[i], err)
+			return nil
+		}
+		Bound(ctx, member, &in.Clusters[i])
+		return nil
+	})
 }
 
 // ask returns what is asked for in a cluster: nothing in one that cannot be read.

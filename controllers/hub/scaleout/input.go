@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterlabels "sigs.k8s.io/cluster-api/util/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -180,7 +181,7 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	g := scaleout.Group{
 		Key: d.Namespace + "/" + d.Name, Cluster: cluster.Name, Version: d.ResourceVersion,
 		Replicas: int64(read.Replicas), Ready: int64(read.Ready), Room: int64(read.Addable()), Machine: read.Adds(1),
-		Obstacle: read.Stopped, Full: read.Bounds != nil && read.Replicas >= read.Bounds.Max,
+		Labels: labelsOf(d), Obstacle: read.Stopped, Full: read.Bounds != nil && read.Replicas >= read.Bounds.Max,
 	}
 	price(&g, d.Annotations)
 	permitted := d.Annotations[quotav1alpha1.ScaleOutAnnotation]
@@ -198,6 +199,18 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	}
 	g.Full = g.Full && g.Obstacle == read.Stopped
 	return g
+}
+
+// labelsOf returns the labels of nodes that are known: those that Cluster API gives them, and those that are stated for the
+// cluster autoscaler, which win there, too.
+func labelsOf(d *clusterv1.MachineDeployment) labels.Set {
+	known := labels.Set(clusterlabels.GetManagedLabels(d.Spec.Template.Labels))
+	for _, stated := range strings.Split(d.Annotations[nodegroup.LabelsAnnotation], ",") {
+		if key, value, is := strings.Cut(stated, "="); is {
+			known[key] = value
+		}
+	}
+	return known
 }
 
 // price notes what a machine of the group costs.

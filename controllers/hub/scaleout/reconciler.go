@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -45,8 +46,12 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	// Patience says what takes its time beside the steps.
 	Patience scaleout.Patience
+	// Timeout is how long a member may take to answer one request.
+	Timeout time.Duration
 
 	kind kind
+	// short is since when budgets are short of nodes, by their keys.
+	short *sync.Map
 }
 
 // subject is a budget that is looked at.
@@ -68,12 +73,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	s, err := r.kind.read(ctx, r.Live, req.NamespacedName)
 	if err != nil {
 		if apierrors.IsNotFound(err) {
-			forgetSeries(req.Namespace, req.Name)
+			r.forget(req)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !s.Asks() || !s.GetDeletionTimestamp().IsZero() {
-		forgetSeries(req.Namespace, req.Name)
+		r.forget(req)
 		return ctrl.Result{}, nil // rounds take away what is stored
 	}
 	if s.observed != s.GetGeneration() || stalled(*s.conditions) {
@@ -85,12 +90,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	in := s.Input(r.Clock.Now())
 	in.Patience = r.Patience
 	if in.Idle() {
+		r.short.Delete(req)
 		return ctrl.Result{}, nil
 	}
 	if err := r.gather(ctx, s, in); err != nil {
 		return ctrl.Result{}, err
 	}
+	in.ShortSince = r.since(req, in)
 	return r.take(ctx, s, in)
+}
+
+// since returns since when a budget is short of nodes. It is not stored: another hub manager waits anew.
+func (r *Reconciler) since(req ctrl.Request, in *scaleout.Input) time.Time {
+	if !in.Short() {
+		r.short.Delete(req)
+		return in.Now
+	}
+	at, _ := r.short.LoadOrStore(req, in.Now)
+	return at.(time.Time)
+}
+
+// forget forgets a budget that wants no nodes.
+func (r *Reconciler) forget(req ctrl.Request) {
+	r.short.Delete(req)
+	forgetSeries(req.Namespace, req.Name)
 }
 
 // take stores what is decided, and scales.
@@ -181,7 +204,7 @@ func (r *Reconciler) announce(ctx context.Context, s *subject, step *scaleout.St
 // DefaultPatience is what a hub manager waits for, with so long for a node to come.
 func DefaultPatience(arrival time.Duration) scaleout.Patience {
 	return scaleout.Patience{
-		Report: pace.NodeReport, Arrival: arrival, Landing: pace.NodeLanding,
+		Report: pace.NodeReport, Rise: pace.LimitsRise, Arrival: arrival, Landing: pace.NodeLanding,
 		BackOff: pace.NodeBackOff, MostBackOff: pace.MostNodeBackOff,
 	}
 }

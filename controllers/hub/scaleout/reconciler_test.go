@@ -260,3 +260,40 @@ func TestHeldBack(t *testing.T) {
 		t.Errorf("once nothing is asked for, there is %+v", got)
 	}
 }
+
+// TestLimitsRiseFirst has the budget have room for what is asked for: nodes are added once it was asked for all along for a
+// minute.
+func TestLimitsRiseFirst(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(as)
+	asks := func(amount string) {
+		fq := h.read(key)
+		fq.Status.Used, fq.Status.Demand = cpus("2"), cpus(amount)
+		h.must(h.Status().Update(t.Context(), fq))
+	}
+	for _, c := range []struct {
+		demand string
+		later  time.Duration
+		reason string
+	}{
+		{"4", 0, quotav1alpha1.ReasonLimitsRise},
+		{"4", 59 * time.Second, quotav1alpha1.ReasonLimitsRise},
+		{"2", time.Second, quotav1alpha1.ReasonNothingAsked},
+		{"4", time.Second, quotav1alpha1.ReasonLimitsRise},
+		{"4", 59 * time.Second, quotav1alpha1.ReasonLimitsRise},
+		{"4", time.Second, quotav1alpha1.ReasonScaledOut},
+	} {
+		asks(c.demand)
+		h.clock.Step(c.later)
+		if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+			t.Fatal(err)
+		}
+		if told := h.read(key).Status.ScaleOut; told.Reason != c.reason {
+			t.Fatalf("with %s asked for, %s later, told is %s: %s", c.demand, c.later, told.Reason, told.Message)
+		}
+	}
+	if n := h.replicas(); n != 1 {
+		t.Errorf("there are %d replicas", n)
+	}
+}

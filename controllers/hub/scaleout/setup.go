@@ -2,6 +2,7 @@ package scaleout
 
 import (
 	"context"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -38,7 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 // of returns the reconciler for budgets of a kind.
 func (r *Reconciler) of(k kind) *Reconciler {
 	other := *r
-	other.kind = k
+	other.kind, other.short = k, &sync.Map{}
 	return &other
 }
 

@@ -20,8 +20,8 @@ func truncated(text string) string { return conditions.Truncated(text, messageLi
 
 // heldBack are the reasons for which what is asked for gets no nodes until somebody does something.
 var heldBack = []string{
-	quotav1alpha1.ReasonNoMachineFits, quotav1alpha1.ReasonAtMaximum, quotav1alpha1.ReasonNodesBringNothing,
-	quotav1alpha1.ReasonScaleRefused,
+	quotav1alpha1.ReasonNoMachineFits, quotav1alpha1.ReasonAtMaximum, quotav1alpha1.ReasonAtCapacityQuota,
+	quotav1alpha1.ReasonNodesBringNothing, quotav1alpha1.ReasonScaleRefused,
 }
 
 // Keep returns the condition that this controller has set, for rounds that write all others; with the status it ends

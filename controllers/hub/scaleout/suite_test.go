@@ -119,7 +119,7 @@ func (h *hub) reconciler(live client.Reader) *Reconciler {
 	r := &Reconciler{
 		Client: h.Client, Live: live, Members: clustercache.NewFakeClusterCache(h.member, at),
 		Clusters: members.Namespaces{Home: h.namespace}, Clock: h.clock, Recorder: h.recorder,
-		Patience: DefaultPatience(15 * time.Minute),
+		Patience: DefaultPatience(15 * time.Minute), Timeout: time.Minute,
 	}
 	return r.of(quotas)
 }

@@ -37,8 +37,9 @@ func (f *Fleet) ScaleOut(
 	for _, name := range slices.Sorted(maps.Keys(selected)) {
 		clusters = append(clusters, *selected[name])
 		c := scaleout.Cluster{Name: name}
-		if share := f.Members[name].Share; share != nil {
-			hubscaleout.AddShare(&c, &share.Status, input.Most(fq, selected[name]), in.Follows)
+		if m := f.Members[name]; m.Share != nil {
+			hubscaleout.AddShare(&c, &m.Share.Status, input.Most(fq, selected[name]), in.Follows)
+			bound(ctx, m.Client, &c)
 		}
 		in.Clusters = append(in.Clusters, c)
 	}
@@ -112,5 +113,15 @@ func (a *answer) read(
 	ctx, cancel := context.WithTimeout(ctx, cli.MemberTimeout)
 	defer cancel()
 	a.asks, err = hubscaleout.Ask(ctx, member, a.of, below, follows)
+	if err == nil {
+		bound(ctx, member, a.asks)
+	}
 	return err
+}
+
+// bound reads what bounds the nodes of a cluster that asks for some.
+func bound(ctx context.Context, member client.Reader, c *scaleout.Cluster) {
+	if c.Asks() {
+		hubscaleout.Bound(ctx, member, c)
+	}
 }

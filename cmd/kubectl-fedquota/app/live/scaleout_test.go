@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -73,13 +74,26 @@ func asks() (*quotav1alpha1.FederatedQuota, *quotav1alpha1.QuotaShare) {
 
 const wouldScale = "would scale MachineDeployment default/workers of Cluster east from 1 to 2 replicas"
 
+// noMoreNodes is a CapacityQuota of the one node that is there.
+func noMoreNodes() *unstructured.Unstructured {
+	q := &unstructured.Unstructured{Object: map[string]any{
+		"spec":   map[string]any{"limits": map[string]any{"resources": map[string]any{"nodes": "1"}}},
+		"status": map[string]any{"used": map[string]any{"resources": map[string]any{"nodes": "1"}}},
+	}}
+	q.SetAPIVersion("autoscaling.x-k8s.io/v1beta1")
+	q.SetKind("CapacityQuota")
+	q.SetName("total")
+	return q
+}
+
 // TestScaleOut says what a budget of 4 cpus would add for a request for 2 more.
 func TestScaleOut(t *testing.T) {
 	cluster, workers := east()
 	fq, share := asks()
 	fq.Spec.Capacity = &quotav1alpha1.Capacity{}
+	member := fake.NewClientBuilder().WithScheme(newScheme()).Build()
 	f := &Fleet{
-		Clusters: []members.Cluster{{Cluster: cluster, Name: "east"}}, Members: map[string]*Member{"east": {Share: share}},
+		Clusters: []members.Cluster{{Cluster: cluster, Name: "east"}}, Members: map[string]*Member{"east": {Share: share, Client: member}},
 		options: Options{Clusters: members.Namespaces{Home: "default"}}, now: time.Now(),
 	}
 	hub := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(cluster, workers).Build()
@@ -96,6 +110,13 @@ func TestScaleOut(t *testing.T) {
 		if hint != "" || !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("got %q, %q", got, hint)
 		}
+	}
+	if err := member.Create(t.Context(), noMoreNodes()); err != nil {
+		t.Fatal(err)
+	}
+	fq.Spec.Capacity.ScaleOut = &quotav1alpha1.ScaleOut{MachineDeploymentSelector: &metav1.LabelSelector{}}
+	if got, _ := f.ScaleOut(t.Context(), hub, fq, of4); !strings.Contains(got, "CapacityQuota total allows 1 of nodes") {
+		t.Errorf("where a CapacityQuota leaves no room, got %q", got)
 	}
 }
 
@@ -117,6 +138,9 @@ func TestScaleOutOfPool(t *testing.T) {
 	hub := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(cluster, workers, secret).Build()
 	member := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(share).Build()
 	reached := func(*rest.Config) (client.WithWatch, error) { return member, nil }
+	bounded := func(*rest.Config) (client.WithWatch, error) {
+		return fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(share, noMoreNodes()).Build(), nil
+	}
 	unreached := func(*rest.Config) (client.WithWatch, error) { return nil, errors.New("no way") }
 	asking := &quotav1alpha1.QuotaPool{Spec: quotav1alpha1.QuotaPoolSpec{
 		Hard: cpus("100"), Capacity: &quotav1alpha1.PoolCapacity{Capacity: quotav1alpha1.Capacity{
@@ -132,6 +156,7 @@ func TestScaleOutOfPool(t *testing.T) {
 		want, hint string
 	}{
 		{asking, reached, wouldScale, ""},
+		{asking, bounded, "CapacityQuota total allows 1 of nodes, 1 are there", ""},
 		{asking, unreached, "nothing is asked for that needs more nodes", "could not be read counts for no nodes: east"},
 		{silent, reached, "", ""},
 	} {
