@@ -117,6 +117,8 @@ func operator() *dashboard.DashboardBuilder {
 		WithRow(dashboard.NewRowBuilder("Agents")).
 		WithPanel(stacked("Requests by outcome", "", "reqps", half,
 			query{`sum by (outcome) (rate(fedquota_requests_total` + rate, "{{outcome}}"})).
+		WithPanel(stacked("Requests that were denied", "By what is full.", "reqps", half,
+			query{`sum by (reason) (rate(fedquota_denials_total` + rate, "{{reason}}"})).
 		WithPanel(lines("Requests that wait for a raise", "", "short", half, query{`sum(fedquota_requests_held)`, "held"})).
 		WithPanel(lines("How long requests waited", "By outcome.", "s", half,
 			query{`histogram_quantile(0.5, sum by (le, outcome) (rate(fedquota_hold_seconds_bucket` + rate + `)`, "{{outcome}} p0.5"},

@@ -39,7 +39,7 @@ func written(t *testing.T) map[[3]string]float64 {
 	return found
 }
 
-// answers answers each request with a code, or not at all.
+// answers is the code that each request is answered with, or 0: then none is.
 type answers int
 
 func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
