@@ -94,10 +94,12 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestRatios records ratios of one budget once, however many hub managers have told of it.
-func TestRatios(t *testing.T) {
+// TestRecorded records ratios of each budget, and sums of all, and counts a budget once, however many hub managers have
+// told of it.
+func TestRecorded(t *testing.T) {
 	series := healthy + `	fedquota_used{namespace="team-a",name="compute",resource="pods",pod="hub-1"} 15x200
 	fedquota_budget{namespace="team-a",name="compute",resource="pods",pod="hub-1"} 20x200
+	fedquota_used{namespace="team-b",name="compute",resource="pods",pod="hub-0"} 4x200
 	fedquota_budget{namespace="team-a",name="compute",resource="services",pod="hub-0"} 0x200
 	fedquota_used{namespace="team-a",name="compute",resource="services",pod="hub-0"} 0x200
 `
@@ -119,6 +121,10 @@ func TestRatios(t *testing.T) {
 	want := map[string]string{
 		`namespace_name_resource:fedquota_used:ratio{name="compute", namespace="team-a", resource="pods"}`:    "0.75",
 		`namespace_name_resource:fedquota_granted:ratio{name="compute", namespace="team-a", resource="pods"}`: "1",
+		`resource:fedquota_used:sum{resource="pods"}`:                                                         "19",
+		`resource:fedquota_used:sum{resource="services"}`:                                                     "0",
+		`resource:fedquota_granted:sum{resource="pods"}`:                                                      "20",
+		`resource:fedquota_demand:sum{resource="pods"}`:                                                       "0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -65,6 +65,7 @@ func budget() *dashboard.DashboardBuilder {
 // cluster shows one cluster.
 func cluster() *dashboard.DashboardBuilder {
 	const of = `{cluster="$cluster", resource="$resource"}`
+	since := func(metric string) string { return `time() - max(` + metric + `{cluster="$cluster"})` }
 	return start("cluster", "fedquota / Cluster", "One cluster: whether it can be read, what its nodes can run, and which budgets it has parts of.",
 		variable{"cluster", "Cluster", "label_values(fedquota_member_reachable, cluster)"},
 		variable{"resource", "Resource", `label_values(fedquota_cluster_allocatable{cluster="$cluster"}, resource)`},
@@ -72,6 +73,10 @@ func cluster() *dashboard.DashboardBuilder {
 		WithPanel(number("Cannot be read", "1 while the hub cannot read the cluster.", 1,
 			query{`max(fedquota_member_reachable{cluster="$cluster"}) == bool 0`, ""})).
 		WithPanel(number("Nodes", "Ready and schedulable.", 1e9, query{`max(fedquota_cluster_nodes{cluster="$cluster"})`, ""})).
+		WithPanel(number("Last answer", "How long ago it answered the hub manager, which looks every 5 seconds.", 60,
+			query{since("fedquota_member_last_look_timestamp_seconds"), ""}).Unit("s")).
+		WithPanel(number("Last report", "How long ago an agent there told something new. One to which nothing happens tells nothing.", 1e18,
+			query{since("fedquota_member_last_report_timestamp_seconds"), ""}).Unit("s")).
 		WithPanel(lines("What nodes can run", "Allocatable of nodes that are ready and schedulable, and what of it no pod requests.", "short", half,
 			query{`max(fedquota_cluster_allocatable` + of + `)`, "allocatable"}, query{`max(fedquota_cluster_unused` + of + `)`, "unused"})).
 		WithRow(dashboard.NewRowBuilder("Budgets: the hub manager exports these with --metrics-per-cluster")).
@@ -103,6 +108,8 @@ func operator() *dashboard.DashboardBuilder {
 		WithPanel(lines("Rounds that failed, and writes that were fenced", "A fenced write was decided on an older state: it is made again.", "ops", half,
 			query{`sum by (controller) (rate(controller_runtime_reconcile_errors_total{controller=~"quota|pool"}` + rate, "{{controller}}"},
 			query{`sum(rate(fedquota_fenced_writes_total` + rate, "fenced"})).
+		WithPanel(stacked("Writes into clusters", "By verb, resource and code of the answer.", "reqps", half,
+			query{`topk(15, sum by (verb, resource, code) (rate(fedquota_member_writes_total` + rate + `)`, "{{verb}} {{resource}} {{code}}"})).
 		WithPanel(lines("Requests to API servers", "By host, those that are not reads.", "reqps", half,
 			query{`topk(15, sum by (host) (rate(rest_client_requests_total{method!="GET"}` + rate + `)`, "{{host}}"})).
 		WithPanel(lines("Requests that were refused or failed", "By host and code.", "reqps", half,
@@ -110,6 +117,8 @@ func operator() *dashboard.DashboardBuilder {
 		WithRow(dashboard.NewRowBuilder("Agents")).
 		WithPanel(stacked("Requests by outcome", "", "reqps", half,
 			query{`sum by (outcome) (rate(fedquota_requests_total` + rate, "{{outcome}}"})).
+		WithPanel(stacked("Requests that were denied", "By what is full.", "reqps", half,
+			query{`sum by (reason) (rate(fedquota_denials_total` + rate, "{{reason}}"})).
 		WithPanel(lines("Requests that wait for a raise", "", "short", half, query{`sum(fedquota_requests_held)`, "held"})).
 		WithPanel(lines("How long requests waited", "By outcome.", "s", half,
 			query{`histogram_quantile(0.5, sum by (le, outcome) (rate(fedquota_hold_seconds_bucket` + rate + `)`, "{{outcome}} p0.5"},

@@ -68,15 +68,26 @@ func (c *claim) waitText(quota *corev1.ResourceQuota, share *quotav1alpha1.Quota
 		begin = "Held " + now.Sub(c.since).Round(10*time.Millisecond).String() + " for quota " + quota.Name + ": "
 	}
 	fleet := &share.Spec.Fleet
-	if full := lacking(c.list, nil, fleet.Budget); len(full) > 0 {
+	switch reason, full := c.full(quota, fleet); reason {
+	case denialOverBudget:
 		return begin + "one pod asks for more than the whole budget: " + parts(full, c.list, fleet.Budget)
+	case denialFleetFull:
+		return begin + "the fleet is full: " + parts(full, fleet.Used, fleet.Budget) + " used" + waitingText(fleet)
+	default:
+		return begin + "the limit of this cluster is reached: " + parts(full, quota.Status.Used, quota.Status.Hard) +
+			" used" + fleetText(fleet, full)
+	}
+}
+
+// full returns why a request is denied, and the names of which there is too little.
+func (c *claim) full(quota *corev1.ResourceQuota, fleet *quotav1alpha1.Fleet) (denialReason, []corev1.ResourceName) {
+	if full := lacking(c.list, nil, fleet.Budget); len(full) > 0 {
+		return denialOverBudget, full
 	}
 	if full := lacking(c.list, fleet.Used, fleet.Budget); len(full) > 0 {
-		return begin + "the fleet is full: " + parts(full, fleet.Used, fleet.Budget) + " used" + waitingText(fleet)
+		return denialFleetFull, full
 	}
-	full := lacking(c.list, quota.Status.Used, quota.Status.Hard)
-	return begin + "the limit of this cluster is reached: " + parts(full, quota.Status.Used, quota.Status.Hard) +
-		" used" + fleetText(fleet, full)
+	return denialClusterFull, lacking(c.list, quota.Status.Used, quota.Status.Hard)
 }
 
 // lacking returns the names of which less is left than a request asks for, sorted.

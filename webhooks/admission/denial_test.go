@@ -75,18 +75,19 @@ func TestWhyItWaits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(s *scene)
 		asks   string
+		reason denialReason
 		want   []string
 	}{
-		"the fleet is full": {asks: "3", want: []string{
+		"the fleet is full": {asks: "3", reason: denialFleetFull, want: []string{
 			"team/pod-3: Held 500ms for quota compute: the fleet is full: requests.cpu 28 of 30 used; waiting: west",
 		}},
-		"others may give": {change: func(s *scene) { s.share.Spec.Fleet.Used["requests.cpu"] = resource.MustParse("20") }, asks: "3", want: []string{
+		"others may give": {change: func(s *scene) { s.share.Spec.Fleet.Used["requests.cpu"] = resource.MustParse("20") }, asks: "3", reason: denialClusterFull, want: []string{
 			"team/pod-3: Held 500ms for quota compute: the limit of this cluster is reached: requests.cpu 8 of 10 used; fleet: used requests.cpu=20 of 30; waiting: west",
 		}},
-		"nobody gives": {change: func(s *scene) { s.share.Spec.Fleet = quotav1alpha1.Fleet{} }, asks: "3", want: []string{
+		"nobody gives": {change: func(s *scene) { s.share.Spec.Fleet = quotav1alpha1.Fleet{} }, asks: "3", reason: denialClusterFull, want: []string{
 			"team/pod-3: Held 500ms for quota compute: the limit of this cluster is reached: requests.cpu 8 of 10 used",
 		}},
-		"too much for all": {asks: "31", want: []string{
+		"too much for all": {asks: "31", reason: denialOverBudget, want: []string{
 			"team/pod-31: Refused by quota compute: one pod asks for more than the whole budget: requests.cpu 31 of 30",
 		}},
 	} {
@@ -102,6 +103,7 @@ func TestWhyItWaits(t *testing.T) {
 				s.gate.Refused = func(namespace string, owner demand.Owner, why string) {
 					got = append(got, namespace+"/"+owner.Name+": "+why)
 				}
+				before := counted(t, denials.WithLabelValues(string(tt.reason)))
 				dry := request(tt.asks)
 				dry.DryRun = true
 				if s.admit(dry) == "" || s.answer(s.send(request(tt.asks)), time.Second) == "" {
@@ -110,7 +112,24 @@ func TestWhyItWaits(t *testing.T) {
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
+				if denials := counted(t, denials.WithLabelValues(string(tt.reason))) - before; denials != 2 {
+					t.Errorf("%g were denied for %s, want 2", denials, tt.reason)
+				}
 			})
 		})
+	}
+}
+
+// TestGivenUp counts a request that its client gave up.
+func TestGivenUp(t *testing.T) {
+	s := newScene(t, "8")
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	before := counted(t, denials.WithLabelValues(string(denialGivenUp)))
+	if s.gate.Admit(ctx, request("3")) == "" {
+		t.Error("it is let through")
+	}
+	if denials := counted(t, denials.WithLabelValues(string(denialGivenUp))) - before; denials != 1 {
+		t.Errorf("%g were given up, want 1", denials)
 	}
 }

@@ -247,6 +247,7 @@ func (g *Gate) wait(ctx context.Context, c claim, denied bool) bool {
 // meanwhile is waited for until native quota sees it, too. One that its client has given up goes nowhere.
 func (g *Gate) judge(ctx context.Context, c claim) string {
 	if err := ctx.Err(); err != nil {
+		countDenial(denialGivenUp)
 		return err.Error()
 	}
 	if g.stuck(c.lane) {
@@ -263,7 +264,11 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 	text := denial(quota, share, c.list)
 	if text == "" {
 		g.awaitEcho(ctx, c.lane)
-	} else if g.Refused != nil && !c.of.DryRun {
+		return ""
+	}
+	reason, _ := c.full(quota, &share.Spec.Fleet)
+	countDenial(reason)
+	if g.Refused != nil && !c.of.DryRun {
 		g.Refused(c.of.Namespace, c.of.Owner, c.waitText(quota, share, g.Clock.Now()))
 	}
 	return text

@@ -17,11 +17,25 @@ const (
 	outcomeUnread     outcome = "Unread"
 )
 
+// denialReason is why a request is denied.
+type denialReason string
+
+const (
+	denialOverBudget  denialReason = "OverBudget"
+	denialFleetFull   denialReason = "FleetFull"
+	denialClusterFull denialReason = "ClusterFull"
+	denialGivenUp     denialReason = "GivenUp"
+)
+
 var (
 	requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "fedquota_requests_total",
 		Help: "Requests that quota is asked about, by outcome: LetThrough to native quota, Denied, Exists (an object of that name is there), Unread (not understood, let through).",
 	}, []string{"outcome"})
+	denials = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "fedquota_denials_total",
+		Help: "Requests that were denied, by reason: OverBudget (one asks for more than the whole budget), FleetFull (all clusters together have no room, as the hub told last), ClusterFull (this cluster has none), GivenUp (the client did not wait).",
+	}, []string{"reason"})
 	held = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "fedquota_requests_held",
 		Help: "Requests that wait for a limit to be raised.",
@@ -41,11 +55,14 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(requests, held, holdSeconds, reviewSeconds)
+	metrics.Registry.MustRegister(requests, denials, held, holdSeconds, reviewSeconds)
 }
 
 // count notes what became of a request.
 func count(o outcome) { requests.WithLabelValues(string(o)).Inc() }
+
+// countDenial notes why a request was denied.
+func countDenial(reason denialReason) { denials.WithLabelValues(string(reason)).Inc() }
 
 // ended notes that a request does not wait any more.
 func ended(took time.Duration, denial string) {

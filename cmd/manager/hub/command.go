@@ -73,7 +73,7 @@ func (o *options) bind(flags *pflag.FlagSet, image string) {
 	flags.DurationVar(&o.recordInterval, "record-interval", time.Hour,
 		"The time between two writes of the QuotaRecord of a FederatedQuota. What a hub manager that crashed had not written counts with what was known last.")
 	flags.BoolVar(&o.metricsPerCluster, "metrics-per-cluster", false,
-		"Export what each cluster has of each FederatedQuota, too: four series for each cluster and resource name of each.")
+		"Export what each cluster has of each FederatedQuota, too: four series for each cluster and resource name of each, and one for each cluster.")
 }
 
 // NewCommand returns the command that runs the hub manager. The image is that of the agents, unless a flag names

@@ -115,8 +115,9 @@ func (p *parts) lookAtStores() error {
 	p.stores = &stores.Watcher{
 		Client: p.mgr.GetClient(), Members: p.connections, Clusters: p.clusters,
 		Clock: clock.RealClock{}, Timeout: pace.MemberTimeout, Wake: make(chan event.GenericEvent),
+		PerCluster: p.metricsPerCluster,
 	}
-	return p.mgr.Add(p.stores)
+	return errors.Join(p.mgr.Add(p.stores), exporter.Add(p.mgr, p.stores))
 }
 
 // keepRecords keeps what becomes of budgets, unless nobody wants that. It is stored once the hub serves the kind.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -83,6 +84,7 @@ func (a *Accounts) bootstrap(ctx context.Context, key client.ObjectKey, way stri
 		return nil, fmt.Errorf("kubeconfig Secret %s: %w", key, err)
 	}
 	config.UserAgent, config.QPS, config.Timeout = "fedquota-hub", -1, a.Timeout
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next} })
 	return config, nil
 }
 

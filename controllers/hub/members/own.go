@@ -14,7 +14,7 @@ import (
 
 // WrapTransport implements rest.AuthProvider.
 func (a *account) WrapTransport(next http.RoundTripper) http.RoundTripper {
-	return lazily{asOwn{RoundTripper: next, account: a}}
+	return counting{lazily{asOwn{RoundTripper: next, account: a}}}
 }
 
 // Login implements rest.AuthProvider.

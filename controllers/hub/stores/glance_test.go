@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -52,7 +53,7 @@ func TestGlance(t *testing.T) {
 		"it has not the kind at all": {answers: []func(*metav1.PartialObjectMetadataList) error{fails(&apimeta.NoKindMatchError{})}, want: []bool{true}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := Watcher{Timeout: time.Minute}
+			w := Watcher{Timeout: time.Minute, Clock: clock.RealClock{}}
 			w.known.found("west", sets.New(first, second))
 			w.known.saw("west", first, "20")
 			w.known.saw("west", second, "30")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -115,7 +116,7 @@ func (w *Watcher) look(ctx context.Context, cluster *members.Cluster) {
 // to be looked at.
 func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (suspicious bool) {
 	held, highest := w.known.held(member), w.known.highestOf(member)
-	list, err := rollback.List(ctx, c, shareKind, w.Timeout, client.Limit(1))
+	list, err := w.list(ctx, c, member, client.Limit(1))
 	if err != nil {
 		return members.IsAbsentKind(err) && held > 0
 	}
@@ -124,12 +125,23 @@ func (w *Watcher) glance(ctx context.Context, c client.Client, member string) (s
 		w.known.Of(member).shows(list, w.known.seenBy(highest, member, list), highest)
 }
 
+// list lists the metadata of shares of a member, and notes that it has answered.
+func (w *Watcher) list(
+	ctx context.Context, c client.Client, member string, options ...client.ListOption,
+) (*metav1.PartialObjectMetadataList, error) {
+	list, err := rollback.List(ctx, c, shareKind, w.Timeout, options...)
+	if err == nil {
+		w.known.answered(member, w.Clock.Now())
+	}
+	return list, err
+}
+
 var shareKind = quotav1alpha1.GroupVersion.WithKind("QuotaShare")
 
 // lookAtAll looks at all shares of a member.
 func (w *Watcher) lookAtAll(ctx context.Context, c client.Client, cluster *members.Cluster, now time.Time) {
 	seen := w.known.seenOf(cluster.Name)
-	list, err := rollback.List(ctx, c, shareKind, w.Timeout)
+	list, err := w.list(ctx, c, cluster.Name)
 	if err != nil && !members.IsAbsentKind(err) {
 		return
 	}

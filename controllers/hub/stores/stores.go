@@ -40,6 +40,8 @@ type Watcher struct {
 	Timeout time.Duration
 	// Wake takes an event for each member whose store tells what rounds have not seen.
 	Wake chan event.GenericEvent
+	// PerCluster has it collect when each share reported last, too.
+	PerCluster bool
 
 	known stores
 	// controller is whom the shares of members are watched for, and handler has it called.
@@ -79,6 +81,8 @@ type store struct {
 	doubted bool
 	// epoch counts how often it went back.
 	epoch int
+	// times is when it was heard of.
+	times times
 }
 
 // epochOf returns how often the store of a member went back.
@@ -283,7 +287,8 @@ func (w *Watcher) Anew(member string, options clustercache.WatcherOptions) clust
 // ShareWatcher returns what watches the shares of a member for whom Follow has named.
 func (w *Watcher) ShareWatcher(member string) clustercache.Watcher {
 	return w.Anew(member, clustercache.WatcherOptions{
-		Name: "quota-watchShares", Watcher: w.controller, Kind: &quotav1alpha1.QuotaShare{}, EventHandler: w.handler,
+		Name: "quota-watchShares", Watcher: w.controller, Kind: &quotav1alpha1.QuotaShare{},
+		EventHandler: listener{EventHandler: w.handler, Watcher: w, member: member},
 	})
 }
 
