@@ -156,8 +156,8 @@ const (
 	ReasonNoMachineFits = "NoMachineFits"
 	// ReasonAtMaximum means that those MachineDeployments have as many machines as their bounds allow.
 	ReasonAtMaximum = "AtMaximum"
-	// ReasonAtCapacityQuota means that a CapacityQuota of the node autoscaler in the cluster leaves no room for a machine, or
-	// that the hub cannot tell. The message names it, with what it allows and what is used.
+	// ReasonAtCapacityQuota means that a CapacityQuota of the node autoscaler in the cluster leaves no room for a machine,
+	// or that the hub cannot tell. The message names it, with what it allows and what is used.
 	ReasonAtCapacityQuota = "AtCapacityQuota"
 	// ReasonNodesBringNothing means that nodes have not come in time, or nothing of what was asked for runs on them. Their
 	// MachineDeployment is left alone for a while, longer each time.

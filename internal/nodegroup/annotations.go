@@ -12,8 +12,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// The annotations by which the cluster autoscaler is told what a machine has, and which labels its node, for a group that
-// has no node yet.
+// The annotations by which the cluster autoscaler is told what a machine has, and which labels its node, for a group
+// that has no node yet.
 const (
 	CPUAnnotation           = "capacity.cluster-autoscaler.kubernetes.io/cpu"
 	MemoryAnnotation        = "capacity.cluster-autoscaler.kubernetes.io/memory"

@@ -52,8 +52,8 @@ func (in *Input) needs() []need {
 // Short says whether more nodes are needed for what is asked for.
 func (in *Input) Short() bool { return len(in.needs()) > 0 }
 
-// mayRise says whether limits may still rise to what one of the needed asks for, and have not had long to do so: then that
-// needs no node, whatever is asked for in all. What is there has risen already.
+// mayRise says whether limits may still rise to what one of the needed asks for, and have not had long to do so: then
+// that needs no node, whatever is asked for in all. What is there has risen already.
 func (in *Input) mayRise(n need) bool {
 	if n.there || in.Now.Sub(in.ShortSince) >= in.Rise {
 		return false

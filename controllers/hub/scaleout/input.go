@@ -201,8 +201,8 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 	return g
 }
 
-// labelsOf returns the labels of nodes that are known: those that Cluster API gives them, and those that are stated for the
-// cluster autoscaler, which win there, too.
+// labelsOf returns the labels of nodes that are known: those that Cluster API gives them, and those that are stated for
+// the cluster autoscaler, which win there, too.
 func labelsOf(d *clusterv1.MachineDeployment) labels.Set {
 	known := labels.Set(clusterlabels.GetManagedLabels(d.Spec.Template.Labels))
 	for _, stated := range strings.Split(d.Annotations[nodegroup.LabelsAnnotation], ",") {

@@ -18,7 +18,8 @@ import (
 	"github.com/fedquota/fedquota/internal/scaleout"
 )
 
-// quotaVersions are those in which CapacityQuotas are read, the first one that is served. What is read is the same in all.
+// quotaVersions are those in which CapacityQuotas are read, the first one that is served. What is read is the same in
+// all.
 var quotaVersions = []schema.GroupVersion{
 	{Group: "autoscaling.x-k8s.io", Version: "v1beta1"}, {Group: "autoscaling.x-k8s.io", Version: "v1alpha1"},
 }
@@ -40,8 +41,8 @@ type quotaResources struct {
 	Resources corev1.ResourceList `json:"resources"`
 }
 
-// Bound notes what bounds the nodes of a cluster by what the node autoscaler is told there, or that it cannot be read. A
-// member that does not serve CapacityQuotas has none.
+// Bound notes what bounds the nodes of a cluster by what the node autoscaler is told there, or that it cannot be read.
+// A member that does not serve CapacityQuotas has none.
 func Bound(ctx context.Context, member client.Reader, c *scaleout.Cluster) {
 	quotas, err := quotasOf(ctx, member)
 	if err != nil {
