@@ -5,6 +5,7 @@ MIXED := $(subst $() $(),+,$(K8S_NEWEST) $(filter v1.32.% v1.34.%,$(K8S_OLDER)))
 VERSIONS_ALL := $(K8S_OLDER) $(K8S_NEWEST) $(MIXED)
 VERSIONS ?= $(VERSIONS_ALL)
 VERSIONS_PACKAGES ?= e2e e2e/native
+VERSIONS_RESULTS := hack/versions/results
 
 # Those in which an API server has the most to say: what it admits, what policies refuse, what a write cut off leaves.
 VERSIONS_SCENARIOS := bounds_and_placement|bad_input|foreign_quota|adoption|limits_taken_over|removal|$\
@@ -19,24 +20,23 @@ e2e-versions: controlplane build ## Run smoke, scenarios of the protocol and the
 	for fleet in $(VERSIONS); do \
 		$(MAKE) --no-print-directory e2e-version VERSIONS_FLEET=$$fleet || status=1; \
 	done; \
-	$(GO) run ./hack/versions $(BIN)/versions docs/versions.md $(sort $(VERSIONS_ALL) $(VERSIONS)) || status=1; \
+	$(GO) run ./hack/versions page $(VERSIONS_RESULTS) docs/versions.md $(sort $(VERSIONS_ALL) $(VERSIONS)) || status=1; \
 	exit $$status
 
 VERSIONS_OF_FLEET = $(subst +, ,$(VERSIONS_FLEET))
 VERSIONS_MEMBERS = $(or $(wordlist 2,9,$(VERSIONS_OF_FLEET)),$(VERSIONS_OF_FLEET))
 
-# Each package leaves its results once it has ended. What is cut off leaves none, and those of the others as they are.
+# Each package leaves its results once it has ended. What is cut off leaves those of before as they are.
 .PHONY: e2e-version
 e2e-version:
 	mkdir -p $(BIN)/versions
 	for version in $(VERSIONS_OF_FLEET); do $(MAKE) --no-print-directory controlplane K8S_VERSION=$$version; done
 	status=0; \
 	for package in $(VERSIONS_PACKAGES); do \
-		results=$(BIN)/versions/$(VERSIONS_FLEET).$${package##*/}.json; \
-		rm -f $$results; \
+		results=$(VERSIONS_FLEET).$${package##*/}.json; \
 		KUBEBUILDER_ASSETS=$(BIN)/controlplane/$(firstword $(VERSIONS_OF_FLEET)) \
 		FEDQUOTA_MEMBER_ASSETS=$(subst $() $(),:,$(addprefix $(BIN)/controlplane/,$(VERSIONS_MEMBERS))) \
-		$(GO) test -json -count=1 -tags e2e -timeout 20m -run '$(VERSIONS_TESTS)' ./$$package > $$results.new || status=1; \
-		mv $$results.new $$results; \
+		$(GO) test -json -count=1 -tags e2e -timeout 20m -run '$(VERSIONS_TESTS)' ./$$package > $(BIN)/versions/$$results || status=1; \
+		$(GO) run ./hack/versions keep $(BIN)/versions/$$results $(VERSIONS_RESULTS)/$$results || status=1; \
 	done; \
 	exit $$status

@@ -1,4 +1,5 @@
-// Versions writes docs/versions.md from what the tests of make e2e-versions have told, a file per fleet and package.
+// Versions keeps what the tests of make e2e-versions have told, a file per fleet and package, and writes
+// docs/versions.md from what is kept.
 package main
 
 import (
@@ -7,12 +8,18 @@ import (
 	"slices"
 )
 
+const usage = `usage: versions keep OUTPUT KEPT
+       versions page FOLDER PAGE FLEET...`
+
 func main() {
-	if len(os.Args) < 4 {
-		fmt.Fprintln(os.Stderr, "usage: versions FOLDER PAGE FLEET...")
-		os.Exit(2)
+	do := func() error { return fmt.Errorf("%s", usage) }
+	switch args := os.Args[1:]; {
+	case len(args) == 3 && args[0] == "keep":
+		do = func() error { return keep(args[1], args[2]) }
+	case len(args) > 3 && args[0] == "page":
+		do = func() error { return write(args[1], args[2], args[3:]) }
 	}
-	if err := write(os.Args[1], os.Args[2], os.Args[3:]); err != nil {
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "versions:", err)
 		os.Exit(1)
 	}
@@ -28,7 +35,7 @@ func write(folder, page string, fleets []string) error {
 		}
 		runs = append(runs, r)
 	}
-	if !slices.ContainsFunc(runs, func(r run) bool { return len(r.played) > 0 }) {
+	if !slices.ContainsFunc(runs, func(r run) bool { return len(r.played()) > 0 }) {
 		return fmt.Errorf("no fleet was run: %s has no results", folder)
 	}
 	return os.WriteFile(page, []byte(pageOf(runs)), 0o644)

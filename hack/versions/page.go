@@ -15,10 +15,10 @@ const preamble = `# Kubernetes versions
 Written by ` + "`make e2e-versions`" + `. Each line is a fleet of real control planes with the whole product on
 them. It plays the smoke test, scenarios of the protocol and the [native table](evidence/native.md), which has a row for
 each name, kind and scope that quota knows. Members of several versions take them in turn. What was *not run* has shown
-nothing.
+nothing. Results stay until their fleet is run again: a line holds for the product of its day.
 
-| hub | members | smoke | scenarios | native rows | not there to show | s | failed |
-|---|---|---|---:|---:|---:|---:|---|
+| hub | members | smoke | scenarios | native rows | not there to show | s | day | failed |
+|---|---|---|---:|---:|---:|---:|---|---|
 `
 
 const lessPreamble = `
@@ -64,22 +64,22 @@ func pageOf(runs []run) string {
 func (r run) cells() string {
 	const notRun = "*not run* |"
 	scenarios, rows := notRun, notRun
-	if r.played.Has(packageScenarios) {
+	if r.scenarios != nil {
 		smoke := "ok"
-		if !r.smoke {
+		if !r.scenarios.Smoke {
 			smoke = "**failed**"
 		}
-		scenarios = fmt.Sprintf("%s | %d", smoke, r.scenarios)
+		scenarios = fmt.Sprintf("%s | %d", smoke, r.scenarios.Passed)
 	}
-	if r.played.Has(packageNative) {
-		rows = fmt.Sprintf("%d | %d", r.rows, len(r.less))
+	if r.native != nil {
+		rows = fmt.Sprintf("%d | %d", r.native.Passed, len(r.native.Less))
 	}
-	seconds := ""
-	if len(r.played) > 0 {
-		seconds = fmt.Sprintf("%.0f", r.seconds)
+	seconds, day := "", ""
+	if len(r.played()) > 0 {
+		seconds, day = fmt.Sprintf("%.0f", r.seconds()), r.day()
 	}
-	failed := strings.ReplaceAll(strings.Join(r.failed, ", "), "_", " ")
-	return fmt.Sprintf("%s | %s | %s | %s", scenarios, rows, seconds, failed)
+	failed := strings.ReplaceAll(strings.Join(r.failed(), ", "), "_", " ")
+	return fmt.Sprintf("%s | %s | %s | %s | %s", scenarios, rows, seconds, day, failed)
 }
 
 func (r run) mixed() bool { return !slices.Equal(r.members, []string{r.hub}) }
@@ -105,16 +105,16 @@ func (l line) versions() []string {
 func lines(runs []run) []*line {
 	var list []*line
 	for _, r := range runs {
-		if r.mixed() {
+		if r.mixed() || r.native == nil {
 			continue
 		}
-		for _, seen := range r.less {
-			i := slices.IndexFunc(list, func(l *line) bool { return l.what == seen.what })
+		for _, seen := range r.native.Less {
+			i := slices.IndexFunc(list, func(l *line) bool { return l.what == seen.What })
 			if i < 0 {
 				i = len(list)
-				list = append(list, &line{what: seen.what, told: seen.told, rows: sets.New[string](), in: sets.New[string]()})
+				list = append(list, &line{what: seen.What, told: seen.Told, rows: sets.New[string](), in: sets.New[string]()})
 			}
-			list[i].rows.Insert(strings.ReplaceAll(seen.row, "_", " "))
+			list[i].rows.Insert(strings.ReplaceAll(seen.Row, "_", " "))
 			list[i].in.Insert(r.hub)
 		}
 	}
