@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,15 +16,12 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
+	benchrig "github.com/fedquota/fedquota/hack/bench/rig"
 )
 
 // probe measures the hub manager from outside.
@@ -50,26 +46,7 @@ type reading struct {
 
 // newProbe returns a probe that may read the metrics of the hub manager, as a Prometheus may.
 func newProbe(ctx context.Context, r *rig) (*probe, error) {
-	const name, namespace = "metrics-reader", "fedquota-system"
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fedquota-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
-	}
-	path := filepath.Join(r.Hub.Dir, name+".kubeconfig")
-	if err := errors.Join(r.hub.Create(ctx, account), r.hub.Create(ctx, binding)); err != nil {
-		return nil, err
-	}
-	if err := r.Hub.ServiceAccountKubeconfig(ctx, namespace, name, path); err != nil {
-		return nil, err
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return nil, err
-	}
-	config.TLSClientConfig = rest.TLSClientConfig{Insecure: true} // managers sign the certificate for their metrics themselves
-	cl, err := rest.HTTPClientFor(config)
+	cl, err := system.Scraper(ctx, r.Hub)
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +57,9 @@ func newProbe(ctx context.Context, r *rig) (*probe, error) {
 // read reads everything. What a manager does not tell, as one that is not there, is left out.
 func (p *probe) read(ctx context.Context) reading {
 	now := reading{at: time.Now(), memberRequests: map[string]int64{}, hubRequests: map[string]int64{}}
-	now.fleetCPU = cpu(os.Getpid())
+	now.fleetCPU = benchrig.CPUSeconds(os.Getpid())
 	for _, name := range []string{fleet.Etcd, fleet.APIServer} {
-		now.hubCPU += cpu(p.rig.Hub.Process(name).PID())
+		now.hubCPU += benchrig.CPUSeconds(p.rig.Hub.Process(name).PID())
 	}
 	for _, m := range p.rig.members {
 		counts, sent := m.Requests()
@@ -92,7 +69,7 @@ func (p *probe) read(ctx context.Context) reading {
 		}
 	}
 	pid := p.rig.HubManager.PID()
-	now.managerCPU = cpu(pid)
+	now.managerCPU = benchrig.CPUSeconds(pid)
 	if process, err := procfs.NewProc(pid); err == nil {
 		if status, err := process.NewStatus(); err == nil {
 			now.rss, now.peak = status.VmRSS, status.VmHWM
@@ -101,19 +78,6 @@ func (p *probe) read(ctx context.Context) reading {
 	p.scrape(ctx, &now)
 	p.scrapeHub(ctx, &now)
 	return now
-}
-
-// cpu returns how many seconds of CPU a process has used.
-func cpu(pid int) float64 {
-	process, err := procfs.NewProc(pid)
-	if err != nil {
-		return 0
-	}
-	stat, err := process.Stat()
-	if err != nil {
-		return 0
-	}
-	return stat.CPUTime()
 }
 
 // scrape reads the metrics of the hub manager.

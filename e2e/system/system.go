@@ -102,6 +102,13 @@ func (s *System) StandIn(manager string, env ...string) *System {
 	return &other
 }
 
+// With returns the same system with hub managers of other arguments, each of which serves the webhook of the hub.
+func (s *System) With(hubArgs ...string) *System {
+	other := *s
+	other.hubArgs, other.serves = hubArgs, true
+	return &other
+}
+
 // Version returns the same system as another version of the project has it, whose folder is root: manifests and
 // managers.
 func (s *System) Version(root string) *System {

@@ -33,7 +33,7 @@ func (m *member) measure(ctx context.Context, phase string, do func(context.Cont
 	pid := m.pid()
 	if pid > 0 {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0) // without, the maximum goes on from the phase before
-		r.startedWith = cpu(pid)
+		r.startedWith = rig.CPUSeconds(pid)
 	}
 	r.began = m.planeCPU()
 	began := time.Now()
@@ -45,7 +45,7 @@ func (m *member) measure(ctx context.Context, phase string, do func(context.Cont
 	if m.pid() != pid {
 		r.startedWith = 0
 	}
-	r.cpu, r.controlPlane = cpu(m.pid())-r.startedWith, m.planeCPU()-r.began
+	r.cpu, r.controlPlane = rig.CPUSeconds(m.pid())-r.startedWith, m.planeCPU()-r.began
 	r.peak, r.end = memory(m.pid())
 	r.load = rig.ThisMachine().Load
 	m.rows = append(m.rows, r)
@@ -64,22 +64,9 @@ func (m *member) pid() int {
 
 func (m *member) planeCPU() (sum float64) {
 	for _, name := range []string{fleet.Etcd, fleet.APIServer} {
-		sum += cpu(m.plane.Process(name).PID())
+		sum += rig.CPUSeconds(m.plane.Process(name).PID())
 	}
 	return sum
-}
-
-// cpu returns how many seconds of CPU a process has used, 0 of one that is gone.
-func cpu(pid int) float64 {
-	process, err := procfs.NewProc(pid)
-	if err != nil {
-		return 0
-	}
-	stat, err := process.Stat()
-	if err != nil {
-		return 0
-	}
-	return stat.CPUTime()
 }
 
 // memory returns the most that was resident of a process since that was reset, and what is now, in MiB.

@@ -1,5 +1,5 @@
 // Latency measures, on a real hub and two members, how long a request that does not fit takes to a raised limit, stage
-// by stage, and what the webhook adds to a request that fits.
+// by stage, and what the webhook adds to a request that fits; or what metrics and records cost the hub.
 package main
 
 import (
@@ -47,9 +47,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	requests := flags.Int("raises", 40, "requests that do not fit, of each kind")
 	rounds := flags.Int("overhead", 400, "requests that fit, in each kind of namespace")
 	arguments := flags.String("hub-args", "", "arguments of the hub manager besides, with commas between")
+	eyes := flags.Int("eyes", 0, "measure what metrics and records cost instead, in so many rounds of such requests")
 	path := flags.String("out", filepath.Join("bin", "bench", "latency.json"), "file for the numbers")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *eyes > 0 {
+		return lookOn(ctx, *eyes, *requests, *path, out)
 	}
 	r := report{Machine: rig.ThisMachine()}
 	more := strings.FieldsFunc(*arguments, func(r rune) bool { return r == ',' })

@@ -97,26 +97,14 @@ func kindsOfRaises() []*raises {
 // measureRaises measures requests of all kinds, in turn, so that what else the machine does concerns all alike.
 func measureRaises(ctx context.Context, r *rig.Rig, requests int) ([]*raises, error) {
 	all := kindsOfRaises()
-	for _, kind := range all {
-		kind.took = map[string][]time.Duration{}
-		if err := kind.share(ctx, r); err != nil {
-			return nil, err
-		}
-	}
-	watches, err := watchAll(ctx, r, []string{east, west})
+	watches, err := prepare(ctx, r, all)
 	if err != nil {
 		return nil, err
 	}
 	defer watches.stop()
 	for n := range requests {
-		for _, kind := range all {
-			b := bench{Rig: r, raises: kind, watches: watches, asks: kind.seats[0], gives: kind.seats[1]}
-			if kind.donor {
-				b.asks, b.gives = kind.seats[n%2], kind.seats[1-n%2]
-			}
-			if err := b.request(ctx, fmt.Sprintf("pod-%d", n)); err != nil {
-				return nil, fmt.Errorf("%s, request %d: %w", kind.Name, n, err)
-			}
+		if err := requestEach(ctx, r, watches, all, n); err != nil {
+			return nil, err
 		}
 	}
 	for _, kind := range all {
@@ -129,6 +117,31 @@ func measureRaises(ctx context.Context, r *rig.Rig, requests int) ([]*raises, er
 		}
 	}
 	return all, nil
+}
+
+// prepare makes the budgets of kinds, and begins to watch. The caller stops that.
+func prepare(ctx context.Context, r *rig.Rig, kinds []*raises) (*watches, error) {
+	for _, kind := range kinds {
+		kind.took = map[string][]time.Duration{}
+		if err := kind.share(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return watchAll(ctx, r, []string{east, west})
+}
+
+// requestEach makes the nth request of each kind.
+func requestEach(ctx context.Context, r *rig.Rig, watches *watches, kinds []*raises, n int) error {
+	for _, kind := range kinds {
+		b := bench{Rig: r, raises: kind, watches: watches, asks: kind.seats[0], gives: kind.seats[1]}
+		if kind.donor {
+			b.asks, b.gives = kind.seats[n%2], kind.seats[1-n%2]
+		}
+		if err := b.request(ctx, fmt.Sprintf("pod-%d", n)); err != nil {
+			return fmt.Errorf("%s, request %d: %w", kind.Name, n, err)
+		}
+	}
+	return nil
 }
 
 // share makes the budgets of a kind.
