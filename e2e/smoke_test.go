@@ -29,6 +29,7 @@ func TestSmoke(t *testing.T) {
 	s.refusesAtLimit()
 	s.guarded()
 	s.scraped()
+	s.heardOf()
 
 	s.change(func(fq *quotav1alpha1.FederatedQuota) { fq.Spec.Distribution.Rules = weights(1, 2, 3) })
 	s.split(amounts{cpu: {"5", "10", "15"}, pods: {"10", "20", "30"}})
@@ -84,6 +85,26 @@ func (s *scenario) scraped() {
 			}
 		}
 	}
+}
+
+// heardOf sees that the hub manager tells when each member answered and reported, and that it has written shares.
+func (s *scenario) heardOf() {
+	s.Helper()
+	tells := func(name string, labels map[string]string) {
+		s.Helper()
+		s.eventually(fmt.Sprint(name, labels), func(ctx context.Context) error {
+			value, _, err := s.hubMetric(ctx, name, labels)
+			if err == nil && value <= 0 {
+				err = fmt.Errorf("it is %g", value)
+			}
+			return err
+		})
+	}
+	for _, m := range s.Members {
+		tells("fedquota_member_last_look_timestamp_seconds", map[string]string{"cluster": m.Name})
+		tells("fedquota_member_last_report_timestamp_seconds", map[string]string{"cluster": m.Name})
+	}
+	tells("fedquota_member_writes_total", map[string]string{"verb": "create", "resource": "quotashares", "code": "201"})
 }
 
 // guarded sees that a cluster administrator cannot change, relabel or delete the managed ResourceQuota of a member.

@@ -95,7 +95,7 @@ func (c *costs) print(out io.Writer) error {
 	turns := len(c.Arms[0].Turns)
 	fmt.Fprintf(&b, "%s\n%d turns each, of %d requests of each kind; refused:", c.Machine, turns, c.Requests)
 	for _, a := range c.Arms {
-		fmt.Fprintf(&b, " %.0f %s", sum(func(t *turn) float64 { return float64(t.Refused) })(a.Turns), a.Name)
+		fmt.Fprintf(&b, " %s %.0f;", a.Name, sum(func(t *turn) float64 { return float64(t.Refused) })(a.Turns))
 	}
 	fmt.Fprintf(&b, "\n\nmeasure\t%s\t%s\tratio\tevery other turn without ÷ the rest\n", c.Arms[0].Name, c.Arms[1].Name)
 	for _, r := range c.Ratios {
