@@ -80,6 +80,13 @@ type FederatedQuotaStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
+	// restored numbers the restores of the hub's store: the last one after which what is granted was learned anew. In a
+	// tree of pools all have the number of the last one. 0 if none was noticed.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=9007199254740991
+	Restored int64 `json:"restored,omitempty"`
+
 	// specRevision is the first revision that may have been decided on the spec of observedGeneration. A cluster
 	// enforces a limit of that spec once it enforces this revision, a later one, or the latest one of its own. 0 while
 	// nothing was decided on it.

@@ -71,10 +71,10 @@ var poolMutants = []mutant{
 		pkg: poolTests, test: "TestRestoreIsOfEachPool",
 	},
 	{
-		protection: "pools: a child that knows more than its pool shows the next hub manager that the store was put back",
-		in:         "Trees.HearPool", old: "lost && !t.heard[pool]",
-		new: "false",
-		pkg: poolTests, test: "TestRestoreThatWasForgotten",
+		protection: "pools: a ledger that was rebuilt tells the next hub manager that the store was put back",
+		in:         "Trees.Hear", old: "max(t.last, restored)",
+		new: "t.last",
+		pkg: poolTests, test: "TestRestoreOutlivesTheHubManager",
 	},
 	{
 		protection: "pools: no entry ends by what a cache shows",

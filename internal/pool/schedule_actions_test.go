@@ -35,7 +35,15 @@ var actions = map[string]action{
 // FederatedQuota decides anything before all are heard.
 func (w *world) acts(n *node) bool {
 	o := n.now()
-	return o.exists && !o.restored && o.revision > 0 && (n.pool || !w.unheard) && n != w.stuck
+	return o.exists && !w.restored(n) && o.revision > 0 && (n.pool || !w.unheard) && n != w.stuck
+}
+
+// restored says whether a node has yet to rebuild its ledger for a restore that is known.
+func (w *world) restored(n *node) bool {
+	if n.pool && w.without == "the news of a restore to pools" || n.key != "a" && w.without == "the news of a restore" {
+		return false
+	}
+	return n.now().exists && n.now().restored < w.known
 }
 
 func (w *world) announce(n *node) {
@@ -54,10 +62,14 @@ func (w *world) announce(n *node) {
 	w.note("%s announces itself to %s %s in tenure %d", n.key, p.key, uid, o.member.Tenure)
 }
 
-// idle says whether a child has nothing.
+// idle says whether a child has nothing. In a pool that includes what those have that have yet to be counted there.
 func (w *world) idle(n *node) bool {
 	granted, _ := sums(n.now())
-	return granted.IsZero() && w.holds(n) == 0
+	held := w.holds(n)
+	if n.pool {
+		held = w.mayHold(n)
+	}
+	return granted.IsZero() && held == 0
 }
 
 // loses says whether a pool has yet to let go of what a child has taken to another pool.
@@ -196,7 +208,7 @@ func (w *world) settleOwn(n *node) {
 // rebuildOwn rebuilds the ledger of a FederatedQuota that was lost or put back, and puts a floor under the pool.
 func (w *world) rebuildOwn(n *node) {
 	o := n.now()
-	if n.pool || !o.exists || w.unheard || n == w.stuck || !o.restored && o.revision > 0 {
+	if n.pool || !o.exists || w.unheard || n == w.stuck || !w.restored(n) && o.revision > 0 {
 		return
 	}
 	l := w.openOwn(n, o)
@@ -204,7 +216,7 @@ func (w *world) rebuildOwn(n *node) {
 	l.Rebuild(l.Revision())
 	l.Adopt(theMember, &ledger.Share{Revision: n.member.revision, Hard: amount.List{cpu: n.member.limit}, InForce: n.member.revision})
 	o = o.copy()
-	o.restored = false
+	o.restored = max(o.restored, w.known)
 	w.floor(n, o)
 	w.shutOwn(n, o, l)
 	w.note("%s rebuilds, revision %d, floor %d", n.key, l.Revision(), o.member.Revision)
@@ -529,16 +541,15 @@ func (w *world) rebuild(n *node) {
 	}
 	p := w.open(n)
 	live := w.list(n)
-	if !o.restored && !p.Lost(live) {
+	if !w.restored(n) && !p.Lost(live) {
 		return
 	}
-	w.told = w.told || w.unheard && w.without != "the news of a pool"
 	p.Rebuild(live)
 	if w.without != "waiting again after a rebuild" {
 		n.raised[o.uid] = false
 	}
 	o = o.copy()
-	o.restored = false
+	o.restored = max(o.restored, w.known)
 	w.floor(n, o)
 	n.write(o)
 	w.shut(n, p)
@@ -625,7 +636,7 @@ func (w *world) create(n *node) {
 	if n.now().exists {
 		return
 	}
-	o := &object{exists: true, uid: w.newUID(), parent: w.parentOf(n), hard: 3, revision: ledger.First, entries: map[string]pool.Entry{}}
+	o := &object{exists: true, uid: w.newUID(), parent: w.parentOf(n), hard: 3, revision: ledger.First, entries: map[string]pool.Entry{}, restored: w.known}
 	n.write(o)
 	n.member, n.told, n.reports = member{uid: o.uid}, nil, nil
 	w.note("%s is created again", n.key)
@@ -643,7 +654,7 @@ func (w *world) rebirth(n *node) {
 		return
 	}
 	o := n.now()
-	n.write(&object{exists: true, uid: w.newUID(), parent: o.parent, hard: o.hard, revision: ledger.First, entries: map[string]pool.Entry{}})
+	n.write(&object{exists: true, uid: w.newUID(), parent: o.parent, hard: o.hard, revision: ledger.First, entries: map[string]pool.Entry{}, restored: w.known})
 	w.note("%s is created again", n.key)
 }
 
@@ -680,9 +691,7 @@ func (w *world) putBack(_ *node) {
 	w.unheard, w.told = true, true
 	for _, n := range w.nodes {
 		n.stood = n.now().exists && n.now().member.Stands()
-		o := backup[n.key].copy()
-		o.restored = false
-		n.write(o)
+		n.write(backup[n.key].copy())
 	}
 	w.note("the store is put back")
 	if n := w.nodes[w.rand.IntN(len(w.nodes))]; !n.pool {
@@ -737,44 +746,34 @@ func (w *world) restart(_ *node) {
 		return
 	}
 	for _, n := range w.nodes {
-		o := n.now().copy()
-		o.restored = false
-		n.write(o)
 		n.told, n.raised, n.since = nil, map[string]bool{}, len(n.versions)-1
 	}
-	w.unheard, w.told = true, w.told && w.unheard
+	w.unheard, w.told, w.known = true, w.told && w.unheard, 0
 	w.note("the hub manager starts again")
 }
 
-// hear has all that there is in the tree be heard. A restore that one of them shows is known of all ledgers then.
+// hear has all that there is in the tree be heard. A restore that one of them shows, or has stored, is known of all
+// ledgers then.
 func (w *world) hear(_ *node) {
 	if !w.unheard {
 		return
 	}
 	w.unheard = false
-	if !w.told && !slices.ContainsFunc(w.nodes, w.shows) {
-		w.note("nothing is heard of a restore")
-		return
+	before := w.known
+	for _, n := range w.nodes {
+		if o := n.now(); o.exists && (n.pool || o.member.Stands()) && w.without != "the stored news of a restore" {
+			w.known = max(w.known, o.restored)
+		}
+	}
+	if w.told || slices.ContainsFunc(w.nodes, w.shows) {
+		w.known = max(w.known+1, w.epoch())
 	}
 	w.told = false
-	for _, n := range w.nodes {
-		o := n.now().copy()
-		o.restored = o.exists && (n.pool && w.without != "the news of a restore to pools" ||
-			!n.pool && (w.without != "the news of a restore" || n.key == "a"))
-		n.write(o)
-	}
-	w.note("all have heard of the restore")
+	w.note("all are heard: of %d restores, and now of %d", before, w.known)
 }
 
-// shows says whether a node shows that the store was put back: its member knows what its ledger does not, or its
-// children do.
+// shows says whether the member of a FederatedQuota shows that the store was put back: it knows what the ledger does not.
 func (w *world) shows(n *node) bool {
 	o := n.now()
-	switch {
-	case !o.exists:
-		return false
-	case n.pool:
-		return w.without != "the news of a pool" && w.open(n).Lost(w.list(n))
-	}
-	return n.member.revision > o.entries[theMember].Revision
+	return o.exists && !n.pool && n.member.revision > o.entries[theMember].Revision
 }

@@ -30,8 +30,8 @@ type object struct {
 	// revision and entries are its ledger: of children if it is a pool, else of its member.
 	revision int64
 	entries  map[string]pool.Entry
-	// restored says that its ledger is known to be put back, and was not rebuilt since.
-	restored bool
+	// restored is the last restore of the store that its ledger was rebuilt for.
+	restored int64
 }
 
 func (o *object) copy() *object {
@@ -83,9 +83,11 @@ type rules struct {
 	alone bool
 	// leaves: all may leave as well, although they are alone otherwise.
 	leaves bool
-	// beside: the store has been put back, the status of one that was raised since the backup cannot be stored, and nothing
-	// happens but what gives others its room.
+	// beside: the store has been put back, the status of one that was raised since the backup, or has left where there are
+	// moves, cannot be stored, and nothing happens but what gives others its room.
 	beside bool
+	// gave: the store has been put back to before one gave room to another.
+	gave bool
 	// prompt: members do not report late.
 	prompt bool
 	// moves, reborn, lost, restores: children join and leave; finalizers are torn off pools; ledgers are wiped; the store
@@ -103,8 +105,10 @@ type world struct {
 	second int64
 	backup map[string]*object
 	// unheard says that the store was put back, or that the hub manager has started again, and that not all were heard
-	// since. Once they are, a restore is known if told says so, or if somebody shows it.
+	// since. Once they are, a restore is known if told says so, if somebody shows it, or if somebody has stored it. Known
+	// is the last one of which the hub manager knows.
 	unheard, told bool
+	known         int64
 	// stuck is a FederatedQuota whose status cannot be stored since the store was put back.
 	stuck *node
 	err   error
@@ -165,6 +169,8 @@ func newWorld(r rules, seed uint64) *world {
 	case r.inside:
 		w.begin("a", 2)
 		w.begin("b", 1)
+	case r.gave:
+		w.beginGiven()
 	case r.beside || r.restores && w.rand.IntN(2) == 0:
 		w.beginRestored()
 	}
@@ -184,7 +190,10 @@ func (w *world) beginRestored() {
 		w.byKey[key].member.used = w.byKey[key].member.limit
 	}
 	lost := w.rand.IntN(4)
-	if w.beside {
+	switch {
+	case w.beside && w.moves:
+		lost = 1
+	case w.beside:
 		lost = 3
 	}
 	if lost > 0 {
@@ -223,6 +232,25 @@ func (w *world) beginRestored() {
 	} else if w.rand.IntN(2) == 0 {
 		w.stuck = a
 	}
+}
+
+// beginGiven begins as the store is put back to before a gave room to b.
+func (w *world) beginGiven() {
+	parts := func(a, b int64) {
+		w.begin("a", a)
+		w.begin("b", b)
+	}
+	parts(2, 1)
+	w.backUp(nil)
+	for _, n := range w.nodes {
+		n.write(n.now().copy())
+	}
+	parts(1, 2)
+	for _, n := range w.nodes {
+		n.member.used = n.member.limit
+	}
+	w.putBack(nil)
+	w.stuck = nil
 }
 
 // begin has a child be in its pool from the start, with a part of the budget.
@@ -461,7 +489,7 @@ func (w *world) check() {
 		if w.steady && !w.inside && w.uses(p) > o.hard {
 			w.fail("S1: %d are used below %s, whose budget is %d", w.uses(p), p.key, o.hard)
 		}
-		if o.revision == 0 || o.restored || w.restores {
+		if o.revision == 0 || w.restores {
 			continue // what was lost counts again once it is rebuilt
 		}
 		for _, c := range w.nodes {
@@ -487,7 +515,7 @@ var leaving = []string{"unname", "left"}
 
 // giving are the actions that give others the room of one that is stuck.
 var giving = []string{
-	"hear", "rebuild own", "rebuild", "take up", "settle own", "settle", "raise", "raise own", "deliver", "charge",
+	"hear", "rebuild own", "rebuild", "take up", "settle own", "settle", "raise", "raise own", "deliver", "charge", "left",
 }
 
 // run plays a schedule of so many steps that change something, and returns what it broke.

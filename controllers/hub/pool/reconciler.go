@@ -64,11 +64,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	} else if !controllerutil.ContainsFinalizer(p, quotav1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
+	r.Trees.Hear(p.UID, p.Status.Restored)
 	s, err := r.gather(ctx, p)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if r.Trees.Known() > s.restores {
+	if r.Trees.Last() > s.restore {
 		// What this round has taken up may be of after the restore, and its ledger is of before.
 		return ctrl.Result{RequeueAfter: pace.RoundRetryInterval(0, 0)}, nil
 	}
@@ -87,7 +88,7 @@ func (r *Reconciler) meet(ctx context.Context, p *quotav1alpha1.QuotaPool) error
 		return nil
 	}
 	if p.Status.Revision == 0 {
-		p.Status.Revision = ledger.First
+		p.Status.Revision, p.Status.Restored = ledger.First, r.Trees.Last()
 		if err := r.Status().Update(ctx, p); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func TestRestoreIsOfEachPool(t *testing.T) {
 	if w.rebuilt(w.round()) {
 		t.Fatal("the ledger is rebuilt although nothing was put back")
 	}
-	w.r.Trees.Hear("another", true)
+	w.r.Trees.Hear("another", ledger.Epoch(w.clock.Now()))
 	p := w.round()
 	if !w.rebuilt(p) {
 		t.Error("the ledger goes on as it was put back")
@@ -39,28 +39,51 @@ func TestRestoreIsOfEachPool(t *testing.T) {
 	}
 }
 
-// TestRestoreThatWasForgotten has a budget know more than its pool does as the hub manager starts: what had shown it that
-// the store was put back went with the one before. Later on that says nothing of other ledgers.
-func TestRestoreThatWasForgotten(t *testing.T) {
+// TestRestoreOutlivesTheHubManager has the hub manager start again after a pool has rebuilt its ledger: the pool tells it
+// of the restore, by which it does not rebuild once more.
+func TestRestoreOutlivesTheHubManager(t *testing.T) {
 	w := newWorld(t)
 	w.round()
 	vision := w.announces("vision", "2")
 	w.takesUp(vision, "2", nil, "")
-	floor := func() {
-		vision.Status.Pool.Revision = w.round().Status.Revision + ledger.Gap
-		if err := w.Status().Update(t.Context(), vision); err != nil {
-			t.Fatal(err)
-		}
-	}
-	floor()
-	if got := w.r.Trees.Known(); got != 0 {
-		t.Errorf("%d restores are known, and the pool was heard before", got)
-	}
-	floor()
+	restore := ledger.Epoch(w.clock.Now())
+	w.r.Trees.Hear("another", restore)
+	p := w.round()
 	w.r.Trees = &trees.Trees{}
+	if again := w.round(); again.Status.Revision != p.Status.Revision {
+		t.Errorf("the ledger goes from revision %d to %d: want it rebuilt once", p.Status.Revision, again.Status.Revision)
+	}
+	if got := w.r.Trees.Last(); got != restore {
+		t.Errorf("the restore that is known is %d: want %d", got, restore)
+	}
+}
+
+// TestLossIsNoRestore has a budget know more than its pool does, because the ledger of one of them was lost: that says
+// nothing of other ledgers.
+func TestLossIsNoRestore(t *testing.T) {
+	w := newWorld(t)
 	w.round()
-	if got := w.r.Trees.Known(); got != 1 {
-		t.Errorf("%d restores are known: want the one that the first look shows", got)
+	vision := w.announces("vision", "2")
+	w.takesUp(vision, "2", nil, "")
+	vision.Status.Pool.Revision = w.round().Status.Revision + ledger.Gap
+	if err := w.Status().Update(t.Context(), vision); err != nil {
+		t.Fatal(err)
+	}
+	w.r.Trees = &trees.Trees{}
+	if !w.rebuilt(w.round()) {
+		t.Error("the ledger goes on as it is")
+	}
+	if got := w.r.Trees.Last(); got != 0 {
+		t.Errorf("restore %d is known, and there was none", got)
+	}
+}
+
+// TestPoolOfAfterARestore has a pool come after a restore: it has nothing to rebuild.
+func TestPoolOfAfterARestore(t *testing.T) {
+	w := newWorld(t)
+	w.r.Trees.Hear("another", ledger.Epoch(w.clock.Now()))
+	if w.rebuilt(w.round()) {
+		t.Error("the ledger is rebuilt")
 	}
 }
 

@@ -39,9 +39,9 @@ type scope struct {
 	moved []*child
 	// expected are those that are in no ledger yet and are to be, and refused those that are not to be.
 	expected, refused []string
-	// restores is how many restores of the hub's store were known when the round began, or it has shown itself, and
-	// restored says that the ledger is to be rebuilt for one of them.
-	restores int
+	// restore is the last restore of the hub's store that was known when the round began, and restored says that the
+	// ledger is to be rebuilt for it.
+	restore  int64
 	restored bool
 	rebuilt  bool
 	// split is how the budget is split, standings how the children stand, and limits what was decided of them.
@@ -61,7 +61,8 @@ type obstacle struct{ reason, message string }
 
 // gather reads all that a round is decided on, and takes it into the ledger.
 func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*scope, error) {
-	s := &scope{p: p, now: r.Clock.Now(), restores: r.Trees.Known(), restored: r.Trees.Restored(p.UID, false)}
+	s := &scope{p: p, now: r.Clock.Now(), restore: r.Trees.Last()}
+	s.restored = p.Status.Restored < s.restore
 	if err := r.stand(ctx, s); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*s
 			return nil, err
 		}
 	}
-	if err := r.lookBack(ctx, s); err != nil {
+	if err := r.rebuild(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := r.dismiss(ctx, s); err != nil {
@@ -171,17 +172,6 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 		}
 	}
 	p.Status.Capacity = capacity.StatusOf(capacity.Names(p.Spec.Hard, &rule.Capacity), selected, reports)
-	return nil
-}
-
-// lookBack rebuilds the ledger if it has to be, and notes that the pool is heard.
-func (r *Reconciler) lookBack(ctx context.Context, s *scope) error {
-	if err := r.rebuild(ctx, s); err != nil {
-		return err
-	}
-	if r.Trees.HearPool(s.p.UID, s.rebuilt && !s.restored) {
-		s.restores++
-	}
 	return nil
 }
 

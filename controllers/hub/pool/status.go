@@ -46,9 +46,6 @@ func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	memory.stored = s.now
-	if s.rebuilt {
-		r.Trees.Rebuilt(s.p.UID, s.restores)
-	}
 	r.tell(s, &s.p.Status)
 	memory.note(s.limits, s.now)
 	r.announce(ctx, s, memory, stored)
@@ -116,7 +113,7 @@ func (s *scope) report() {
 		status.SpecRevision = status.Revision + 1
 	}
 	status.ObservedGeneration, status.Revision = s.p.Generation, s.pool.Ledger.Revision()
-	status.Pool = s.member.Stored(s.p.Spec.Hard)
+	status.Pool, status.Restored = s.member.Stored(s.p.Spec.Hard), max(status.Restored, s.restore)
 	t, formats, budget := round.Total(s.pool.Ledger, tallies), s.p.Spec.Hard, s.pool.Ledger.Budget()
 	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
 	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)

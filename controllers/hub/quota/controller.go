@@ -173,7 +173,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, err
 	}
-	r.rebuiltOf(s)
 	defer r.record(s) // nobody waits for it
 	r.announce(ctx, s)
 	r.dropGone(s)

@@ -18,17 +18,20 @@ import (
 
 // gather reads all that a round is decided on.
 func (r *Reconciler) gather(ctx context.Context, fq *quotav1alpha1.FederatedQuota) (*scope, error) {
-	restores := r.Trees.Known()
+	restore := r.Trees.Last()
 	around, err := r.lookAround(ctx, fq)
 	if err != nil {
 		return nil, err
 	}
-	stands, err := r.stand(ctx, fq, around)
+	stands, err := r.stand(ctx, fq, around, restore)
 	if err != nil {
 		return nil, err
 	}
 	s := &scope{
-		fq: fq, now: r.Clock.Now(), nodes: around.Nodes, in: input.Of(fq, around), membership: stands, restores: restores,
+		fq: fq, now: r.Clock.Now(), nodes: around.Nodes, in: input.Of(fq, around), membership: stands,
+	}
+	if around.Restored || around.Fresh {
+		s.restored = restore
 	}
 	s.round = shares.New(s.in)
 	s.members = membersOf(s.round, around.Clusters)

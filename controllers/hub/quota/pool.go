@@ -21,15 +21,15 @@ import (
 // treeExpected stands, among what is yet to be heard, for the members of other FederatedQuotas.
 const treeExpected = "the clusters of other budgets in its pools"
 
-// stand finds out what a FederatedQuota is to its pool in this round. While others of its tree are yet to be heard it
-// takes up nothing, and moves no limit.
+// stand finds out what a FederatedQuota is to its pool in this round, which knows of that restore. While others of its
+// tree are yet to be heard it takes up nothing, and moves no limit.
 func (r *Reconciler) stand(
-	ctx context.Context, fq *quotav1alpha1.FederatedQuota, around *input.Surroundings,
+	ctx context.Context, fq *quotav1alpha1.FederatedQuota, around *input.Surroundings, restore int64,
 ) (pool.Membership, error) {
 	if membership.PoolOf(fq) == "" && !standsIn(fq) {
 		return pool.MembershipOf(fq.Status.Pool), nil
 	}
-	around.Restored = r.Trees.Restored(fq.UID, around.Fresh)
+	around.Restored = fq.Status.Restored < restore && !around.Fresh // which has nothing to rebuild
 	waits, err := r.waits(ctx, fq)
 	if err != nil {
 		return pool.Membership{}, err
@@ -54,18 +54,10 @@ func (r *Reconciler) heardOf(s *scope) {
 	if !s.membership.Stands() {
 		return
 	}
-	shown := s.decision.Rebuilt && !s.in.Restored
-	r.Trees.Hear(s.fq.UID, shown)
-	if shown {
-		s.restores++
+	if s.decision.Rebuilt && !s.in.Restored { // its members show it
+		s.restored = r.Trees.Next(s.in.Epoch)
 	}
-}
-
-// rebuiltOf notes a round that is stored.
-func (r *Reconciler) rebuiltOf(s *scope) {
-	if s.membership.Stands() && (s.decision.Rebuilt || s.in.Restored) {
-		r.Trees.Rebuilt(s.fq.UID, s.restores)
-	}
+	r.Trees.Hear(s.fq.UID, max(s.fq.Status.Restored, s.restored))
 }
 
 // waits says whether a FederatedQuota has to wait until others of its tree are heard.

@@ -311,32 +311,70 @@ func TestPoolBelowAPool(t *testing.T) {
 	}
 }
 
-func TestPoolTreeIsRebuiltAsOne(t *testing.T) {
-	tr := newTree(t, anyNamespace)
-	tr.a.create(quotaName, tr.spec("10"))
-	tr.b.create(quotaName, tr.spec("10"))
-	tr.settle(10)
-	before := []*quotav1alpha1.FederatedQuota{tr.a.quota(), tr.b.quota()}
-	p := tr.pool()
-	tr.a.agents["east"].wants = 9
-	tr.settle(10)
-	for _, fq := range before { // the hub's store goes back
-		now := &quotav1alpha1.FederatedQuota{}
-		tr.a.must(servers[hubName].Get(t.Context(), client.ObjectKeyFromObject(fq), now))
-		now.Status = fq.Status
-		tr.a.must(servers[hubName].Status().Update(t.Context(), now))
-	}
-	now := tr.pool()
-	now.Status = p.Status
-	tr.a.must(servers[hubName].Status().Update(t.Context(), now))
+// restart has the hub manager start again, without what it knew.
+func (tr *tree) restart() {
 	tr.a.restart()
 	tr.b.restart()
 	tr.b.hub.Trees, tr.b.hub.Needs = tr.a.hub.Trees, tr.a.hub.Needs
 	tr.hub = &pools.Reconciler{Client: tr.a.recorded(hubName), Live: servers[hubName], Needs: tr.a.hub.Needs, Trees: tr.a.hub.Trees, Clock: tr.a.clock, Recorder: events.NewFakeRecorder(1000)}
+}
+
+// putBack has the hub's store go back to before a was raised, and returns what it has by then.
+func (tr *tree) putBack() (fqs []*quotav1alpha1.FederatedQuota, p *quotav1alpha1.QuotaPool) {
+	tr.t.Helper()
+	tr.a.create(quotaName, tr.spec("10"))
+	tr.b.create(quotaName, tr.spec("10"))
+	tr.settle(10)
+	fqs, p = []*quotav1alpha1.FederatedQuota{tr.a.quota(), tr.b.quota()}, tr.pool()
+	tr.a.agents["east"].wants = 9
+	tr.settle(10)
+	for _, fq := range fqs {
+		now := &quotav1alpha1.FederatedQuota{}
+		tr.a.must(servers[hubName].Get(tr.t.Context(), client.ObjectKeyFromObject(fq), now))
+		now.Status = fq.Status
+		tr.a.must(servers[hubName].Status().Update(tr.t.Context(), now))
+	}
+	now := tr.pool()
+	now.Status = p.Status
+	tr.a.must(servers[hubName].Status().Update(tr.t.Context(), now))
+	tr.restart()
 	for _, w := range []*world{tr.a, tr.b} {
 		w.clock.SetTime(w.clock.Now().Add(time.Hour))
 	}
 	tr.b.agents["west"].wants = 9
+	return fqs, p
+}
+
+// TestRestoreOutlivesTheHubManager has the hub manager start again when the one budget whose member shows that the store
+// was put back has rebuilt its ledger, and nobody else has: what the ledger says has the others rebuild theirs.
+func TestRestoreOutlivesTheHubManager(t *testing.T) {
+	tr := newTree(t, anyNamespace)
+	_, p := tr.putBack()
+	tr.a.round()
+	if got := tr.pool().Status; got.Revision != p.Status.Revision {
+		t.Fatalf("the pool has rebuilt: revision %d", got.Revision)
+	}
+	tr.restart()
+	tr.round()
+	tr.a.round()
+	tr.round()
+	tr.b.round()
+	if got := tr.b.quota().Status.Pool; got.Cap != nil || got.Revision <= p.Status.Revision {
+		t.Errorf("b is %+v to the pool: want a floor", got)
+	}
+	restored := tr.a.quota().Status.Restored
+	if b, pool := tr.b.quota().Status.Restored, tr.pool().Status.Restored; restored == 0 || b != restored || pool != restored {
+		t.Errorf("the restore of a is %d, of b %d, of the pool %d: want one", restored, b, pool)
+	}
+	tr.settle(10)
+	if a, b := limit(tr.a, "east"), limit(tr.b, "west"); a+b != 10 || a < 9 {
+		t.Errorf("a has %d, b has %d in force: want the 9 that a uses, and 1", a, b)
+	}
+}
+
+func TestPoolTreeIsRebuiltAsOne(t *testing.T) {
+	tr := newTree(t, anyNamespace)
+	before, p := tr.putBack()
 	tr.b.round()
 	if got := tr.b.quota().Status.Pool; got.Cap != nil && got.Revision > before[1].Status.Pool.Revision {
 		t.Errorf("b takes up revision %d before a is heard", got.Revision)

@@ -79,8 +79,9 @@ type scope struct {
 	nodes map[string]*quotav1alpha1.ClusterCapacity
 	// membership is what the FederatedQuota is to its pool from this round on.
 	membership pool.Membership
-	// restores is how many restores of the hub's store were known when the round began, or it has shown itself.
-	restores int
+	// restored is the last restore of the hub's store for which the ledger is rebuilt once this round is stored, 0 if for
+	// none but those for which it was.
+	restored int64
 	// round says whom it concerns, and members are those, by name. gather fills them in.
 	round   *shares.Round
 	members []*member

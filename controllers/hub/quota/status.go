@@ -100,7 +100,7 @@ func (s *scope) report() {
 	}
 	status.ObservedGeneration = s.fq.Generation
 	status.Revision, status.SpecRevision = d.Ledger.Revision(), d.SpecRevision
-	status.Pool = s.membership.Stored(s.fq.Spec.Hard)
+	status.Pool, status.Restored = s.membership.Stored(s.fq.Spec.Hard), max(status.Restored, s.restored)
 	s.totals()
 	kept := scaleout.Keep(s.fq.Spec.Capacity, &status.ScaleOut, status.Conditions)
 	conditions.Replace(&status.Conditions, append(input.Conditions(d.Conditions), kept...), s.fq.Generation, s.now)

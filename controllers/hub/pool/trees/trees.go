@@ -10,59 +10,36 @@ import (
 )
 
 // Trees is what this process knows of FederatedQuotas that are in pools, and of pools. If the hub's store was put back,
-// a member of a FederatedQuota may show it, or a pool whose child has rebuilt its ledger before this process began.
-// Then it is so of all ledgers of that tree: before each of them was heard once no FederatedQuota decides anything in
-// it, and once one shows it, all are rebuilt. Its zero value is ready to use.
+// a member of a FederatedQuota shows it, or the ledger of another one that was rebuilt for it says so. Then it is so of
+// all ledgers: before each of a tree was heard once no FederatedQuota decides anything in it, and each is rebuilt that
+// does not say that it was. Its zero value is ready to use.
 type Trees struct {
 	mutex sync.Mutex
 	// heard are those that have had a round, passed those that need not wait for others any more.
 	heard, passed map[types.UID]bool
-	// restores counts how often one has shown that the store was put back, and rebuilt is up to which of these each has
-	// rebuilt its ledger.
-	restores int
-	rebuilt  map[types.UID]int
+	// last is the last restore that is known: the epoch in which it was noticed, 0 if none was.
+	last int64
 }
 
-// Hear notes that the members of a FederatedQuota were heard, and whether they have shown that the store was put back.
-func (t *Trees) Hear(quota types.UID, shown bool) {
+// Hear notes that a FederatedQuota or a pool was heard, whose ledger was rebuilt for that restore.
+func (t *Trees) Hear(who types.UID, restored int64) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.hear(quota, shown)
-}
-
-// HearPool notes that the children of a pool were read, and whether they know what its ledger does not. It returns
-// whether that has shown that the store was put back: at first sight it does. Later on this process has known it before
-// them, or no more than a status was lost.
-func (t *Trees) HearPool(pool types.UID, lost bool) (shown bool) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	shown = lost && !t.heard[pool]
-	t.hear(pool, shown)
-	return shown
-}
-
-func (t *Trees) hear(who types.UID, shown bool) {
 	if t.heard == nil {
-		t.heard, t.passed, t.rebuilt = map[types.UID]bool{}, map[types.UID]bool{}, map[types.UID]int{}
+		t.heard, t.passed = map[types.UID]bool{}, map[types.UID]bool{}
 	}
 	t.heard[who] = true
-	if shown {
-		t.restores++
-	}
+	t.last = max(t.last, restored)
 }
 
-// Rebuilt notes that a FederatedQuota or a pool has stored a rebuilt ledger, which counts for so many restores.
-func (t *Trees) Rebuilt(who types.UID, restores int) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.rebuilt[who] = restores
-}
+// Next returns the restore that is noticed in an epoch: a later one than all that are known.
+func (t *Trees) Next(epoch int64) int64 { return max(t.Last()+1, epoch) }
 
-// Known returns how many restores were shown until now.
-func (t *Trees) Known() int {
+// Last returns the last restore that is known.
+func (t *Trees) Last() int64 {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	return t.restores
+	return t.last
 }
 
 // Forget drops what is known of a FederatedQuota or a pool that is gone.
@@ -71,15 +48,6 @@ func (t *Trees) Forget(who types.UID) {
 	defer t.mutex.Unlock()
 	delete(t.heard, who)
 	delete(t.passed, who)
-	delete(t.rebuilt, who)
-}
-
-// Restored says whether somebody has yet to rebuild the ledger since another one has shown that the store was put back.
-// One that came after that has nothing to rebuild, if it is fresh.
-func (t *Trees) Restored(who types.UID, fresh bool) bool {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	return !fresh && t.rebuilt[who] < t.restores
 }
 
 // IsPast says whether a FederatedQuota need not wait for others any more.
