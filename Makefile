@@ -142,11 +142,7 @@ $(BENCHMARKS:%=bench-%): bench-%: controlplane build
 .PHONY: bench-eyes
 bench-eyes: controlplane build
 	mkdir -p $(BIN)/bench
-<<<<<<< HEAD
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/latency -eyes 12 -raises 10 -out $(BIN)/bench/eyes.json > $(BIN)/bench/eyes.txt
-=======
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/latency -eyes 12 -raises 30 -out $(BIN)/bench/eyes.json > $(BIN)/bench/eyes.txt
->>>>>>> wip/eyes3
 	cat $(BIN)/bench/eyes.txt
 
 .PHONY: bench-docs

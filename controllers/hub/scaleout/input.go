@@ -205,7 +205,7 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 // the cluster autoscaler, which win there, too.
 func labelsOf(d *clusterv1.MachineDeployment) labels.Set {
 	known := labels.Set(clusterlabels.GetManagedLabels(d.Spec.Template.Labels))
-	for _, stated := range strings.Split(d.Annotations[nodegroup.LabelsAnnotation], ",") {
+	for stated := range strings.SplitSeq(d.Annotations[nodegroup.LabelsAnnotation], ",") {
 		if key, value, is := strings.Cut(stated, "="); is {
 			known[key] = value
 		}

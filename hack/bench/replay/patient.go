@@ -9,8 +9,8 @@ import (
 	"github.com/fedquota/fedquota/hack/bench/workload"
 )
 
-// patientRow is one policy on one load whose owners ask again for a minute. What was admitted within a time of the first
-// attempt is compared with pooled.
+// patientRow is one policy on one load whose owners ask again for a minute. What was admitted within a time of the
+// first attempt is compared with pooled.
 type patientRow struct {
 	Policy string  `json:"policy"`
 	Load   float64 `json:"load"`
@@ -29,8 +29,8 @@ const (
 	patientLength  = 3 * time.Minute
 )
 
-// patient measures how soon those are admitted who ask again, and what of that the order of who waits makes, and what the
-// latencies.
+// patient measures how soon those are admitted who ask again, and what of that the order of who waits makes, and what
+// the latencies.
 func (c *config) patient() (rows []patientRow) {
 	held := c.knobs.held()
 	late := held

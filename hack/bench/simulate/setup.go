@@ -40,9 +40,9 @@ var Default = Latencies{
 }
 
 // Times returns the latencies of a machine that is so many times slower. Coalesce is no work, and stays.
-func (l Latencies) Times(n time.Duration) Latencies {
+func (l Latencies) Times(n int64) Latencies {
 	for _, step := range []*time.Duration{&l.Report, &l.Gather, &l.Confirm, &l.Ledger, &l.Deliver, &l.Hear} {
-		*step *= n
+		*step = time.Duration(step.Nanoseconds() * n)
 	}
 	return l
 }

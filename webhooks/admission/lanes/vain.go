@@ -17,8 +17,8 @@ type Vain struct {
 	last []asking // the oldest first
 }
 
-// Ended notes a hold that came to nothing, since when it lasted, and when it ended. Holds that overlap say the same thing
-// once.
+// Ended notes a hold that came to nothing, since when it lasted, and when it ended. Holds that overlap say the same
+// thing once.
 func (v *Vain) Ended(asked amount.List, since, at time.Time) {
 	if len(v.last) > 0 && !since.After(v.last[len(v.last)-1].at) {
 		return
