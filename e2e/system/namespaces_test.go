@@ -132,9 +132,15 @@ func (i *installed) ruled(rules string) {
 	}
 }
 
-// isFullWith sees that no pod is admitted above so many.
+// isFullWith sees that no pod is admitted above so many. While a limit rises native quota may forget one for a moment.
 func (i *installed) isFullWith(count int) {
 	i.Helper()
+	i.eventually("native quota to count all pods", func(context.Context) error {
+		if used := i.enforced().Status.Used[corev1.ResourcePods]; used.Value() != int64(count) {
+			return fmt.Errorf("it counts %s of %d", used.String(), count)
+		}
+		return nil
+	})
 	if err := i.member.Create(i.Context(), kept(count)); !apierrors.IsForbidden(err) {
 		i.Errorf("a pod above %d: %v", count, err)
 	}
