@@ -138,11 +138,12 @@ $(BENCHMARKS:%=bench-%): bench-%: controlplane build
 	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/$* > $(BIN)/bench/$*.txt
 	cat $(BIN)/bench/$*.txt
 
-# Two hub managers take turns, so that what else the machine does concerns both alike.
+# Two hub managers take turns, so that what else the machine does concerns both alike. The budget lasts for 388 requests
+# out of what is free: six rounds of these.
 .PHONY: bench-eyes
 bench-eyes: controlplane build
 	mkdir -p $(BIN)/bench
-	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/latency -eyes 12 -raises 30 -out $(BIN)/bench/eyes.json > $(BIN)/bench/eyes.txt
+	KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) run ./hack/bench/latency -eyes 5 -raises 30 -out $(BIN)/bench/eyes.json > $(BIN)/bench/eyes.txt
 	cat $(BIN)/bench/eyes.txt
 
 .PHONY: bench-docs
