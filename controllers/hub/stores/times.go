@@ -24,7 +24,7 @@ var (
 		"When the hub manager last heard an agent of the cluster report, in Unix time. An agent reports what has changed.",
 		[]string{"cluster"}, nil)
 	lastReportOfShare = prometheus.NewDesc("fedquota_cluster_last_report_timestamp_seconds",
-		"When the hub manager last heard the cluster report of the FederatedQuota, as above. Only with `--metrics-per-cluster`.",
+		"When the hub manager last heard the cluster report of the FederatedQuota, in Unix time. Only with `--metrics-per-cluster`.",
 		[]string{"namespace", "name", "cluster"}, nil)
 )
 

@@ -38,9 +38,9 @@ var measures = []struct {
 }{
 	{"raise out of free budget in force, p50, ms", raise(0), true},
 	{"raise with a donor in force, p50, ms", raise(1), true},
-	{"CPU of the hub manager, s", sum(func(t *turn) float64 { return t.Manager }), true},
-	{"CPU of the hub's API server and etcd, s", sum(func(t *turn) float64 { return t.Hub }), false},
-	{"time of the turns, s", sum(func(t *turn) float64 { return t.Seconds }), false},
+	{"CPU of the hub manager in a turn, s", mean(func(t *turn) float64 { return t.Manager }), true},
+	{"CPU of the hub's API server and etcd in a turn, s", mean(func(t *turn) float64 { return t.Hub }), false},
+	{"time of a turn, s", mean(func(t *turn) float64 { return t.Seconds }), false},
 }
 
 // raise returns the median of the raises of a kind.
@@ -52,6 +52,11 @@ func raise(kind int) func([]turn) float64 {
 		}
 		return median(all)
 	}
+}
+
+// mean returns what a turn has on average, which compares any number of turns with any other.
+func mean(of func(*turn) float64) func([]turn) float64 {
+	return func(turns []turn) float64 { return sum(of)(turns) / float64(len(turns)) }
 }
 
 func sum(of func(*turn) float64) func([]turn) float64 {

@@ -15,15 +15,17 @@ func TestCosts(t *testing.T) {
 		{Name: "with", Turns: []turn{
 			{Raises: [2][]float64{{10, 12}, {50}}, Manager: 1, Hub: 2, Seconds: 20},
 			{Raises: [2][]float64{{14, 11}, {70}}, Manager: 3, Hub: 4, Seconds: 20},
+			{Raises: [2][]float64{{11, 12}, {60}}, Manager: 2, Hub: 3, Seconds: 20},
 		}},
 		{Name: "without", Turns: []turn{
 			{Raises: [2][]float64{{10, 10}, {60}}, Manager: 2, Hub: 3, Seconds: 20},
 			{Raises: [2][]float64{{20, 10}, {60}}, Manager: 2, Hub: 2, Seconds: 20},
+			{Raises: [2][]float64{{10, 10}, {60}}, Manager: 2, Hub: 1, Seconds: 20},
 		}},
 	}, 1)
 	want := []ratio{
 		{Of: [2]float64{11.5, 10}, Ratio: 1.15, Noise: 10. / 15}, {Of: [2]float64{60, 60}, Ratio: 1, Noise: 1},
-		{Of: [2]float64{4, 4}, Ratio: 1, Noise: 1}, {Of: [2]float64{6, 5}, Ratio: 1.2, Noise: 1.5}, {Of: [2]float64{40, 40}, Ratio: 1, Noise: 1},
+		{Of: [2]float64{2, 2}, Ratio: 1, Noise: 1}, {Of: [2]float64{3, 2}, Ratio: 1.5, Noise: 1}, {Of: [2]float64{20, 20}, Ratio: 1, Noise: 1},
 	}
 	for i, r := range c.Ratios {
 		want[i].What = r.What

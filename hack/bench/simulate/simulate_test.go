@@ -53,6 +53,30 @@ func TestErlangB(t *testing.T) {
 	}
 }
 
+// TestPatience has a request come 90 ms before there is room for it. It is made again after 5, 15, 35, 75 and 155 ms.
+func TestPatience(t *testing.T) {
+	load := Load{Members: 1, Requests: []Request{
+		{At: time.Second, Size: 1, Life: 100 * time.Millisecond}, {At: 1010 * time.Millisecond, Size: 1, Life: time.Second},
+	}}
+	for patience, want := range map[time.Duration]map[time.Duration]int{
+		0:                      {0: 1, time.Second: 1},
+		154 * time.Millisecond: {0: 1, time.Second: 1},
+		155 * time.Millisecond: {0: 1, 154 * time.Millisecond: 1, 155 * time.Millisecond: 2},
+	} {
+		got := Run(load, Setup{
+			Policy: Policy{Pooled: true}, Latencies: Default, Budget: 1, Patience: patience, To: 10 * time.Second,
+		})
+		for within, count := range want {
+			if admitted := got.Within(within); admitted != count {
+				t.Errorf("with a patience of %s %d are admitted within %s, want %d", patience, admitted, within, count)
+			}
+		}
+		if got.Requests != 2 {
+			t.Errorf("with a patience of %s %d requests count", patience, got.Requests)
+		}
+	}
+}
+
 // demanding is the policy of the product.
 func demanding(hold time.Duration) Policy {
 	return Policy{
