@@ -113,9 +113,15 @@ var hubMutants = []mutant{
 		pkg: hubTests, test: "TestUsageReportedLate",
 	},
 	{
+		protection: "nobody is raised while a cluster is about to say to another hub manager for the first time what it uses",
+		in:         "Round.unheardOf", old: "(c.Entry == nil || c.Entry.Revision == 0)",
+		new: "true",
+		pkg: hubTests, test: "TestUsageReportedToAnotherHubManager",
+	},
+	{
 		protection: "nobody is raised of a name that came into the budget while a cluster is about to say what it uses of it",
-		in:         "Round.unheardOf", old: "return counted && c.report.Revision > 0",
-		new: "return c.report.Revision > 0 || counted",
+		in:         "child.counts", old: "return counted",
+		new: "return counted || c.read",
 		pkg: hubTests, test: "TestNewNameReportedLate/it_is_waited_for",
 	},
 	{

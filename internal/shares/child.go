@@ -128,9 +128,7 @@ func (r *Round) identify(c *child) {
 		c.orphan = c.Reading.Orphan
 	}
 	c.look()
-	if c.read {
-		c.unheard = r.unheardOf(c)
-	}
+	c.unheard = r.unheardOf(c)
 }
 
 // look says what follows from what was read of a child.
@@ -214,15 +212,27 @@ func (c *child) agentState() agent {
 }
 
 // unheardOf returns the resources of which a child can be expected to say for the first time what it uses: all of them
-// if it joins, and those that came into the budget.
+// if it joins, and those that came into the budget. Of a child that cannot be read, that goes by what was stored: it may
+// have been told of its share a moment ago, by another hub manager. One that was told nothing may stay silent for good.
 func (r *Round) unheardOf(c *child) []corev1.ResourceName {
-	if r.halted || !c.Selected || c.misfit != "" || c.Reading.HeldBack != (Obstacle{}) || c.wasAbsent {
+	silent := !c.read && (c.Entry == nil || c.Entry.Revision == 0)
+	if r.halted || !c.Selected || silent || c.misfit != "" || c.Reading.HeldBack != (Obstacle{}) || c.wasAbsent {
 		return nil
 	}
-	return slices.DeleteFunc(r.ledger.Budget().Names(), func(name corev1.ResourceName) bool {
-		_, counted := c.report.Used[name]
-		return counted && c.report.Revision > 0
-	})
+	return slices.DeleteFunc(r.ledger.Budget().Names(), c.counts)
+}
+
+// counts says whether the child has said, as far as is known, what it uses of a resource.
+func (c *child) counts(name corev1.ResourceName) bool {
+	heard := c.report.Used
+	switch {
+	case !c.read:
+		heard = c.Entry.Used
+	case c.report.Revision == 0:
+		return false
+	}
+	_, counted := heard[name]
+	return counted
 }
 
 // told returns what its share says, or what is in force without one, or nil. A revision that no ledger gave says

@@ -122,6 +122,12 @@ func (w *world) entry(l *leader, m int) *shares.Entry {
 func (w *world) readChild(l *leader, c *shares.Child, s step) {
 	m := int(c.Name[0] - 'a')
 	member := &w.members[m]
+	if s.much(4) != 3 {
+		c.Past.UnheardFor = map[corev1.ResourceName]time.Duration{}
+		for _, name := range resourceNames {
+			c.Past.UnheardFor[name] = pace.FirstReportWait
+		}
+	}
 	if c.Live && !member.reachable {
 		c.Reading.Failure = "away"
 		return
@@ -130,12 +136,6 @@ func (w *world) readChild(l *leader, c *shares.Child, s step) {
 		l.look(m, member.share)
 	}
 	l.read[m], l.shares[m] = true, l.cache[m]
-	if s.much(4) != 3 {
-		c.Past.UnheardFor = map[corev1.ResourceName]time.Duration{}
-		for _, name := range resourceNames {
-			c.Past.UnheardFor[name] = pace.FirstReportWait
-		}
-	}
 	if l.shares[m].exists {
 		c.Reading.Share = w.says(l, m, s)
 		return

@@ -20,11 +20,11 @@ func inputOf(children ...Child) *Input {
 	return in
 }
 
-// entry is one of pods.
+// entry is one of pods, of a child that has reported.
 func entry(revision, target, granted int64) *Entry {
 	return &Entry{Entry: ledger.Entry{
 		Revision: revision, Target: amount.List{"pods": target}, Granted: amount.List{"pods": granted},
-	}}
+	}, Used: amount.List{"pods": 0}}
 }
 
 // share is one that reports a revision, and limit and usage of pods.

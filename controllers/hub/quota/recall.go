@@ -62,7 +62,7 @@ func (r *Reconciler) recall(s *scope, m *member) {
 // await remembers since when members are expected to say what they use.
 func (r *Reconciler) await(s *scope) {
 	for _, m := range s.members {
-		if m.verdict != nil && m.verdict.Read {
+		if m.verdict != nil {
 			r.historyOf(s, m).await(s.now, m.verdict.Unheard)
 		}
 	}

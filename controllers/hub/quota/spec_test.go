@@ -190,9 +190,16 @@ func TestNewNameReportedLate(t *testing.T) {
 			meanwhile: func(w *world) { w.clock.SetTime(w.clock.Now().Add(pace.FirstReportWait)) },
 			want:      []string{"east 99750m/99750m", "west 0/0"},
 		},
-		"unless it is away": {
+		"also if it is away": {
 			meanwhile: func(w *world) { w.members.byName["west"].err = clustercache.ErrClusterNotConnected },
-			want:      []string{"east 99750m/99750m", "west 0/0"},
+			want:      []string{"east 60/60", "west 0/0"},
+		},
+		"no longer if it is away": {
+			meanwhile: func(w *world) {
+				w.members.byName["west"].err = clustercache.ErrClusterNotConnected
+				w.clock.SetTime(w.clock.Now().Add(pace.FirstReportWait))
+			},
+			want: []string{"east 99750m/99750m", "west 0/0"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -273,6 +280,49 @@ func TestUsageReportedLate(t *testing.T) {
 	west.down = false
 	w.settle()
 	w.wantLedger("east 5/5 Settled", "west 25/25 Settled")
+}
+
+// TestUsageReportedToAnotherHubManager has a hub manager without a connection wait for what a cluster uses that another
+// one has given its share a moment ago, and go on if nobody hears of it.
+func TestUsageReportedToAnotherHubManager(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	west := w.agents["west"]
+	west.uses(list("pods", "25"))
+	west.down = true
+	w.agents["east"].asks(list("pods", "30"))
+	w.create(quotaName, `{hard: {pods: "30"}, placement: {clusterSelector: {}}}`)
+	for range 4 {
+		w.round()
+		w.act()
+	}
+	w.wantLedger("east 0/0 Settled", "west 0/0 Settling")
+	w.cutOff("west")
+	w.restart()
+	w.round()
+	w.wantLedger("east 0/0 Settled", "west 0/0 Unreachable")
+	w.clock.SetTime(w.clock.Now().Add(pace.FirstReportWait))
+	w.settle()
+	w.wantLedger("east 30/30 Settled", "west 0/0 Unreachable")
+	w.restart()
+	w.edit(`{hard: {pods: "40"}, placement: {clusterSelector: {}}}`)
+	w.round()
+	w.wantLedger("east 30/30 Settled", "west 0/0 Unreachable")
+}
+
+// TestSilenceAfterAReport has nobody wait for a cluster that cannot be read and has said what it uses before.
+func TestSilenceAfterAReport(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, `{hard: {pods: "30"}, placement: {clusterSelector: {}}}`)
+	w.settle()
+	w.cutOff("west")
+	w.restart()
+	w.agents["east"].asks(list("pods", "16"))
+	w.act()
+	w.round()
+	w.round()
+	if told := w.share("east").Spec.Hard["pods"]; told.Value() < 16 {
+		t.Errorf("east is told %s, though it asks for 16", told.String())
+	}
 }
 
 // TestNameThatIsNeverReported has a cluster count nothing under a name of a split that stays: others get their parts,
