@@ -38,6 +38,8 @@ type options struct {
 	// each; all if it is 0.
 	pooled bool
 	in     int
+	// kills is how often the hub manager is killed while it creates.
+	kills int
 	// memory is the limit of Go's memory in the hub manager.
 	memory string
 }
@@ -54,6 +56,7 @@ func main() {
 	flag.StringVar(&o.name, "name", "", "Name of the run in tables and files.")
 	flag.StringVar(&o.results, "results", filepath.Join("bin", "scale"), "Folder of results.")
 	flag.StringVar(&phases, "phases", "", "Phases to run after creation, with commas between; all if it is empty.")
+	flag.IntVar(&o.kills, "kills", 0, "How often to kill the hub manager while the budgets are created, at moments drawn at random.")
 	flag.DurationVar(&o.patience, "patience", 10*time.Minute, "How long a phase may take to settle.")
 	flag.StringVar(&o.memory, "memory", "920MiB",
 		"Limit of Go's memory in the hub manager; by default what it makes of the limit of its container in config/default, 1Gi.")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -134,7 +136,7 @@ func (r *rig) forBudgets(number int, do func(types.NamespacedName) error) error 
 	return group.Wait()
 }
 
-// create makes all budgets, and waits until they are in force.
+// create makes all budgets, and waits until they are in force. Meanwhile it kills the hub manager, if that is asked for.
 func (r *rig) create(ctx context.Context) error {
 	r.wantAll(r.members, usualParts)
 	err := r.forBudgets(r.budgets, func(key types.NamespacedName) error {
@@ -146,10 +148,53 @@ func (r *rig) create(ctx context.Context) error {
 		fq.Spec.Rebalance.Mode = r.mode
 		return errors.Join(r.hub.Create(ctx, namespace), r.hub.Create(ctx, fq))
 	})
+	for _, left := range r.killedAt() {
+		err = errors.Join(err, r.killOnce(ctx, left))
+	}
 	if err != nil {
 		return err
 	}
-	return r.settled(ctx)
+	return errors.Join(r.settled(ctx), r.within())
+}
+
+// killedAt draws when the hub manager is killed: how many budgets are left to be settled then.
+func (r *rig) killedAt() []int {
+	moments := make([]int, r.kills)
+	for i := range moments {
+		moments[i] = 1 + rand.IntN(r.budgets)
+	}
+	slices.SortFunc(moments, func(a, b int) int { return b - a })
+	return moments
+}
+
+// killOnce kills the hub manager less than a second after no more budgets than so many are left to be settled.
+func (r *rig) killOnce(ctx context.Context, left int) error {
+	err := until(ctx, slowPoll/4, func(ctx context.Context) bool {
+		now, err := r.unsettled(ctx)
+		return err == nil && now <= left
+	})
+	err = errors.Join(err, wait(rand.N(slowPoll))(ctx), r.kill(), r.within())
+	progress("killed the hub manager when %d budgets or fewer were not settled", left)
+	err = errors.Join(err, r.HubManager.Restart(ctx))
+	r.pid = r.HubManager.PID()
+	return err
+}
+
+// within says whether members together enforce no more of any budget than there is.
+func (r *rig) within() error {
+	whole := parts(10, r.size)
+	for i := range r.budgets {
+		sum := corev1.ResourceList{}
+		for _, m := range r.members {
+			if share := m.Share(budgetKey(i)); share != nil {
+				sum = quotav1.Add(sum, share.Status.Hard)
+			}
+		}
+		if fits, over := quotav1.LessThanOrEqual(sum, whole); !fits {
+			return fmt.Errorf("members enforce more %v of budget %s than there is", over, budgetKey(i))
+		}
+	}
+	return nil
 }
 
 // settled waits until all budgets are settled everywhere.

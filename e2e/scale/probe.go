@@ -33,8 +33,10 @@ type probe struct {
 
 // reading is what a probe has read at an instant. Counters go on from the start of the process.
 type reading struct {
-	at                              time.Time
-	managerCPU, hubCPU, fleetCPU    float64
+	at                           time.Time
+	managerCPU, hubCPU, fleetCPU float64
+	// stored is how many bytes the hub's etcd has written into its files.
+	stored                          float64
 	rss, peak                       uint64
 	goroutines                      float64
 	hubReads, hubWrites, memberSent float64
@@ -60,6 +62,11 @@ func (p *probe) read(ctx context.Context) reading {
 	now.fleetCPU = benchrig.CPUSeconds(os.Getpid())
 	for _, name := range []string{fleet.Etcd, fleet.APIServer} {
 		now.hubCPU += benchrig.CPUSeconds(p.rig.Hub.Process(name).PID())
+	}
+	if etcd, err := procfs.NewProc(p.rig.Hub.Process(fleet.Etcd).PID()); err == nil {
+		if written, err := etcd.IO(); err == nil {
+			now.stored = float64(written.WriteBytes)
+		}
 	}
 	for _, m := range p.rig.members {
 		counts, sent := m.Requests()

@@ -54,6 +54,8 @@ type row struct {
 	MemberMB       float64          `json:"memberMB"`
 	// HubRequests are all that the hub's API server has answered, those of its own controllers and of this program, too.
 	HubRequests map[string]int64 `json:"hubRequests"`
+	// StoredMB is what the hub's etcd has written into its files, log and snapshots included.
+	StoredMB float64 `json:"storedMB"`
 	// Ended says that the hub manager has ended by itself meanwhile.
 	Ended bool `json:"ended,omitempty"`
 	// Unready is how many budgets were seen at most that are not settled, while none was changed.
@@ -132,7 +134,7 @@ func difference(before, after reading) row {
 		Rounds: since(before.rounds, after.rounds), HubReads: since(before.hubReads, after.hubReads), HubWrites: since(before.hubWrites, after.hubWrites),
 		PoolRounds: since(before.poolRounds, after.poolRounds),
 		MemberMB:   (after.memberSent - before.memberSent) / 1e6, MemberRequests: more(before.memberRequests, after.memberRequests),
-		HubRequests: more(before.hubRequests, after.hubRequests),
+		HubRequests: more(before.hubRequests, after.hubRequests), StoredMB: since(before.stored, after.stored) / 1e6,
 	}
 	return result
 }
@@ -213,8 +215,8 @@ func (r *report) write(path string) error {
 func (r *report) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d members x %d budgets, %s; %s\n", r.Name, r.Members, r.Budgets, r.Mode, r.Machine)
-	fmt.Fprintf(&b, "%-31s %8s %7s %7s %7s %7s %7s %7s %7s %8s %8s %8s %7s %5s\n", "phase", "seconds", "MiB max", "MiB end", "gorout.",
-		"CPU s", "hub CPU", "members", "rounds", "hub read", "hub wr.", "mem.req.", "mem. MB", "load")
+	fmt.Fprintf(&b, "%-31s %8s %7s %7s %7s %7s %7s %7s %7s %8s %8s %8s %7s %7s %5s\n", "phase", "seconds", "MiB max", "MiB end", "gorout.",
+		"CPU s", "hub CPU", "members", "rounds", "hub read", "hub wr.", "mem.req.", "mem. MB", "etcd MB", "load")
 	for _, p := range r.Rows {
 		note := ""
 		if p.Failure != "" {
@@ -226,8 +228,8 @@ func (r *report) table() string {
 		if p.Ended {
 			note += "  THE HUB MANAGER ENDED"
 		}
-		fmt.Fprintf(&b, "%-31s %8.2f %7.0f %7.0f %7.0f %7.1f %7.1f %7.1f %7.0f %8.0f %8.0f %8d %7.1f %5s%s\n", p.Phase, p.Seconds, p.PeakMiB, p.RSSMiB, p.Goroutines,
-			p.ManagerCPU, p.HubCPU, p.FleetCPU, p.Rounds, p.HubReads, p.HubWrites, sum(p.MemberRequests), p.MemberMB, p.Load, note)
+		fmt.Fprintf(&b, "%-31s %8.2f %7.0f %7.0f %7.0f %7.1f %7.1f %7.1f %7.0f %8.0f %8.0f %8d %7.1f %7.1f %5s%s\n", p.Phase, p.Seconds, p.PeakMiB, p.RSSMiB, p.Goroutines,
+			p.ManagerCPU, p.HubCPU, p.FleetCPU, p.Rounds, p.HubReads, p.HubWrites, sum(p.MemberRequests), p.MemberMB, p.StoredMB, p.Load, note)
 	}
 	return b.String()
 }
