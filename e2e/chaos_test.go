@@ -183,8 +183,12 @@ func (c *chaos) tellGranted(ctx context.Context) {
 
 // granted tells the observer what is granted of the names of which that is less than it allows. A ledger that is
 // new, or was rolled back, says nothing until it has met the members, and one that is given up forgets what it hands
-// over.
+// over. So does a budget that has yet to take in a member which uses something without it: what that brings is debt.
 func (c *chaos) granted(ctx context.Context) error {
+	if !c.managed.TryRLock() {
+		return nil
+	}
+	defer c.managed.RUnlock()
 	c.budget.Lock()
 	defer c.budget.Unlock()
 	fq, err := c.federatedQuota(ctx)
@@ -192,7 +196,7 @@ func (c *chaos) granted(ctx context.Context) error {
 		return err
 	}
 	if c.renewed {
-		if err := c.ahead(ctx); err != nil {
+		if err := c.aheadOf(ctx, fq); err != nil {
 			return err
 		}
 	}

@@ -117,7 +117,9 @@ func (c *chaos) recreation() lane {
 			if err := c.created(ctx); err != nil {
 				return err
 			}
-			return await(ctx, func(ctx context.Context) error { return errors.Join(c.manages(ctx, east), c.manages(ctx, west)) })
+			return await(ctx, func(ctx context.Context) error {
+				return errors.Join(c.manages(ctx, east), c.manages(ctx, north), c.manages(ctx, west))
+			})
 		}}
 	}}
 }

@@ -243,6 +243,11 @@ func (s *scenario) ahead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.aheadOf(ctx, fq)
+}
+
+// aheadOf says which member has seen a higher revision than a ledger that was read before.
+func (s *scenario) aheadOf(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
 	for _, member := range s.names() {
 		share := &quotav1alpha1.QuotaShare{}
 		if err := s.member(member).Get(ctx, s.key, share); err != nil {
