@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -84,6 +85,7 @@ func testSeed(t *testing.T, w *world, namespace string, seed uint64, duration ti
 	c.run(c.lanes(t, snapshot))
 	s.fault("%s", c.summary())
 	c.heal()
+	c.eventually("all of the budget from the pool", c.given)
 	s.split(sample)
 	for _, member := range s.names() {
 		c.counted(member)
@@ -100,6 +102,15 @@ func (c *chaos) newQuota() *quotav1alpha1.FederatedQuota {
 	fq := newQuota(c.key, budget("30", "60"))
 	fq.Spec.Pool = &quotav1alpha1.PoolReference{Name: quotav1alpha1.PoolName(c.key.Namespace)}
 	return fq
+}
+
+// given says whether the pool gives less than all of the budget.
+func (c *chaos) given(ctx context.Context) error {
+	fq, err := c.federatedQuota(ctx)
+	if err == nil && !quotav1.Equals(fq.Status.Hard, fq.Spec.Hard) {
+		err = fmt.Errorf("it is %s of %s", text(fq.Status.Hard), text(fq.Spec.Hard))
+	}
+	return err
 }
 
 // heal puts back what administrators have changed, as far as that is not undone yet, and ends the load.
