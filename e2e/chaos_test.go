@@ -183,12 +183,8 @@ func (c *chaos) tellGranted(ctx context.Context) {
 
 // granted tells the observer what is granted of the names of which that is less than it allows. A ledger that is
 // new, or was rolled back, says nothing until it has met the members, and one that is given up forgets what it hands
-// over. So does a budget that has yet to take in a member which uses something without it: what that brings is debt.
+// over.
 func (c *chaos) granted(ctx context.Context) error {
-	if !c.managed.TryRLock() {
-		return nil
-	}
-	defer c.managed.RUnlock()
 	c.budget.Lock()
 	defer c.budget.Unlock()
 	fq, err := c.federatedQuota(ctx)

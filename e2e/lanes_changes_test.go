@@ -117,23 +117,43 @@ func (c *chaos) recreation() lane {
 			if err := c.created(ctx); err != nil {
 				return err
 			}
-			return await(ctx, func(ctx context.Context) error {
-				return errors.Join(c.manages(ctx, east), c.manages(ctx, north), c.manages(ctx, west))
-			})
+			return await(ctx, func(ctx context.Context) error { return errors.Join(c.manages(ctx, east), c.manages(ctx, west)) })
 		}}
 	}}
 }
 
-// created creates the FederatedQuota.
+// created creates the FederatedQuota, and waits until it has heard of all members: what these use without it is debt,
+// however much that is.
 func (c *chaos) created(ctx context.Context) error {
 	c.budget.Lock()
 	defer c.budget.Unlock()
 	c.renewed = true
+	c.observer.SetBudget(budget("1000", "1000"), time.Now())
 	return c.observer.ChangeBudget(ctx, budget("30", "60"), func(ctx context.Context) error {
-		return await(ctx, func(ctx context.Context) error {
+		err := await(ctx, func(ctx context.Context) error {
 			return client.IgnoreAlreadyExists(c.hub.Create(ctx, c.newQuota()))
 		})
+		return errors.Join(err, await(ctx, c.heard))
 	})
+}
+
+// heard says whether the ledger has yet to hear what a member uses.
+func (c *chaos) heard(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	fq, err := c.federatedQuota(ctx)
+	if err != nil {
+		return err
+	}
+	if len(fq.Status.Clusters) < len(c.names()) {
+		return fmt.Errorf("%d clusters are in the ledger", len(fq.Status.Clusters))
+	}
+	for _, e := range fq.Status.Clusters {
+		if e.Revision == 0 || len(e.Used) == 0 {
+			err = errors.Join(err, fmt.Errorf("%s has not said what it uses", e.Name))
+		}
+	}
+	return err
 }
 
 // manages says whether the ResourceQuota of a member is left to its users.

@@ -102,8 +102,8 @@ var hubMutants = []mutant{
 	},
 	{
 		protection: "a Cluster with a marker may hold anything to a ledger that has read nobody, although its share cannot be read",
-		in:         "Round.take", old: "\tcase r.learned == rebuilding, c.Marker > 0 && !r.knowsWhom:\n",
-		new: "\tcase r.learned == rebuilding:\n",
+		in:         "Round.take", old: ", c.Marker > 0 && !r.knowsWhom:\n",
+		new: ":\n",
 		pkg: hubTests, test: "TestWipedStatusOfAnUnreachableMember",
 	},
 	{
@@ -111,6 +111,12 @@ var hubMutants = []mutant{
 		in:         "round.mayRaise", old: "r.waits[name] <= 0 && ",
 		new: "",
 		pkg: hubTests, test: "TestUsageReportedLate",
+	},
+	{
+		protection: "a budget whose ledger was lost says so to its pool, also after a restore, until it has taken its clusters in",
+		in:         "Round.rebuild", old: " && r.learned != lost",
+		new: "",
+		pkg: hubTests, test: "TestLostInATreeThatWasPutBack/its_spec_is_invalid",
 	},
 	{
 		protection: "nobody is raised while a cluster is about to say to another hub manager for the first time what it uses",

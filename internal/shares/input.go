@@ -33,7 +33,7 @@ type Input struct {
 	// Epoch is where the counter goes on if another ledger was lost: see ledger.Epoch.
 	Epoch int64
 	// Restored says that the ledger was put back, or another one was of which it is a part: it is rebuilt, whatever its
-	// children show.
+	// children show. Of a ledger that was lost it says that markers may have been put back, too.
 	Restored bool
 	// SpecRevision is the first revision that may have been decided on this spec, 0 while nothing was. Ready says that the
 	// last stored round has found every child to enforce a share of it.

@@ -30,13 +30,14 @@ func (r *Round) hear() {
 
 // rebuild forgets what the ledger has read if a child was told something by another ledger: this one was restored from
 // the past then. A ledger that has read no child, or is rebuilt, counts on above the markers, which tell of ledgers
-// that were lost.
+// that were lost. One that was lost has nothing to forget, and gives no revision before it takes children in: until then
+// its revision says that nobody knows what they hold.
 func (r *Round) rebuild() {
 	var highest int64
 	for _, c := range r.children {
 		highest = max(highest, r.elsewhere(c))
 	}
-	if highest > 0 || r.in.Restored {
+	if highest > 0 || r.in.Restored && r.learned != lost {
 		r.ledger.Rebuild(highest)
 		r.learned = rebuilding
 	}
@@ -85,11 +86,11 @@ func (r *Round) isStrange(c *child) bool {
 }
 
 // take adds an entry for a child that is selected. A ledger that was just rebuilt knows of nobody, and may be older
-// than the marker.
+// than the marker, as one may be that was lost when the hub's store was put back.
 func (r *Round) take(c *child) {
 	switch {
 	case r.halted:
-	case r.learned == rebuilding, c.Marker > 0 && !r.knowsWhom:
+	case r.learned == rebuilding, r.in.Restored, c.Marker > 0 && !r.knowsWhom:
 		r.suspect(c)
 	default:
 		r.enter(c, false)

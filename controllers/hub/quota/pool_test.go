@@ -17,6 +17,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -389,5 +390,38 @@ func TestPoolTreeIsRebuiltAsOne(t *testing.T) {
 	tr.settle(10)
 	if a, b := limit(tr.a, "east"), limit(tr.b, "west"); a+b != 10 || a < 9 {
 		t.Errorf("a has %d, b has %d in force: want the 9 that a uses, and 1", a, b)
+	}
+}
+
+// TestLostInATreeThatWasPutBack loses the ledger of a budget in a pool, long after the store of the hub was put back: the
+// pool counts what it has until its members have said that, also if its spec cannot be acted on.
+func TestLostInATreeThatWasPutBack(t *testing.T) {
+	for name, hinder := range map[string]func(tr *tree){
+		"its member answers":   func(*tree) {},
+		"its member is silent": func(tr *tree) { tr.a.cutOff("east") },
+		"its spec is invalid": func(tr *tree) {
+			tr.a.edit(`{hard: {pods: 10}, reserve: {pods: 11}, pool: {name: ` + tr.name + `}, placement: {clusterSelector: {}}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTree(t, anyNamespace)
+			tr.a.create(quotaName, tr.spec("10"))
+			tr.b.create(quotaName, tr.spec("10"))
+			tr.settle(10)
+			tr.a.hub.Trees.Hear("another", tr.a.hub.Trees.Next(ledger.Epoch(tr.a.clock.Now())))
+			tr.a.agents["east"].uses(list("pods", "2"))
+			tr.a.agents["east"].wants = 7
+			tr.settle(10)
+			if got := limit(tr.a, "east"); got < 7 {
+				t.Fatalf("a has %d pods in force, wants 7, and b is idle: %v", got, tr.ledger())
+			}
+			hinder(tr)
+			tr.a.replaceStatus(quotav1alpha1.FederatedQuotaStatus{})
+			tr.b.agents["west"].wants = 10
+			tr.settle(10)
+			if name == "its member answers" && limit(tr.b, "west") == 0 {
+				t.Errorf("b has nothing in force: %v", tr.ledger())
+			}
+		})
 	}
 }

@@ -84,7 +84,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 		SpecRevision: specRevisionOf(fq),
 		Epoch:        around.Epoch,
 		Fresh:        around.Fresh,
-		Restored:     around.Restored,
+		Restored:     around.Restored || fq.Status.Revision == 0 && fq.Status.Restored > 0,
 		Ready:        wasReady(fq),
 		Halted:       halted,
 		Removing:     !fq.DeletionTimestamp.IsZero(),
