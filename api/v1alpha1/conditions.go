@@ -200,8 +200,8 @@ const (
 	// the quota controller.
 	ReasonPending = "Pending"
 	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or could not do with it what
-	// spec.removal.policy asks for. The message says what the API server answered. Mend the policy, webhook or right
-	// that it names.
+	// spec.removal.policy asks for, or that the API server has stored another limit than it wrote. The message says what
+	// the API server answered, or what it has stored. Mend the policy, webhook or right in question.
 	ReasonWriteFailed = "WriteFailed"
 	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces. It changes
 	// nothing, and the hub writes a newer one.
