@@ -30,8 +30,8 @@ func denial(quota *corev1.ResourceQuota, share *quotav1alpha1.QuotaShare, asked 
 	return text + fleetText(fleetOf(share, quota), exceeded)
 }
 
-// fleetOf returns what the hub has told of the whole budget. What this cluster uses is known better here: the fleet uses
-// that much at least.
+// fleetOf returns what the hub has told of the whole budget. What this cluster uses is known better here: the fleet
+// uses that much at least.
 func fleetOf(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) *quotav1alpha1.Fleet {
 	fleet := share.Spec.Fleet
 	fleet.Used = quotav1.Max(fleet.Used, quotav1.Mask(quota.Status.Used, quotav1.ResourceNames(fleet.Used)))
