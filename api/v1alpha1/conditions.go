@@ -78,7 +78,7 @@ const (
 	// ConditionEnforced is True while the share's revision is in force in the ResourceQuota.
 	ConditionEnforced = "Enforced"
 	// ConditionUnguarded is True while guard or fence is not in force in the cluster (ReasonPolicyNotInForce). The
-	// agent then enforces nothing new and reports nothing. Apply config/member again.
+	// agent then enforces nothing new and reports nothing. See docs/tasks/troubleshoot.md#unguarded.
 	ConditionUnguarded = "Unguarded"
 	// ConditionChargesRefused is True while the API server of the cluster cannot store what it charges
 	// (ReasonChargeNotStored). It then refuses all that ResourceQuotas count, even where there is room. The message
