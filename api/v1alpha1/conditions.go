@@ -78,7 +78,7 @@ const (
 	// ConditionEnforced is True while the share's revision is in force in the ResourceQuota.
 	ConditionEnforced = "Enforced"
 	// ConditionUnguarded is True while guard or fence is not in force in the cluster (ReasonPolicyNotInForce). The
-	// agent then enforces nothing new and reports nothing. Apply config/member again.
+	// agent then enforces nothing new and reports nothing. See docs/tasks/troubleshoot.md#unguarded.
 	ConditionUnguarded = "Unguarded"
 	// ConditionChargesRefused is True while the API server of the cluster cannot store what it charges
 	// (ReasonChargeNotStored). It then refuses all that ResourceQuotas count, even where there is room. The message
@@ -200,8 +200,8 @@ const (
 	// the quota controller.
 	ReasonPending = "Pending"
 	// ReasonWriteFailed means that the agent could not write the ResourceQuota, or could not do with it what
-	// spec.removal.policy asks for. The message says what the API server answered. Mend the policy, webhook or right
-	// that it names.
+	// spec.removal.policy asks for, or that the API server has stored another limit than it wrote. The message says what
+	// the API server answered, or what it has stored. Mend the policy, webhook or right in question.
 	ReasonWriteFailed = "WriteFailed"
 	// ReasonStaleShare means that the share is older than the revision that the ResourceQuota enforces. It changes
 	// nothing, and the hub writes a newer one.

@@ -51,6 +51,33 @@ func TestRecountOfScopes(t *testing.T) {
 	}
 }
 
+// TestRecountOfClaims counts the claims that a StatefulSet has made while limits moved, and no pods where none are limited.
+func TestRecountOfClaims(t *testing.T) {
+	limits := l{"persistentvolumeclaims", "4", "requests.storage", "8Gi", "gold.storageclass.storage.k8s.io/requests.storage", "8Gi"}
+	w := settled(t, 1, limits, l{"persistentvolumeclaims", "0", "requests.storage", "0", "gold.storageclass.storage.k8s.io/requests.storage", "0"})
+	w.claims("a", "gold")
+	w.claims("b", "")
+	w.count("persistentvolumeclaims", "1", "requests.storage", "1Gi", "gold.storageclass.storage.k8s.io/requests.storage", "1Gi")
+	w.recount(as(t, agent))
+	want := list("persistentvolumeclaims", "2", "requests.storage", "2Gi", "gold.storageclass.storage.k8s.io/requests.storage", "1Gi")
+	if diff := cmp.Diff(want, w.quota().Status.Used); diff != "" {
+		t.Errorf("status.used (-want +got):\n%s", diff)
+	}
+}
+
+// claims creates a claim for 1Gi of a storage class.
+func (w *world) claims(name, class string) {
+	w.t.Helper()
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.key.Namespace, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: list("storage", "1Gi")},
+		},
+	}
+	must(w.t, as(w.t, admin).Create(w.t.Context(), claim))
+}
+
 // TestRecountDuringACharge has a pod come while pods are counted: what was charged meanwhile is not undone.
 func TestRecountDuringACharge(t *testing.T) {
 	w := settled(t, 1, l{"pods", "4"}, l{"pods", "0"})

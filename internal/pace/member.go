@@ -41,9 +41,9 @@ const (
 	// UnseenFor is how long nobody may look at a workload before it is not known any more whether there was room all the
 	// time. One that lacks pods is looked at every second.
 	UnseenFor = 5 * time.Second
-	// RecountInterval is how long after usage fell the agent counts pods itself: the cache of the quota controller has
-	// them by then. It is the least time between two such counts of a namespace, each of which reads its pods from the API
-	// server.
+	// RecountInterval is how long after usage fell the agent counts pods and claims itself: the cache of the quota
+	// controller has them by then. It is the least time between two such counts of a namespace, each of which reads them
+	// from the API server.
 	RecountInterval = 2 * time.Second
 	// ShareLookInterval is how long a share goes without a look at the most: nothing tells of a status that somebody else
 	// has written, which the hub would act upon.

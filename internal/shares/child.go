@@ -201,7 +201,7 @@ func (r *Round) believe(c *child, share *Share) {
 // a hub manager that was started again remembers of it begins anew.
 func (c *child) agentState() agent {
 	switch {
-	case c.share == nil || !c.share.Behind:
+	case c.share == nil || !c.share.Behind || len(c.share.KeptBy) > 0:
 		return acting
 	case c.wasAbsent || c.Past.IdleFor > pace.AgentPatience:
 		return absent

@@ -171,6 +171,8 @@ type Share struct {
 	Deleting    bool
 	Removal     quotav1alpha1.RemovalPolicy
 	ToldRemoval bool
+	// KeptBy are finalizers of others, which alone keep a share that was deleted: its agent has nothing left to do.
+	KeptBy []string
 	// Report is what the agent says is in force.
 	Report ledger.Report
 	// Behind says that the agent has not acted on the present spec, and Pinging that it has pinged the hub.

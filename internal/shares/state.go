@@ -1,6 +1,9 @@
 package shares
 
 import (
+	"cmp"
+	"strings"
+
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/ledger"
 )
@@ -38,11 +41,11 @@ func (r *Round) progressOf(c *child, e ledger.Entry) Finding {
 	case c.agent == absent:
 		return Finding{quotav1alpha1.ClusterNotReady, c.agentAbsent()}
 	case !c.Selected:
-		return Finding{quotav1alpha1.ClusterLeaving, Obstacle{Message: heldBy(e)}}
+		return Finding{quotav1alpha1.ClusterLeaving, Obstacle{Message: cmp.Or(c.keptBy(), heldBy(e))}}
 	case !c.takesOver && !e.Target.Covers(e.Granted) && (drains || c.report.Revision == e.Revision):
 		return Finding{quotav1alpha1.ClusterDraining, Obstacle{Message: "more is used than its target of " + excess(e)}}
 	}
-	return Finding{quotav1alpha1.ClusterSettling, Obstacle{Message: c.whyNotTaken()}}
+	return Finding{quotav1alpha1.ClusterSettling, Obstacle{Message: cmp.Or(c.keptBy(), c.whyNotTaken())}}
 }
 
 // ofReports are the states that agents report by a condition, the first of them if there are several: that charges are
@@ -82,6 +85,14 @@ func (c *child) whyUnread() Obstacle {
 		return Obstacle{quotav1alpha1.ReasonMayHoldShare, c.failure}
 	}
 	return Obstacle{Message: c.failure}
+}
+
+// keptBy says what keeps a share that was deleted, if it is not the agent.
+func (c *child) keptBy() string {
+	if c.share == nil || len(c.share.KeptBy) == 0 {
+		return ""
+	}
+	return "its share is deleted there, and kept by finalizers of others: " + strings.Join(c.share.KeptBy, ", ")
 }
 
 // heldBy names the resources that a child which leaves has not let go, if any.

@@ -27,7 +27,15 @@ func denial(quota *corev1.ResourceQuota, share *quotav1alpha1.QuotaShare, asked 
 		", requested: " + listed(quotav1.Mask(asked, exceeded)) +
 		", used: " + listed(quotav1.Mask(quota.Status.Used, exceeded)) +
 		", limited: " + listed(quotav1.Mask(quota.Status.Hard, exceeded))
-	return text + fleetText(&share.Spec.Fleet, exceeded)
+	return text + fleetText(fleetOf(share, quota), exceeded)
+}
+
+// fleetOf returns what the hub has told of the whole budget. What this cluster uses is known better here: the fleet
+// uses that much at least.
+func fleetOf(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) *quotav1alpha1.Fleet {
+	fleet := share.Spec.Fleet
+	fleet.Used = quotav1.Max(fleet.Used, quotav1.Mask(quota.Status.Used, quotav1.ResourceNames(fleet.Used)))
+	return &fleet
 }
 
 // fleetText says what a refused team should know of the whole budget.
@@ -67,7 +75,7 @@ func (c *claim) waitText(quota *corev1.ResourceQuota, share *quotav1alpha1.Quota
 	if c.waiter != nil {
 		begin = "Held " + now.Sub(c.since).Round(10*time.Millisecond).String() + " for quota " + quota.Name + ": "
 	}
-	fleet := &share.Spec.Fleet
+	fleet := fleetOf(share, quota)
 	switch reason, full := c.full(quota, fleet); reason {
 	case denialOverBudget:
 		return begin + "one pod asks for more than the whole budget: " + parts(full, c.list, fleet.Budget)

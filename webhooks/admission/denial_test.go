@@ -62,6 +62,10 @@ func TestDenialOfSeveralNames(t *testing.T) {
 	if got := denial(quota, share, asked); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	share.Spec.Fleet.Used["pods"] = resource.MustParse("0") // as the hub told before the pod of this cluster came
+	if got, newer := denial(quota, share, asked), strings.Replace(want, "pods=3 of 3", "pods=1 of 3", 1); got != newer {
+		t.Errorf("got  %s\nwant %s", got, newer)
+	}
 	share.Spec.Fleet = quotav1alpha1.Fleet{}
 	native, _, _ := strings.Cut(want, "; fleet")
 	if got := denial(quota, share, asked); got != native {

@@ -266,7 +266,7 @@ func (g *Gate) judge(ctx context.Context, c claim) string {
 		g.awaitEcho(ctx, c.lane)
 		return ""
 	}
-	reason, _ := c.full(quota, &share.Spec.Fleet)
+	reason, _ := c.full(quota, fleetOf(share, quota))
 	countDenial(reason)
 	if g.Refused != nil && !c.of.DryRun {
 		g.Refused(c.of.Namespace, c.of.Owner, c.waitText(quota, share, g.Clock.Now()))

@@ -21,6 +21,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	testclock "k8s.io/utils/clock/testing"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/kubeconfig"
@@ -269,6 +270,55 @@ func TestTokenIsRenewed(t *testing.T) {
 	m.installs(kinds...)
 	_, err = m.am()
 	m.must(err)
+}
+
+// TestKubeconfigIsRotated has a tool put another token into the kubeconfig Secret every few minutes, and each end before
+// the next one is there: the connection goes on by the token of the account, and the Secret that is there when that is to
+// be renewed does for it.
+func TestKubeconfigIsRotated(t *testing.T) {
+	m := link(t)
+	m.installs(kinds...)
+	account := &account{Accounts: accounts, secret: client.ObjectKeyFromObject(m.secret)}
+	first, err := account.current(t.Context())
+	m.must(err)
+	_, err = m.am() // has a token of its own
+	m.must(err)
+	for _, text := range [][]byte{withToken(t, "one"), withToken(t, "two"), admin} {
+		m.secret.Data["value"] = text
+		m.must(server.Update(t.Context(), m.secret))
+		m.clock.SetTime(m.clock.Now().Add(13 * time.Minute))
+		if who, err := m.am(); who != own {
+			t.Errorf("the connection is %q: %v", who, err)
+		}
+		if token, err := account.current(t.Context()); token != first {
+			t.Errorf("another token is asked for: %v", err)
+		}
+	}
+	m.clock.SetTime(m.clock.Now().Add(13 * time.Minute))
+	m.eventually("another token", func() error {
+		token, err := account.current(t.Context())
+		if err == nil && token == first {
+			err = errors.New("it is the first one")
+		}
+		return err
+	})
+}
+
+// withToken is the administrator's kubeconfig with a token in place of its keys, which has expired.
+func withToken(t *testing.T, token string) []byte {
+	t.Helper()
+	config, err := clientcmd.Load(admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range config.AuthInfos {
+		*user = clientcmdapi.AuthInfo{Token: token}
+	}
+	text, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // TestTokenIsForItsIssuer asks for no token where a kubeconfig leads elsewhere by now: it would be sent to the former

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
@@ -151,7 +152,9 @@ func (a *agent) release(share *quotav1alpha1.QuotaShare) bool {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: share.Namespace, Name: share.Name}}
 		a.must(client.IgnoreNotFound(servers[a.name].Delete(a.t.Context(), quota)))
 	}
-	share.Finalizers = nil
+	if !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
+		return false
+	}
 	a.must(servers[a.name].Update(a.t.Context(), share))
 	return true
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -94,6 +95,28 @@ func deleted(t *testing.T) *world {
 		t.Fatal("the share of west is not deleted")
 	}
 	return w
+}
+
+// TestShareThatOthersKeep has a finalizer of somebody else keep a share when its agent is done with it: that is said, and
+// the cluster leaves once it is off.
+func TestShareThatOthersKeep(t *testing.T) {
+	w := newWorld(t, "east", "west")
+	w.create(quotaName, weighted)
+	w.settle()
+	patch := func(patch string) {
+		w.must(servers["west"].Patch(t.Context(), w.share("west"), client.RawPatch(types.JSONPatchType, []byte(patch))))
+	}
+	patch(`[{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/hold"}]`)
+	w.edit(eastOnly)
+	w.settle()
+	w.wantLedger("east 30/30 Settled", "west 0/0 Leaving")
+	want := "its share is deleted there, and kept by finalizers of others: example.com/hold"
+	if got := w.quota().Status.Clusters[1].Message; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	patch(`[{"op": "remove", "path": "/metadata/finalizers"}]`)
+	w.settle()
+	w.wantLedger("east 30/30 Settled")
 }
 
 // TestClusterLeavesWhileTheSpecIsInvalid lets a share go that was deleted before, and the entry stay until the spec can

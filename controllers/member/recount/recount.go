@@ -1,14 +1,16 @@
-// Package recount holds the controller of the agent that finds pods which the quota controller has left out of
-// status.used.
+// Package recount holds the controller of the agent that finds pods and claims which the quota controller has left out
+// of status.used.
 package recount
 
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	quotav1 "k8s.io/apiserver/pkg/quota/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -24,13 +26,19 @@ import (
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-// page is how many pods are read at once.
+// page is how many objects are read at once.
 const page = 500
 
-// Reconciler counts the pods of a managed ResourceQuota when status.used has fallen, and raises what is too low. The
-// quota controller recounts from a cache whenever a limit moves or a pod ends. A pod that the cache has not seen yet
-// was charged, and is left out then: room for one pod too many, until the next recount. It lowers nothing but what it
-// has raised.
+// kinds are those that come in storms, and that the agent may list: StatefulSets make claims as fast as pods.
+var kinds = map[schema.GroupResource]func() client.ObjectList{
+	nativequota.Pods:   func() client.ObjectList { return &corev1.PodList{} },
+	nativequota.Claims: func() client.ObjectList { return &corev1.PersistentVolumeClaimList{} },
+}
+
+// Reconciler counts the pods and claims of a managed ResourceQuota when status.used has fallen, and raises what is too
+// low. The quota controller recounts from a cache whenever a limit moves or an object ends. One that the cache has not
+// seen yet was charged, and is left out then: room for one too many, until the next recount. It lowers nothing but what
+// it has raised.
 type Reconciler struct {
 	client.Client
 	// Live reads from the API server.
@@ -41,7 +49,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups="",resources=resourcequotas,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=resourcequotas/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=pods;persistentvolumeclaims,verbs=list
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
@@ -61,19 +69,20 @@ func enqueueFalls(_ context.Context, e event.UpdateEvent, queue workqueue.TypedR
 	}
 }
 
-// fell says whether less is used of a name that pods are charged under.
+// fell says whether less is used of a name that pods or claims are charged under.
 func fell(before, after *corev1.ResourceQuota) bool {
 	for name, used := range after.Status.Used {
 		was := before.Status.Used[name]
-		if gr, _ := nativequota.Resource(name); gr == nativequota.Pods && used.Cmp(was) < 0 {
+		gr, _ := nativequota.Resource(name)
+		if _, counted := kinds[gr]; counted && used.Cmp(was) < 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Reconcile counts the pods of a ResourceQuota, until what was written is what there is: a pod that ends after it was
-// listed has the quota controller count again, which finds nothing to change before usage is raised. A charge that
+// Reconcile counts what a ResourceQuota is charged, until what was written is what there is: a pod that ends after it
+// was listed has the quota controller count again, which finds nothing to change before usage is raised. A charge that
 // comes meanwhile changes the ResourceQuota, which conflicts.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	quota := &corev1.ResourceQuota{}
@@ -99,7 +108,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		} else if err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
-		ctrl.LoggerFrom(ctx).Info("Raised status.used to the pods that there are", "used", used, "was", was, "told", told)
+		ctrl.LoggerFrom(ctx).Info("Raised status.used to what there is", "used", used, "was", was, "told", told)
 	}
 }
 
@@ -115,26 +124,50 @@ func (r *Reconciler) write(ctx context.Context, quota *corev1.ResourceQuota, use
 	return r.Status().Patch(ctx, quota, patch)
 }
 
-// count returns what the pods of a ResourceQuota are charged. They are read after it: each of them was charged in it,
-// unless that was taken back or the ResourceQuota has changed.
+// count returns what the pods and claims of a ResourceQuota are charged. They are read after it: each of them was
+// charged in it, unless that was taken back or the ResourceQuota has changed.
 func (r *Reconciler) count(ctx context.Context, quota *corev1.ResourceQuota) (corev1.ResourceList, error) {
-	sum, now := corev1.ResourceList{}, r.Clock.Now()
-	pods := &corev1.PodList{}
-	for {
-		if err := r.Live.List(
-			ctx, pods, client.InNamespace(quota.Namespace), client.Limit(page), client.Continue(pods.Continue),
-		); err != nil {
-			return nil, fmt.Errorf("listing the pods that ResourceQuota %s counts: %w", client.ObjectKeyFromObject(quota), err)
+	sum := corev1.ResourceList{}
+	for gr, list := range kinds {
+		if !charged(quota, gr) {
+			continue
 		}
-		for i := range pods.Items {
-			sum = quotav1.Add(sum, charge(quota, &pods.Items[i], now))
-		}
-		if pods.Continue == "" {
-			return sum, nil
+		charge := nativequota.Charge{Resource: gr, Now: r.Clock.Now()}
+		if err := r.each(ctx, quota, list(), func(object runtime.Object) error {
+			charge.Object = object
+			sum = quotav1.Add(sum, charge.To(&quota.Spec, quota.Status.Used))
+			return nil
+		}); err != nil {
+			return nil, fmt.Errorf(
+				"listing the %s that ResourceQuota %s counts: %w", gr.Resource, client.ObjectKeyFromObject(quota), err,
+			)
 		}
 	}
+	return sum, nil
 }
 
-func charge(quota *corev1.ResourceQuota, pod *corev1.Pod, now time.Time) corev1.ResourceList {
-	return nativequota.Charge{Resource: nativequota.Pods, Object: pod, Now: now}.To(&quota.Spec, quota.Status.Used)
+// charged says whether objects of a kind are charged to a ResourceQuota.
+func charged(quota *corev1.ResourceQuota, kind schema.GroupResource) bool {
+	for name := range quota.Status.Used {
+		if gr, _ := nativequota.Resource(name); gr == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// each reads the objects of a kind page by page.
+func (r *Reconciler) each(
+	ctx context.Context, quota *corev1.ResourceQuota, list client.ObjectList, do func(runtime.Object) error,
+) error {
+	for {
+		if err := r.Live.List(
+			ctx, list, client.InNamespace(quota.Namespace), client.Limit(page), client.Continue(list.GetContinue()),
+		); err != nil {
+			return err
+		}
+		if err := apimeta.EachListItem(list, do); err != nil || list.GetContinue() == "" {
+			return err
+		}
+	}
 }

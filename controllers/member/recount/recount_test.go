@@ -14,6 +14,11 @@ func TestFell(t *testing.T) {
 			corev1.ResourcePods: resource.MustParse(pods), corev1.ResourceServices: resource.MustParse(services),
 		}}}
 	}
+	claims := func(storage string) *corev1.ResourceQuota {
+		return &corev1.ResourceQuota{Status: corev1.ResourceQuotaStatus{Used: corev1.ResourceList{
+			"gold.storageclass.storage.k8s.io/requests.storage": resource.MustParse(storage),
+		}}}
+	}
 	tests := map[string]struct {
 		before, after *corev1.ResourceQuota
 		want          bool
@@ -23,6 +28,7 @@ func TestFell(t *testing.T) {
 		"more pods":         {before: used("2", "1"), after: used("3", "1")},
 		"fewer services":    {before: used("2", "1"), after: used("2", "0")},
 		"counted for once":  {before: &corev1.ResourceQuota{}, after: used("2", "1")},
+		"fewer claims":      {before: claims("2"), after: claims("1"), want: true},
 		"not counted again": {before: used("2", "1"), after: &corev1.ResourceQuota{}},
 	}
 	for name, tt := range tests {

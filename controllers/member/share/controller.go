@@ -229,18 +229,25 @@ func (r *Reconciler) enforce(
 	}
 	if quota == nil {
 		hard := ledger.Quota{Spec: inherited}.Inherit(inherited).Limits(share.Spec.Revision, share.Spec.Hard)
-		quota = managed.New(share, hard)
-		return quota, r.Create(ctx, quota)
+		quota = managed.New(share, hard.DeepCopy())
+		if err := r.Create(ctx, quota); err != nil {
+			return quota, err
+		}
+		return quota, managed.AsWritten(quota, hard)
 	}
 	quota = quota.DeepCopy()
-	if err := r.enforceSpec(ctx, share, quota, inherited); err != nil {
-		return quota, err
+	outcome := r.enforceSpec(ctx, share, quota, inherited)
+	if outcome != nil && !managed.IsChanged(outcome) {
+		return quota, outcome
 	}
-	patch, err := managed.StatusPatch(quota)
-	if patch == nil || err != nil {
+	if patch, err := managed.StatusPatch(quota); err != nil {
 		return quota, err
+	} else if patch != nil {
+		if err := r.Status().Patch(ctx, quota, patch); err != nil {
+			return quota, err
+		}
 	}
-	return quota, r.Status().Patch(ctx, quota, patch)
+	return quota, outcome
 }
 
 // begin prepares that a ResourceQuota becomes managed, unless it is.
@@ -266,7 +273,8 @@ func leftAlone(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) boo
 }
 
 // enforceSpec patches spec.hard and the revision together. The patch carries no resourceVersion: the guard judges it
-// inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then.
+// inside the API server's compare-and-swap loop, and refuses it if it is stale or goes below what is used by then. That
+// the limits are others than the agent's afterwards is an error: within one revision, it cannot raise them again.
 func (r *Reconciler) enforceSpec(
 	ctx context.Context, share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota, inherited corev1.ResourceList,
 ) error {
@@ -274,14 +282,16 @@ func (r *Reconciler) enforceSpec(
 		state := nativequota.StateOf(quota).Inherit(inherited)
 		hard := state.Yield(state.Limits(share.Spec.Revision, share.Spec.Hard), attempt, guardRetries)
 		if state.Enforces(share.Spec.Revision, hard) {
-			return nil
+			return managed.AsWritten(quota, quotav1.Max(hard, share.Spec.Hard))
 		}
 		patch, err := managed.SpecPatch(quota, share.Spec.Revision, hard)
 		if err != nil {
 			return err
 		}
 		ctrl.LoggerFrom(ctx).Info("Enforcing the share", "revision", share.Spec.Revision, "hard", hard)
-		err = r.Patch(ctx, quota, patch)
+		if err = r.Patch(ctx, quota, patch); err == nil {
+			return managed.AsWritten(quota, quotav1.Max(hard, share.Spec.Hard))
+		}
 		if !apierrors.IsForbidden(err) || attempt == guardRetries {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
@@ -249,6 +250,14 @@ func Entry(c *quotav1alpha1.ClusterStatus) *shares.Entry {
 	}
 }
 
+// keptBy returns the finalizers of others that keep a deleted share when the agent is done with it.
+func keptBy(share *quotav1alpha1.QuotaShare) []string {
+	if share.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(share, quotav1alpha1.Finalizer) {
+		return nil
+	}
+	return share.Finalizers
+}
+
 // Share returns what a share says. A share that was told something of removal that no agent understands was told
 // nothing.
 func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *shares.Share {
@@ -260,7 +269,7 @@ func Share(share *quotav1alpha1.QuotaShare, fq *quotav1alpha1.FederatedQuota) *s
 		Admission: share.Spec.Admission, Existing: share.Spec.ExistingQuotas, Fleet: fleetOf(&share.Spec.Fleet),
 		MostAllocatable: amount.Saturate(share.Spec.MostAllocatable, amount.Down),
 		OtherScope:      !SameScope(counts, &fq.Spec),
-		Deleting:        !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "",
+		Deleting:        !share.DeletionTimestamp.IsZero(), ToldRemoval: removal != "", KeptBy: keptBy(share),
 		Report:  ledger.ReportOf(share.Status.Revision, share.Status.Hard, share.Status.Used),
 		Behind:  share.Status.ObservedGeneration != share.Generation,
 		Pinging: share.Status.Ping > share.Spec.Pong,

@@ -19,7 +19,7 @@ import (
 
 // Expected says whether an error of enforcing is a state that only somebody else can end.
 func Expected(err error) bool {
-	return err == nil || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return err == nil || managed.IsChanged(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // Enforced returns the summary of a share: is its revision in force, and if not, why.
