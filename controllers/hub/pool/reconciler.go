@@ -78,14 +78,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: pace.RoundRetryInterval(0, 0)}, nil
 	}
 	if gone, err := r.remove(ctx, s); gone || err != nil {
-		if gone && err == nil {
-			r.forget(req.Name)
-		}
 		return ctrl.Result{}, err
 	}
 	if err := r.steer(ctx, s); err != nil {
 		return ctrl.Result{}, err
 	}
+	return r.end(ctx, s)
+}
+
+// end stores what the round has decided, and has that be recorded.
+func (r *Reconciler) end(ctx context.Context, s *scope) (ctrl.Result, error) {
 	next, err := r.store(ctx, s)
 	if err == nil {
 		r.record(s)
@@ -127,6 +129,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	stored := s.p.DeepCopy()
 	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
 	r.memories.Delete(s.p.UID)
+	r.forget(s.p.Name)
 	r.Trees.Forget(s.p.UID)
 	r.moving.Delete(s.p.Name)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
