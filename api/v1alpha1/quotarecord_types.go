@@ -7,12 +7,14 @@ import (
 )
 
 // QuotaRecord is what became of one FederatedQuota in one month: who had how much of it for how long, which limits
-// moved, and who changed its spec. The hub manager writes it, and removes it after a while; it stays when the
-// FederatedQuota goes. kubectl fedquota report and kubectl fedquota history read it.
+// moved, and who changed its spec. Or it is what became of one QuotaPool: then it is in the namespace of the hub manager.
+// The hub manager writes it, and removes it after a while; it stays when the object goes. kubectl fedquota report and
+// kubectl fedquota history read it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:shortName=qrec,categories=fedquota
-// +kubebuilder:printcolumn:name="Quota",type=string,JSONPath=`.quota`,description="The FederatedQuota"
+// +kubebuilder:printcolumn:name="Quota",type=string,JSONPath=`.quota`,description="The FederatedQuota; none in the record of a pool"
+// +kubebuilder:printcolumn:name="Pool",type=string,JSONPath=`.pool`,description="The QuotaPool",priority=1
 // +kubebuilder:printcolumn:name="Month",type=string,JSONPath=`.month`,description="The month, in UTC"
 // +kubebuilder:printcolumn:name="Until",type=date,JSONPath=`.until`,description="Time since what is recorded ends"
 // +kubebuilder:printcolumn:name="Unobserved",type=integer,JSONPath=`.unobservedSeconds`,description="Seconds for which no hub manager looked"
@@ -22,7 +24,7 @@ type QuotaRecord struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// quota is the name of the FederatedQuota.
+	// quota is the name of the FederatedQuota. It is empty in the record of a QuotaPool.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Quota string `json:"quota,omitempty"`
@@ -33,7 +35,7 @@ type QuotaRecord struct {
 	// +kubebuilder:validation:Pattern=`^[0-9]{4}-[0-9]{2}$`
 	Month string `json:"month,omitempty"`
 
-	// pool is the QuotaPool that the FederatedQuota named last.
+	// pool is the QuotaPool that the FederatedQuota named last, or the one that the record is of.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Pool string `json:"pool,omitempty"`

@@ -44,6 +44,8 @@ type Options struct {
 	StrictCuts bool
 	// OnExcess, if set, is called when an excess has been proved. It must not call the Observer.
 	OnExcess func(Excess)
+	// OnVersion, if set, is called with each version of each member, in order. It must not call the Observer.
+	OnVersion func(Version)
 }
 
 // Observer watches the members until it is stopped. All methods may be called at any time from any goroutine.
@@ -150,6 +152,13 @@ func (o *Observer) observe(name string, rq *corev1.ResourceQuota, how step) {
 	if rq != nil && o.options.Unmanaged {
 		rq = rq.DeepCopy()
 		metav1.SetMetaDataLabel(&rq.ObjectMeta, managedLabel, "true")
+	}
+	if o.options.OnVersion != nil {
+		v := Version{Member: name, Arrived: o.clock.Now()}
+		if rq != nil {
+			v.Hard, v.Used = rq.Status.Hard, rq.Status.Used
+		}
+		o.options.OnVersion(v)
 	}
 	o.with(func(j *judge, now time.Time) bool { return j.observe(name, rq, now, how) })
 }

@@ -142,6 +142,7 @@ func TestRealMembers(t *testing.T) {
 	t.Run("recount of scopes", func(t *testing.T) { testRecountScopes(t, members) })
 	t.Run("sync", func(t *testing.T) { testSync(t, members) })
 	t.Run("unmanaged", func(t *testing.T) { testUnmanaged(t, members) })
+	t.Run("versions", func(t *testing.T) { testVersions(t, members) })
 	t.Run("levels", func(t *testing.T) { testLevels(t, members) })
 }
 

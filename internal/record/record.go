@@ -3,6 +3,7 @@
 package record
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -14,6 +15,14 @@ import (
 // Amounts are those of one resource name at an instant, in the unit of the name. Of a cluster, Budget is its part: what
 // falls to it by weight, min and max alone.
 type Amounts struct{ Budget, Granted, Used, Demand int64 }
+
+// AmountsOf returns amounts in which a grant that nobody knows counts as the whole budget.
+func AmountsOf(budget, granted, used, demand int64) Amounts {
+	if granted == math.MaxInt64 {
+		granted = budget
+	}
+	return Amounts{budget, granted, used, demand}
+}
 
 // Level is what is known of a budget at an instant, and holds until more is known.
 type Level struct {

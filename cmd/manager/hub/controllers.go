@@ -127,7 +127,7 @@ func (p *parts) keepRecords() error {
 	}
 	p.records = &recorder.Recorder{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Clock: clock.RealClock{},
-		Interval: p.recordInterval, Months: p.recordMonths,
+		Interval: p.recordInterval, Months: p.recordMonths, PoolsIn: p.namespace,
 	}
 	return served.Once(p.mgr, func() error { return p.mgr.Add(p.records) }, recorder.Kind)
 }
@@ -155,7 +155,7 @@ func (p *parts) reconcileQuotas() error {
 // FederatedQuotas follow pools from then on.
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Trees: p.quotas.Trees,
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Trees: p.quotas.Trees, Records: p.records,
 		Clusters: p.clusters, Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 		Tenants: &tenant.Reconciler{
 			Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), AgentNamespace: p.agentNamespace,

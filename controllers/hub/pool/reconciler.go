@@ -18,6 +18,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
+	"github.com/fedquota/fedquota/controllers/hub/recorder"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -39,6 +40,8 @@ type Reconciler struct {
 
 	// Needs are what children need, as their rounds tell.
 	Needs *Needs
+	// Records keep what becomes of pools; nil where nobody keeps that.
+	Records *recorder.Recorder
 	// Trees is what is known of restores. It is shared with the rounds of FederatedQuotas.
 	Trees *trees.Trees
 
@@ -54,6 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Live.Get(ctx, req.NamespacedName, p); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Needs.gone(req.Name)
+			r.forget(req.Name)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -79,7 +83,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.steer(ctx, s); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.store(ctx, s)
+	return r.end(ctx, s)
+}
+
+// end stores what the round has decided, and has that be recorded.
+func (r *Reconciler) end(ctx context.Context, s *scope) (ctrl.Result, error) {
+	next, err := r.store(ctx, s)
+	if err == nil {
+		r.record(s)
+	}
+	return next, err
 }
 
 // meet gives a pool its finalizer: before that there is no ledger, which the first revision says in the status.
@@ -116,6 +129,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	stored := s.p.DeepCopy()
 	controllerutil.RemoveFinalizer(s.p, quotav1alpha1.Finalizer)
 	r.memories.Delete(s.p.UID)
+	r.forget(s.p.Name)
 	r.Trees.Forget(s.p.UID)
 	r.moving.Delete(s.p.Name)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})

@@ -38,8 +38,10 @@ type Recorder struct {
 	// present one.
 	Interval time.Duration
 	Months   int
+	// PoolsIn is the namespace that the records of QuotaPools are in.
+	PoolsIn string
 
-	// budgets are those that are recorded, *budget by key.
+	// budgets are those that are recorded, *budget by subject.
 	budgets sync.Map
 	// swept is when records were removed last that are too old.
 	swept time.Time
@@ -47,7 +49,7 @@ type Recorder struct {
 
 // budget is what is recorded of a budget and not stored yet.
 type budget struct {
-	key    client.ObjectKey
+	of     subject
 	mutex  sync.Mutex
 	tally  *record.Tally
 	pool   string
@@ -59,21 +61,31 @@ type budget struct {
 
 // Observe takes what a round has seen of a budget. It only adds up.
 func (r *Recorder) Observe(fq *quotav1alpha1.FederatedQuota, level *record.Level) {
+	pool := ""
+	if fq.Spec.Pool != nil {
+		pool = string(fq.Spec.Pool.Name)
+	}
+	r.observe(fq, &fq.Spec, pool, level)
+}
+
+// ObservePool takes what a round has seen of a pool.
+func (r *Recorder) ObservePool(p *quotav1alpha1.QuotaPool, level *record.Level) {
+	r.observe(p, &p.Spec, p.Name, level)
+}
+
+func (r *Recorder) observe(object client.Object, spec any, pool string, level *record.Level) {
 	if r == nil {
 		return
 	}
-	b := r.of(client.ObjectKeyFromObject(fq))
+	b := r.of(r.subjectOf(client.ObjectKeyFromObject(object)))
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	now := r.Clock.Now()
-	b.begin(now, string(fq.UID), r.offset(b.key))
+	b.begin(now, string(object.GetUID()), r.offset(b.of))
 	b.tally.Observe(now, level)
-	b.pool = ""
-	if fq.Spec.Pool != nil {
-		b.pool = string(fq.Spec.Pool.Name)
-	}
-	if err := b.tally.Now().Audit.See(now, writerOf(fq), fq.Generation, &fq.Spec); err != nil {
-		ctrl.Log.WithName("recorder").Error(err, "Reading a spec", "FederatedQuota", b.key)
+	b.pool = pool
+	if err := b.tally.Now().Audit.See(now, writerOf(object), object.GetGeneration(), spec); err != nil {
+		ctrl.Log.WithName("recorder").Error(err, "Reading a spec", "budget", b.of)
 	}
 }
 
@@ -104,21 +116,21 @@ func (r *Recorder) Moved(fq *quotav1alpha1.FederatedQuota, moves []record.Move) 
 	if r == nil {
 		return
 	}
-	b := r.of(client.ObjectKeyFromObject(fq))
+	b := r.of(r.subjectOf(client.ObjectKeyFromObject(fq)))
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	now := r.Clock.Now()
-	b.begin(now, string(fq.UID), r.offset(b.key))
+	b.begin(now, string(fq.UID), r.offset(b.of))
 	b.tally.Advance(now)
 	b.tally.Now().Moves.Add(moves...)
 }
 
-// Forget ends the record of a budget that is gone.
+// Forget ends the record of a budget that is gone, of a QuotaPool if it has no namespace.
 func (r *Recorder) Forget(key client.ObjectKey) {
 	if r == nil {
 		return
 	}
-	if found, known := r.budgets.Load(key); known {
+	if found, known := r.budgets.Load(r.subjectOf(key)); known {
 		b := found.(*budget)
 		b.mutex.Lock()
 		defer b.mutex.Unlock()
@@ -128,18 +140,18 @@ func (r *Recorder) Forget(key client.ObjectKey) {
 	}
 }
 
-func (r *Recorder) of(key client.ObjectKey) *budget {
-	found, known := r.budgets.Load(key)
+func (r *Recorder) of(of subject) *budget {
+	found, known := r.budgets.Load(of)
 	if !known {
-		found, _ = r.budgets.LoadOrStore(key, &budget{key: key})
+		found, _ = r.budgets.LoadOrStore(of, &budget{of: of})
 	}
 	return found.(*budget)
 }
 
 // offset spreads the writes of budgets: the first one of each comes within a minute.
-func (r *Recorder) offset(key client.ObjectKey) time.Duration {
+func (r *Recorder) offset(of subject) time.Duration {
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(key.String()))
+	_, _ = hash.Write([]byte(of.String()))
 	soon := min(time.Minute, r.Interval)
 	return r.Interval - time.Duration(int64(hash.Sum32())%int64(soon))
 }
@@ -173,7 +185,7 @@ func (r *Recorder) Store(ctx context.Context, all bool) {
 		b := value.(*budget)
 		group.Go(func() error {
 			if err := r.store(ctx, b, all); err != nil && ctx.Err() == nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Storing a record failed: it is tried again", "FederatedQuota", b.key)
+				ctrl.LoggerFrom(ctx).Error(err, "Storing a record failed: it is tried again", "budget", b.of)
 			}
 			return nil
 		})
@@ -204,7 +216,7 @@ func (r *Recorder) take(b *budget, all bool) ([]*record.Month, string) {
 func (r *Recorder) store(ctx context.Context, b *budget, all bool) error {
 	pieces, pool := r.take(b, all)
 	for _, piece := range pieces {
-		err := r.write(ctx, b.key, pool, piece)
+		err := r.write(ctx, b.of, pool, piece)
 		if err != nil && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) && !apierrors.IsNotFound(err) {
 			b.again(r.Clock.Now().Add(pace.RetryInterval - r.Interval))
 			return err
@@ -214,7 +226,7 @@ func (r *Recorder) store(ctx context.Context, b *budget, all bool) error {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.gone && len(b.taken) == 0 {
-		r.budgets.CompareAndDelete(b.key, b)
+		r.budgets.CompareAndDelete(b.of, b)
 	}
 	return nil
 }

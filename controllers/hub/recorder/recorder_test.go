@@ -97,7 +97,7 @@ func start(t *testing.T, name string) *world {
 
 // restart is another hub manager, which knows nothing but what is stored.
 func (w *world) restart(c client.Client) {
-	w.recorder = &Recorder{Client: c, Live: server, Clock: w.clock, Interval: time.Hour, Months: 2}
+	w.recorder = &Recorder{Client: c, Live: server, Clock: w.clock, Interval: time.Hour, Months: 2, PoolsIn: w.fq.Namespace}
 }
 
 // sees has a round see so many pods used.
@@ -306,10 +306,46 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestPools records a pool beside a budget of its name, with parts by child, over a restart and until it is gone.
+func TestPools(t *testing.T) {
+	w := start(t, "pools")
+	pool := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: "compute", UID: "2", Generation: 1}}
+	sees := func(used int64) {
+		w.recorder.ObservePool(pool, &record.Level{
+			Names: []corev1.ResourceName{"pods"}, Total: []record.Amounts{{Budget: 20, Granted: 20, Used: used}},
+			Clusters: []record.Holding{{Name: "FederatedQuota/team-a/compute", Amounts: []record.Amounts{{Budget: 20, Granted: 20, Used: used}}}},
+		})
+	}
+	w.sees(1)
+	sees(4)
+	w.clock.Step(time.Hour)
+	w.recorder.Store(t.Context(), true)
+	w.restart(server)
+	sees(6)
+	w.clock.Step(time.Hour)
+	w.recorder.Forget(client.ObjectKey{Name: "compute"})
+	w.clock.Step(time.Hour)
+	w.recorder.Store(t.Context(), true)
+
+	stored := &quotav1alpha1.QuotaRecord{}
+	if err := server.Get(t.Context(), client.ObjectKey{Namespace: "pools", Name: "compute-2026-11-pool"}, stored); err != nil {
+		t.Fatal(err)
+	}
+	m, err := record.Decode(stored.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := m.Clusters["FederatedQuota/team-a/compute"].Sums["pods"]
+	if stored.Quota != "" || stored.Pool != "compute" || math.Abs(sums.Used-10) > 1e-6 || sums.Peak != 6 || m.Level != nil {
+		t.Errorf("quota %q, pool %q, %+v, level %v", stored.Quota, stored.Pool, sums, m.Level)
+	}
+	w.has("2026-11", 1, 0)
+}
+
 // TestSweep removes what is too old, and nothing else.
 func TestSweep(t *testing.T) {
 	w := start(t, "sweep")
-	for _, name := range []string{"compute-2026-08", "compute-2026-09", "compute-2025-12", "no-month"} {
+	for _, name := range []string{"compute-2026-08", "compute-2026-09", "compute-2025-12", "no-month", "team-2026-08-pool", "team-2026-09-pool"} {
 		if err := server.Create(t.Context(), &quotav1alpha1.QuotaRecord{ObjectMeta: metav1.ObjectMeta{Namespace: "sweep", Name: name}}); err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +360,7 @@ func TestSweep(t *testing.T) {
 		names = append(names, list.Items[i].Name)
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff([]string{"compute-2026-09", "no-month"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"compute-2026-09", "no-month", "team-2026-09-pool"}, names); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -333,6 +369,12 @@ func TestSweep(t *testing.T) {
 func TestNames(t *testing.T) {
 	at, long := time.Date(2026, time.November, 30, 0, 0, 0, 0, time.UTC), strings.Repeat("a", 253)
 	if got := NameOf("compute", at); got != "compute-2026-11" {
+		t.Error(got)
+	}
+	if got := NameOfPool("compute", at); got != "compute-2026-11-pool" {
+		t.Error(got)
+	}
+	if got := NameOfPool(long, at); len(got) > 253 || !strings.HasSuffix(got, "-2026-11-pool") {
 		t.Error(got)
 	}
 	if a, b := NameOf(long, at), NameOf(long[:252]+"b", at); len(a) > 253 || a == b || !strings.HasSuffix(a, "-2026-11") {

@@ -54,13 +54,3 @@ func (r *Recorder) Sweep(ctx context.Context, now time.Time) error {
 		}
 	}
 }
-
-// monthOf returns the month that the name of a record ends with.
-func monthOf(name string) (string, bool) {
-	if len(name) <= len(monthForm) {
-		return "", false
-	}
-	month := name[len(name)-len(monthForm):]
-	_, err := time.Parse(monthForm, month)
-	return month, err == nil
-}

@@ -2,8 +2,6 @@ package recorder
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -20,13 +18,13 @@ import (
 
 // write adds a piece to the record of its month, in one compare-and-swap. A piece that a write has stored whose answer
 // was lost is in the record: it is not added again.
-func (r *Recorder) write(ctx context.Context, key client.ObjectKey, pool string, piece *record.Month) error {
-	stored, month, err := r.read(ctx, key, piece.From)
+func (r *Recorder) write(ctx context.Context, of subject, pool string, piece *record.Month) error {
+	stored, month, err := r.read(ctx, of, piece.From)
 	if err != nil {
 		return err
 	}
 	if month == nil {
-		if month, err = r.follow(ctx, key, pool, piece); err != nil {
+		if month, err = r.follow(ctx, of, pool, piece); err != nil {
 			return err
 		}
 	}
@@ -37,15 +35,15 @@ func (r *Recorder) write(ctx context.Context, key client.ObjectKey, pool string,
 	if _, end := record.StartOf(month.From); !month.Until.Before(end) {
 		month.Close()
 	}
-	return r.put(ctx, stored, key, pool, month)
+	return r.put(ctx, stored, of, pool, month)
 }
 
 // read returns the record of the month of an instant, and what it says, nil if there is none.
 func (r *Recorder) read(
-	ctx context.Context, key client.ObjectKey, at time.Time,
+	ctx context.Context, of subject, at time.Time,
 ) (*quotav1alpha1.QuotaRecord, *record.Month, error) {
 	stored := &quotav1alpha1.QuotaRecord{}
-	stored.Namespace, stored.Name = key.Namespace, NameOf(key.Name, at)
+	stored.Namespace, stored.Name = of.Namespace, of.record(at)
 	err := r.Live.Get(ctx, client.ObjectKeyFromObject(stored), stored)
 	if apierrors.IsNotFound(err) {
 		return stored, nil, nil
@@ -63,12 +61,12 @@ func (r *Recorder) read(
 // follow returns what the record of a month begins with that there is none of yet. If an earlier one ends before, what
 // was known last counts for the gap between them, a record for each month.
 func (r *Recorder) follow(
-	ctx context.Context, key client.ObjectKey, pool string, piece *record.Month,
+	ctx context.Context, of subject, pool string, piece *record.Month,
 ) (*record.Month, error) {
 	before, _ := record.StartOf(piece.From)
 	for range r.Months {
 		before = before.AddDate(0, -1, 0)
-		stored, month, err := r.read(ctx, key, before)
+		stored, month, err := r.read(ctx, of, before)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +76,7 @@ func (r *Recorder) follow(
 		if month.UID != piece.UID || month.Level == nil {
 			break
 		}
-		return r.bridge(ctx, key, pool, stored, month, piece)
+		return r.bridge(ctx, of, pool, stored, month, piece)
 	}
 	return record.NewMonth(piece.From, piece.UID), nil
 }
@@ -86,7 +84,7 @@ func (r *Recorder) follow(
 // bridge ends the record of an earlier month, and those of the months between, and returns how the one of a piece
 // begins.
 func (r *Recorder) bridge(
-	ctx context.Context, key client.ObjectKey, pool string,
+	ctx context.Context, of subject, pool string,
 	stored *quotav1alpha1.QuotaRecord, month, piece *record.Month,
 ) (*record.Month, error) {
 	for {
@@ -97,21 +95,21 @@ func (r *Recorder) bridge(
 		if month.Until.Before(end) {
 			month.Advance(end, false)
 			month.Close()
-			if err := r.put(ctx, stored, key, pool, month); err != nil {
+			if err := r.put(ctx, stored, of, pool, month); err != nil {
 				return nil, err
 			}
 		}
 		month = month.Next()
 		stored = &quotav1alpha1.QuotaRecord{}
-		stored.Namespace, stored.Name = key.Namespace, NameOf(key.Name, month.From)
+		stored.Namespace, stored.Name = of.Namespace, of.record(month.From)
 	}
 }
 
 // put writes a record.
 func (r *Recorder) put(
-	ctx context.Context, stored *quotav1alpha1.QuotaRecord, key client.ObjectKey, pool string, month *record.Month,
+	ctx context.Context, stored *quotav1alpha1.QuotaRecord, of subject, pool string, month *record.Month,
 ) (err error) {
-	stored.Quota, stored.Pool, stored.Month = key.Name, pool, month.From.Format(monthForm)
+	stored.Quota, stored.Pool, stored.Month = of.quota(), pool, month.From.Format(monthForm)
 	stored.From, stored.Until = &metav1.Time{Time: month.From}, &metav1.Time{Time: month.Until}
 	stored.UnobservedSeconds = new(int64(month.Unobserved * time.Hour.Seconds()))
 	stored.BudgetHours, stored.UsedHours = hours(month.Total)
@@ -139,23 +137,6 @@ func quantity(value float64) resource.Quantity {
 		return *resource.NewQuantity(int64(min(value, 1<<62)), resource.DecimalSI)
 	}
 	return *resource.NewMilliQuantity(int64(value*1000), resource.DecimalSI)
-}
-
-// monthForm is how months are written.
-const monthForm = "2006-01"
-
-// mostName is how long the name of an object may be.
-const mostName = 253
-
-// NameOf returns the name of the record of a FederatedQuota in the month of an instant.
-func NameOf(quota string, at time.Time) string {
-	suffix := "-" + at.UTC().Format(monthForm)
-	if len(quota)+len(suffix) > mostName {
-		sum := sha256.Sum256([]byte(quota))
-		suffix = "-" + hex.EncodeToString(sum[:8]) + suffix
-		quota = quota[:mostName-len(suffix)]
-	}
-	return quota + suffix
 }
 
 // writerOf returns who has written the spec of an object last, as far as that is known.

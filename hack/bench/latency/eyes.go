@@ -32,12 +32,13 @@ type arm struct {
 }
 
 // turn is what one hub manager has done and taken until the other one was started: how long limits took to be raised by
-// kind, in milliseconds, the time of the turn, and the CPU of the hub manager, and of the hub's API server and etcd, in
-// seconds.
+// kind, in milliseconds. The rest is in seconds: the time of the turn, how much of it passed until all was at rest before
+// requests, and the CPU of the hub manager, and of the hub's API server and etcd.
 type turn struct {
 	Raises  [2][]float64 `json:"raises"`
 	Refused int          `json:"refused"`
 	Seconds float64      `json:"seconds"`
+	Rested  float64      `json:"rested"`
 	Manager float64      `json:"manager"`
 	Hub     float64      `json:"hub"`
 }
@@ -58,20 +59,23 @@ type comparison struct {
 	watches *watches
 	scraper *http.Client
 	arms    []*arm
-	// made is how many requests of each kind were made.
+	// made is how many requests of each kind were made in the round.
 	made int
 }
 
 // lookOn measures what metrics and records cost, and prints it.
 func lookOn(ctx context.Context, rounds, requests int, path string, out io.Writer) (err error) {
+	if rounds < fewest {
+		return fmt.Errorf("-eyes %d: fewer than %d rounds tell nothing", rounds, fewest)
+	}
 	machine := rig.ThisMachine()
 	r, err := rig.Start(ctx, "eyes", []string{east, west}, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Stop()) }()
-	c := &comparison{Rig: r, kinds: kindsOfRaises()[:2], arms: arms()}
-	if c.watches, err = prepare(ctx, r, c.kinds); err != nil {
+	c := &comparison{Rig: r, arms: arms()}
+	if c.watches, err = watchAll(ctx, r, []string{east, west}); err != nil {
 		return err
 	}
 	defer c.watches.stop()
@@ -82,6 +86,7 @@ func lookOn(ctx context.Context, rounds, requests int, path string, out io.Write
 		return err
 	}
 	for round := range rounds {
+		c.kinds, c.made = kindsOfRound(round), 0
 		for i := range c.arms { // who begins changes, so that neither has the better part of what changes with time
 			if err := c.turn(ctx, c.arms[(round+i)%len(c.arms)], requests); err != nil {
 				return fmt.Errorf("round %d: %w", round, err)
@@ -92,16 +97,36 @@ func lookOn(ctx context.Context, rounds, requests int, path string, out io.Write
 	return errors.Join(costs.print(out), rig.Write(path, costs))
 }
 
-// turn has a hub manager serve requests.
+// kindsOfRound returns what is measured in a round, over budgets of its own: each raise takes of what is free.
+func kindsOfRound(round int) []*raises {
+	kinds := kindsOfRaises()[:2]
+	for _, kind := range kinds {
+		for i := range kind.seats {
+			kind.seats[i].namespace += fmt.Sprintf("-%d", round)
+		}
+	}
+	return kinds
+}
+
+// turn has a hub manager serve requests. The first one of a round takes up its budgets.
 func (c *comparison) turn(ctx context.Context, a *arm, requests int) error {
 	if err := c.start(ctx, a); err != nil {
 		return err
+	}
+	if c.made == 0 {
+		c.watches.forget()
+		for _, kind := range c.kinds {
+			kind.took = map[string][]time.Duration{}
+			if err := kind.share(ctx, c.Rig); err != nil {
+				return err
+			}
+		}
 	}
 	if err := c.requests(ctx, warmUps); err != nil {
 		return err
 	}
 	for _, kind := range c.kinds {
-		kind.took, kind.Refused = map[string][]time.Duration{}, 0
+		kind.took, kind.Refused, kind.rested = map[string][]time.Duration{}, 0, 0
 	}
 	end := c.scrape(ctx, a)
 	manager := a.process.PID()
@@ -116,7 +141,7 @@ func (c *comparison) turn(ctx context.Context, a *arm, requests int) error {
 		return err
 	}
 	for i, kind := range c.kinds {
-		t.Refused += kind.Refused
+		t.Refused, t.Rested = t.Refused+kind.Refused, t.Rested+kind.rested.Seconds()
 		for _, took := range kind.took[stageInForce] {
 			t.Raises[i] = append(t.Raises[i], rig.Millis(took))
 		}

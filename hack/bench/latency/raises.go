@@ -38,6 +38,8 @@ type raises struct {
 	donor bool
 	pool  string
 	took  map[string][]time.Duration
+	// rested is how long it took until all was at rest before requests.
+	rested time.Duration
 }
 
 // stage says when something was seen after the request was made, in milliseconds.
@@ -178,6 +180,7 @@ type bench struct {
 // stage.
 func (b *bench) request(ctx context.Context, name string) error {
 	var rest state
+	waits := time.Now()
 	err := rig.Until(ctx, "all to be at rest", func(context.Context) (bool, error) {
 		rest = b.watches.now()
 		return rest.atRest(b.seats, b.pool), nil
@@ -185,6 +188,7 @@ func (b *bench) request(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	b.rested += time.Since(waits)
 	parts := rest.parts(b.seats, b.pool)
 	size := parts[b.asks] + step
 	if b.donor {

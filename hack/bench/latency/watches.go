@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -187,6 +188,13 @@ func (w *watches) add(object any, take func(object any, s *state)) {
 func (w *watches) stop() {
 	w.cancel()
 	w.running.Wait()
+}
+
+// forget forgets all but what was seen last.
+func (w *watches) forget() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.states = slices.Clone(w.states[len(w.states)-1:])
 }
 
 // now returns what was seen last.

@@ -54,9 +54,25 @@ func Of(ctx context.Context, c client.Client, key client.ObjectKey, now time.Tim
 	}
 }
 
-// List returns the records of a namespace, or of all, that end after an instant and begin before another one, by
-// namespace, budget and month; of one budget, if it is named. A hub that does not serve the kind has none.
+// List returns the records of the FederatedQuotas of a namespace, or of all, that end after an instant and begin before
+// another one, by namespace, budget and month; of one budget, if it is named. A hub that does not serve the kind has none.
 func List(ctx context.Context, c client.Client, namespace, quota string, from, until time.Time) ([]Record, error) {
+	return list(ctx, c, namespace, from, until, func(r *quotav1alpha1.QuotaRecord) bool {
+		return r.Quota != "" && (quota == "" || r.Quota == quota)
+	})
+}
+
+// ListPool returns those of a QuotaPool, which are in the namespace of the hub manager.
+func ListPool(ctx context.Context, c client.Client, namespace, pool string, from, until time.Time) ([]Record, error) {
+	return list(ctx, c, namespace, from, until, func(r *quotav1alpha1.QuotaRecord) bool {
+		return r.Quota == "" && r.Pool == pool
+	})
+}
+
+func list(
+	ctx context.Context, c client.Client, namespace string, from, until time.Time,
+	wanted func(*quotav1alpha1.QuotaRecord) bool,
+) ([]Record, error) {
 	var list quotav1alpha1.QuotaRecordList
 	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		if apimeta.IsNoMatchError(err) {
@@ -67,7 +83,7 @@ func List(ctx context.Context, c client.Client, namespace, quota string, from, u
 	var found []Record
 	for i := range list.Items {
 		r := &list.Items[i]
-		if quota != "" && r.Quota != quota || !within(r, from, until) {
+		if !wanted(r) || !within(r, from, until) {
 			continue
 		}
 		month, err := record.Decode(r.Data)

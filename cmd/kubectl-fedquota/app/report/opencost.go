@@ -62,7 +62,7 @@ func allocationsOf(rows []Row, start, end time.Time) *Allocations {
 	set := map[string]*Allocation{}
 	for i := range rows {
 		r := &rows[i]
-		name := cmp.Or(path.Join(r.Cluster, r.Namespace, r.Budget), r.Pool, unallocated)
+		name := cmp.Or(path.Join(r.Cluster, r.Namespace, r.Budget, r.Child), r.Pool, unallocated)
 		if set[name] == nil {
 			set[name] = &Allocation{
 				Name: name, Properties: propertiesOf(r), Window: Window{start, end}, Start: start, End: end,

@@ -76,10 +76,16 @@ func (o *Options) csv(rows []Row, currency string) error {
 		if o.by == byHour {
 			line = append(line, startOf(r))
 		}
+		if o.ofPool {
+			line = append(line, r.Child)
+		}
 		lines = append(lines, line)
 	}
 	if o.by == byHour {
 		lines[0] = append(lines[0], "start")
+	}
+	if o.ofPool {
+		lines[0] = append(lines[0], "child")
 	}
 	return writer.WriteAll(lines)
 }
@@ -87,7 +93,7 @@ func (o *Options) csv(rows []Row, currency string) error {
 // table prints what people read, without the columns that no row has anything in.
 func (o *Options) table(rows []Row, currency string) error {
 	names := []string{
-		"START", "POOL", "NAMESPACE", "NAME", "CLUSTER", "RESOURCE", "UNIT",
+		"START", "POOL", "NAMESPACE", "NAME", "CLUSTER", "CHILD", "RESOURCE", "UNIT",
 		"BUDGET", "GRANTED", "USED", "DEMAND", "LENDS", "LENT", "WAITED", "PEAK", cmp.Or(currency, "COST"),
 	}
 	var lines [][]string
@@ -113,7 +119,7 @@ func (o *Options) table(rows []Row, currency string) error {
 
 // line returns a row as people read it. Pool and namespace are left out where they are known.
 func (o *Options) line(r *Row) []string {
-	line := []string{startOf(r), "", "", r.Budget, r.Cluster, string(r.Resource), r.Unit}
+	line := []string{startOf(r), "", "", r.Budget, r.Cluster, r.Child, string(r.Resource), r.Unit}
 	if o.by == byPool {
 		line[1] = r.Pool
 	}

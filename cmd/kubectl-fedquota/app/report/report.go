@@ -28,8 +28,12 @@ asked for more than there was, and PEAK the most that was used at an instant.
 
 --by hour shows each hour of each budget, and each day once the month is over.
 
+Of qp/POOL it shows what each child of the QuotaPool had: the FederatedQuotas and the pools
+right below it, or --by pool the pool itself.
+
 It goes by QuotaRecords, which the hub manager writes about once an hour, and keeps for 13
-months unless told otherwise. Months are those of UTC.
+months unless told otherwise. Months are those of UTC. Those of pools are in the namespace
+of the hub manager, and whoever may list them there may ask.
 
 A file of prices names what a unit costs for an hour: a core, a GiB, or one of what is
 counted.
@@ -45,6 +49,9 @@ counted.
   # What each team has used in November, for a spreadsheet
   kubectl fedquota report -A --month 2026-11 --by namespace --prices prices.yaml -o csv
 
+  # What each child of a pool had
+  kubectl fedquota report qp/research
+
   # For a tool that reads OpenCost's allocations
   kubectl fedquota report -A --month 2026-11 --prices prices.yaml -o opencost`
 )
@@ -52,6 +59,8 @@ counted.
 // Options says what to report, and how.
 type Options struct {
 	env    *cli.Env
+	hub    string
+	ofPool bool
 	all    bool
 	month  string
 	by     string
@@ -70,7 +79,7 @@ var (
 func NewCommand(env *cli.Env) *cobra.Command {
 	o := &Options{env: env}
 	command := &cobra.Command{
-		Use:               "report [NAME]",
+		Use:               "report [[KIND/]NAME]",
 		Short:             "Say who had how much of which budget in a month, and what that costs",
 		Long:              long,
 		Example:           example,
@@ -80,6 +89,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "Report the budgets of all namespaces.")
+	flags.StringVar(&o.hub, "hub-namespace", "fedquota-system", "Namespace of the hub manager, which has the records of pools.")
 	flags.StringVar(&o.month, "month", "", "The month, such as 2026-11. Defaults to the present one.")
 	flags.StringVar(&o.by, "by", byCluster, "What to add up by: "+strings.Join(groups, ", ")+".")
 	flags.StringVar(&o.prices, "prices", "", "File of prices: see above.")
@@ -107,23 +117,50 @@ func (o *Options) run(ctx context.Context, args []string) error {
 	if o.all {
 		namespace = ""
 	}
-	quota := ""
-	if len(args) > 0 {
-		kind, name, err := cli.ParseName(args[0])
-		if err != nil || kind != cli.AnyKind && kind != cli.FederatedQuota {
-			return fmt.Errorf("%q: must be NAME or fq/NAME: of others nothing is recorded", args[0])
-		}
-		quota = name
+	read, err := o.reader(c, namespace, args)
+	if err != nil {
+		return err
 	}
-	found, err := records.List(ctx, c, namespace, quota, start, end)
+	found, err := read.list(ctx, start, end)
 	if err != nil {
 		return err
 	}
 	if len(found) == 0 {
-		return o.nothing(ctx, c, namespace, quota)
+		return o.nothing(ctx, read)
 	}
 	o.warn(found, prices)
 	return o.print(found, rowsOf(found, o.by, o.charge, prices), prices, start, end)
+}
+
+// reader reads the records that are asked for, from a namespace.
+type reader struct {
+	list      func(ctx context.Context, from, until time.Time) ([]records.Record, error)
+	namespace string
+}
+
+func (o *Options) reader(c client.Client, namespace string, args []string) (*reader, error) {
+	kind, name := cli.AnyKind, ""
+	if len(args) > 0 {
+		var err error
+		if kind, name, err = cli.ParseName(args[0]); err != nil {
+			return nil, err
+		}
+	}
+	switch kind {
+	case cli.QuotaPool:
+		if !slices.Contains([]string{byCluster, byPool, byHour}, o.by) {
+			return nil, fmt.Errorf("--by %q: of a pool, must be cluster, which shows its children, pool or hour", o.by)
+		}
+		o.ofPool = true
+		return &reader{func(ctx context.Context, from, until time.Time) ([]records.Record, error) {
+			return records.ListPool(ctx, c, o.hub, name, from, until)
+		}, o.hub}, nil
+	case cli.AnyKind, cli.FederatedQuota:
+		return &reader{func(ctx context.Context, from, until time.Time) ([]records.Record, error) {
+			return records.List(ctx, c, namespace, name, from, until)
+		}, namespace}, nil
+	}
+	return nil, fmt.Errorf("%q: must be NAME, fq/NAME or qp/NAME: of others nothing is recorded", args[0])
 }
 
 // valid says which flag cannot be acted on, or returns when the month begins and ends.
@@ -150,8 +187,8 @@ func (o *Options) valid() (start, end time.Time, err error) {
 }
 
 // nothing says that nothing is recorded, and of which months something is.
-func (o *Options) nothing(ctx context.Context, c client.Client, namespace, quota string) error {
-	found, err := records.List(ctx, c, namespace, quota, time.Time{}, o.env.Clock.Now().AddDate(1, 0, 0))
+func (o *Options) nothing(ctx context.Context, read *reader) error {
+	found, err := read.list(ctx, time.Time{}, o.env.Clock.Now().AddDate(1, 0, 0))
 	if err != nil {
 		return err
 	}
@@ -164,8 +201,8 @@ func (o *Options) nothing(ctx context.Context, c client.Client, namespace, quota
 		return fmt.Errorf("--month %q: nothing is recorded of it; something is of %s", o.month, strings.Join(months, ", "))
 	}
 	where := ""
-	if namespace != "" {
-		where = " in namespace " + namespace
+	if read.namespace != "" {
+		where = " in namespace " + read.namespace
 	}
 	return fmt.Errorf("nothing is recorded%s: the hub manager writes the first QuotaRecord of a budget within a minute, "+
 		"and none with --record-months 0", where)

@@ -51,6 +51,31 @@ func recorded(t *testing.T, namespace, pool string) *quotav1alpha1.QuotaRecord {
 	}
 }
 
+// ofPool returns the record of a pool of 20 cores with two children, of the ten hours before noon.
+func ofPool(t *testing.T) *quotav1alpha1.QuotaRecord {
+	t.Helper()
+	from := noon.Add(-10 * time.Hour)
+	tally := record.Begin(from, "1")
+	tally.Observe(from, &record.Level{
+		Names: []corev1.ResourceName{"requests.cpu"},
+		Total: []record.Amounts{{Budget: 20000, Granted: 20000, Used: 16000, Demand: 2000}},
+		Clusters: []record.Holding{
+			{Name: "FederatedQuota/team-a/compute", Amounts: []record.Amounts{{Budget: 10000, Granted: 14000, Used: 14000, Demand: 2000}}},
+			{Name: "QuotaPool/interns", Amounts: []record.Amounts{{Budget: 10000, Granted: 6000, Used: 2000}}},
+		},
+	})
+	tally.Advance(noon)
+	month := tally.Take()[0]
+	data, err := month.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &quotav1alpha1.QuotaRecord{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "fedquota-system", Name: "research-2026-11-pool"}, Pool: "research", Month: "2026-11",
+		From: &metav1.Time{Time: from}, Until: &metav1.Time{Time: noon}, Data: data,
+	}
+}
+
 // run runs the command over objects, and returns what it prints, and its error.
 func run(t *testing.T, objects []client.Object, args ...string) string {
 	t.Helper()
@@ -82,7 +107,7 @@ func write(t *testing.T, content string) string {
 }
 
 func TestReport(t *testing.T) {
-	objects := []client.Object{recorded(t, "team-a", "research"), recorded(t, "team-b", "research")}
+	objects := []client.Object{recorded(t, "team-a", "research"), recorded(t, "team-b", "research"), ofPool(t)}
 	prices := write(t, "currency: EUR\nprices: {requests.cpu: 0.5, requests.memory: 0.01, pods: 1}\n")
 	for name, c := range map[string]struct {
 		args []string
@@ -112,11 +137,20 @@ pool,namespace,budget,cluster,resource,unit,budgetHours,grantedHours,usedHours,d
 		"no such month":        {[]string{"--month", "2026-13"}, `error: --month "2026-13": must be a year and a month, such as 2026-11`},
 		"nothing of it":        {[]string{"--month", "2026-10"}, `error: --month "2026-10": nothing is recorded of it; something is of 2026-11`},
 		"nothing at all":       {[]string{"other"}, "error: nothing is recorded in namespace team-a: the hub manager writes the first QuotaRecord of a budget within a minute, and none with --record-months 0"},
-		"a pool":               {[]string{"qp/research"}, `error: "qp/research": must be NAME or fq/NAME: of others nothing is recorded`},
-		"by what":              {[]string{"--by", "team"}, `error: --by "team": must be cluster, budget, namespace, pool, hour`},
-		"a bad price":          {[]string{"--prices", write(t, "prices: {pods: -1}")}, "must be 0 or more"},
-		"no prices":            {[]string{"--prices", write(t, "currency: EUR")}, "names no price: prices must have a resource name, such as requests.cpu: 0.03"},
-		"a typo in prices":     {[]string{"--prices", write(t, "price: {pods: 1}")}, "must be prices by resource name, as the help shows"},
+		"a pool by children": {[]string{"qp/research"}, `
+CHILD                           RESOURCE       UNIT   BUDGET   GRANTED   USED    DEMAND   LENDS   LENT   WAITED   PEAK
+FederatedQuota/team-a/compute   requests.cpu   core   100.0    140.0     140.0   20.0     -       40.0   10.0     14.0
+QuotaPool/interns               requests.cpu   core   100.0    60.0      20.0    -        40.0    -      -        2.00
+`},
+		"a pool":           {[]string{"qp/research", "--by", "pool", "-o", "csv"}, "cost,currency,child\nresearch,,,,requests.cpu,core,200,200,160,20,40,40,10,16,0,,,\n"},
+		"a pool by hour":   {[]string{"qp/research", "--by", "hour", "-o", "csv"}, "cost,currency,start,child\nresearch,,,,requests.cpu,core,20,20,16,2,0,0,1,16,0,,,2026-11-28T02:00Z,\n"},
+		"a pool by budget": {[]string{"qp/research", "--by", "budget"}, `error: --by "budget": of a pool, must be cluster, which shows its children, pool or hour`},
+		"no such pool":     {[]string{"qp/other"}, "error: nothing is recorded in namespace fedquota-system: "},
+		"a share":          {[]string{"qs/compute"}, `error: "qs/compute": must be NAME, fq/NAME or qp/NAME: of others nothing is recorded`},
+		"by what":          {[]string{"--by", "team"}, `error: --by "team": must be cluster, budget, namespace, pool, hour`},
+		"a bad price":      {[]string{"--prices", write(t, "prices: {pods: -1}")}, "must be 0 or more"},
+		"no prices":        {[]string{"--prices", write(t, "currency: EUR")}, "names no price: prices must have a resource name, such as requests.cpu: 0.03"},
+		"a typo in prices": {[]string{"--prices", write(t, "price: {pods: 1}")}, "must be prices by resource name, as the help shows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := c.args

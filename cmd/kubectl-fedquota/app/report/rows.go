@@ -37,6 +37,8 @@ type Row struct {
 	Namespace string `json:"namespace,omitempty"`
 	Budget    string `json:"budget,omitempty"`
 	Cluster   string `json:"cluster,omitempty"`
+	// Child is that of the pool which had it, such as FederatedQuota/team-a/compute.
+	Child string `json:"child,omitempty"`
 	// Start is when the hour began that it is of, or the day of a month that is over; nil if it is of the whole month.
 	Start    *time.Time          `json:"start,omitempty"`
 	Resource corev1.ResourceName `json:"resource"`
@@ -58,9 +60,9 @@ type Row struct {
 
 // key is whose row it is.
 type key struct {
-	pool, namespace, budget, cluster string
-	start                            time.Time
-	resource                         corev1.ResourceName
+	pool, namespace, budget, cluster, child string
+	start                                   time.Time
+	resource                                corev1.ResourceName
 }
 
 // sums are those of a key.
@@ -118,10 +120,12 @@ func addHours(r *records.Record, add func(key, *record.Sums, float64)) {
 }
 
 func keyOf(r *records.Record, by, cluster string, name corev1.ResourceName) key {
-	switch by {
-	case byPool:
+	switch {
+	case r.Quota == "": // of a pool, the parts are those of children
+		return key{pool: r.Pool, child: cluster, resource: name}
+	case by == byPool:
 		return key{pool: r.Pool, resource: name}
-	case byNamespace:
+	case by == byNamespace:
 		return key{namespace: r.Namespace, resource: name}
 	}
 	return key{pool: r.Pool, namespace: r.Namespace, budget: r.Quota, cluster: cluster, resource: name}
@@ -130,7 +134,7 @@ func keyOf(r *records.Record, by, cluster string, name corev1.ResourceName) key 
 func compareKeys(a, b key) int {
 	return cmp.Or(
 		strings.Compare(a.pool, b.pool), strings.Compare(a.namespace, b.namespace), strings.Compare(a.budget, b.budget),
-		strings.Compare(a.cluster, b.cluster), a.start.Compare(b.start),
+		strings.Compare(a.cluster, b.cluster), strings.Compare(a.child, b.child), a.start.Compare(b.start),
 		strings.Compare(string(a.resource), string(b.resource)),
 	)
 }
@@ -138,7 +142,8 @@ func compareKeys(a, b key) int {
 func rowOf(k key, s *sums, charge string, prices *Prices) Row {
 	unit, size := unitOf(k.resource)
 	row := Row{
-		Pool: k.pool, Namespace: k.namespace, Budget: k.budget, Cluster: k.cluster, Resource: k.resource, Unit: unit,
+		Pool: k.pool, Namespace: k.namespace, Budget: k.budget, Cluster: k.cluster, Child: k.child,
+		Resource: k.resource, Unit: unit,
 		BudgetHours: rounded(s.Budget / size), GrantedHours: rounded(s.Granted / size), UsedHours: rounded(s.Used / size),
 		DemandHours: rounded(s.Demand / size), LendsHours: rounded(s.Lends / size), LentHours: rounded(s.Lent / size),
 		WaitedHours: rounded(s.Waited), Peak: rounded(s.Peak / size), UnobservedHours: rounded(s.unobserved),

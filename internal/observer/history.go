@@ -1,0 +1,71 @@
+package observer
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Version is what a member has from an instant on, until the next version of it arrives.
+type Version struct {
+	Member  string
+	Arrived time.Time
+	// Hard is in force, and Used is charged.
+	Hard, Used corev1.ResourceList
+}
+
+// Held returns max(Hard, Used).
+func (v Version) Held(name corev1.ResourceName) resource.Quantity {
+	return larger(v.Hard[name], v.Used[name])
+}
+
+// History keeps all versions. Its Add is an Options.OnVersion.
+type History struct {
+	mu       sync.Mutex
+	versions map[string][]Version
+}
+
+// Add takes the next version of a member.
+func (h *History) Add(v Version) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.versions == nil {
+		h.versions = map[string][]Version{}
+	}
+	h.versions[v.Member] = append(h.versions[v.Member], v)
+}
+
+// Between returns the versions of a member that it had at some instant between two, the last one first.
+func (h *History) Between(member string, from, until time.Time) []Version {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var found []Version
+	for _, v := range slices.Backward(h.versions[member]) {
+		if v.Arrived.After(until) {
+			continue
+		}
+		found = append(found, v)
+		if !v.Arrived.After(from) {
+			break
+		}
+	}
+	return found
+}
+
+// Hours returns what a member held of a resource name, and what it used, times hours between two instants.
+func (h *History) Hours(member string, name corev1.ResourceName, from, until time.Time) (held, used float64) {
+	end := until
+	for _, v := range h.Between(member, from, until) {
+		begin := v.Arrived
+		if begin.Before(from) {
+			begin = from
+		}
+		hours := end.Sub(begin).Hours()
+		h, u := v.Held(name), v.Used[name]
+		held, used, end = held+hours*h.AsApproximateFloat64(), used+hours*u.AsApproximateFloat64(), begin
+	}
+	return held, used
+}
