@@ -36,6 +36,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
+	"github.com/fedquota/fedquota/internal/bundle"
 )
 
 // accountPrefix begins the names of the users that the managers are.
@@ -84,7 +85,7 @@ func TestLeastPrivilege(t *testing.T) {
 		c.APIServerArgs = append(c.APIServerArgs, "--feature-gates=WatchList=false")
 	}
 	options.CRDPaths = []string{filepath.Join("system", "clusterprofiles.yaml")}
-	w := startWorld(t, "rights", system.Options{Fleet: options, HubArgs: []string{"--install-agents=true", "--agent-image=fedquota/manager:e2e", "--record-interval=1s"}})
+	w := startWorld(t, "rights", system.Options{Fleet: options, ScaleOut: true, HubArgs: []string{"--install-agents=true", "--agent-image=fedquota/manager:e2e", "--record-interval=1s"}})
 	s := newScenario(t, w, "team-a", budget("30", "60"))
 	s.exercise()
 
@@ -107,15 +108,16 @@ func TestLeastPrivilege(t *testing.T) {
 	table := &system.Table{}
 	table.Row("account", "where", "requests", "refused", "rules of its roles", "rights that nothing used")
 	for _, part := range []struct {
-		role, account, where string
-		requests             map[string][]auditv1.Event
+		roles          []string
+		account, where string
+		requests       map[string][]auditv1.Event
 	}{
-		{"hub", "fedquota-hub", "on the hub", atHub},
-		{"hub-in-member", "fedquota-hub", "in members", atMembers},
-		{"agent", "fedquota-agent", "in members", atMembers},
+		{[]string{"hub", "hub-scaleout"}, "fedquota-hub", "on the hub", atHub},
+		{[]string{"hub-in-member", "hub-scaleout-in-member"}, "fedquota-hub", "in members", atMembers},
+		{[]string{"agent"}, "fedquota-agent", "in members", atMembers},
 	} {
 		user := accountPrefix + part.account
-		rules, unused := s.uses(part.role, part.requests[user])
+		rules, unused := s.uses(part.roles, part.requests[user])
 		table.Row(part.account, part.where, len(part.requests[user]), refused[user], rules, cmp.Or(strings.Join(unused, ", "), "none"))
 	}
 	s.must(table.Write("..", "rights"))
@@ -124,14 +126,18 @@ func TestLeastPrivilege(t *testing.T) {
 
 // uses demands that each right of a manager's roles was used, and returns how many rules these have, and the rights that
 // need not be used.
-func (s *scenario) uses(part string, events []auditv1.Event) (count int, seldomUsed []string) {
+func (s *scenario) uses(roles []string, events []auditv1.Event) (count int, seldomUsed []string) {
 	s.Helper()
-	rules, err := readRules(filepath.Join("..", "config", "rbac", part))
-	s.must(err)
-	s.Logf("%s: %d requests, %d rules", part, len(events), len(rules))
+	var rules []rbacv1.PolicyRule
+	for _, role := range roles {
+		more, err := readRules(filepath.Join("..", "config", "rbac", role))
+		s.must(err)
+		rules = append(rules, more...)
+	}
+	s.Logf("%v: %d requests, %d rules", roles, len(events), len(rules))
 	for _, unused := range unusedRights(rules, events) {
 		if unused != seldom {
-			s.Errorf("the %s never used the right to %s", part, unused)
+			s.Errorf("nobody used the right of %v to %s", roles, unused)
 		}
 		seldomUsed = append(seldomUsed, unused)
 	}
@@ -175,6 +181,7 @@ func (s *scenario) exercise() {
 	s.requires()
 	s.pools()
 	s.growsNoMore(east)
+	s.addsANode(east)
 	s.claims(east)
 	s.repeats(east)
 	old := &quotav1alpha1.QuotaRecord{ObjectMeta: metav1.ObjectMeta{Namespace: s.key.Namespace, Name: s.key.Name + "-2020-01"}}
@@ -252,6 +259,44 @@ func (s *scenario) growsNoMore(member string) {
 			}
 			return err
 		})
+	}
+}
+
+// addsANode has a pod ask for what no node of a member has, until a MachineDeployment is scaled for it. The member
+// serves what bounds nodes there.
+func (s *scenario) addsANode(member string) {
+	s.Helper()
+	crd, err := os.ReadFile(filepath.Join("..", "controllers", "hub", "scaleout", "testdata", "capacityquotas.yaml"))
+	s.must(err)
+	objects, err := bundle.Decode(crd)
+	s.must(err)
+	for _, object := range objects {
+		s.must(s.member(member).Create(s.Context(), object))
+	}
+	machines := s.brings(member)
+	stored := machines.DeepCopy()
+	machines.Annotations[quotav1alpha1.ScaleOutAnnotation] = "true"
+	s.must(s.hub.Patch(s.Context(), machines, client.MergeFrom(stored)))
+	grows := newQuota(client.ObjectKey{Namespace: "grows", Name: quotaName}, corev1.ResourceList{cpu: resource.MustParse("8")})
+	grows.Spec.Placement = quotav1alpha1.Placement{Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(member)}, CreateNamespace: new(true)}
+	grows.Spec.Distribution, grows.Spec.Rebalance.Mode = quotav1alpha1.Distribution{}, quotav1alpha1.RebalanceAuto
+	grows.Spec.Capacity = &quotav1alpha1.Capacity{ScaleOut: &quotav1alpha1.ScaleOut{MachineDeploymentSelector: &metav1.LabelSelector{}}}
+	s.must(s.hub.Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: grows.Namespace}}))
+	s.must(s.hub.Create(s.Context(), grows))
+	s.eventually("a MachineDeployment to be scaled", func(ctx context.Context) error {
+		refusal := s.member(member).Create(ctx, newPod(grows.Namespace, "more", "1"))
+		if err := s.hub.Get(ctx, client.ObjectKeyFromObject(machines), machines); err != nil {
+			return err
+		}
+		if replicas := *machines.Spec.Replicas; replicas == 1 {
+			err := s.hub.Get(ctx, client.ObjectKeyFromObject(grows), grows)
+			return errors.Join(fmt.Errorf("it has %d replicas, told is %+v, and a pod gets %w", replicas, grows.Status.ScaleOut, refusal), err)
+		}
+		return nil
+	})
+	for _, object := range []client.Object{grows, machines} {
+		s.must(s.hub.Delete(s.Context(), object))
+		s.gone(object)
 	}
 }
 

@@ -60,7 +60,8 @@ type CapacityGrowth struct {
 	// +kubebuilder:validation:Maximum=2147483647
 	Machines *int32 `json:"machines,omitempty"`
 
-	// resources are what they have for pods, by resource name as nodes have it; none if no node may come.
+	// resources are what they have for pods, by resource name as nodes have it; none if no node may come. A node that has
+	// come less than 10 seconds ago may be one of them, and what it has is taken off.
 	// +optional
 	// +mapType=atomic
 	// +kubebuilder:validation:MaxProperties=256

@@ -27,6 +27,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/e2e/fleet"
+	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -35,7 +36,7 @@ var budget = client.ObjectKey{Namespace: "team-a", Name: "compute"}
 
 // TestBesideClusterAPI has the hub manager and the manager of Cluster API's core work on the same Clusters.
 func TestBesideClusterAPI(t *testing.T) {
-	w := startWorld(t, []fleet.ControlPlaneOptions{{Name: east}, {Name: west}})
+	w := startWorld(t, system.Options{Fleet: fleet.Options{Members: []fleet.ControlPlaneOptions{{Name: east}, {Name: west}}}})
 	w.bringsUp()
 	w.shares(20)
 	w.enforce(10, 10)

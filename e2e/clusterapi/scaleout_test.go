@@ -5,7 +5,6 @@ package clusterapi_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -55,9 +54,10 @@ func TestScaleOut(t *testing.T) {
 			KWOK: filepath.Join(root, "bin", "tools", "kwok"), Stages: stages, Count: 1, Capacity: cpusOf(cpus),
 		}}
 	}
-	w := startWorld(t, []fleet.ControlPlaneOptions{of(east, "4"), of(west, "8"), of(north, "16")},
-		"--scale-out", "--max-node-provision-time=20s")
-	w.permits(root)
+	w := startWorld(t, system.Options{
+		ScaleOut: true, HubArgs: []string{"--max-node-provision-time=20s"},
+		Fleet: fleet.Options{Members: []fleet.ControlPlaneOptions{of(east, "4"), of(west, "8"), of(north, "16")}},
+	})
 	w.bringsUp()
 	w.standsIn(infrastructure, "StandInMachine")
 	w.adds(&group{name: workers, cluster: east, budget: inTeam, most: 3, cpus: "4", forPods: true})
@@ -82,17 +82,6 @@ func cpusOf(cpus string) corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse(cpus), corev1.ResourceMemory: resource.MustParse("64Gi"),
 		corev1.ResourcePods: resource.MustParse("110"),
-	}
-}
-
-// permits gives the hub manager the rights of its overlay.
-func (w *world) permits(root string) {
-	w.Helper()
-	kubectl := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
-	objects, err := system.Render(w.Context(), kubectl, filepath.Join(root, "config", "rbac", "hub-scaleout"))
-	w.must(err)
-	for _, object := range objects {
-		w.must(w.hub.Create(w.Context(), object))
 	}
 }
 

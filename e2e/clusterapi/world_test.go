@@ -49,13 +49,11 @@ type world struct {
 	manager *fleet.Process // Cluster API's own
 }
 
-// startWorld starts a hub with Cluster API, and members with agents that nobody has told the hub of. The arguments are
-// added to those of the hub manager.
-func startWorld(t *testing.T, members []fleet.ControlPlaneOptions, hubArgs ...string) *world {
+// startWorld starts a hub with Cluster API, and members with agents that nobody has told the hub of.
+func startWorld(t *testing.T, options system.Options) *world {
 	t.Helper()
-	s := systemtest.Start(t, system.Options{
-		Bare: true, Standalone: true, HubArgs: hubArgs, Fleet: fleet.Options{Members: members},
-	})
+	options.Bare, options.Standalone = true, true
+	s := systemtest.Start(t, options)
 	w := &world{T: t, System: s, members: map[string]client.Client{}}
 	t.Cleanup(w.showLog)
 	w.hub = w.client(s.Hub.Config)

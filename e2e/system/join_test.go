@@ -93,7 +93,7 @@ func (p *page) runs(section string) string {
 // TestJoinBySecret has a hub without Cluster API limit a cluster that it knows by a kubeconfig Secret alone.
 func TestJoinBySecret(t *testing.T) {
 	t.Parallel()
-	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true, HubArgs: []string{"--scale-out"}})
+	s := startSystem(t, system.Options{Bare: true, HubInstalls: true, Standalone: true, ScaleOut: true})
 	i := &installed{T: t, system: s}
 	i.connects()
 	p := openPage(t, "join-without-cluster-api.md", s)
@@ -293,16 +293,11 @@ spec:
 // addsANode has a pod ask for what no node has: machines that came late are added, too.
 func (i *installed) addsANode() {
 	i.Helper()
-	kubectl := filepath.Join(os.Getenv(fleet.AssetsVariable), "kubectl")
-	objects, err := system.Render(i.Context(), kubectl, filepath.Join("..", "..", "config", "rbac", "hub-scaleout"))
-	if err != nil {
-		i.Fatal(err)
-	}
 	late, err := bundle.Decode([]byte(machines))
 	if err != nil {
 		i.Fatal(err)
 	}
-	for _, object := range append(objects, late...) {
+	for _, object := range late {
 		if err := i.hub.Create(i.Context(), object); err != nil {
 			i.Fatal(err)
 		}

@@ -42,6 +42,8 @@ type Options struct {
 	HubInstalls bool
 	// Standalone leaves Cluster API's CRDs out of the hub, which then knows no member.
 	Standalone bool
+	// ScaleOut has hub managers add nodes, and gives them the rights for that.
+	ScaleOut bool
 	// HubArgs are added to the arguments of hub managers, AgentArgs to those of agents.
 	HubArgs, AgentArgs []string
 	// Env is what the environment of managers has beyond this process's own.
@@ -59,6 +61,7 @@ type System struct {
 	dir       string
 	assets    string
 	installs  bool
+	scaleOut  bool
 	hubArgs   []string
 	agentArgs []string
 	// manager is the file of the managers; env is what their environment has beyond this process's own.
@@ -118,7 +121,24 @@ func (s *System) Version(root string) *System {
 }
 
 // InstallHub applies the manifests of the hub.
-func (s *System) InstallHub(ctx context.Context) error { return s.apply(ctx, s.Hub, "config/default") }
+func (s *System) InstallHub(ctx context.Context) error {
+	if err := s.apply(ctx, s.Hub, "config/default"); err != nil || !s.scaleOut {
+		return err
+	}
+	return s.apply(ctx, s.Hub, "config/rbac/hub-scaleout")
+}
+
+// installMember applies the manifests of a member.
+func (s *System) installMember(ctx context.Context, m *fleet.ControlPlane) error {
+	err := s.apply(ctx, m, "config/member")
+	if err == nil && s.scaleOut {
+		err = s.apply(ctx, m, "config/rbac/hub-scaleout-in-member")
+	}
+	if err != nil {
+		return err
+	}
+	return guarded(ctx, m)
+}
 
 // Agent returns the name of the process of a member's agent.
 func Agent(member string) string { return "agent-" + member }
@@ -137,7 +157,7 @@ func Start(ctx context.Context, options Options) (*System, error) {
 		return nil, err
 	}
 	s := &System{Fleet: f, Agents: map[string]*fleet.Process{}, root: options.Root, dir: options.Fleet.Dir, assets: options.Fleet.Assets,
-		installs: options.HubInstalls, hubArgs: options.HubArgs, agentArgs: options.AgentArgs, env: options.Env, started: map[string]Manager{},
+		installs: options.HubInstalls, scaleOut: options.ScaleOut, hubArgs: options.HubArgs, agentArgs: options.AgentArgs, env: options.Env, started: map[string]Manager{},
 		manager: filepath.Join(options.Root, "bin", "manager")}
 	progress := options.Fleet.Progress
 	if progress == nil {
@@ -163,12 +183,7 @@ func (s *System) install(ctx context.Context) error {
 		if s.installs {
 			break
 		}
-		group.Go(func() error {
-			if err := s.apply(ctx, m, "config/member"); err != nil {
-				return err
-			}
-			return guarded(ctx, m)
-		})
+		group.Go(func() error { return s.installMember(ctx, m) })
 	}
 	return group.Wait()
 }
@@ -211,7 +226,7 @@ func (s *System) run(ctx context.Context) error {
 // StartHubManager starts a hub manager under the given name, without leader election: several may run at once. The one
 // that is named HubManager serves the webhook of the hub, and so does a stand-in: the API server knows one address.
 func (s *System) StartHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	args := append([]string{s.agents()}, s.hubArgs...)
+	args := s.hubFlags()
 	if name == HubManager || s.serves {
 		served, err := serveWebhook(ctx)
 		if err != nil {
@@ -228,6 +243,15 @@ func serveWebhook(ctx context.Context) ([]string, error) {
 	return []string{"--webhook-host=127.0.0.1", fmt.Sprintf("--webhook-port=%d", port), fmt.Sprintf("--webhook-url=https://127.0.0.1:%d", port)}, err
 }
 
+// hubFlags are the arguments that all hub managers have.
+func (s *System) hubFlags() []string {
+	flags := []string{s.agents()}
+	if s.scaleOut {
+		flags = append(flags, "--scale-out")
+	}
+	return append(flags, s.hubArgs...)
+}
+
 // agents is the argument that says whether a hub manager installs agents. No node runs the image.
 func (s *System) agents() string {
 	if s.installs {
@@ -238,7 +262,7 @@ func (s *System) agents() string {
 
 // StartElectedHubManager starts a hub manager that acts only while it is elected.
 func (s *System) StartElectedHubManager(ctx context.Context, name string) (*fleet.Process, error) {
-	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", append([]string{s.agents(), "--leader-elect=true"}, s.hubArgs...)...)
+	return s.start(ctx, s.Hub, name, "hub", "fedquota-hub", append(s.hubFlags(), "--leader-elect=true")...)
 }
 
 // StartAgent starts an agent of a member under the given name, without leader election. The one that is named by Agent

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -173,6 +175,56 @@ func TestMachinesThatFlap(t *testing.T) {
 	}
 	if err := hub.Get(t.Context(), client.ObjectKeyFromObject(kept), kept); err != nil || *kept.Growth.Machines != 3 {
 		t.Errorf("in the end it says %+v (%v), want 3 machines", kept.Growth, err)
+	}
+}
+
+// TestNodesThatCome has a node count once that its cluster and Cluster API tell of one after the other, and a node that is
+// none of these machines count after a while.
+func TestNodesThatCome(t *testing.T) {
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "clusters", Name: "east"}}
+	d := newDeployment("east", bounded())
+	hub := fake.NewClientBuilder().WithScheme(newScheme(t)).WithObjects(cluster, d).WithStatusSubresource(d).Build()
+	now := clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0))
+	r := &Reconciler{Client: hub, Clock: now}
+	r.grows.Store(true)
+	for _, c := range []struct {
+		what         string
+		after        int // seconds
+		nodes, ready int32
+		machines     int32
+		cores, most  string
+		again        time.Duration
+	}{
+		{what: "two nodes", nodes: 2, ready: 2, machines: 3, cores: "12", most: "20"},
+		{what: "its cluster tells first", after: 30, nodes: 3, ready: 2, machines: 3, cores: "8", most: "20", again: pace.NodeReport},
+		{what: "then Cluster API", after: 2, nodes: 3, ready: 3, machines: 3, cores: "8", most: "20", again: 3 * time.Second},
+		{what: "once more, a moment later", after: 3, nodes: 3, ready: 3, machines: 2, cores: "8", most: "20"},
+		{what: "Cluster API tells first", after: 20, nodes: 3, ready: 4, machines: 1, cores: "4", most: "16"},
+		{what: "then its cluster", after: 1, nodes: 4, ready: 4, machines: 1, cores: "4", most: "20"},
+		{what: "one from elsewhere", after: 20, nodes: 5, ready: 4, machines: 1, cores: "0", most: "20", again: pace.NodeReport},
+		{what: "which is there for a while", after: 10, nodes: 5, ready: 4, machines: 1, cores: "4", most: "24"},
+	} {
+		now.SetTime(now.Now().Add(time.Duration(c.after) * time.Second))
+		d.Status.ReadyReplicas = &c.ready
+		if err := hub.Status().Update(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		has := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(4*c.nodes), resource.DecimalSI)}
+		report := &quotav1alpha1.ClusterCapacity{Nodes: &c.nodes, Allocatable: has, Unused: has}
+		again, err := r.keep(t.Context(), cluster, report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := &quotav1alpha1.ClusterCapacity{}
+		if err := hub.Get(t.Context(), client.ObjectKeyFromObject(cluster), kept); err != nil {
+			t.Fatal(err)
+		}
+		cores, most := kept.Growth.Resources[corev1.ResourceCPU], kept.Allocatable[corev1.ResourceCPU]
+		most.Add(cores)
+		got := []any{*kept.Growth.Machines, cores.String(), most.String(), again}
+		if diff := cmp.Diff([]any{c.machines, c.cores, c.most, c.again}, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", c.what, diff)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -52,8 +53,8 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 
 	controller controller.Controller
-	// grown is when what nodes may still come to a Cluster was written last, by its key.
-	grown sync.Map
+	// past is what is remembered of Clusters, by their keys: of each a *past.
+	past sync.Map
 	// grows says that MachineDeployments and MachinePools are watched.
 	grows atomic.Bool
 }
@@ -82,7 +83,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Get(ctx, req.NamespacedName, cluster); err != nil {
-		r.grown.Delete(req.NamespacedName)
+		r.past.Delete(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !cluster.DeletionTimestamp.IsZero() {
@@ -133,6 +134,19 @@ func (r *Reconciler) watcher(cluster client.ObjectKey) clustercache.Watcher {
 	})
 }
 
+// past is what is remembered of a Cluster: when it was written last what nodes may still come, and what the reports of
+// nodes and of machines have said together.
+type past struct {
+	grown time.Time
+	reach capacity.Reach
+}
+
+// pastOf returns what is remembered of a Cluster, each of which one worker looks at.
+func (r *Reconciler) pastOf(key client.ObjectKey) *past {
+	p, _ := r.past.LoadOrStore(key, &past{reach: capacity.Reach{Settle: pace.NodeReport}})
+	return p.(*past)
+}
+
 // keep has the hub's copy say what the report says, if there is one, and what nodes may come. The copy belongs to the
 // Cluster. Machines come and go in storms, as nodes do: it returns how long it puts off to say that others may come.
 func (r *Reconciler) keep(
@@ -143,9 +157,6 @@ func (r *Reconciler) keep(
 		return 0, err
 	}
 	now, key := r.Clock.Now(), client.ObjectKeyFromObject(cluster)
-	if at, before := r.grown.Load(key); before {
-		wait = pace.CapacityInterval - now.Sub(at.(time.Time))
-	}
 	kept := &quotav1alpha1.ClusterCapacity{ObjectMeta: metav1.ObjectMeta{Namespace: cluster.Namespace, Name: cluster.Name}}
 	if report == nil {
 		if err := r.Get(ctx, key, kept); err != nil {
@@ -153,24 +164,39 @@ func (r *Reconciler) keep(
 		}
 		report = kept.DeepCopy()
 	}
+	p := r.pastOf(key)
+	again := p.reach.Bound(growth, report, now)
 	_, err = controllerutil.CreateOrPatch(ctx, r, kept, func() error {
-		switch {
-		case equality.Semantic.DeepEqual(kept.Growth, growth):
-			wait = 0
-		case wait <= 0:
-			kept.Growth = growth
-			r.grown.Store(key, now)
-		}
-		if !same(kept, report) {
-			kept.Nodes, kept.Allocatable = report.Nodes, report.Allocatable
-			kept.Unused, kept.ReportTime = report.Unused, report.ReportTime
-		}
+		wait = p.copies(kept, report, growth, now)
 		return controllerutil.SetOwnerReference(cluster, kept, r.Scheme(), controllerutil.WithBlockOwnerDeletion(false))
 	})
 	if client.IgnoreAlreadyExists(err) != nil { // once the cache shows it, it comes here again
 		return 0, fmt.Errorf("keeping what the nodes of Cluster %s can run: %w", cluster.Name, err)
 	}
+	if wait <= 0 || again > 0 && again < wait {
+		wait = again
+	}
 	return wait, nil
+}
+
+// copies has the hub's copy say what the report says and what nodes may come. That goes with a report that is written
+// anyway; it returns how long it is put off otherwise.
+func (p *past) copies(
+	kept, report *quotav1alpha1.ClusterCapacity, growth *quotav1alpha1.CapacityGrowth, now time.Time,
+) (wait time.Duration) {
+	reports := !same(kept, report)
+	if reports {
+		kept.Nodes, kept.Allocatable = report.Nodes, report.Allocatable
+		kept.Unused, kept.ReportTime = report.Unused, report.ReportTime
+	}
+	if equality.Semantic.DeepEqual(kept.Growth, growth) {
+		return 0
+	}
+	if wait = pace.CapacityInterval - now.Sub(p.grown); wait > 0 && !reports {
+		return wait
+	}
+	kept.Growth, p.grown = growth, now
+	return 0
 }
 
 // same says whether two reports say the same.
