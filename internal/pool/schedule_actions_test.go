@@ -690,7 +690,7 @@ func (w *world) putBack(_ *node) {
 	w.second += apart
 	w.unheard, w.told = true, true
 	for _, n := range w.nodes {
-		n.stood = n.now().exists && n.now().member.Stands()
+		n.stood = n.now().exists && n.now().member.Stands() && w.returnsTo(backup, n) != nil
 		n.write(backup[n.key].copy())
 	}
 	w.note("the store is put back")
