@@ -638,7 +638,7 @@ func (w *world) create(n *node) {
 	}
 	o := &object{exists: true, uid: w.newUID(), parent: w.parentOf(n), hard: 3, revision: ledger.First, entries: map[string]pool.Entry{}, restored: w.known}
 	n.write(o)
-	n.member, n.told, n.reports = member{uid: o.uid}, nil, nil
+	n.member, n.told, n.reports, n.stood = member{uid: o.uid}, nil, nil, false
 	w.note("%s is created again", n.key)
 }
 
