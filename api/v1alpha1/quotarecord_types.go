@@ -7,7 +7,7 @@ import (
 )
 
 // QuotaRecord is what became of one FederatedQuota in one month: who had how much of it for how long, which limits
-// moved, and who changed its spec. Or it is what became of one QuotaPool: then it is in the namespace of the hub manager.
+// moved, and who changed its spec. Or it is what became of one QuotaPool, in the namespace of the hub manager.
 // The hub manager writes it, and removes it after a while; it stays when the object goes. kubectl fedquota report and
 // kubectl fedquota history read it.
 //

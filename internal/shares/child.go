@@ -212,8 +212,8 @@ func (c *child) agentState() agent {
 }
 
 // unheardOf returns the resources of which a child can be expected to say for the first time what it uses: all of them
-// if it joins, and those that came into the budget. Of a child that cannot be read, that goes by what was stored: it may
-// have been told of its share a moment ago, by another hub manager. One that was told nothing may stay silent for good.
+// if it joins, and those that came into the budget. Of a child that cannot be read that goes by what was stored, since
+// another hub manager may just have told it of its share. One that was told nothing may stay silent for good.
 func (r *Round) unheardOf(c *child) []corev1.ResourceName {
 	silent := !c.read && (c.Entry == nil || c.Entry.Revision == 0)
 	if r.halted || !c.Selected || silent || c.misfit != "" || c.Reading.HeldBack != (Obstacle{}) || c.wasAbsent {

@@ -30,8 +30,8 @@ func (r *Round) hear() {
 
 // rebuild forgets what the ledger has read if a child was told something by another ledger: this one was restored from
 // the past then. A ledger that has read no child, or is rebuilt, counts on above the markers, which tell of ledgers
-// that were lost. One that was lost has nothing to forget, and gives no revision before it takes children in: until then
-// its revision says that nobody knows what they hold.
+// that were lost. One that was lost has nothing to forget, and gives no revision before it takes children in: until
+// then its revision says that nobody knows what they hold.
 func (r *Round) rebuild() {
 	var highest int64
 	for _, c := range r.children {

@@ -155,7 +155,8 @@ func (p *parts) reconcileQuotas() error {
 // FederatedQuotas follow pools from then on.
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
-		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Trees: p.quotas.Trees, Records: p.records,
+		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Trees: p.quotas.Trees,
+		Records: p.records,
 		Clusters: p.clusters, Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 		Tenants: &tenant.Reconciler{
 			Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), AgentNamespace: p.agentNamespace,

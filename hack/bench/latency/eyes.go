@@ -32,8 +32,8 @@ type arm struct {
 }
 
 // turn is what one hub manager has done and taken until the other one was started: how long limits took to be raised by
-// kind, in milliseconds. The rest is in seconds: the time of the turn, how much of it passed until all was at rest before
-// requests, and the CPU of the hub manager, and of the hub's API server and etcd.
+// kind, in milliseconds. The rest is in seconds: the time of the turn, how much of it passed until all was at rest
+// before requests, and the CPU of the hub manager, and of the hub's API server and etcd.
 type turn struct {
 	Raises  [2][]float64 `json:"raises"`
 	Refused int          `json:"refused"`

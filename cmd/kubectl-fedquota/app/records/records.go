@@ -55,7 +55,8 @@ func Of(ctx context.Context, c client.Client, key client.ObjectKey, now time.Tim
 }
 
 // List returns the records of the FederatedQuotas of a namespace, or of all, that end after an instant and begin before
-// another one, by namespace, budget and month; of one budget, if it is named. A hub that does not serve the kind has none.
+// another one, by namespace, budget and month; of one budget, if it is named. A hub that does not serve the kind has
+// none.
 func List(ctx context.Context, c client.Client, namespace, quota string, from, until time.Time) ([]Record, error) {
 	return list(ctx, c, namespace, from, until, func(r *quotav1alpha1.QuotaRecord) bool {
 		return r.Quota != "" && (quota == "" || r.Quota == quota)
