@@ -297,18 +297,6 @@ func (s *scaling) addsNodes() {
 	s.scaled(gpus, 0)
 }
 
-// addsGPUs has a pod ask for 8 GPUs, which a machine of one of the groups has.
-func (s *scaling) addsGPUs() {
-	s.Helper()
-	s.deploy(east, budget.Namespace, "train", 1, corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("8"),
-	})
-	s.scaled(gpus, 1)
-	s.run("train", 1)
-	s.scaled(workers, 1)
-	s.made("10", "8")
-}
-
 // drains has somebody drain the node that was there from the beginning: the budget falls, and what ran on it asks for
 // another node, whether its pods are let in before the limit has followed, and wait, or refused.
 func (s *scaling) drains() {
