@@ -74,6 +74,7 @@ func TestScaleOut(t *testing.T) {
 	s.strands()
 	s.reachesMaximum()
 	s.waitsInVain()
+	s.exports()
 	s.ends()
 	newPooled(s).fills()
 }
@@ -374,6 +375,18 @@ func (s *scaling) waitsInVain() {
 	s.scaled(lost, 1)
 	if run := s.eventsOf(quotav1alpha1.ReasonScaledOut); run != 5 {
 		s.Errorf("%d events tell of steps, and there were 5", run)
+	}
+}
+
+// exports has the hub manager export what dashboards and rules ask for of nodes.
+func (s *scaling) exports() {
+	s.Helper()
+	asked := systemtest.AskedFor(s.T)
+	families, err := systemtest.Scrape(s.Context(), systemtest.Scraper(s.T, s.Hub), s.Managers(s.Hub)[0])
+	s.must(err)
+	asked.See(families)
+	if missing := asked.Missing(true); len(missing) > 0 {
+		s.Errorf("the hub manager does not export %q", missing)
 	}
 }
 

@@ -52,6 +52,34 @@ func (w *world) agrees() {
 	})
 }
 
+// scrapes notes which of the metrics that dashboards and rules ask for all managers export now.
+func (w *world) scrapes() {
+	w.Helper()
+	for name := range w.clients {
+		scraper := systemtest.Scraper(w.T, w.plane(name))
+		for _, m := range w.Managers(w.plane(name)) {
+			families, err := systemtest.Scrape(w.Context(), scraper, m)
+			w.must(err)
+			w.asked.See(families)
+		}
+	}
+}
+
+// exports has all that dashboards and rules ask for be exported now, or have been when it was noted. Nodes are added
+// elsewhere.
+func (w *world) exports() {
+	w.Helper()
+	defer func() {
+		if w.Failed() {
+			w.Logf("nobody exports %q", w.asked.Missing(false))
+		}
+	}()
+	w.eventually("all that dashboards ask for", func(context.Context) (bool, error) {
+		w.scrapes()
+		return len(w.asked.Missing(false)) == 0, nil
+	})
+}
+
 // rows returns what the plugin says of the resources of the budget, and as it prints that.
 func (w *world) rows() (rows []row, printed []string) {
 	w.Helper()

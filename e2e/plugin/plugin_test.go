@@ -22,6 +22,7 @@ func TestPlugin(t *testing.T) {
 	w.fresh()
 	w.settled()
 	w.records()
+	w.eyes()
 	w.pooled()
 	w.adopts()
 	w.full()
@@ -102,6 +103,7 @@ func (w *world) full() {
 	w.page("why", west, "why batch")
 	w.page("member", west, "describe compute --show-events=false")
 	w.agrees()
+	w.exports()
 	w.views()
 	w.refuses()
 	why := []string{"5 of 8 pods are missing", "Refused since", "the share of FederatedQuota team-a/compute in this cluster is used up",

@@ -85,6 +85,7 @@ func (w *world) pooled() {
 	w.has("why", w.page("climb", hub, "why", "fq/compute", "-n", vision), "research")
 	w.has("audit", w.page("levels", hub, "audit", "qp/acme", "--for", "2s"), "Never exceeded")
 	w.shows(hub, "list --pools", "research", "100%")
+	w.scrapes()
 
 	for _, namespace := range []string{vision, speech} {
 		d := deployment("web", 0)

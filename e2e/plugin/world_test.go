@@ -57,16 +57,17 @@ type world struct {
 
 	clients map[string]client.WithWatch
 	root    string
+	asked   *systemtest.Asked
 }
 
 func startWorld(t *testing.T) *world {
 	t.Helper()
-	options := system.Options{HubArgs: []string{recordInterval}}
+	options := system.Options{HubArgs: []string{recordInterval, "--metrics-per-cluster"}}
 	for _, name := range []string{east, west} {
 		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: name, Labels: map[string]string{"tier": "prod"}})
 	}
 	s := systemtest.Start(t, options)
-	w := &world{T: t, System: s, clients: map[string]client.WithWatch{}, root: systemtest.Root(t)}
+	w := &world{T: t, System: s, clients: map[string]client.WithWatch{}, root: systemtest.Root(t), asked: systemtest.AskedFor(t)}
 	for _, c := range append([]*fleet.ControlPlane{s.Hub}, s.Members...) {
 		var err error
 		if w.clients[c.Name], err = client.NewWithWatch(c.Config, client.Options{Scheme: system.Scheme()}); err != nil {

@@ -2,7 +2,6 @@ package system
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"path/filepath"
 
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
@@ -32,8 +32,10 @@ func Scraper(ctx context.Context, c *fleet.ControlPlane) (*http.Client, error) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "fedquota-metrics-reader"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: scraperName}},
 	}
-	if err := errors.Join(cl.Create(ctx, account), cl.Create(ctx, binding)); err != nil {
-		return nil, err
+	for _, object := range []client.Object{account, binding} {
+		if err := client.IgnoreAlreadyExists(cl.Create(ctx, object)); err != nil {
+			return nil, err
+		}
 	}
 	path := filepath.Join(c.Dir, scraperName+".kubeconfig")
 	if err := c.ServiceAccountKubeconfig(ctx, namespace, scraperName, path); err != nil {
