@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// middle is how many pods a crowd has, and swing how many more and less it gets.
-	middle, swing = 30, 20
+	// middle is how many pods a crowd has, and swing how many more and less it gets. The hub looks once a second, so one
+	// pod that has just come or gone is to be little beside what there is.
+	middle, swing = 80, 10
 	// beat is how often a pod comes and another one goes, and wave how many beats a surge takes.
 	beat = 100 * time.Millisecond
 	wave = 400
@@ -47,7 +48,7 @@ func (w *world) crowd(member string) *crowd {
 // create creates a pod, and says whether there was room for it.
 func (c *crowd) create(ctx context.Context) bool {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: crowded, Name: fmt.Sprintf("pod-%d", c.made)}}
-	milli := int64(60 + c.made*37%83)
+	milli := int64(20 + c.made*37%83)
 	pod.Spec.Containers = []corev1.Container{{Name: "main", Image: "none", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(milli, resource.DecimalSI)},
 	}}}
@@ -69,23 +70,40 @@ func (c *crowd) grow(count int) {
 	})
 }
 
-// surge has the crowd grow and shrink, or the other way round, to what it was.
+// surge has the crowd grow and shrink, or the other way round, to what it was. Whether a pod comes before another one
+// goes or after it changes from beat to beat: on average there are as many as there are to be.
 func (c *crowd) surge(direction int) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	for n := range wave {
 		<-ticker.C
 		want := middle + direction*swing*triangle(n)/(wave/4)
-		if len(c.pods) <= want {
-			c.create(c.Context())
-		}
-		if len(c.pods) >= want {
-			if err := c.client.Delete(c.Context(), c.pods[0]); err != nil {
-				c.Errorf("deleting a pod: %v", err)
-			}
-			c.pods = c.pods[1:]
+		if n%2 == 0 {
+			c.comes(want)
+			c.goes(want)
+		} else {
+			c.goes(want)
+			c.comes(want)
 		}
 	}
+}
+
+// comes creates a pod, unless there are more than there are to be.
+func (c *crowd) comes(want int) {
+	if len(c.pods) <= want {
+		c.create(c.Context())
+	}
+}
+
+// goes deletes the oldest pod, unless there are fewer than there are to be.
+func (c *crowd) goes(want int) {
+	if len(c.pods) < want {
+		return
+	}
+	if err := c.client.Delete(c.Context(), c.pods[0]); err != nil {
+		c.Errorf("deleting a pod: %v", err)
+	}
+	c.pods = c.pods[1:]
 }
 
 // triangle rises for a quarter of a wave, falls for a half and rises again.

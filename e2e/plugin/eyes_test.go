@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -257,17 +256,11 @@ func (w *world) addsUp(before, after crowdReport, seen *observer.History) {
 	}
 }
 
-// same demands that two sums differ by less than one percent, and what is used by less than three: that is a minute of
-// usage which changes all the time, and what changes is known to the hub a second later, or more on a busy machine. The
-// log says by how much they differ.
+// same demands that two sums differ by less than one percent.
 func (w *world) same(what string, reported, observed float64) {
 	w.Helper()
-	most := .01
-	if strings.Contains(what, "used") {
-		most = .03
-	}
 	w.Logf("%s: %.6f hours are reported, %.6f were observed (%+.2f %%)", what, reported, observed, 100*(reported/observed-1))
-	if !(math.Abs(reported-observed) < most*observed) {
+	if !(math.Abs(reported-observed) < observed/100) {
 		w.Errorf("%s: %.6f hours are reported, %.6f were observed", what, reported, observed)
 	}
 }

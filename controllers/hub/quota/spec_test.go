@@ -263,39 +263,36 @@ rebalance: {mode: Static}`)
 // one asks for all of it: nobody is raised meanwhile, for some time.
 func TestUsageReportedLate(t *testing.T) {
 	w := newWorld(t, "east", "west")
+	result := w.joinsInSilence()
+	if result.RequeueAfter == 0 || result.RequeueAfter > pace.FirstReportWait {
+		t.Errorf("looks again after %s", result.RequeueAfter)
+	}
+	w.agents["west"].down = false
+	w.settle()
+	w.wantLedger("east 5/5 Settled", "west 25/25 Settled")
+}
+
+// joinsInSilence has west, which uses 25 of 30 pods, be told of its share and not say so yet, while east asks for all.
+func (w *world) joinsInSilence() (result ctrl.Result) {
+	w.t.Helper()
 	west := w.agents["west"]
 	west.uses(list("pods", "25"))
 	west.down = true
 	w.agents["east"].asks(list("pods", "30"))
 	w.create(quotaName, `{hard: {pods: "30"}, placement: {clusterSelector: {}}}`)
-	var result ctrl.Result
 	for range 4 {
 		result = w.round()
 		w.act()
 	}
 	w.wantLedger("east 0/0 Settled", "west 0/0 Settling")
-	if result.RequeueAfter == 0 || result.RequeueAfter > pace.FirstReportWait {
-		t.Errorf("looks again after %s", result.RequeueAfter)
-	}
-	west.down = false
-	w.settle()
-	w.wantLedger("east 5/5 Settled", "west 25/25 Settled")
+	return result
 }
 
 // TestUsageReportedToAnotherHubManager has a hub manager without a connection wait for what a cluster uses that another
 // one has given its share a moment ago, and go on if nobody hears of it.
 func TestUsageReportedToAnotherHubManager(t *testing.T) {
 	w := newWorld(t, "east", "west")
-	west := w.agents["west"]
-	west.uses(list("pods", "25"))
-	west.down = true
-	w.agents["east"].asks(list("pods", "30"))
-	w.create(quotaName, `{hard: {pods: "30"}, placement: {clusterSelector: {}}}`)
-	for range 4 {
-		w.round()
-		w.act()
-	}
-	w.wantLedger("east 0/0 Settled", "west 0/0 Settling")
+	w.joinsInSilence()
 	w.cutOff("west")
 	w.restart()
 	w.round()
