@@ -106,7 +106,7 @@ func (p *probe) scrape(ctx context.Context, now *reading) {
 		}
 	}
 	decided := sets.New[string]()
-	for _, m := range families["fedquota_granted"].GetMetric() {
+	for _, m := range families["fedquota_in_force"].GetMetric() { // rounds alone tell of that
 		decided.Insert(label(m, "namespace"))
 	}
 	now.decided = len(decided)

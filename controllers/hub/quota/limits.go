@@ -15,7 +15,7 @@ var (
 		"The limits that clusters enforce together, in cores, bytes or objects, as the last round heard: of a cluster that did not say, what it was granted.",
 		[]string{"namespace", "name", "resource"}, nil)
 	limitsInCluster = prometheus.NewDesc("fedquota_cluster_in_force",
-		"The limit that the cluster enforces, in cores, bytes or objects, as above. Only with `--metrics-per-cluster`.",
+		"The limit that the cluster enforces, in cores, bytes or objects, as the last round heard. Only with `--metrics-per-cluster`.",
 		[]string{"namespace", "name", "cluster", "resource"}, nil)
 )
 
