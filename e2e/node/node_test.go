@@ -135,7 +135,7 @@ func (w *world) createBudget(key types.NamespacedName, cpus string, parts int32,
 	w.Helper()
 	w.must(w.hub.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}))
 	rule := func(cluster quotav1alpha1.ClusterName, weight int32) quotav1alpha1.DistributionRule {
-		return quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{cluster}, Weight: &weight}
+		return quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{cluster}, RuleTerms: quotav1alpha1.RuleTerms{Weight: &weight}}
 	}
 	w.must(w.hub.Create(w.Context(), &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
