@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/observer"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 type clusterNames = []quotav1alpha1.ClusterName
@@ -398,7 +398,7 @@ func testReselect(t *testing.T, w *world) {
 			s.eventually("west to be back", func(ctx context.Context) error { return s.limits(ctx, sample) })
 			s.split(sample)
 			if policy == quotav1alpha1.RemovalDelete {
-				s.finish(observer.Recreated)
+				s.finish(report.Recreated)
 			} else {
 				s.finish()
 			}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/fedquota/fedquota/e2e/census"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -82,13 +83,17 @@ func run(ctx context.Context, f flags, out io.Writer) error {
 		return err
 	}
 	wait(ctx, f.duration)
+	var recount *census.Recount
 	if f.recount {
-		if _, err := o.Recount(context.WithoutCancel(ctx)); err != nil {
+		counted, err := census.Of(context.WithoutCancel(ctx), o)
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "observer:", err)
+		} else {
+			recount = &counted
 		}
 	}
 	report := o.Stop()
-	if err := write(out, report, f.output); err != nil {
+	if err := write(out, report, recount, f.output); err != nil {
 		return err
 	}
 	if len(report.Violations()) > 0 {
@@ -135,11 +140,20 @@ func wait(ctx context.Context, duration time.Duration) {
 	<-ctx.Done()
 }
 
-func write(out io.Writer, report observer.Report, format string) error {
+func write(out io.Writer, report observer.Report, recount *census.Recount, format string) error {
 	if format == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
+		return encoder.Encode(struct {
+			observer.Report
+
+			Recount *census.Recount `json:"recount,omitempty"`
+		}{report, recount})
+	}
+	if recount != nil {
+		if err := recount.WriteTable(out); err != nil {
+			return err
+		}
 	}
 	return report.WriteTable(out)
 }
