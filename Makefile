@@ -89,7 +89,7 @@ E2E = KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2
 e2e: controlplane build $(KWOK) $(CLUSTERAPI) ## Run the end-to-end scenarios on fleets of real control planes.
 	status=0; \
 	$(E2E) -p 1 -parallel $(FLEETS) -skip '^TestSmoke$$' ./e2e ./e2e/system || status=1; \
-	$(E2E) -p $(FLEETS) $$($(GO) list -tags e2e ./e2e/... | grep -v -E '/e2e(/system|/fleet)?$$') || status=1; \
+	$(E2E) -p $(FLEETS) $$($(GO) list -tags e2e ./e2e/... | grep -v -E '/e2e(/system|/fleet|/census|/history)?$$') || status=1; \
 	exit $$status
 
 .PHONY: safety

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fedquota/fedquota/e2e/census"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/internal/observer"
@@ -128,7 +129,7 @@ func (p *plain) judge() *baseline {
 	p.Helper()
 	p.stopStorms()
 	p.eventually("all to be judged", p.observer.Sync)
-	recount, err := p.observer.Recount(p.Context())
+	recount, err := census.Of(p.Context(), p.observer)
 	p.must(err)
 	report := p.observer.Stop()
 	p.result.take(report)

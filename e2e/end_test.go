@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/census"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -66,7 +67,7 @@ func (s *scenario) finish(except ...observer.FindingKind) {
 func (s *scenario) recount() {
 	s.Helper()
 	s.eventually("counting what exists", func(ctx context.Context) error {
-		recount, err := s.observer.Recount(ctx)
+		recount, err := census.Of(ctx, s.observer)
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,8 @@ func (c *chaos) rules() lane {
 		}
 		if r.IntN(3) == 0 {
 			list = append(list, quotav1alpha1.DistributionRule{
-				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{gradeLabel: "gold"}}, Weight: new(r.Int32N(8)),
+				ClusterSelector: &metav1.LabelSelector{MatchLabels: map[string]string{gradeLabel: "gold"}},
+				RuleTerms:       quotav1alpha1.RuleTerms{Weight: new(r.Int32N(8))},
 			})
 		}
 		text, _ := json.Marshal(list)

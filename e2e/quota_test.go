@@ -50,7 +50,7 @@ func newQuota(key types.NamespacedName, hard corev1.ResourceList) *quotav1alpha1
 func weights(values ...int32) []quotav1alpha1.DistributionRule {
 	var rules []quotav1alpha1.DistributionRule
 	for i, name := range []quotav1alpha1.ClusterName{east, west, north} {
-		rules = append(rules, quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{name}, Weight: &values[i]})
+		rules = append(rules, quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{name}, RuleTerms: quotav1alpha1.RuleTerms{Weight: &values[i]}})
 	}
 	return rules
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/fedquota/fedquota/e2e/census"
 	"github.com/fedquota/fedquota/internal/observer"
 )
 
@@ -156,7 +157,7 @@ func (r *result) takeExcess(resources []observer.ResourceReport, end time.Time) 
 }
 
 // count keeps the largest recount of each resource of which anything is allowed.
-func (r *result) count(recount observer.Recount) {
+func (r *result) count(recount census.Recount) {
 	if r.Existing == nil {
 		r.Existing = map[corev1.ResourceName]existing{}
 	}

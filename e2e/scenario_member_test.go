@@ -48,7 +48,7 @@ func testKubeconfig(t *testing.T, w *world) {
 	}
 	s.create(budget("30", "60"), func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Placement.Clusters = clusterNames{"ghost-missing", "ghost-malformed", "ghost-nowhere"}
-		fq.Spec.Distribution.Rules = append([]quotav1alpha1.DistributionRule{{Weight: new(int32(0))}}, weights(3, 2, 1)...)
+		fq.Spec.Distribution.Rules = append([]quotav1alpha1.DistributionRule{{RuleTerms: quotav1alpha1.RuleTerms{Weight: new(int32(0))}}}, weights(3, 2, 1)...)
 	})
 	s.eventually("the others", func(ctx context.Context) error { return s.limits(ctx, sample) })
 	s.condition(quotav1alpha1.ConditionRebuilding, "ghost-missing", "ghost-malformed", "ghost-nowhere", "kubeconfig Secret")

@@ -116,7 +116,7 @@ func testHubForgetsSelection(t *testing.T, w *world) {
 	placed := func(most string, members ...quotav1alpha1.ClusterName) func(*quotav1alpha1.FederatedQuota) {
 		return func(fq *quotav1alpha1.FederatedQuota) {
 			fq.Spec.Placement.ClusterSelector, fq.Spec.Placement.Clusters = nil, members
-			fq.Spec.Distribution.Rules = []quotav1alpha1.DistributionRule{{Clusters: []quotav1alpha1.ClusterName{east}, Max: budget(most, "60")}}
+			fq.Spec.Distribution.Rules = []quotav1alpha1.DistributionRule{{Clusters: []quotav1alpha1.ClusterName{east}, RuleTerms: quotav1alpha1.RuleTerms{Max: budget(most, "60")}}}
 		}
 	}
 	s := newScenario(t, w, "hub-forgets", budget("30", "60"))

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/census"
 )
 
 // scoped makes the budget of a scenario one of scopes, beside others in its namespace.
@@ -143,7 +144,7 @@ func (s *scenario) giveEnds(ctx context.Context, member string) (count int) {
 func (s *scenario) counted() {
 	s.Helper()
 	s.eventually("native quota to count what exists", func(ctx context.Context) error {
-		recount, err := s.observer.Recount(ctx)
+		recount, err := census.Of(ctx, s.observer)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
-	"github.com/fedquota/fedquota/internal/observer"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 type clusterNames = []quotav1alpha1.ClusterName
@@ -33,14 +33,18 @@ func testBounds(t *testing.T, w *world) {
 	s.storm(west)
 	s.change(func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Distribution.Rules = append(weights(3, 2, 1), quotav1alpha1.DistributionRule{
-			Clusters: clusterNames{north}, Min: corev1.ResourceList{cpu: resource.MustParse("12")}})
+			Clusters:  clusterNames{north},
+			RuleTerms: quotav1alpha1.RuleTerms{Min: corev1.ResourceList{cpu: resource.MustParse("12")}},
+		})
 	})
 	s.endStorms()
 	s.split(amounts{cpu: {"10800m", "7200m", "12"}, pods: {"30", "20", "10"}})
 	s.storm(east)
 	s.change(func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Distribution.Rules = append(weights(3, 2, 1), quotav1alpha1.DistributionRule{
-			Clusters: clusterNames{east}, Max: corev1.ResourceList{cpu: resource.MustParse("3"), pods: resource.MustParse("6")}})
+			Clusters:  clusterNames{east},
+			RuleTerms: quotav1alpha1.RuleTerms{Max: corev1.ResourceList{cpu: resource.MustParse("3"), pods: resource.MustParse("6")}},
+		})
 	})
 	s.endStorms()
 	s.split(amounts{cpu: {"3", "18", "9"}, pods: {"6", "36", "18"}})
@@ -225,7 +229,7 @@ func testUnknown(t *testing.T, w *world) {
 	s := newScenario(t, w, "unknown", budget("30", "60"))
 	s.create(budget("30", "60"), func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Placement.Clusters = clusterNames{"esat"}
-		fq.Spec.Distribution.Rules = append(fq.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{Clusters: clusterNames{"wset"}, Weight: new(int32(5))})
+		fq.Spec.Distribution.Rules = append(fq.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{Clusters: clusterNames{"wset"}, RuleTerms: quotav1alpha1.RuleTerms{Weight: new(int32(5))}})
 	})
 	s.condition(quotav1alpha1.ConditionUnknownCluster, "spec.placement.clusters: esat", "spec.distribution.rules[3].clusters: wset")
 	s.eventually("the others", func(ctx context.Context) error { return s.limits(ctx, sample) })
@@ -394,7 +398,7 @@ func testReselect(t *testing.T, w *world) {
 			s.eventually("west to be back", func(ctx context.Context) error { return s.limits(ctx, sample) })
 			s.split(sample)
 			if policy == quotav1alpha1.RemovalDelete {
-				s.finish(observer.Recreated)
+				s.finish(report.Recreated)
 			} else {
 				s.finish()
 			}

@@ -207,8 +207,12 @@ func TestConditionsAreFirstInStatus(t *testing.T) {
 		reflect.TypeFor[quotav1alpha1.QuotaRequirementStatus](),
 		reflect.TypeFor[quotav1alpha1.QuotaPoolStatus](),
 	} {
-		if first := status.Field(0).Name; first != "Conditions" {
-			t.Errorf("the first field of %s is %s, not Conditions", status.Name(), first)
+		first := status.Field(0)
+		if first.Anonymous {
+			first = first.Type.Field(0)
+		}
+		if first.Name != "Conditions" {
+			t.Errorf("the first field of %s is %s, not Conditions", status.Name(), first.Name)
 		}
 	}
 }

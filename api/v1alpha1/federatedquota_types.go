@@ -212,35 +212,7 @@ type DistributionRule struct {
 	// +optional
 	ClusterSelector *metav1.LabelSelector `json:"clusterSelector,omitempty"`
 
-	// weight of each matched cluster. A cluster of weight 0 stands last in line: beyond its min it
-	// gets what all others cannot take.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=1000000
-	Weight *int32 `json:"weight,omitempty"`
-
-	// min is guaranteed to each matched cluster.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Min map[corev1.ResourceName]resource.Quantity `json:"min,omitempty"`
-
-	// lendable is the part of min that other clusters may use while it is idle. It comes back as their usage ends.
-	// Defaults to nothing; what is above the min of a cluster counts as all of it. It only counts in mode Auto.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Lendable map[corev1.ResourceName]resource.Quantity `json:"lendable,omitempty"`
-
-	// max is the most that each matched cluster may get.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Max map[corev1.ResourceName]resource.Quantity `json:"max,omitempty"`
-
-	// headroom is the room that each matched cluster is given beyond what it uses and asks for, as far as the budget has
-	// it free: whoever needs it takes it. It is for clients that create only what fits into the limit of their cluster,
-	// and so never ask for more. Beside headroomPercent, the larger of the two counts. It only counts in mode Auto.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Headroom map[corev1.ResourceName]resource.Quantity `json:"headroom,omitempty"`
+	RuleTerms `json:",inline"`
 }
 
 // RebalanceMode says what limits follow.

@@ -197,142 +197,18 @@ type PoolRule struct {
 	// +kubebuilder:validation:MaxItems=1000
 	Children []ChildName `json:"children,omitempty"`
 
-	// weight of each matched child. A child of weight 0 stands last in line: beyond its min it gets what all others cannot
-	// take. Defaults to 1.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=1000000
-	Weight *int32 `json:"weight,omitempty"`
-
-	// min is guaranteed to each matched child. Defaults to nothing.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Min map[corev1.ResourceName]resource.Quantity `json:"min,omitempty"`
-
-	// lendable is the part of min that other children may use while it is idle. It comes back as their usage ends.
-	// Defaults to nothing; what is above the min of a child counts as all of it. It only counts in mode Auto.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Lendable map[corev1.ResourceName]resource.Quantity `json:"lendable,omitempty"`
-
-	// max is the most that each matched child may get. Defaults to no limit but that of the budget.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Max map[corev1.ResourceName]resource.Quantity `json:"max,omitempty"`
-
-	// headroom is the room that each matched child is given beyond what it uses and asks for, as far as the budget has
-	// it free: whoever needs it takes it. Beside headroomPercent, the larger of the two counts. It only counts in mode
-	// Auto.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	Headroom map[corev1.ResourceName]resource.Quantity `json:"headroom,omitempty"`
+	RuleTerms `json:",inline"`
 }
 
 // QuotaPoolStatus says how the budget of a pool is split now, and what was used of it a moment ago.
 type QuotaPoolStatus struct {
-	// conditions of the QuotaPool.
-	// +optional
-	// +listType=map
-	// +listMapKey=type
-	// +kubebuilder:validation:MaxItems=16
-	Conditions []metav1.Condition `json:"conditions,omitempty"`
-
-	// observedGeneration is the generation of the spec that the conditions speak of. It is -1 until the hub manager has
-	// acted on the object first.
-	// +optional
-	// +kubebuilder:validation:Minimum=-1
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-
-	// settled is how many of the children keep to their target, as "settled/children".
-	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	Settled string `json:"settled,omitempty"`
+	BudgetStatus `json:",inline"`
 
 	// namespaces is how many of the namespaces that the pool has by spec.namespaces have a FederatedQuota for it, as
 	// "kept/selected".
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Namespaces string `json:"namespaces,omitempty"`
-
-	// tightest are the two resources with the least room, as "name: used/budget", the tightest one first.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Tightest string `json:"tightest,omitempty"`
-
-	// hard is the budget: what spec.hard and spec.capacity say, less spec.reserve, and no more than the parent gives.
-	// +optional
-	// +mapType=atomic
-	// +kubebuilder:validation:MaxProperties=32
-	Hard map[corev1.ResourceName]resource.Quantity `json:"hard,omitempty"`
-
-	// granted is the sum over all children of the most that each may be enforcing or using.
-	// +optional
-	// +mapType=atomic
-	// +kubebuilder:validation:MaxProperties=32
-	Granted map[corev1.ResourceName]resource.Quantity `json:"granted,omitempty"`
-
-	// used is the sum of what children use.
-	// +optional
-	// +mapType=atomic
-	// +kubebuilder:validation:MaxProperties=32
-	Used map[corev1.ResourceName]resource.Quantity `json:"used,omitempty"`
-
-	// demand is the sum of what children could use beyond what they use.
-	// +optional
-	// +mapType=atomic
-	// +kubebuilder:validation:MaxProperties=32
-	Demand map[corev1.ResourceName]resource.Quantity `json:"demand,omitempty"`
-
-	// demandByShape splits demand by what one request asks for, small requests first, for the parent. It is left out of a
-	// pool without one.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=8
-	DemandByShape []DemandShape `json:"demandByShape,omitempty"`
-
-	// alsoNeeded is what children keep beyond what they use, before others are given what they ask for. A pool with a
-	// parent needs it beside demand, and has it said only of what is asked for.
-	// +optional
-	// +mapType=atomic
-	// +kubebuilder:validation:MaxProperties=32
-	AlsoNeeded map[corev1.ResourceName]resource.Quantity `json:"alsoNeeded,omitempty"`
-
-	// free is the part of the budget that no child holds: it can be given to any of them at once.
-	// +optional
-	// +mapType=atomic
-	// +kubebuilder:validation:MaxProperties=32
-	Free map[corev1.ResourceName]resource.Quantity `json:"free,omitempty"`
-
-	// revision is the highest revision of any child.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	Revision int64 `json:"revision,omitempty"`
-
-	// restored numbers the restores of the hub's store: the last one after which what is granted was learned anew. In a
-	// tree of pools all have the number of the last one. 0 if none was noticed.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=9007199254740991
-	Restored int64 `json:"restored,omitempty"`
-
-	// specRevision is the first revision that may have been decided on the spec of observedGeneration. 0 while nothing was
-	// decided on it.
-	// +optional
-	// +kubebuilder:validation:Minimum=0
-	// +kubebuilder:validation:Maximum=9007199254740991
-	SpecRevision int64 `json:"specRevision,omitempty"`
-
-	// capacity is what the budget was made from, where it follows the nodes of clusters.
-	// +optional
-	Capacity *CapacityStatus `json:"capacity,omitempty"`
-
-	// scaleOut is what is done to add nodes, where spec.capacity.scaleOut asks for that.
-	// +optional
-	ScaleOut *ScaleOutStatus `json:"scaleOut,omitempty"`
-
-	// pool is what this pool is to the one above it.
-	// +optional
-	Pool *PoolMembership `json:"pool,omitempty"`
 
 	// children are those that name the pool, and those that may still hold a part of it.
 	// +optional

@@ -65,9 +65,11 @@ func somewhat(random *rand.Rand) map[corev1.ResourceName]resource.Quantity {
 func largest() quotav1alpha1.FederatedQuotaStatus {
 	random := rand.New(rand.NewPCG(1, 2))
 	status := quotav1alpha1.FederatedQuotaStatus{
-		Hard: eight, Granted: eight, Used: eight, Demand: eight, Free: eight,
-		Settled:  fmt.Sprintf("0/%d", mostClusters),
-		Revision: 1_000_000,
+		BudgetStatus: quotav1alpha1.BudgetStatus{
+			Hard: eight, Granted: eight, Used: eight, Demand: eight, Free: eight,
+			Settled:  fmt.Sprintf("0/%d", mostClusters),
+			Revision: 1_000_000,
+		},
 	}
 	since := metav1.NewTime(time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC))
 	for i := range mostClusters {

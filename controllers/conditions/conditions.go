@@ -8,10 +8,33 @@ import (
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 )
 
 // limit keeps the message of a condition within its schema, and readable.
 const limit = 4096
+
+// True returns a condition that holds.
+func True(condition, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+}
+
+// False returns a condition that does not hold.
+func False(condition, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: condition, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+// Summary returns Ready, and the condition that says of one that does not hold whether somebody has to act.
+func Summary(ready metav1.Condition) []metav1.Condition {
+	switch ready.Reason {
+	case quotav1alpha1.ReasonEnforced:
+		return []metav1.Condition{ready}
+	case quotav1alpha1.ReasonInvalidSpec:
+		return []metav1.Condition{ready, True(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message)}
+	}
+	return []metav1.Condition{ready, True(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message)}
+}
 
 // Replace replaces all conditions; one that is not wanted any longer goes.
 func Replace(into *[]metav1.Condition, wanted []metav1.Condition, generation int64, now time.Time) {

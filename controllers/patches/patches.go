@@ -3,7 +3,6 @@ package patches
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,14 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Merge returns the JSON merge patch of a content. It carries no resourceVersion unless the content does.
-func Merge(content map[string]any) (client.Patch, error) {
-	data, err := json.Marshal(content)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a merge patch: %w", err)
-	}
-	return client.RawPatch(types.MergePatchType, data), nil
-}
+// Merge is the content of a JSON merge patch. It carries no resourceVersion unless that is in it.
+type Merge map[string]any
+
+// Type implements client.Patch.
+func (Merge) Type() types.PatchType { return types.MergePatchType }
+
+// Data implements client.Patch.
+func (m Merge) Data(client.Object) ([]byte, error) { return json.Marshal(m) }
 
 // Operation is one of a JSON patch.
 type Operation struct {
@@ -27,13 +26,28 @@ type Operation struct {
 	Value any    `json:"value"`
 }
 
-// JSON returns the JSON patch of operations. The API server applies all of them or, where one cannot be, none.
-func JSON(operations ...Operation) (client.Patch, error) {
-	data, err := json.Marshal(operations)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a JSON patch: %w", err)
-	}
-	return client.RawPatch(types.JSONPatchType, data), nil
+// JSON is a JSON patch. The API server applies all of its operations or, where one cannot be, none.
+type JSON []Operation
+
+// Type implements client.Patch.
+func (JSON) Type() types.PatchType { return types.JSONPatchType }
+
+// Data implements client.Patch.
+func (j JSON) Data(client.Object) ([]byte, error) { return json.Marshal(j) }
+
+// Applied is a server-side apply of the object that it is called with.
+type Applied struct{}
+
+// Type implements client.Patch.
+func (Applied) Type() types.PatchType { return types.ApplyPatchType }
+
+// Data implements client.Patch.
+func (Applied) Data(object client.Object) ([]byte, error) { return json.Marshal(object) }
+
+// Since returns the merge patch of what has changed of an object since it was as before. It conflicts if somebody else
+// has written the object by then, since it replaces whole lists.
+func Since(before client.Object) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }
 
 // Pointer returns the path of a field, as JSON patches write it.

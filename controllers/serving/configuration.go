@@ -1,15 +1,11 @@
 package serving
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -43,36 +39,7 @@ func Locate(to *admissionregistrationv1.WebhookClientConfig, certificate *Certif
 	}
 }
 
-// Apply writes the webhooks of a stored configuration.
-func Apply(ctx context.Context, c client.Client, stored *admissionregistrationv1.ValidatingWebhookConfiguration,
-	webhooks []admissionregistrationv1.ValidatingWebhook, owner client.FieldOwner,
-) error {
-	return apply(ctx, c, stored, &admissionregistrationv1.ValidatingWebhookConfiguration{
-		TypeMeta:   typeMeta("ValidatingWebhookConfiguration"),
-		ObjectMeta: metav1.ObjectMeta{Name: stored.Name},
-		Webhooks:   webhooks,
-	}, owner)
-}
-
-// ApplyMutating writes the webhooks of a stored configuration of webhooks that change objects.
-func ApplyMutating(ctx context.Context, c client.Client, stored *admissionregistrationv1.MutatingWebhookConfiguration,
-	webhooks []admissionregistrationv1.MutatingWebhook, owner client.FieldOwner,
-) error {
-	return apply(ctx, c, stored, &admissionregistrationv1.MutatingWebhookConfiguration{
-		TypeMeta:   typeMeta("MutatingWebhookConfiguration"),
-		ObjectMeta: metav1.ObjectMeta{Name: stored.Name},
-		Webhooks:   webhooks,
-	}, owner)
-}
-
-func typeMeta(kind string) metav1.TypeMeta {
+// TypeMeta is that of a kind of configurations, which an apply has to state.
+func TypeMeta(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
-}
-
-func apply(ctx context.Context, c client.Client, stored, wanted client.Object, owner client.FieldOwner) error {
-	data, err := json.Marshal(wanted)
-	if err != nil {
-		return fmt.Errorf("encoding the rules of the webhook: %w", err)
-	}
-	return c.Patch(ctx, stored, client.RawPatch(types.ApplyPatchType, data), client.ForceOwnership, owner)
 }

@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/fedquota/fedquota/controllers/patches"
 )
 
 const (
@@ -165,8 +167,10 @@ func (r *rotation) configure() {
 	r.Helper()
 	r.told++
 	url := fmt.Sprintf("%s/%d", r.url, r.told)
-	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "rotation"}}
-	err := Apply(r.Context(), r.api, configuration, []admissionregistrationv1.ValidatingWebhook{{
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta: TypeMeta("ValidatingWebhookConfiguration"), ObjectMeta: metav1.ObjectMeta{Name: "rotation"},
+	}
+	configuration.Webhooks = []admissionregistrationv1.ValidatingWebhook{{
 		Name:         "rotation.fedquota.io",
 		ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: r.replicas[0].Authority()},
 		Rules: []admissionregistrationv1.RuleWithOperations{{
@@ -174,7 +178,8 @@ func (r *rotation) configure() {
 			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
 		}},
 		SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-	}}, "rotation")
+	}}
+	err := r.api.Patch(r.Context(), configuration, patches.Applied{}, client.ForceOwnership, client.FieldOwner("rotation"))
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/census"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/internal/observer"
 )
@@ -69,7 +70,7 @@ func (w *world) observe() *observer.Observer {
 // finish sees that the observer found nothing, and that no pod of the system that is there has ever failed.
 func (w *world) finish(o *observer.Observer) {
 	w.Helper()
-	recount, err := o.Recount(w.Context())
+	recount, err := census.Of(w.Context(), o)
 	w.must(err)
 	if over := recount.Over(); len(over) > 0 {
 		w.fault("more pods exist than the budget allows, by %v: %+v", over, recount.Resources)
@@ -135,7 +136,7 @@ func (w *world) createBudget(key types.NamespacedName, cpus string, parts int32,
 	w.Helper()
 	w.must(w.hub.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}))
 	rule := func(cluster quotav1alpha1.ClusterName, weight int32) quotav1alpha1.DistributionRule {
-		return quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{cluster}, Weight: &weight}
+		return quotav1alpha1.DistributionRule{Clusters: []quotav1alpha1.ClusterName{cluster}, RuleTerms: quotav1alpha1.RuleTerms{Weight: &weight}}
 	}
 	w.must(w.hub.Create(w.Context(), &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},

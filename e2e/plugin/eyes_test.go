@@ -18,6 +18,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
+	"github.com/fedquota/fedquota/e2e/history"
 	"github.com/fedquota/fedquota/e2e/system/systemtest"
 	"github.com/fedquota/fedquota/internal/observer"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -44,7 +45,7 @@ type reading struct {
 func (w *world) eyes() {
 	cpus := corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("12"), corev1.ResourcePods: resource.MustParse("200")}
 	options := observer.Options{Namespace: crowded, Name: "compute", Budget: cpus, Members: map[string]*rest.Config{}}
-	seen := &observer.History{}
+	seen := &history.History{}
 	options.OnVersion = seen.Add
 	for name, c := range w.clients {
 		w.must(c.Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: crowded}}))
@@ -86,7 +87,7 @@ func (w *world) eyes() {
 }
 
 // atRest waits until the hub knows what is used, and that is recorded, and returns the record.
-func (w *world) atRest(seen *observer.History) crowdReport {
+func (w *world) atRest(seen *history.History) crowdReport {
 	w.Helper()
 	began := time.Now()
 	w.eventually("the hub to know what is used", func(ctx context.Context) (bool, error) {
@@ -197,7 +198,7 @@ func cpusOf(all []view.Amounts) view.Amounts {
 
 // sawTrue demands that each reading was true a moment before. The same readings must not be true of another time, or this
 // would prove nothing.
-func (w *world) sawTrue(read []reading, seen *observer.History) {
+func (w *world) sawTrue(read []reading, seen *history.History) {
 	w.Helper()
 	oldest, byChance := map[string]time.Duration{}, 0
 	for _, r := range read {
@@ -218,7 +219,7 @@ func (w *world) sawTrue(read []reading, seen *observer.History) {
 
 // age returns how old what was read is, by what the observer saw, and whether it is not too old. What is granted is at
 // least what is in force, and becomes that: it is between what was in force before and after.
-func (r *reading) age(seen *observer.History, shift time.Duration) (time.Duration, bool) {
+func (r *reading) age(seen *history.History, shift time.Duration) (time.Duration, bool) {
 	age, least, most := time.Duration(-1), r.granted, r.granted
 	ended := r.until.Add(shift + late)
 	for _, v := range seen.Between(r.member, r.from.Add(shift-old), ended) {
@@ -238,7 +239,7 @@ func (r *reading) age(seen *observer.History, shift time.Duration) (time.Duratio
 }
 
 // addsUp demands that what is reported of a time is what the observer saw, summed up over that time.
-func (w *world) addsUp(before, after crowdReport, seen *observer.History) {
+func (w *world) addsUp(before, after crowdReport, seen *history.History) {
 	w.Helper()
 	hours := after.Until.Sub(before.Until).Hours()
 	budgets := map[corev1.ResourceName]float64{}

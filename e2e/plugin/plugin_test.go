@@ -128,7 +128,7 @@ func (w *world) plans() {
 	}
 	w.predicts("static", func(fq *quotav1alpha1.FederatedQuota) {
 		fq.Spec.Rebalance.Mode = quotav1alpha1.RebalanceStatic
-		fq.Spec.Distribution.Rules = []quotav1alpha1.DistributionRule{{Clusters: []quotav1alpha1.ClusterName{west}, Weight: new(int32(3))}}
+		fq.Spec.Distribution.Rules = []quotav1alpha1.DistributionRule{{Clusters: []quotav1alpha1.ClusterName{west}, RuleTerms: quotav1alpha1.RuleTerms{Weight: new(int32(3))}}}
 	})
 	w.page("weighted", hub, "explain compute --resource requests.cpu")
 	w.predicts("auto again", func(fq *quotav1alpha1.FederatedQuota) {

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/e2e/census"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/e2e/system/systemtest"
@@ -260,7 +261,7 @@ func pod(n int) *corev1.Pod {
 // finish sees that the observer found nothing.
 func (w *world) finish(o *observer.Observer) {
 	w.Helper()
-	recount, err := o.Recount(w.Context())
+	recount, err := census.Of(w.Context(), o)
 	w.must(err)
 	if over := recount.Over(); len(over) > 0 {
 		w.Errorf("more pods exist than the budget allows, by %v: %+v", over, recount.Resources)

@@ -33,8 +33,8 @@ var agentMutants = []mutant{
 	},
 	{
 		protection: "enforce: no limit of a ResourceQuota that was released meanwhile",
-		in:         "WhileManaged", old: "append([]patches.Operation{test}, change...)",
-		new: "append([]patches.Operation{test}[:0], change...)",
+		in:         "WhileManaged", old: "append(patches.JSON{test}, change...)",
+		new: "append(patches.JSON{test}[:0], change...)",
 		pkg: agentTests, test: "TestLateAfterRelease/limit_in_force",
 	},
 	{
@@ -194,7 +194,7 @@ var agentMutants = []mutant{
 	{
 		protection: "report: refused if the share has changed since it was read",
 		in:         "controllers/member/share.Reconciler.store",
-		old:        "client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})",
+		old:        "patches.Since(stored)",
 		new:        "client.MergeFrom(stored)",
 		pkg:        agentTests,
 		test:       "TestStatusConflict",

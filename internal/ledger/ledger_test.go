@@ -178,7 +178,7 @@ func TestStoredLedgerIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := amount.List(rapid.MapOfN(rapid.SampledFrom(names), value, 1, len(names)).Draw(t, "budget"))
 		l := ledger.New(budget, 99, all.Draw(t, "entries"))
-		status := quotav1alpha1.FederatedQuotaStatus{Revision: l.Revision()}
+		status := quotav1alpha1.FederatedQuotaStatus{BudgetStatus: quotav1alpha1.BudgetStatus{Revision: l.Revision()}}
 		for _, child := range l.Children() {
 			stored := quotav1alpha1.ClusterStatus{Name: quotav1alpha1.ClusterName(child)}
 			stored.Revision, stored.Granted, stored.Target = l.Stored(child, corev1.ResourceList{memory: resource.MustParse("1Gi")})

@@ -47,13 +47,6 @@
 // since the cut) and always reported; Options.StrictCuts makes it a violation, which is right when nothing was in
 // flight at the cut and demand does not move.
 //
-// # What exists
-//
-// Recount counts, object by object, what exists in all members within the scopes, whatever any ResourceQuota says of
-// it. It may be as much as the ceiling and what native quota overcharged. Native quota may let through what it does not
-// count at once, so a recount above that which stays there, while nothing is created or deleted, is what a limit has
-// let through.
-//
 // # Trees
 //
 // A pool is a budget of several FederatedQuotas, so of ResourceQuotas of several names: each level of a tree is judged

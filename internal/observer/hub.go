@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/fedquota/fedquota/internal/observer/judge"
+	"github.com/fedquota/fedquota/internal/observer/ledgers"
 )
 
 // kindsOfLedgers are those that hold ledgers, and as which resources.
@@ -29,10 +34,10 @@ func (o *Observer) audit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.ledgers = newAuditor(o.options.Ledgers)
-	for _, kind := range sortedKeys(kindsOfLedgers) {
+	o.ledgers = ledgers.New(o.options.Ledgers)
+	for _, kind := range slices.Sorted(maps.Keys(kindsOfLedgers)) {
 		w := &hubWatcher{client: client.Resource(kindsOfLedgers[kind]), kind: kind, observe: o.observeLedger}
-		from, err := w.list(ctx, stepFirst)
+		from, err := w.list(ctx, judge.First)
 		if err != nil {
 			return err
 		}
@@ -43,10 +48,10 @@ func (o *Observer) audit(ctx context.Context) error {
 }
 
 // observeLedger has a version of a ledger be judged.
-func (o *Observer) observeLedger(key string, v *ledgerVersion, how step) {
-	o.whole(func(j *judge, now time.Time) bool {
-		for _, f := range o.ledgers.observe(key, v, how, now) {
-			j.find(f)
+func (o *Observer) observeLedger(key string, v *ledgers.Version, how judge.Step) {
+	o.whole(func(j *judge.Judge, now time.Time) bool {
+		for _, f := range o.ledgers.Observe(key, v, how, now) {
+			j.Find(f)
 		}
 		return false
 	})
@@ -56,11 +61,11 @@ func (o *Observer) observeLedger(key string, v *ledgerVersion, how step) {
 type hubWatcher struct {
 	client  dynamic.ResourceInterface
 	kind    string
-	observe func(key string, v *ledgerVersion, how step)
+	observe func(key string, v *ledgers.Version, how judge.Step)
 }
 
 // list delivers what is there now, by a consistent list, and returns the resourceVersion from which to watch.
-func (w *hubWatcher) list(ctx context.Context, how step) (string, error) {
+func (w *hubWatcher) list(ctx context.Context, how judge.Step) (string, error) {
 	all, err := w.client.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", fmt.Errorf("listing %ss: %w", w.kind, err)
@@ -80,19 +85,19 @@ func (w *hubWatcher) deliver(kind watch.EventType, object runtime.Object) error 
 		return fmt.Errorf("watching %ss: got %T", w.kind, object)
 	case kind == watch.Bookmark:
 	case kind == watch.Deleted:
-		w.observe(w.keyOf(item), nil, stepNext)
+		w.observe(w.keyOf(item), nil, judge.Next)
 	default:
-		return w.take(item, stepNext)
+		return w.take(item, judge.Next)
 	}
 	return nil
 }
 
-func (w *hubWatcher) take(item *unstructured.Unstructured, how step) error {
+func (w *hubWatcher) take(item *unstructured.Unstructured, how judge.Step) error {
 	content, err := item.MarshalJSON()
 	if err != nil {
 		return err
 	}
-	v := &ledgerVersion{}
+	v := &ledgers.Version{}
 	if err := json.Unmarshal(content, v); err != nil {
 		return fmt.Errorf("%s %s: %w", w.kind, item.GetName(), err)
 	}
@@ -101,5 +106,5 @@ func (w *hubWatcher) take(item *unstructured.Unstructured, how step) error {
 }
 
 func (w *hubWatcher) keyOf(item *unstructured.Unstructured) string {
-	return Ledger{Kind: w.kind, Namespace: item.GetNamespace(), Name: item.GetName()}.key()
+	return Ledger{Kind: w.kind, Namespace: item.GetNamespace(), Name: item.GetName()}.Key()
 }

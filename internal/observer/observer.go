@@ -15,6 +15,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"github.com/fedquota/fedquota/internal/observer/judge"
+	"github.com/fedquota/fedquota/internal/observer/ledgers"
+	"github.com/fedquota/fedquota/internal/observer/report"
+)
+
+// Report and what it is made of are what the observer says, and Ledger is one that it judges.
+type (
+	Report         = report.Report
+	ResourceReport = report.ResourceReport
+	LevelReport    = report.LevelReport
+	LedgerReport   = report.LedgerReport
+	LedgerResource = report.LedgerResource
+	Excess         = report.Excess
+	FindingKind    = report.FindingKind
+	Ledger         = ledgers.Ledger
 )
 
 // Options says what to watch.
@@ -60,12 +76,11 @@ type Observer struct {
 	done    <-chan struct{}
 
 	mu       sync.Mutex
-	judge    *judge
-	levels   []*judge
-	ledgers  *auditor
+	judge    *judge.Judge
+	levels   []*judge.Judge
+	ledgers  *ledgers.Auditor
 	clients  map[string]*connection
 	resolved chan struct{}
-	recounts []Recount
 	stop     sync.Once
 	final    Report
 }
@@ -93,7 +108,7 @@ func Watch(ctx context.Context, options Options) (*Observer, error) {
 	}
 	o.start = o.clock.Now()
 	places := options.places()
-	o.judge = newJudge(slices.Collect(maps.Keys(places)), options.Budget, o.start)
+	o.judge = judge.New(slices.Collect(maps.Keys(places)), options.Budget, o.start)
 	for _, l := range options.Levels {
 		o.levels = append(o.levels, l.judge(o.start))
 	}
@@ -111,7 +126,7 @@ func Watch(ctx context.Context, options Options) (*Observer, error) {
 }
 
 func (o *Observer) connectAll(ctx context.Context, places map[string]Place) error {
-	for _, name := range sortedKeys(places) {
+	for _, name := range slices.Sorted(maps.Keys(places)) {
 		if err := o.connect(ctx, name, places[name]); err != nil {
 			return fmt.Errorf("member %s: %w", name, err)
 		}
@@ -130,17 +145,17 @@ func (o *Observer) connect(ctx context.Context, name string, place Place) error 
 	w := &watcher{
 		client:  client.CoreV1().ResourceQuotas(place.Namespace),
 		name:    place.Name,
-		observe: func(rq *corev1.ResourceQuota, how step) { o.observe(name, rq, how) },
+		observe: func(rq *corev1.ResourceQuota, how judge.Step) { o.observe(name, rq, how) },
 		beside: func(others map[string]string) {
-			o.with(func(j *judge, now time.Time) bool { j.beside(name, others, now); return false })
+			o.with(func(j *judge.Judge, now time.Time) bool { j.Beside(name, others, now); return false })
 		},
-		resumed: func() { o.with(func(j *judge, _ time.Time) bool { j.resumed(name); return false }) },
+		resumed: func() { o.with(func(j *judge.Judge, _ time.Time) bool { j.Resumed(name); return false }) },
 	}
 	o.mu.Lock()
 	place.Config = config
 	o.clients[name] = &connection{Place: place, client: client, cancel: cancel}
 	o.mu.Unlock()
-	from, err := w.list(ctx, stepFirst)
+	from, err := w.list(ctx, judge.First)
 	if err != nil {
 		return err
 	}
@@ -148,10 +163,10 @@ func (o *Observer) connect(ctx context.Context, name string, place Place) error 
 	return nil
 }
 
-func (o *Observer) observe(name string, rq *corev1.ResourceQuota, how step) {
+func (o *Observer) observe(name string, rq *corev1.ResourceQuota, how judge.Step) {
 	if rq != nil && o.options.Unmanaged {
 		rq = rq.DeepCopy()
-		metav1.SetMetaDataLabel(&rq.ObjectMeta, managedLabel, "true")
+		metav1.SetMetaDataLabel(&rq.ObjectMeta, judge.ManagedLabel, "true")
 	}
 	if o.options.OnVersion != nil {
 		v := Version{Member: name, Arrived: o.clock.Now()}
@@ -160,20 +175,19 @@ func (o *Observer) observe(name string, rq *corev1.ResourceQuota, how step) {
 		}
 		o.options.OnVersion(v)
 	}
-	o.with(func(j *judge, now time.Time) bool { return j.observe(name, rq, now, how) })
+	o.with(func(j *judge.Judge, now time.Time) bool { return j.Observe(name, rq, now, how) })
 }
 
 // with lets the judges work, tells what came out of it, and asks for a probe if f returns true.
-func (o *Observer) with(f func(j *judge, now time.Time) bool) {
+func (o *Observer) with(f func(j *judge.Judge, now time.Time) bool) {
 	o.mu.Lock()
 	var wanted, probing bool
 	var news []Excess
 	now := o.clock.Now()
 	for _, j := range o.judges() {
 		wanted = f(j, now) || wanted
-		probing = probing || j.probe != nil
-		news = append(news, j.news...)
-		j.news = nil
+		probing = probing || j.Probing()
+		news = append(news, j.News()...)
 	}
 	if !probing && o.resolved != nil {
 		close(o.resolved)
@@ -194,17 +208,17 @@ func (o *Observer) with(f func(j *judge, now time.Time) bool) {
 }
 
 // judges are that of the whole budget, and those of the levels.
-func (o *Observer) judges() []*judge { return append([]*judge{o.judge}, o.levels...) }
+func (o *Observer) judges() []*judge.Judge { return append([]*judge.Judge{o.judge}, o.levels...) }
 
 // whole lets the judge of the whole budget work alone.
-func (o *Observer) whole(f func(j *judge, now time.Time) bool) {
-	o.with(func(j *judge, now time.Time) bool { return j == o.judge && f(j, now) })
+func (o *Observer) whole(f func(j *judge.Judge, now time.Time) bool) {
+	o.with(func(j *judge.Judge, now time.Time) bool { return j == o.judge && f(j, now) })
 }
 
 // SetBudget changes the budget from an instant on. To raise it, give an instant before the write of the FederatedQuota;
 // to cut it, one after that write has returned. ChangeBudget does both.
 func (o *Observer) SetBudget(hard corev1.ResourceList, when time.Time) {
-	o.whole(func(j *judge, now time.Time) bool { return j.setBudget(hard, when, now) })
+	o.whole(func(j *judge.Judge, now time.Time) bool { return j.SetBudget(hard, when, now) })
 }
 
 // ChangeBudget changes the budget around the write that does so: until write has returned, the larger of both budgets
@@ -212,8 +226,8 @@ func (o *Observer) SetBudget(hard corev1.ResourceList, when time.Time) {
 func (o *Observer) ChangeBudget(
 	ctx context.Context, hard corev1.ResourceList, write func(context.Context) error,
 ) error {
-	o.whole(func(j *judge, now time.Time) bool {
-		return j.setBudget(raisedTo(j.epochs.last().budget, hard), now, now)
+	o.whole(func(j *judge.Judge, now time.Time) bool {
+		return j.Announce(hard, now)
 	})
 	if err := write(ctx); err != nil {
 		return err
@@ -225,17 +239,17 @@ func (o *Observer) ChangeBudget(
 // SetGranted states, after a cut, what the ledger granted over all members at an instant: the ceiling comes down to
 // that, or to the budget where that is larger. Names that are left out keep their ceiling.
 func (o *Observer) SetGranted(granted corev1.ResourceList, when time.Time) {
-	o.whole(func(j *judge, now time.Time) bool { return j.setGranted(granted, when, now) })
+	o.whole(func(j *judge.Judge, now time.Time) bool { return j.SetGranted(granted, when, now) })
 }
 
 // Forget takes a member out of the sum: its cluster is destroyed and holds nothing any more.
 func (o *Observer) Forget(name string) {
-	o.with(func(j *judge, now time.Time) bool {
+	o.with(func(j *judge.Judge, now time.Time) bool {
 		if c, ok := o.clients[name]; ok {
 			c.cancel()
 			delete(o.clients, name)
 		}
-		j.forget(name, now)
+		j.Forget(name, now)
 		return false
 	})
 }
@@ -259,18 +273,31 @@ func (o *Observer) Sync(ctx context.Context) error {
 	}
 }
 
+// Allowed returns the present budget, and the ceiling while an earlier, larger one drains.
+func (o *Observer) Allowed() (budget, ceiling corev1.ResourceList) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.judge.Allowed(o.clock.Now())
+}
+
+// Charged returns what all members have charged, and the part of it that native quota let rise above limits in force.
+func (o *Observer) Charged() (used, overcharged corev1.ResourceList) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.judge.Charged()
+}
+
 // Report returns what was concluded until now.
 func (o *Observer) Report() Report {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	r := o.judge.report(o.clock.Now())
+	r := o.judge.Report(o.clock.Now())
 	r.Namespace, r.Name, r.Start, r.StrictCuts = o.options.Namespace, o.options.Name, o.start, o.options.StrictCuts
-	r.Recounts = slices.Clone(o.recounts)
 	for i, j := range o.levels {
-		r.Levels = append(r.Levels, LevelReport{Name: o.options.Levels[i].Name, Resources: j.report(r.End).Resources})
+		r.Levels = append(r.Levels, report.LevelReport{Name: o.options.Levels[i].Name, Resources: j.Report(r.End).Resources})
 	}
 	if o.ledgers != nil {
-		r.Ledgers = o.ledgers.reports()
+		r.Ledgers = o.ledgers.Reports()
 	}
 	return r
 }
@@ -296,13 +323,13 @@ func (o *Observer) Stop() Report {
 // read reads the object in one member and takes the answer for the current probe.
 func (o *Observer) read(ctx context.Context, name string, c *connection) {
 	rq, err := c.client.CoreV1().ResourceQuotas(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
-	o.with(func(j *judge, now time.Time) bool {
-		r := reading{at: now, absent: apierrors.IsNotFound(err)}
-		r.failed = err != nil && !r.absent
+	o.with(func(j *judge.Judge, now time.Time) bool {
+		r := judge.Reading{At: now, Absent: apierrors.IsNotFound(err)}
+		r.Failed = err != nil && !r.Absent
 		if err == nil {
-			r.resourceVersion = rq.ResourceVersion
+			r.ResourceVersion = rq.ResourceVersion
 		}
-		j.read(name, r)
+		j.Read(name, r)
 		return false
 	})
 }

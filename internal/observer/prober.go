@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/fedquota/fedquota/internal/observer/judge"
 )
 
 const (
@@ -46,7 +48,7 @@ func (o *Observer) probes(ctx context.Context) {
 func (o *Observer) suspicious() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(o.judges(), (*judge).suspicious)
+	return slices.ContainsFunc(o.judges(), (*judge.Judge).Suspicious)
 }
 
 // probe runs one probe and says about which members it could not tell.
@@ -65,15 +67,15 @@ func (o *Observer) probe(ctx context.Context) error {
 	}
 	cancel()
 	reads.Wait()
-	o.with(func(j *judge, _ time.Time) bool {
-		j.conclude()
-		for _, name := range j.unknown {
+	o.with(func(j *judge.Judge, _ time.Time) bool {
+		j.Conclude()
+		for _, name := range j.Unknown() {
 			unknown[name] = true
 		}
 		return false
 	})
 	if len(unknown) > 0 {
-		return fmt.Errorf("cannot tell what is in force in %s", strings.Join(sortedKeys(unknown), ", "))
+		return fmt.Errorf("cannot tell what is in force in %s", strings.Join(slices.Sorted(maps.Keys(unknown)), ", "))
 	}
 	return nil
 }
@@ -82,9 +84,9 @@ func (o *Observer) probe(ctx context.Context) error {
 func (o *Observer) begin() (<-chan struct{}, map[string]*connection) {
 	resolved := make(chan struct{})
 	var clients map[string]*connection
-	o.with(func(j *judge, now time.Time) bool {
+	o.with(func(j *judge.Judge, now time.Time) bool {
 		o.resolved, clients = resolved, maps.Clone(o.clients)
-		j.begin(now)
+		j.Begin(now)
 		return false
 	})
 	return resolved, clients

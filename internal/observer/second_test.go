@@ -3,9 +3,13 @@ package observer
 import (
 	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/fedquota/fedquota/internal/observer/judge"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 func (q quota) Name(name string) quota { q.rq.Name = name; return q }
@@ -59,20 +63,22 @@ func TestSecondQuota(t *testing.T) {
 				client.lists = append(client.lists, listed("19", tc.again...))
 				client.watches = append(client.watches, expires)
 			}
-			r := newRun("pods=10", "a")
+			now := time.Now()
+			j := judge.New([]string{"a"}, amounts("pods=10"), now)
 			w := &watcher{client: client, name: "compute", resumed: func() {},
-				observe: func(rq *corev1.ResourceQuota, how step) { r.observe("a", rq, r.tick(), how) },
-				beside:  func(others map[string]string) { r.beside("a", others, r.tick()) },
+				observe: func(rq *corev1.ResourceQuota, how judge.Step) { j.Observe("a", rq, now, how) },
+				beside:  func(others map[string]string) { j.Beside("a", others, now) },
 			}
-			from, err := w.list(ctx, stepFirst)
+			from, err := w.list(ctx, judge.First)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.run(ctx, from)
-			if got := r.counts[SecondQuota]; got != tc.want {
+			seen := j.Report(now)
+			if got := seen.Counts[report.SecondQuota]; got != tc.want {
 				t.Errorf("found %d times, want %d", got, tc.want)
 			}
-			if violations := len(r.report(r.now).Violations()); violations < tc.want {
+			if violations := len(seen.Violations()); violations < tc.want {
 				t.Errorf("%d violations, want %d", violations, tc.want)
 			}
 		})

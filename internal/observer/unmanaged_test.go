@@ -3,6 +3,7 @@ package observer
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 )
 
@@ -29,5 +30,30 @@ func testUnmanaged(t *testing.T, members map[string]*realMember) {
 	}
 	for _, m := range members {
 		m.createAs(t.Context(), t, makeQuota(0).Unmanaged(), "unmanaged", "pods=6", "pods=0")
+	}
+}
+
+// testVersions tells of each version that a member had, in order.
+func testVersions(t *testing.T, members map[string]*realMember) {
+	namespaces(t, members, "versions")
+	var seen []Version
+	options := Options{Members: map[string]*rest.Config{"a": members["a"].config}, Namespace: "versions", Name: "compute", OnVersion: func(v Version) { seen = append(seen, v) }}
+	o, err := Watch(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.Stop() })
+	members["a"].create(t.Context(), t, "versions", "pods=6", "pods=3")
+	if err := o.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range seen {
+		held, used := v.Held("pods"), v.Used["pods"]
+		got = append(got, held.String()+" "+used.String())
+	}
+	// Not there, without its status, and as it is.
+	if diff := cmp.Diff([]string{"0 0", "0 0", "6 3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

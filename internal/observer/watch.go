@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/fedquota/fedquota/internal/observer/judge"
 )
 
 // retryPause is how long a watch or list that failed waits before the next attempt.
@@ -28,7 +30,7 @@ type watcher struct {
 	// others is the scopes of those others, by name.
 	others map[string]string
 	// observe takes a version, nil when the object is absent.
-	observe func(rq *corev1.ResourceQuota, how step)
+	observe func(rq *corev1.ResourceQuota, how judge.Step)
 	// beside takes the others.
 	beside func(others map[string]string)
 	// resumed is called when a watch broke and goes on without a loss.
@@ -36,7 +38,7 @@ type watcher struct {
 }
 
 // list delivers what is there now, by a consistent list, and returns the resourceVersion from which to watch.
-func (w *watcher) list(ctx context.Context, how step) (string, error) {
+func (w *watcher) list(ctx context.Context, how judge.Step) (string, error) {
 	quotas, err := w.client.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", fmt.Errorf("listing ResourceQuota %s: %w", w.name, err)
@@ -72,7 +74,7 @@ func (w *watcher) run(ctx context.Context, from string) {
 
 // follower goes on watching, whatever breaks.
 type follower struct {
-	list  func(ctx context.Context, how step) (string, error)
+	list  func(ctx context.Context, how judge.Step) (string, error)
 	watch func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 	// deliver takes an event.
 	deliver func(kind watch.EventType, object runtime.Object) error
@@ -101,7 +103,7 @@ func (f *follower) run(ctx context.Context, from string) {
 // relist lists until that succeeds.
 func (f *follower) relist(ctx context.Context) string {
 	for {
-		from, err := f.list(ctx, stepGap)
+		from, err := f.list(ctx, judge.Gap)
 		if err == nil || ctx.Err() != nil {
 			return from
 		}
@@ -139,16 +141,16 @@ func (w *watcher) deliver(kind watch.EventType, rq *corev1.ResourceQuota) {
 		w.another(kind, rq)
 		w.beside(w.others)
 	case kind == watch.Deleted:
-		w.observe(nil, stepNext)
+		w.observe(nil, judge.Next)
 	default:
-		w.observe(rq, stepNext)
+		w.observe(rq, judge.Next)
 	}
 }
 
 // another takes what another ResourceQuota of the namespace has become.
 func (w *watcher) another(kind watch.EventType, rq *corev1.ResourceQuota) {
-	if kind != watch.Deleted && rq.Labels[managedLabel] == "true" {
-		w.others[rq.Name] = scopesOf(rq)
+	if kind != watch.Deleted && rq.Labels[judge.ManagedLabel] == "true" {
+		w.others[rq.Name] = judge.ScopesOf(rq)
 		return
 	}
 	delete(w.others, rq.Name)

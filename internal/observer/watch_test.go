@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/fedquota/fedquota/internal/observer/judge"
 )
 
 // script is a client that answers lists and watches in the given order; the run ends when it is at its end.
@@ -111,8 +113,8 @@ func TestWatcher(t *testing.T) {
 			client := &script{lists: tc.lists, watches: tc.watches, end: cancel}
 			var got []string
 			resumed := 0
-			w := &watcher{client: client, name: "compute", resumed: func() { resumed++ }, beside: func(map[string]string) {}, observe: func(rq *corev1.ResourceQuota, how step) {
-				seen := map[step]string{stepNext: "next ", stepGap: "gap "}[how]
+			w := &watcher{client: client, name: "compute", resumed: func() { resumed++ }, beside: func(map[string]string) {}, observe: func(rq *corev1.ResourceQuota, how judge.Step) {
+				seen := map[judge.Step]string{judge.Next: "next ", judge.Gap: "gap "}[how]
 				if rq == nil {
 					got = append(got, seen+"gone")
 					return

@@ -9,6 +9,7 @@ import (
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/demand/shape"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // QuotaKey returns the key of a FederatedQuota, and KeyOf that of a QuotaPool.
@@ -45,22 +46,31 @@ func (m Membership) Stored(like corev1.ResourceList) *quotav1alpha1.PoolMembersh
 	return s
 }
 
-// Lacking returns what a child needs beyond the budget that it has in its pool, of the names of which it does; nothing
-// if it stands in none. What it needs is what it uses, asks for and keeps.
-func Lacking(stored *quotav1alpha1.PoolMembership, hard corev1.ResourceList, needs ...corev1.ResourceList) amount.List {
-	if !MembershipOf(stored).Stands() {
+// Lacking returns what a budget needs beyond what it has in its pool, of the names of which it does; nothing if it
+// stands in none. What it needs is what it uses, asks for and keeps.
+func Lacking(status *quotav1alpha1.BudgetStatus) amount.List {
+	if !MembershipOf(status.Pool).Stands() {
 		return nil
 	}
 	lack, needed := amount.List{}, amount.List{}
-	for _, list := range needs {
+	for _, list := range []corev1.ResourceList{status.Used, status.Demand, status.AlsoNeeded} {
 		needed = amount.Sum(needed, amount.Saturate(list, amount.Up))
 	}
-	for name, value := range amount.Sub(needed, amount.Saturate(hard, amount.Down)) {
+	for name, value := range amount.Sub(needed, amount.Saturate(status.Hard, amount.Down)) {
 		if value > 0 {
 			lack[name] = value
 		}
 	}
 	return lack
+}
+
+// Report writes what a round has summed up into the status of a budget, without what it tells the pool above of its
+// needs.
+func Report(status *quotav1alpha1.BudgetStatus, budget amount.List, t round.Totals, formats corev1.ResourceList) {
+	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
+	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
+	status.DemandByShape, status.AlsoNeeded = nil, nil
+	status.Tightest = amount.Tightest(budget, t.Used, formats)
 }
 
 // ShapesOf puts the demand of several, of each what it is in all and by shape, together for the pool above: none where

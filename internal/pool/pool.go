@@ -76,8 +76,8 @@ func (p *Pool) Entry(key string) (Entry, bool) {
 	return Entry{Entry: e, UID: s.uid, Tenure: s.tenure}, ok
 }
 
-// isOf says whether the entry of a child was made for what was read of it: for this object, in this tenure.
-func (p *Pool) isOf(c *Child) bool {
+// Knows says whether the entry of a child was made for what was read of it: for this object, in this tenure.
+func (p *Pool) Knows(c *Child) bool {
 	s, ok := p.stands[c.Key]
 	return ok && p.holds(c) && s == stand{c.UID, c.Tenure}
 }
@@ -87,7 +87,7 @@ func (p *Pool) holds(c *Child) bool { return c.Stands() && c.Membership.UID == p
 
 // Confirms says whether a child has stored its present entry.
 func (p *Pool) Confirms(c *Child) bool {
-	return p.isOf(c) && c.Revision == p.Ledger.RevisionOf(c.Key)
+	return p.Knows(c) && c.Revision == p.Ledger.RevisionOf(c.Key)
 }
 
 // Settled says whether a child has stored its present entry, and has granted no more than that.
@@ -161,7 +161,7 @@ func (p *Pool) enter(c *Child, granted, target amount.List) {
 // Hear takes what a child shows into its entry: one that has confirmed it has no more than its target, or what its
 // own ledger still has granted. One that has not may show more than was known, which is charged.
 func (p *Pool) Hear(c *Child) {
-	if p.isOf(c) {
+	if p.Knows(c) {
 		p.Ledger.Hear(c.Key, p.report(c))
 	}
 }
@@ -217,7 +217,7 @@ func (p *Pool) drop(key string) {
 // not given. Where what was read of children may be old they are to be read live before anything is rebuilt.
 func (p *Pool) Lost(children []Child) bool {
 	return p.Ledger.Revision() == 0 || slices.ContainsFunc(children, func(c Child) bool {
-		return p.holds(&c) && c.Revision > 0 && (!p.isOf(&c) || c.Revision > p.Ledger.RevisionOf(c.Key))
+		return p.holds(&c) && c.Revision > 0 && (!p.Knows(&c) || c.Revision > p.Ledger.RevisionOf(c.Key))
 	})
 }
 
@@ -244,6 +244,3 @@ func (p *Pool) Rebuild(live []Child) {
 		}
 	}
 }
-
-// Knows says whether the entry of a child was made for what was read of it.
-func (p *Pool) Knows(c *Child) bool { return p.isOf(c) }

@@ -33,9 +33,8 @@ func Pool(spec *quotav1alpha1.QuotaPoolSpec) field.ErrorList {
 	grains := spec.Distribution.Granularity
 	problems = append(problems, granularity(path.Child("distribution", "granularity"), grains, listed)...)
 	for i := range spec.Distribution.Rules {
-		r := &spec.Distribution.Rules[i]
-		bounds := &quotav1alpha1.DistributionRule{Min: r.Min, Lendable: r.Lendable, Max: r.Max, Headroom: r.Headroom}
-		problems = append(problems, bounded(path.Child("distribution", "rules").Index(i), bounds, listed, grains)...)
+		at, r := path.Child("distribution", "rules").Index(i), &spec.Distribution.Rules[i]
+		problems = append(problems, bounded(at, &r.RuleTerms, listed, grains)...)
 	}
 	problems = append(problems, crossed(&spec.Distribution)...)
 	problems = append(problems, selector(path.Child("namespaces", "selector"), spec.Namespaces.Selector)...)
@@ -135,6 +134,15 @@ const MostLevels = 8
 
 // Parents are pools, and which pool is above each; a root has none.
 type Parents map[quotav1alpha1.PoolName]quotav1alpha1.PoolName
+
+// ParentsOf returns which pool is above each of these.
+func ParentsOf(pools []quotav1alpha1.QuotaPool) Parents {
+	parents := make(Parents, len(pools))
+	for i := range pools {
+		parents[quotav1alpha1.PoolName(pools[i].Name)] = pools[i].Spec.Parent
+	}
+	return parents
+}
 
 // Above returns the pools above one, the nearest first. It ends before a pool that is there already, and says so.
 func (p Parents) Above(pool quotav1alpha1.PoolName) (above []quotav1alpha1.PoolName, circle bool) {

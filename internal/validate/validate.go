@@ -41,7 +41,7 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	for i := range spec.Distribution.Rules {
 		at, r := path.Child("distribution", "rules").Index(i), &spec.Distribution.Rules[i]
 		problems = append(problems, selector(at.Child("clusterSelector"), r.ClusterSelector)...)
-		problems = append(problems, bounded(at, r, listed, grains)...)
+		problems = append(problems, bounded(at, &r.RuleTerms, listed, grains)...)
 	}
 	return problems
 }
@@ -147,7 +147,7 @@ func multiples(path *field.Path, list, grains corev1.ResourceList) field.ErrorLi
 }
 
 // bounded checks the amounts of a rule.
-func bounded(path *field.Path, r *quotav1alpha1.DistributionRule, hard, grains corev1.ResourceList) field.ErrorList {
+func bounded(path *field.Path, r *quotav1alpha1.RuleTerms, hard, grains corev1.ResourceList) field.ErrorList {
 	var problems field.ErrorList
 	for _, list := range []struct {
 		name    string

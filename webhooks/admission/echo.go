@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/webhooks/admission/lanes"
 )
@@ -29,10 +30,7 @@ type Echo func(ctx context.Context, share types.NamespacedName) (stored *corev1.
 // server's own cache is behind; any other answer is a yes.
 func NewEcho(c client.Client) Echo {
 	dry := client.NewDryRunClient(c)
-	ask := client.RawPatch(
-		types.MergePatchType,
-		[]byte(`{"metadata":{"annotations":{"`+quotav1alpha1.EchoAnnotation+`":"true"}}}`),
-	)
+	ask := patches.Merge{"metadata": map[string]any{"annotations": map[string]any{quotav1alpha1.EchoAnnotation: "true"}}}
 	return func(ctx context.Context, share types.NamespacedName) (*corev1.ResourceQuota, bool) {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: share.Namespace, Name: share.Name}}
 		if err := dry.Patch(ctx, quota, ask); err != nil {

@@ -37,7 +37,7 @@ func TestCachedEntries(t *testing.T) {
 	fq := &quotav1alpha1.FederatedQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "compute", ManagedFields: []metav1.ManagedFieldsEntry{{}}},
 		Spec:       quotav1alpha1.FederatedQuotaSpec{Hard: amounts},
-		Status:     quotav1alpha1.FederatedQuotaStatus{Revision: 7, Granted: amounts, Clusters: []quotav1alpha1.ClusterStatus{whole}},
+		Status:     quotav1alpha1.FederatedQuotaStatus{Clusters: []quotav1alpha1.ClusterStatus{whole}, BudgetStatus: quotav1alpha1.BudgetStatus{Revision: 7, Granted: amounts}},
 	}
 	want := fq.DeepCopy()
 	want.ManagedFields, want.Status.Clusters = nil, []quotav1alpha1.ClusterStatus{entry}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -194,12 +195,9 @@ func (c *Controller) notify(ctx context.Context, cluster members.Cluster, before
 func (c *Controller) Build(
 	mgr ctrl.Manager, name string, options controller.Options, predicates ...predicate.Predicate,
 ) *builder.Builder {
-	connected := func(_ context.Context, cluster client.Object) []ctrl.Request {
-		return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
-	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(&clusterv1.Cluster{}, builder.WithPredicates(predicates...)).
-		WatchesRawSource(c.Members.GetClusterSource(name, connected)).
+		WatchesRawSource(c.Members.GetClusterSource(name, requests.Itself)).
 		WithOptions(options)
 }

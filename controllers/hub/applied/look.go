@@ -217,9 +217,5 @@ func replaceSpec(
 	ctx context.Context, c client.Client, object *unstructured.Unstructured, owner client.FieldOwner,
 ) error {
 	spec := patches.Operation{Op: "replace", Path: patches.Pointer("spec"), Value: object.Object["spec"]}
-	patch, err := patches.JSON(spec)
-	if err != nil {
-		return err
-	}
-	return c.Patch(ctx, object.DeepCopy(), patch, owner)
+	return c.Patch(ctx, object.DeepCopy(), patches.JSON{spec}, owner)
 }

@@ -28,6 +28,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -61,9 +62,6 @@ type Reconciler struct {
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) (err error) {
-	connected := func(_ context.Context, cluster client.Object) []ctrl.Request {
-		return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
-	}
 	arrivals := predicate.Funcs{
 		UpdateFunc: growsOtherwise,
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
@@ -72,7 +70,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		Named("capacity").
 		For(&clusterv1.Cluster{}, builder.WithPredicates(arrivals)).
 		Watches(&quotav1alpha1.ClusterCapacity{}, &handler.EnqueueRequestForObject{}). // has the Cluster's name
-		WatchesRawSource(r.Members.GetClusterSource("capacity", connected)).
+		WatchesRawSource(r.Members.GetClusterSource("capacity", requests.Itself)).
 		WithOptions(options).
 		Build(r)
 	return err
@@ -128,9 +126,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*quotav1al
 func (r *Reconciler) watcher(cluster client.ObjectKey) clustercache.Watcher {
 	return clustercache.NewWatcher(clustercache.WatcherOptions{
 		Name: "capacity", Watcher: r.controller, Kind: &quotav1alpha1.ClusterCapacity{},
-		EventHandler: handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request {
-			return []ctrl.Request{{NamespacedName: cluster}}
-		}),
+		EventHandler: requests.Always(cluster),
 	})
 }
 

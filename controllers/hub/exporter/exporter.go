@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,28 +53,22 @@ type level struct {
 	budget, granted, used, demand, free, debt, ready *prometheus.Desc
 }
 
-// account is what the status of a budget says.
-type account struct {
-	hard, granted, used, demand, free corev1.ResourceList
-	conditions                        []metav1.Condition
-}
-
 // export exports a budget. Its names are those of status.hard: what has left them is not exported any more.
-func (l *level) export(into chan<- prometheus.Metric, a *account, labels ...string) {
-	hard, granted := amount.Saturate(a.hard, amount.Up), amount.Saturate(a.granted, amount.Up)
+func (l *level) export(into chan<- prometheus.Metric, s *quotav1alpha1.BudgetStatus, labels ...string) {
+	hard, granted := amount.Saturate(s.Hard, amount.Up), amount.Saturate(s.Granted, amount.Up)
 	owed := amount.List{}
 	for name := range hard {
 		owed[name] = debt(hard[name], granted[name])
 	}
 	for desc, amounts := range map[*prometheus.Desc]amount.List{
-		l.budget: hard, l.granted: granted, l.debt: owed, l.used: amount.Saturate(a.used, amount.Up),
-		l.demand: amount.Saturate(a.demand, amount.Up), l.free: amount.Saturate(a.free, amount.Up),
+		l.budget: hard, l.granted: granted, l.debt: owed, l.used: amount.Saturate(s.Used, amount.Up),
+		l.demand: amount.Saturate(s.Demand, amount.Up), l.free: amount.Saturate(s.Free, amount.Up),
 	} {
 		for name := range hard {
 			gauge(into, desc, amount.InBaseUnits(name, amounts[name]), slices.Concat(labels, []string{string(name)})...)
 		}
 	}
-	gauge(into, l.ready, truth(apimeta.IsStatusConditionTrue(a.conditions, quotav1alpha1.ConditionReady)), labels...)
+	gauge(into, l.ready, truth(apimeta.IsStatusConditionTrue(s.Conditions, quotav1alpha1.ConditionReady)), labels...)
 }
 
 // debt returns what is granted above a budget.
@@ -98,15 +90,13 @@ var (
 )
 
 // exportNodes exports how many nodes are on their way to a budget, if it has some be added, and whether that works.
-func exportNodes(
-	into chan<- prometheus.Metric, status *quotav1alpha1.ScaleOutStatus, conditions []metav1.Condition,
-	namespace, name string,
-) {
-	if status != nil {
-		gauge(into, nodesOnTheWay, float64(ptr.Deref(status.OnTheWay, 0)), namespace, name)
-		heldBack := apimeta.IsStatusConditionTrue(conditions, quotav1alpha1.ConditionScaleOutHeldBack)
-		gauge(into, nodesHeldBack, truth(heldBack), namespace, name)
+func exportNodes(into chan<- prometheus.Metric, s *quotav1alpha1.BudgetStatus, namespace, name string) {
+	if s.ScaleOut == nil {
+		return
 	}
+	gauge(into, nodesOnTheWay, float64(ptr.Deref(s.ScaleOut.OnTheWay, 0)), namespace, name)
+	heldBack := apimeta.IsStatusConditionTrue(s.Conditions, quotav1alpha1.ConditionScaleOutHeldBack)
+	gauge(into, nodesHeldBack, truth(heldBack), namespace, name)
 }
 
 func gauge(into chan<- prometheus.Metric, desc *prometheus.Desc, value float64, labels ...string) {

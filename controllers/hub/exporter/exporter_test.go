@@ -78,13 +78,15 @@ func exported(t *testing.T, collector prometheus.Collector) map[string]float64 {
 func quota() *quotav1alpha1.FederatedQuota {
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "compute"}}
 	fq.Status = quotav1alpha1.FederatedQuotaStatus{
-		Hard: quantities("10", "1500m"), Granted: quantities("12", "9223372036854775807m"),
-		Used: quantities("7", "500m"), Demand: quantities("3", ""), Free: quantities("0", "0"),
-		Conditions: []metav1.Condition{{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
 		Clusters: []quotav1alpha1.ClusterStatus{
 			{Name: "east", State: quotav1alpha1.ClusterSettled, Granted: quantities("5", "1"), Used: quantities("4", "")},
 			{Name: "west", State: quotav1alpha1.ClusterSettled, Granted: quantities("5", "1"), Demand: quantities("3", "")},
 			{Name: "gone", State: quotav1alpha1.ClusterUnreachable},
+		},
+		BudgetStatus: quotav1alpha1.BudgetStatus{
+			Hard: quantities("10", "1500m"), Granted: quantities("12", "9223372036854775807m"),
+			Used: quantities("7", "500m"), Demand: quantities("3", ""), Free: quantities("0", "0"),
+			Conditions: []metav1.Condition{{Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue}},
 		},
 	}
 	fq.Status.Granted["services"], fq.Status.Used["services"] = resource.MustParse("1"), resource.MustParse("1")

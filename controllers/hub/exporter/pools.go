@@ -44,8 +44,8 @@ func (p Pools) Collect(into chan<- prometheus.Metric) {
 		return
 	}
 	for i := range pools.Items {
-		s := &pools.Items[i].Status
-		ofPools.export(into, &account{s.Hard, s.Granted, s.Used, s.Demand, s.Free, s.Conditions}, pools.Items[i].Name)
-		exportNodes(into, s.ScaleOut, s.Conditions, "", pools.Items[i].Name)
+		s := &pools.Items[i].Status.BudgetStatus
+		ofPools.export(into, s, pools.Items[i].Name)
+		exportNodes(into, s, "", pools.Items[i].Name)
 	}
 }

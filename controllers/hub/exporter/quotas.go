@@ -73,8 +73,8 @@ func (q Quotas) Collect(into chan<- prometheus.Metric) {
 	for i := range quotas.Items {
 		fq := &quotas.Items[i]
 		s := &fq.Status
-		ofQuotas.export(into, &account{s.Hard, s.Granted, s.Used, s.Demand, s.Free, s.Conditions}, fq.Namespace, fq.Name)
-		exportNodes(into, s.ScaleOut, s.Conditions, fq.Namespace, fq.Name)
+		ofQuotas.export(into, &s.BudgetStatus, fq.Namespace, fq.Name)
+		exportNodes(into, &s.BudgetStatus, fq.Namespace, fq.Name)
 		states := map[quotav1alpha1.ClusterState]int{}
 		for j := range s.Clusters {
 			states[s.Clusters[j].State]++

@@ -90,18 +90,14 @@ func (h *Heartbeat) renew(ctx context.Context, cluster members.Cluster, duration
 	if err != nil {
 		return false
 	}
-	patch, err := patches.Merge(map[string]any{"spec": map[string]any{
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.AgentNamespace, Name: quotav1alpha1.HubLease},
+	}
+	err = c.Patch(ctx, lease, patches.Merge{"spec": map[string]any{
 		"holderIdentity":       h.Identity,
 		"leaseDurationSeconds": int32(duration / time.Second),
 		"renewTime":            metav1.NewMicroTime(h.Clock.Now()),
 	}})
-	if err == nil {
-		err = c.Patch(
-			ctx,
-			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: h.AgentNamespace, Name: quotav1alpha1.HubLease}},
-			patch,
-		)
-	}
 	if err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("Renewing the Lease in a member failed", "Cluster", cluster.Name, "err", err.Error())
 	}

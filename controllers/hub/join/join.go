@@ -126,7 +126,7 @@ func (r *Reconciler) release(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(
-		r.Patch(ctx, cluster, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})),
+		r.Patch(ctx, cluster, patches.Since(stored)),
 	)
 }
 
@@ -175,11 +175,7 @@ func (r *Reconciler) provision(ctx context.Context, cluster *clusterv1.Cluster) 
 	if ptr.Deref(state.InfrastructureProvisioned, false) && ptr.Deref(state.ControlPlaneInitialized, false) {
 		return nil
 	}
-	patch, err := patches.Merge(map[string]any{"status": map[string]any{
+	return r.Status().Patch(ctx, cluster, patches.Merge{"status": map[string]any{
 		"initialization": map[string]any{"infrastructureProvisioned": true, "controlPlaneInitialized": true},
 	}})
-	if err != nil {
-		return err
-	}
-	return r.Status().Patch(ctx, cluster, patch)
 }

@@ -7,11 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/secret"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,13 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fedquota/fedquota/controllers/hub/members"
-	"github.com/fedquota/fedquota/internal/pace"
+	"github.com/fedquota/fedquota/controllers/served"
 )
 
 // +kubebuilder:rbac:groups=multicluster.x-k8s.io,namespace=default,resources=clusterprofiles,verbs=list;watch
@@ -117,36 +114,21 @@ func (i *inventory) profile() *metav1.PartialObjectMetadata {
 
 // SetupWithManager registers the reconciler of this source, now or once the kind is served.
 func (p *Profiles) SetupWithManager(mgr ctrl.Manager, r *Reconciler, options controller.Options) error {
-	if begun, err := p.begin(mgr, r, options); begun || err != nil {
-		return err
-	}
-	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		err := wait.PollUntilContextCancel(
-			ctx, pace.ProfilesInterval, false, func(context.Context) (bool, error) { return p.begin(mgr, r, options) },
-		)
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the manager ends
-		}
-		return err
-	}))
+	return served.Once(mgr, func() error { return p.begin(mgr, r, options) }, clusterProfile)
 }
 
-// begin registers the reconciler if the kind is served. If that cannot be known just now, it is asked again.
-func (p *Profiles) begin(mgr ctrl.Manager, r *Reconciler, options controller.Options) (begun bool, err error) {
+func (p *Profiles) begin(mgr ctrl.Manager, r *Reconciler, options controller.Options) error {
 	mapping, err := mgr.GetRESTMapper().RESTMapping(clusterProfile)
 	if err != nil {
-		if !apimeta.IsNoMatchError(err) {
-			mgr.GetLogger().Error(err, "Asking whether ClusterProfiles are served")
-		}
-		return false, nil
+		return err
 	}
 	cached, err := p.newCache(mgr)
 	if err != nil {
-		return false, err
+		return err
 	}
 	known := &inventory{Reader: cached, kind: mapping.GroupVersionKind}
 	p.inventory.Store(known)
-	return true, ctrl.NewControllerManagedBy(mgr).
+	return ctrl.NewControllerManagedBy(mgr).
 		Named("join-profiles").
 		WatchesRawSource(source.Kind[client.Object](cached, known.profile(), &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(source.Kind[client.Object](cached, &corev1.Secret{}, profileOf(func(s client.Object) string {

@@ -47,6 +47,13 @@ func (m *Memory[T]) Get(member string) (known T, ok bool) {
 	return known, false
 }
 
+// Has says whether anything is known of a member.
+func (m *Memory[T]) Has(member string) bool {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	return m.of[member] != nil
+}
+
 // Each has do read or change what is known of all members, while nobody else does.
 func (m *Memory[T]) Each(do func(member string, known *T)) {
 	m.mutex.Lock()

@@ -40,13 +40,8 @@ func quotaOf(p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *chil
 		stalled: stalled(fq.Status.Conditions),
 		own:     capacity.Budget(fq.Spec.Hard, fq.Spec.Reserve, fq.Spec.Capacity, fq.Status.Capacity),
 	}
-	c.needs(needOfQuota(fq))
+	c.needs(NeedOf(fq, &fq.Status.BudgetStatus))
 	return c
-}
-
-func needOfQuota(fq *quotav1alpha1.FederatedQuota) Need {
-	status := &fq.Status
-	return Need{fq.ResourceVersion, status.Used, status.Demand, status.AlsoNeeded, status.DemandByShape}
 }
 
 // ofPool returns a QuotaPool as a child of the pool, with the needs that it has stored.
@@ -56,13 +51,8 @@ func ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 		leaving: !below.DeletionTimestamp.IsZero(),
 		stalled: stalled(below.Status.Conditions), own: ownBudget(below),
 	}
-	c.needs(needOfPool(below))
+	c.needs(NeedOf(below, &below.Status.BudgetStatus))
 	return c
-}
-
-func needOfPool(p *quotav1alpha1.QuotaPool) Need {
-	status := &p.Status
-	return Need{p.ResourceVersion, status.Used, status.Demand, status.AlsoNeeded, status.DemandByShape}
 }
 
 // needs takes what the child needs.

@@ -22,7 +22,7 @@ func (r *Reconciler) ofQuota(
 	ctx context.Context, p *quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota,
 ) (*child, error) {
 	c := quotaOf(p, fq)
-	c.needs(r.Needs.of(c.Key, needOfQuota(fq)))
+	c.needs(r.Needs.of(c.Key, NeedOf(fq, &fq.Status.BudgetStatus)))
 	labels, err := r.labelsOf(ctx, fq.Namespace)
 	if !validate.Allows(&p.Spec, labels) {
 		c.refused = "spec.allowedNamespaces does not select namespace " + fq.Namespace
@@ -37,7 +37,7 @@ func (r *Reconciler) ofQuota(
 // ofPool returns a QuotaPool as a child of the pool.
 func (r *Reconciler) ofPool(p, below *quotav1alpha1.QuotaPool) *child {
 	c := ofPool(p, below)
-	c.needs(r.Needs.of(c.Key, needOfPool(below)))
+	c.needs(r.Needs.of(c.Key, NeedOf(below, &below.Status.BudgetStatus)))
 	return c
 }
 

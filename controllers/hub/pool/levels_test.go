@@ -37,7 +37,7 @@ func TestMinFirstAtEveryLevel(t *testing.T) {
 		p := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("u-" + name), Generation: 1}}
 		p.Spec.Hard, p.Spec.AllowedNamespaces.Selector, p.Spec.Rebalance.HeadroomPercent = pods("12"), &metav1.LabelSelector{}, new(int32(0))
 		if name == "acme" {
-			p.Spec.Distribution.Rules = []quotav1alpha1.PoolRule{{Children: []quotav1alpha1.ChildName{"research"}, Min: pods("4"), Lendable: pods("4")}}
+			p.Spec.Distribution.Rules = []quotav1alpha1.PoolRule{{Children: []quotav1alpha1.ChildName{"research"}, RuleTerms: quotav1alpha1.RuleTerms{Min: pods("4"), Lendable: pods("4")}}}
 		} else {
 			p.Spec.Parent = "acme"
 		}

@@ -37,6 +37,11 @@ type Need struct {
 	Shapes                   []quotav1alpha1.DemandShape
 }
 
+// NeedOf returns what an object needs, as its status says.
+func NeedOf(object client.Object, status *quotav1alpha1.BudgetStatus) Need {
+	return Need{object.GetResourceVersion(), status.Used, status.Demand, status.AlsoNeeded, status.DemandByShape}
+}
+
 // Tell notes what a child needs. The pool has a round at once if the child is in haste, or has come to use less while
 // others lack something.
 func (n *Needs) Tell(pool, key string, before corev1.ResourceList, now Need, haste bool) {

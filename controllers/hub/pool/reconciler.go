@@ -20,6 +20,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/controllers/hub/recorder"
 	tenants "github.com/fedquota/fedquota/controllers/hub/tenant"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -108,7 +109,7 @@ func (r *Reconciler) meet(ctx context.Context, p *quotav1alpha1.QuotaPool) error
 	}
 	stored := p.DeepCopy()
 	controllerutil.AddFinalizer(p, quotav1alpha1.Finalizer)
-	return r.Patch(ctx, p, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	return r.Patch(ctx, p, patches.Since(stored))
 }
 
 // remove takes the finalizer off a deleted pool that nobody is in any more, by a live list, and says whether it has.
@@ -132,7 +133,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) (bool, error) {
 	r.forget(s.p.Name)
 	r.Trees.Forget(s.p.UID)
 	r.moving.Delete(s.p.Name)
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	patch := patches.Since(stored)
 	return true, client.IgnoreNotFound(r.Patch(ctx, s.p, patch))
 }
 

@@ -88,9 +88,11 @@ func (w *world) announces(name, granted string) *quotav1alpha1.FederatedQuota {
 	fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "compute", UID: types.UID("u-" + name), Generation: 2}}
 	fq.Spec.Pool, fq.Spec.Hard = &quotav1alpha1.PoolReference{Name: "research"}, pods("20")
 	fq.Status = quotav1alpha1.FederatedQuotaStatus{
-		Revision: 3, Used: pods(granted), Granted: pods(granted), Hard: pods("20"),
-		Pool:     &quotav1alpha1.PoolMembership{Name: "research", UID: "u-research", Tenure: 2},
 		Clusters: []quotav1alpha1.ClusterStatus{{Name: "east", UID: "u-east", Revision: 3, Granted: pods(granted), State: quotav1alpha1.ClusterSettled}},
+		BudgetStatus: quotav1alpha1.BudgetStatus{
+			Revision: 3, Used: pods(granted), Granted: pods(granted), Hard: pods("20"),
+			Pool: &quotav1alpha1.PoolMembership{Name: "research", UID: "u-research", Tenure: 2},
+		},
 	}
 	if err := w.Create(w.Context(), fq); err != nil {
 		w.Fatal(err)
@@ -196,7 +198,7 @@ func TestMoveBelowOnePool(t *testing.T) {
 		p.Spec.Hard, p.Spec.AllowedNamespaces.Selector = pods("24"), &metav1.LabelSelector{}
 		if name == "acme" {
 			p.Spec.Hard = pods("10")
-			rule := quotav1alpha1.PoolRule{Children: []quotav1alpha1.ChildName{"research"}, Min: pods("10"), Lendable: pods("0")}
+			rule := quotav1alpha1.PoolRule{Children: []quotav1alpha1.ChildName{"research"}, RuleTerms: quotav1alpha1.RuleTerms{Min: pods("10"), Lendable: pods("0")}}
 			p.Spec.Distribution.Rules = []quotav1alpha1.PoolRule{rule}
 		} else {
 			p.Spec.Parent = "acme"

@@ -428,10 +428,7 @@ func (r *Reconciler) haltedBy(ctx context.Context, p *quotav1alpha1.QuotaPool) (
 	if err := r.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		return obstacle{}, fmt.Errorf("listing QuotaPools: %w", err)
 	}
-	parents, name := validate.Parents{}, quotav1alpha1.PoolName(p.Name)
-	for i := range pools.Items {
-		parents[quotav1alpha1.PoolName(pools.Items[i].Name)] = pools.Items[i].Spec.Parent
-	}
+	parents, name := validate.ParentsOf(pools.Items), quotav1alpha1.PoolName(p.Name)
 	parents[name] = p.Spec.Parent
 	above, circle := parents.Above(name)
 	within := circle && (len(above) == 0 || parents[above[len(above)-1]] == name)

@@ -22,6 +22,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/controllers/served"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/validate"
@@ -82,7 +83,7 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options) error {
 
 // following returns the pools whose budget follows what nodes can run.
 func (r *Reconciler) following(ctx context.Context, _ client.Object) []ctrl.Request {
-	return r.those(ctx, func(p *quotav1alpha1.QuotaPool) bool { return p.Spec.Capacity != nil })
+	return r.pools(ctx, func(p *quotav1alpha1.QuotaPool) bool { return p.Spec.Capacity != nil })
 }
 
 // changed lets through a pool that is to be acted on otherwise: its own rounds change its status.
@@ -145,7 +146,7 @@ func (r *Reconciler) aroundPool(ctx context.Context, before, after client.Object
 	was, ok := before.(*quotav1alpha1.QuotaPool)
 	is, remains := after.(*quotav1alpha1.QuotaPool)
 	if !ok || !remains || was.Spec.Parent != is.Spec.Parent || was.UID != is.UID {
-		for _, request := range r.allPools(ctx, nil) {
+		for _, request := range r.pools(ctx, func(*quotav1alpha1.QuotaPool) bool { return true }) {
 			names.Insert(request.Name)
 		}
 	}
@@ -182,39 +183,18 @@ func Offered(before, after *quotav1alpha1.QuotaPool) sets.Set[string] {
 
 // relabelled wakes the pools that a change of a namespace's labels concerns.
 func (r *Reconciler) relabelled(ctx context.Context, e event.UpdateEvent, q queue) {
-	if maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) {
+	before, after := e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()
+	if maps.Equal(before, after) {
 		return
 	}
-	var pools quotav1alpha1.QuotaPoolList
-	if err := r.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaPools")
-		return
-	}
-	for i := range pools.Items {
-		spec := &pools.Items[i].Spec
-		if validate.Allows(spec, e.ObjectOld.GetLabels()) != validate.Allows(spec, e.ObjectNew.GetLabels()) {
-			q.Add(ctrl.Request{NamespacedName: client.ObjectKey{Name: pools.Items[i].Name}})
-		}
+	for _, request := range r.pools(ctx, func(p *quotav1alpha1.QuotaPool) bool {
+		return validate.Allows(&p.Spec, before) != validate.Allows(&p.Spec, after)
+	}) {
+		q.Add(request)
 	}
 }
 
-// allPools returns all pools.
-func (r *Reconciler) allPools(ctx context.Context, _ client.Object) []ctrl.Request {
-	return r.those(ctx, func(*quotav1alpha1.QuotaPool) bool { return true })
-}
-
-// those returns the pools that a function picks.
-func (r *Reconciler) those(ctx context.Context, picks func(*quotav1alpha1.QuotaPool) bool) []ctrl.Request {
-	var pools quotav1alpha1.QuotaPoolList
-	if err := r.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaPools")
-		return nil
-	}
-	var requests []ctrl.Request
-	for i := range pools.Items {
-		if picks(&pools.Items[i]) {
-			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKey{Name: pools.Items[i].Name}})
-		}
-	}
-	return requests
+// pools returns those pools that are wanted.
+func (r *Reconciler) pools(ctx context.Context, wanted func(*quotav1alpha1.QuotaPool) bool) []ctrl.Request {
+	return requests.Those(ctx, r, &quotav1alpha1.QuotaPoolList{}, wanted)
 }

@@ -88,7 +88,7 @@ func TestChildWhoseStatusWasWiped(t *testing.T) {
 	w.announces("vision", "4")
 	fq := w.announces("speech", "3")
 	before := granted(w.round())
-	fq.Status = quotav1alpha1.FederatedQuotaStatus{ObservedGeneration: -1}
+	fq.Status = quotav1alpha1.FederatedQuotaStatus{BudgetStatus: quotav1alpha1.BudgetStatus{ObservedGeneration: -1}}
 	if err := w.Status().Update(t.Context(), fq); err != nil {
 		t.Fatal(err)
 	}

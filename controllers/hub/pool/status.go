@@ -61,16 +61,17 @@ func (r *Reconciler) tell(s *scope, stored *quotav1alpha1.QuotaPoolStatus) {
 		return c != nil && !e.Target.Covers(amount.Sum(amount.Sum(c.used, c.wants()), c.alsoNeeded).Only(e.Target))
 	})
 	r.Needs.fallShort(s.p.Name, short)
-	if status := &s.p.Status; s.member.Stands() {
-		need := Need{s.p.ResourceVersion, status.Used, status.Demand, status.AlsoNeeded, status.DemandByShape}
-		r.Needs.Tell(s.member.Name, pool.KeyOf(s.p.Name), stored.Used, need, !lacking(stored).Equal(lacking(status)))
+	if status := &s.p.Status.BudgetStatus; s.member.Stands() {
+		haste := !pool.Lacking(&stored.BudgetStatus).Equal(pool.Lacking(status))
+		r.Needs.Tell(s.member.Name, pool.KeyOf(s.p.Name), stored.Used, NeedOf(s.p, status), haste)
 	}
 }
 
 // sameButUsage says whether two statuses differ in the snapshot of usage alone. What a parent is asked for beyond
 // what it gives, it has to learn at once.
 func sameButUsage(a, b *quotav1alpha1.QuotaPoolStatus) bool {
-	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b)) && lacking(a).Equal(lacking(b))
+	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b)) &&
+		pool.Lacking(&a.BudgetStatus).Equal(pool.Lacking(&b.BudgetStatus))
 }
 
 func withoutUsage(status *quotav1alpha1.QuotaPoolStatus) *quotav1alpha1.QuotaPoolStatus {
@@ -80,11 +81,6 @@ func withoutUsage(status *quotav1alpha1.QuotaPoolStatus) *quotav1alpha1.QuotaPoo
 		bare.Children[i].Used, bare.Children[i].Demand = nil, nil
 	}
 	return bare
-}
-
-// lacking returns what a pool that is in a pool needs beyond its budget, of the names of which it does.
-func lacking(status *quotav1alpha1.QuotaPoolStatus) amount.List {
-	return pool.Lacking(status.Pool, status.Hard, status.Used, status.Demand, status.AlsoNeeded)
 }
 
 // report writes the round into the status.
@@ -113,17 +109,15 @@ func (s *scope) report() {
 		status.SpecRevision = status.Revision + 1
 	}
 	status.ObservedGeneration, status.Revision = s.p.Generation, s.pool.Ledger.Revision()
-	status.Pool, status.Restored = s.member.Stored(s.p.Spec.Hard), max(status.Restored, s.restore)
+	status.Restored = max(status.Restored, s.restore)
 	t, formats, budget := round.Total(s.pool.Ledger, tallies), s.p.Spec.Hard, s.pool.Ledger.Budget()
-	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
-	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
-	status.DemandByShape, status.AlsoNeeded = nil, nil
+	status.Pool = s.member.Stored(formats)
+	pool.Report(&status.BudgetStatus, budget, t, formats)
 	if s.member.Stands() {
 		status.DemandByShape = pool.ShapesOf(status.Demand, shapes, status.Hard)
 		status.AlsoNeeded = pool.AlsoNeeded(s.needs, t.Used, t.Demand).ToList(formats)
 	}
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
-	status.Tightest = amount.Tightest(budget, t.Used, formats)
 	s.reportNamespaces()
 	kept := scaleout.Keep(capacity.RuleOf(s.p), &status.ScaleOut, status.Conditions)
 	conditions.Replace(&status.Conditions, append(s.conditions(), kept...), s.p.Generation, s.now)
@@ -197,25 +191,17 @@ func (s *scope) stateOf(key string) (quotav1alpha1.ChildState, obstacle) {
 
 // conditions returns all conditions of the round: Ready first, the others only while they are true.
 func (s *scope) conditions() []metav1.Condition {
-	ready := s.ready()
-	all := []metav1.Condition{ready}
-	switch ready.Reason {
-	case quotav1alpha1.ReasonInvalidSpec:
-		all = append(all, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
-	case quotav1alpha1.ReasonEnforced:
-	default:
-		all = append(all, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
-	}
+	all := conditions.Summary(s.ready())
 	if debt := s.debt(); debt != "" {
-		all = append(all, yes(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
+		all = append(all, conditions.True(quotav1alpha1.ConditionDebt, quotav1alpha1.ReasonGrantedAboveBudget, debt))
 	}
 	if unread := s.in(quotav1alpha1.ChildUnread); len(unread) > 0 {
-		all = append(all, yes(quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread,
+		all = append(all, conditions.True(quotav1alpha1.ConditionRebuilding, quotav1alpha1.ReasonUnread,
 			"Nobody is raised until these have confirmed what they have: "+shares.Abbreviated(unread)))
 	}
 	if refused := slices.Concat(s.refused, s.in(quotav1alpha1.ChildNotReady)); len(refused) > 0 {
 		slices.Sort(refused)
-		all = append(all, yes(quotav1alpha1.ConditionChildNotReady, quotav1alpha1.ReasonReported,
+		all = append(all, conditions.True(quotav1alpha1.ConditionChildNotReady, quotav1alpha1.ReasonReported,
 			"These get nothing more: "+shares.Abbreviated(refused)+
 				". A FederatedQuota needs spec.allowedNamespaces to select its namespace, and a spec that can be acted on"))
 	}
@@ -234,16 +220,14 @@ func (s *scope) leftOut() []metav1.Condition {
 	if len(s.namespaces.LeftOut) == 0 {
 		return nil
 	}
-	return []metav1.Condition{yes(quotav1alpha1.ConditionNamespaceLeftOut, quotav1alpha1.ReasonReported,
+	return []metav1.Condition{conditions.True(quotav1alpha1.ConditionNamespaceLeftOut, quotav1alpha1.ReasonReported,
 		shares.Abbreviated(s.namespaces.LeftOut))}
 }
 
 // ready sums up whether every child has a part of the present budget.
 func (s *scope) ready() metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
-		return metav1.Condition{
-			Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message,
-		}
+		return conditions.False(quotav1alpha1.ConditionReady, reason, message)
 	}
 	switch unread := s.in(quotav1alpha1.ChildUnread); {
 	case !s.p.DeletionTimestamp.IsZero():
@@ -256,19 +240,15 @@ func (s *scope) ready() metav1.Condition {
 	case len(unread) > 0:
 		return no(quotav1alpha1.ReasonSettling, "These are yet to confirm what they have: "+shares.Abbreviated(unread))
 	}
-	return yes(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced,
+	return conditions.True(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced,
 		fmt.Sprintf("All %d children keep to a part of this budget", len(s.pool.Keys())))
-}
-
-func yes(condition, reason, message string) metav1.Condition {
-	return metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 }
 
 // inside returns those that are in the pool.
 func (s *scope) inside() []string {
 	keys := s.pool.Keys()
 	for _, c := range list(s.children) {
-		if c.Stands() && c.Membership.UID == string(s.p.UID) && !slices.Contains(keys, c.Key) {
+		if s.contains(c) && !slices.Contains(keys, c.Key) {
 			keys = append(keys, c.Key)
 		}
 	}

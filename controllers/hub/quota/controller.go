@@ -24,6 +24,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/hub/scaleout"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/controllers/predicates"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -195,12 +196,12 @@ func (r *Reconciler) meet(ctx context.Context, fq *quotav1alpha1.FederatedQuota)
 	}
 	stored := fq.DeepCopy()
 	controllerutil.AddFinalizer(fq, quotav1alpha1.Finalizer)
-	return r.Patch(ctx, fq, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	return r.Patch(ctx, fq, patches.Since(stored))
 }
 
 func (r *Reconciler) removeFinalizer(ctx context.Context, fq *quotav1alpha1.FederatedQuota) error {
 	stored := fq.DeepCopy()
 	controllerutil.RemoveFinalizer(fq, quotav1alpha1.Finalizer)
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	patch := patches.Since(stored)
 	return client.IgnoreNotFound(r.Patch(ctx, fq, patch))
 }

@@ -1,7 +1,6 @@
 package quota
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/shares"
 )
@@ -25,8 +25,7 @@ type memories struct {
 
 // memory is what the hub manager remembers of one FederatedQuota. Rounds use it one after the other.
 type memory struct {
-	mutex     sync.Mutex
-	histories map[string]*history // by cluster
+	histories members.Memory[history]
 
 	// told is what events have told.
 	told told
@@ -66,11 +65,6 @@ type history struct {
 	idleSince time.Time
 }
 
-// unheardFor returns how long raises have waited for what the member uses, by resource name.
-func (h *history) unheardFor(now time.Time) map[corev1.ResourceName]time.Duration {
-	return ages(now, h.unheard)
-}
-
 // ages returns how long ago each was, nil if there are none: most shares of a large fleet have none.
 func ages(now time.Time, times map[corev1.ResourceName]time.Time) map[corev1.ResourceName]time.Duration {
 	if len(times) == 0 {
@@ -97,11 +91,6 @@ func (h *history) await(now time.Time, unheard []corev1.ResourceName) {
 		}
 	}
 	h.unheard = since
-}
-
-// gaveOf returns how long ago the target went down last, by resource name, where it has not gone up since.
-func (h *history) gaveOf(now time.Time) map[corev1.ResourceName]time.Duration {
-	return ages(now, h.gave)
 }
 
 // move notes that the target has changed, and of which names the member gave room that others need. Who had nothing was
@@ -175,7 +164,7 @@ func (m *memories) of(quota types.UID) *memory {
 		m.byQuota = map[types.UID]*memory{}
 	}
 	if m.byQuota[quota] == nil {
-		m.byQuota[quota] = &memory{histories: map[string]*history{}}
+		m.byQuota[quota] = &memory{}
 	}
 	return m.byQuota[quota]
 }
@@ -201,7 +190,9 @@ func (m *memories) forget(quota types.UID) []string {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	delete(m.byQuota, quota)
-	return known.clusters()
+	var clusters []string
+	known.histories.Each(func(cluster string, _ *history) { clusters = append(clusters, cluster) })
+	return clusters
 }
 
 // know says whether anything is remembered of a share in a cluster.
@@ -209,37 +200,9 @@ func (m *memories) know(cluster string) bool {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	for _, memory := range m.byQuota {
-		if memory.has(cluster) {
+		if memory.histories.Has(cluster) {
 			return true
 		}
 	}
 	return false
-}
-
-// of returns the history of the share of a cluster.
-func (m *memory) of(cluster string) *history {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.histories[cluster] == nil {
-		m.histories[cluster] = &history{}
-	}
-	return m.histories[cluster]
-}
-
-func (m *memory) has(cluster string) bool {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	return m.histories[cluster] != nil
-}
-
-func (m *memory) drop(cluster string) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	delete(m.histories, cluster)
-}
-
-func (m *memory) clusters() []string {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	return slices.Collect(maps.Keys(m.histories))
 }

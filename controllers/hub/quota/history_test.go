@@ -17,7 +17,7 @@ func TestRespite(t *testing.T) {
 	east.wants, west.wants = 500, 500
 	w.settle()
 	gave := func(name string) bool {
-		_, ok := w.hub.historyOf(&scope{fq: w.quota()}, &member{Child: &shares.Child{Name: name}}).gaveOf(w.clock.Now())["pods"]
+		_, ok := w.hub.historyOf(&scope{fq: w.quota()}, &member{Child: &shares.Child{Name: name}}).gave["pods"]
 		return ok
 	}
 	if gave("east") || gave("west") {

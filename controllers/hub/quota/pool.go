@@ -82,10 +82,7 @@ func (r *Reconciler) sameTree(ctx context.Context, fq *quotav1alpha1.FederatedQu
 	if err := r.List(ctx, &quotas, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing FederatedQuotas: %w", err)
 	}
-	parents := validate.Parents{}
-	for i := range all.Items {
-		parents[quotav1alpha1.PoolName(all.Items[i].Name)] = all.Items[i].Spec.Parent
-	}
+	parents := validate.ParentsOf(all.Items)
 	own := rootOf(parents, inOf(fq))
 	others := poolsBelow(own, parents, all.Items)
 	for i := range quotas.Items {

@@ -267,7 +267,7 @@ func TestPoolLedgerThatWasLost(t *testing.T) {
 	tr.a.agents["east"].wants = 8
 	tr.settle(10)
 	p := tr.pool()
-	p.Status = quotav1alpha1.QuotaPoolStatus{ObservedGeneration: -1}
+	p.Status = quotav1alpha1.QuotaPoolStatus{BudgetStatus: quotav1alpha1.BudgetStatus{ObservedGeneration: -1}}
 	tr.a.must(servers[hubName].Status().Update(t.Context(), p))
 	tr.a.clock.SetTime(tr.a.clock.Now().Add(time.Minute))
 	tr.round()

@@ -13,7 +13,7 @@ import (
 
 // historyOf returns the history of a member's share.
 func (r *Reconciler) historyOf(s *scope, m *member) *history {
-	return r.memories.of(s.fq.UID).of(m.Name)
+	return r.memories.of(s.fq.UID).histories.Of(m.Name)
 }
 
 // forget drops what is remembered of a FederatedQuota that goes.
@@ -26,7 +26,7 @@ func (r *Reconciler) forget(quota types.UID) {
 func (r *Reconciler) dropGone(s *scope) {
 	for _, m := range s.members {
 		if !s.decision.Ledger.Has(m.Name) {
-			r.memories.of(s.fq.UID).drop(m.Name)
+			r.memories.of(s.fq.UID).histories.Forget(m.Name)
 			r.dropSeries(m.Name)
 		}
 	}
@@ -45,13 +45,13 @@ func (r *Reconciler) dropSeries(clusters ...string) {
 func (r *Reconciler) recall(s *scope, m *member) {
 	h := r.historyOf(s, m)
 	m.Past = shares.Past{
-		Gave:         h.gaveOf(s.now),
+		Gave:         ages(s.now, h.gave),
 		DampedFor:    remaining(input.Damping(&s.fq.Spec), h.moved, s.now),
 		ToldFor:      remaining(pace.RetellInterval(len(s.members), r.memories.number()), h.told, s.now),
 		ConfirmedFor: remaining(pace.ConfirmInterval, h.confirmed, s.now),
 		StalledFor:   remaining(pace.StallInterval, h.stalled, s.now),
 		IdleFor:      h.idleFor(s.now, m.share),
-		UnheardFor:   h.unheardFor(s.now),
+		UnheardFor:   ages(s.now, h.unheard),
 		ToldMost:     h.most,
 	}
 	if share := m.Reading.Share; share != nil {

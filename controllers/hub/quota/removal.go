@@ -38,7 +38,7 @@ func (r *Reconciler) free(ctx context.Context, s *scope, m *member) (bool, error
 	}
 	ctrl.LoggerFrom(ctx).Info("Letting a share go in a namespace that is being deleted: its agent does not act",
 		"Cluster", m.Name)
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	patch := patches.Since(stored)
 	return true, client.IgnoreNotFound(c.Patch(ctx, share, patch))
 }
 
@@ -55,13 +55,9 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, m *member) error {
 		return client.IgnoreNotFound(c.Delete(ctx, m.share.DeepCopy(), asRead))
 	}
 	policy := cmp.Or(s.fq.Spec.Removal.Policy, quotav1alpha1.RemovalRetain)
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+	return client.IgnoreNotFound(c.Patch(ctx, m.share.DeepCopy(), patches.Merge{"metadata": map[string]any{
 		"uid":             m.share.UID,
 		"resourceVersion": m.share.ResourceVersion,
 		"annotations":     map[string]any{quotav1alpha1.RemovalAnnotation: policy},
-	}})
-	if err != nil {
-		return err
-	}
-	return client.IgnoreNotFound(c.Patch(ctx, m.share.DeepCopy(), patch))
+	}}))
 }

@@ -28,14 +28,10 @@ import (
 func (r *Reconciler) mark(ctx context.Context, s *scope, m *member) error {
 	revision := min(s.decision.Ledger.Revision(), ledger.MostRevision) // a marker above that tells of no revision
 	err := r.marks.Leave(m.cluster.Cluster, revision, func() (*clusterv1.Cluster, error) {
-		patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+		cluster := m.cluster.DeepCopy()
+		return cluster, r.Patch(ctx, cluster, patches.Merge{"metadata": map[string]any{
 			"annotations": map[string]any{quotav1alpha1.MemberAnnotation: strconv.FormatInt(revision, 10)},
 		}})
-		if err != nil {
-			return nil, err
-		}
-		cluster := m.cluster.DeepCopy()
-		return cluster, r.Patch(ctx, cluster, patch)
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotMarked, err)
@@ -101,7 +97,7 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 		annotations[quotav1alpha1.RemovalAnnotation] = nil
 		metadata["resourceVersion"] = m.share.ResourceVersion
 	}
-	patch, err := patches.Merge(map[string]any{
+	return c.Patch(ctx, m.share.DeepCopy(), patches.Merge{
 		"metadata": metadata,
 		"spec": map[string]any{
 			"revision":       revision,
@@ -115,10 +111,6 @@ func (r *Reconciler) update(ctx context.Context, c client.Client, s *scope, m *m
 			"mostAllocatable": mostPatch(m.share.Spec.MostAllocatable, m.verdict.MostAllocatable, s.nodes[m.Name]),
 		},
 	})
-	if err != nil {
-		return err
-	}
-	return c.Patch(ctx, m.share.DeepCopy(), patch)
 }
 
 // keepNotation writes the quantities of a list that are equal to those of another one as that does: API servers take no

@@ -13,7 +13,6 @@ import (
 	pools "github.com/fedquota/fedquota/controllers/hub/pool"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/hub/scaleout"
-	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/pool"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -55,25 +54,18 @@ func (r *Reconciler) store(ctx context.Context, s *scope) error {
 
 // tell has the pool know what is needed, before that is stored, and of that version afterwards.
 func (r *Reconciler) tell(s *scope, stored *quotav1alpha1.FederatedQuotaStatus) {
-	if status := &s.fq.Status; s.membership.Stands() {
-		need := pools.Need{
-			Version: s.fq.ResourceVersion, Used: status.Used, Demand: status.Demand, AlsoNeeded: status.AlsoNeeded,
-			Shapes: status.DemandByShape,
-		}
-		key, haste := pool.QuotaKey(s.fq.Namespace, s.fq.Name), !lacking(stored).Equal(lacking(status))
-		r.Needs.Tell(s.membership.Name, key, stored.Used, need, haste)
+	if status := &s.fq.Status.BudgetStatus; s.membership.Stands() {
+		key := pool.QuotaKey(s.fq.Namespace, s.fq.Name)
+		haste := !pool.Lacking(&stored.BudgetStatus).Equal(pool.Lacking(status))
+		r.Needs.Tell(s.membership.Name, key, stored.Used, pools.NeedOf(s.fq, status), haste)
 	}
 }
 
 // sameButUsage says whether two statuses differ in the snapshot of usage alone. What a pool is asked for beyond what it
 // gives, it has to learn at once.
 func sameButUsage(a, b *quotav1alpha1.FederatedQuotaStatus) bool {
-	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b)) && lacking(a).Equal(lacking(b))
-}
-
-// lacking returns what a FederatedQuota that is in a pool needs beyond its budget, of the names of which it does.
-func lacking(status *quotav1alpha1.FederatedQuotaStatus) amount.List {
-	return pool.Lacking(status.Pool, status.Hard, status.Used, status.Demand, status.AlsoNeeded)
+	return equality.Semantic.DeepEqual(withoutUsage(a), withoutUsage(b)) &&
+		pool.Lacking(&a.BudgetStatus).Equal(pool.Lacking(&b.BudgetStatus))
 }
 
 func withoutUsage(status *quotav1alpha1.FederatedQuotaStatus) *quotav1alpha1.FederatedQuotaStatus {
@@ -130,15 +122,12 @@ func (s *scope) clusterStatus(m *member, before quotav1alpha1.ClusterStatus) quo
 func (s *scope) totals() {
 	status, formats, t := &s.fq.Status, s.fq.Spec.Hard, &s.decision.Totals
 	budget := s.decision.Ledger.Budget()
-	status.Hard, status.Granted, status.Free = budget.ToList(formats), t.Granted.ToList(formats), t.Free.ToList(formats)
-	status.Used, status.Demand = t.Used.ToList(formats), t.Demand.ToList(formats)
-	status.DemandByShape, status.AlsoNeeded = nil, nil
+	pool.Report(&status.BudgetStatus, budget, *t, formats)
 	if s.membership.Stands() {
 		status.DemandByShape = pool.ShapesOf(status.Demand, s.shapes(), status.Hard)
 		status.AlsoNeeded = pool.AlsoNeeded(s.decision.Needs, t.Used, t.Demand).ToList(formats)
 	}
 	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected)
-	status.Tightest = amount.Tightest(budget, t.Used, formats)
 }
 
 // shapes returns what members ask for by shape.

@@ -109,7 +109,7 @@ func TestLint(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
-			fq.Status = quotav1alpha1.FederatedQuotaStatus{ObservedGeneration: 3, Conditions: tc.conditions}
+			fq.Status = quotav1alpha1.FederatedQuotaStatus{BudgetStatus: quotav1alpha1.BudgetStatus{ObservedGeneration: 3, Conditions: tc.conditions}}
 			if diff := cmp.Diff(tc.want, lint(fq)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

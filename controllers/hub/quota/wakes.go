@@ -17,6 +17,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/hub/quota/pack"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -57,7 +58,7 @@ func (r *Reconciler) reported() handler.EventHandler {
 		DeleteFunc: now.Delete, GenericFunc: now.Generic,
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, rounds queue) {
 			if delay := r.usageDelay(ctx, e); delay > 0 {
-				rounds.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(e.ObjectNew)}, delay)
+				rounds.AddAfter(requests.For(e.ObjectNew), delay)
 				return
 			}
 			now.Update(ctx, e, rounds)
@@ -126,21 +127,9 @@ func (r *Reconciler) siblings(ctx context.Context, quota client.Object) []ctrl.R
 	return r.quotas(ctx, others, client.InNamespace(quota.GetNamespace()))
 }
 
-// quotas returns those FederatedQuotas that are wanted. It copies none: there is an event for each member, and each may
-// be large.
+// quotas returns those FederatedQuotas that are wanted.
 func (r *Reconciler) quotas(
 	ctx context.Context, wanted func(*quotav1alpha1.FederatedQuota) bool, options ...client.ListOption,
 ) []ctrl.Request {
-	var list quotav1alpha1.FederatedQuotaList
-	if err := r.List(ctx, &list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list FederatedQuotas")
-		return nil
-	}
-	requests := make([]ctrl.Request, 0, len(list.Items))
-	for i := range list.Items {
-		if wanted(&list.Items[i]) {
-			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	return requests.Those(ctx, r, &quotav1alpha1.FederatedQuotaList{}, wanted, options...)
 }

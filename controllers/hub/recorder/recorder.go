@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/record"
 )
@@ -61,11 +62,7 @@ type budget struct {
 
 // Observe takes what a round has seen of a budget. It only adds up.
 func (r *Recorder) Observe(fq *quotav1alpha1.FederatedQuota, level *record.Level) {
-	pool := ""
-	if fq.Spec.Pool != nil {
-		pool = string(fq.Spec.Pool.Name)
-	}
-	r.observe(fq, &fq.Spec, pool, level)
+	r.observe(fq, &fq.Spec, membership.PoolOf(fq), level)
 }
 
 // ObservePool takes what a round has seen of a pool.

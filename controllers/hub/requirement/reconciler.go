@@ -15,6 +15,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/conditions"
 	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -63,7 +64,7 @@ func (r *Reconciler) finalize(
 	stored := required.DeepCopy()
 	change(required, quotav1alpha1.Finalizer)
 	return client.IgnoreNotFound(
-		r.Patch(ctx, required, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})),
+		r.Patch(ctx, required, patches.Since(stored)),
 	)
 }
 

@@ -3,7 +3,6 @@ package requirement
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -17,6 +16,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/predicates"
+	"github.com/fedquota/fedquota/controllers/requests"
 )
 
 // +kubebuilder:rbac:groups=quota.fedquota.io,resources=quotarequirements,verbs=list;watch;patch
@@ -53,16 +53,19 @@ func (e *Enforcer) clusters(ctx context.Context, _ client.Object) []ctrl.Request
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters")
 		return nil
 	}
-	requests := make([]ctrl.Request, 0, len(clusters))
+	all := make([]ctrl.Request, 0, len(clusters))
 	for _, cluster := range clusters {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(cluster)})
+		all = append(all, requests.For(cluster))
 	}
-	return requests
+	return all
 }
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Options) error {
-	all := handler.EnqueueRequestsFromMapFunc(r.all)
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []ctrl.Request {
+		each := func(*quotav1alpha1.QuotaRequirement) bool { return true }
+		return requests.Those(ctx, r, &quotav1alpha1.QuotaRequirementList{}, each)
+	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("requirement").
 		For(&quotav1alpha1.QuotaRequirement{},
@@ -71,18 +74,4 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, options controller.Optio
 		WatchesRawSource(source.Channel(r.Enforcer.Wake, all)).
 		WithOptions(options).
 		Complete(r)
-}
-
-// all returns all QuotaRequirements.
-func (r *Reconciler) all(ctx context.Context, _ client.Object) []ctrl.Request {
-	var list quotav1alpha1.QuotaRequirementList
-	if err := r.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaRequirements")
-		return nil
-	}
-	requests := make([]ctrl.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
-	}
-	return requests
 }

@@ -110,35 +110,13 @@ func report(r *quotav1alpha1.QuotaRequirement, clusters []quotav1alpha1.Requirem
 	r.Status.ObservedGeneration = r.Generation
 	r.Status.Clusters = clusters[:min(len(clusters), mostEntries)]
 	r.Status.Enforced = fmt.Sprintf("%d/%d", c.enforced, c.selected)
-	ready := readiness(r, c)
-	list := []metav1.Condition{ready}
-	switch ready.Reason {
-	case quotav1alpha1.ReasonEnforced:
-	case quotav1alpha1.ReasonInvalidSpec:
-		list = append(
-			list,
-			metav1.Condition{
-				Type: quotav1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: ready.Reason, Message: ready.Message,
-			},
-		)
-	default:
-		list = append(
-			list,
-			metav1.Condition{
-				Type: quotav1alpha1.ConditionReconciling, Status: metav1.ConditionTrue, Reason: ready.Reason,
-				Message: ready.Message,
-			},
-		)
-	}
-	return list
+	return conditions.Summary(readiness(r, c))
 }
 
 // readiness returns the condition that sums up.
 func readiness(r *quotav1alpha1.QuotaRequirement, c counted) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
-		return metav1.Condition{
-			Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: message,
-		}
+		return conditions.False(quotav1alpha1.ConditionReady, reason, message)
 	}
 	err := invalid(r)
 	switch {
@@ -163,10 +141,7 @@ func readiness(r *quotav1alpha1.QuotaRequirement, c counted) metav1.Condition {
 	case len(c.missing) > 0:
 		return no(quotav1alpha1.ReasonSettling, sum+"; missing: "+named(c.missing))
 	}
-	return metav1.Condition{
-		Type: quotav1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: quotav1alpha1.ReasonEnforced,
-		Message: sum,
-	}
+	return conditions.True(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced, sum)
 }
 
 // named names the first few of a list.

@@ -18,13 +18,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/namespaces"
+	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/pace"
 	"github.com/fedquota/fedquota/internal/tenant"
 	"github.com/fedquota/fedquota/internal/validate"
@@ -119,15 +119,11 @@ func (r *Reconciler) release(
 
 // named returns the pool that a FederatedQuota names, nil if there is none.
 func named(pools []quotav1alpha1.QuotaPool, fq *quotav1alpha1.FederatedQuota) *quotav1alpha1.QuotaPool {
-	i := slices.IndexFunc(pools, func(p quotav1alpha1.QuotaPool) bool { return p.Name == poolOf(fq) })
+	i := slices.IndexFunc(pools, func(p quotav1alpha1.QuotaPool) bool { return p.Name == membership.PoolOf(fq) })
 	if i < 0 {
 		return nil
 	}
 	return &pools[i]
-}
-
-func poolOf(fq *quotav1alpha1.FederatedQuota) string {
-	return string(ptr.Deref(fq.Spec.Pool, quotav1alpha1.PoolReference{}).Name)
 }
 
 // halted says whether the spec of a pool cannot be acted on. Then what it has stays as it is.
@@ -165,7 +161,7 @@ func (r *Reconciler) keep(
 	}
 	for _, fq := range own {
 		switch {
-		case poolOf(fq) == pool.Name:
+		case membership.PoolOf(fq) == pool.Name:
 			return &finding{pool: pool.Name, kept: true}, nil
 		case fq.Name == key.Name, len(fq.Spec.Scopes) == 0 && fq.Spec.ScopeSelector == nil:
 			return &finding{pool: pool.Name, why: fmt.Sprintf("namespace %s has FederatedQuota %s of its own: delete it, "+

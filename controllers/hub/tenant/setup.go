@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/internal/tenant"
 )
 
@@ -90,7 +91,7 @@ func (r *Reconciler) around(ctx context.Context, q queue, versions ...*quotav1al
 	}
 	add := func(namespace string) { q.Add(ctrl.Request{NamespacedName: client.ObjectKey{Name: namespace}}) }
 	for i := range quotas.Items {
-		if fq := &quotas.Items[i]; tenant.IsKept(fq) && poolOf(fq) == versions[0].Name {
+		if fq := &quotas.Items[i]; tenant.IsKept(fq) && membership.PoolOf(fq) == versions[0].Name {
 			add(fq.Namespace)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/e2e/fleet"
 )
 
@@ -145,7 +146,7 @@ func (h *hub) round(namespace string) string {
 	for i := range quotas.Items {
 		fq := &quotas.Items[i]
 		limit := fq.Spec.Hard["pods"]
-		line := fmt.Sprintf("%s %s %s", fq.Name, poolOf(fq), limit.String())
+		line := fmt.Sprintf("%s %s %s", fq.Name, membership.PoolOf(fq), limit.String())
 		if !fq.DeletionTimestamp.IsZero() {
 			line += " leaving"
 		}
@@ -178,7 +179,7 @@ func (h *hub) uses(namespace, pods string) {
 	fq.Finalizers = []string{quotav1alpha1.Finalizer}
 	h.must(h.Update(h.Context(), fq))
 	h.must(yaml.UnmarshalStrict([]byte(`{observedGeneration: 1, revision: 3, granted: {pods: `+pods+`, services: 9},
-pool: {name: `+poolOf(fq)+`, uid: u, tenure: 1, revision: 3, cap: {pods: 0}}}`), &fq.Status))
+pool: {name: `+membership.PoolOf(fq)+`, uid: u, tenure: 1, revision: 3, cap: {pods: 0}}}`), &fq.Status))
 	h.must(h.Status().Update(h.Context(), fq))
 }
 

@@ -10,14 +10,16 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/fedquota/fedquota/controllers/backoff"
+	"github.com/fedquota/fedquota/controllers/patches"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/controllers/serving"
 )
 
@@ -27,7 +29,7 @@ const (
 	// SecretName is the name of the Secret with the certificate that the webhooks are served with.
 	SecretName = "fedquota-hub-webhook-cert"
 
-	fieldOwner = "fedquota-hub"
+	fieldOwner = client.FieldOwner("fedquota-hub")
 )
 
 // Reconciler keeps whom the API server trusts when it calls the webhooks of the hub manager, and where these are.
@@ -81,9 +83,7 @@ func NewTemplates(manifests []byte, namespace string) (Templates, error) {
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	configuration := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request {
-		return []ctrl.Request{{NamespacedName: client.ObjectKey{Name: ConfigurationName}}}
-	})
+	configuration := requests.Always(client.ObjectKey{Name: ConfigurationName})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("webhook-configuration").
 		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
@@ -117,7 +117,10 @@ func (r *Reconciler) validating(ctx context.Context, key client.ObjectKey) error
 		return nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Writing where the webhooks are that validate FederatedQuotas and QuotaRequirements")
-	return serving.Apply(ctx, r.Client, stored, wanted, fieldOwner)
+	return r.Patch(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   serving.TypeMeta("ValidatingWebhookConfiguration"),
+		ObjectMeta: metav1.ObjectMeta{Name: stored.Name}, Webhooks: wanted,
+	}, patches.Applied{}, client.ForceOwnership, fieldOwner)
 }
 
 func (r *Reconciler) mutating(ctx context.Context, key client.ObjectKey) error {
@@ -132,5 +135,8 @@ func (r *Reconciler) mutating(ctx context.Context, key client.ObjectKey) error {
 		return nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Writing where the webhook is that quotes quantities of FederatedQuotas")
-	return serving.ApplyMutating(ctx, r.Client, stored, wanted, fieldOwner)
+	return r.Patch(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+		TypeMeta:   serving.TypeMeta("MutatingWebhookConfiguration"),
+		ObjectMeta: metav1.ObjectMeta{Name: stored.Name}, Webhooks: wanted,
+	}, patches.Applied{}, client.ForceOwnership, fieldOwner)
 }

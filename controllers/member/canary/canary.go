@@ -132,10 +132,7 @@ func (c *Canary) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 func (c *Canary) move(ctx context.Context, quota *corev1.ResourceQuota) (ctrl.Result, error) {
 	limit := quota.Spec.Hard[canaryResource]
 	next := max(c.limit, limit.Value()) + 1
-	patch, err := patches.Merge(map[string]any{"spec": map[string]any{"hard": c.quota(next).Spec.Hard}})
-	if err != nil {
-		return ctrl.Result{}, err
-	}
+	patch := patches.Merge{"spec": map[string]any{"hard": c.quota(next).Spec.Hard}}
 	return c.write(c.Patch(ctx, quota, patch), next)
 }
 

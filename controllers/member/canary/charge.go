@@ -48,10 +48,7 @@ func (c *Canary) altered(ctx context.Context, quota *corev1.ResourceQuota) (stri
 	stored, hard := quota.DeepCopy(), quota.Status.Hard
 	more := resource.MustParse("1") // of each: what was altered when it was counted is not altered once more
 	used := quotav1.Add(quota.Status.Used, corev1.ResourceList{canaryResource: more, chargedResource: more})
-	patch, err := patches.Merge(map[string]any{"status": map[string]any{"used": used}})
-	if err != nil {
-		return "", err
-	}
+	patch := patches.Merge{"status": map[string]any{"used": used}}
 	if err := client.NewDryRunClient(c.Client).Status().Patch(ctx, stored, patch); err != nil {
 		return answer(client.IgnoreNotFound(err))
 	}

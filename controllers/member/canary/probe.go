@@ -29,10 +29,7 @@ func (c *Canary) unguarded(ctx context.Context, canary *corev1.ResourceQuota) (s
 	if err != nil {
 		return "", err
 	}
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{"labels": labels}})
-	if err != nil {
-		return "", err
-	}
+	patch := patches.Merge{"metadata": map[string]any{"labels": labels}}
 	fenced, err := deniedBy(dry.Status().Patch(ctx, canary.DeepCopy(), patch), fenceName)
 	if err != nil {
 		return "", err

@@ -3,20 +3,18 @@ package capacity
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/capacity"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -114,11 +112,5 @@ func (r *Reporter) write(ctx context.Context, report *capacity.Report, now time.
 		Allocatable: report.Allocatable.ToList(formats), Unused: report.Unused.ToList(formats),
 		ReportTime: &metav1.Time{Time: now},
 	}
-	data, err := json.Marshal(object)
-	if err != nil {
-		return fmt.Errorf("encoding what nodes can run: %w", err)
-	}
-	return r.Patch(
-		ctx, object, client.RawPatch(types.ApplyPatchType, data), client.ForceOwnership, client.FieldOwner(fieldOwner),
-	)
+	return r.Patch(ctx, object, patches.Applied{}, client.ForceOwnership, client.FieldOwner(fieldOwner))
 }

@@ -92,13 +92,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		value = covered
 	}
 	// Another namespace of the name has ResourceQuotas of its own.
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+	err := r.Patch(ctx, namespace, patches.Merge{"metadata": map[string]any{
 		"uid": namespace.UID, "annotations": map[string]any{quotav1alpha1.CoveredAnnotation: value},
 	}})
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	err = r.Patch(ctx, namespace, patch)
 	if apierrors.IsConflict(err) {
 		err = nil // the event of its deletion, or of the other one, brings it here again
 	}

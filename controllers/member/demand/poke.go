@@ -99,13 +99,9 @@ func (d *Demand) pokesOf(share types.NamespacedName) map[types.UID]poke {
 // wake annotates a workload: a controller looks at an object again only if it has changed. By the subresource, the
 // right to do so is none to change what the workload runs: it takes no change of a spec.
 func (d *Demand) wake(ctx context.Context, workload client.Object, now time.Time) error {
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+	return d.Status().Patch(ctx, workload, patches.Merge{"metadata": map[string]any{
 		"annotations": map[string]any{quotav1alpha1.PokedAnnotation: now.UTC().Format(time.RFC3339Nano)},
 	}})
-	if err != nil {
-		return err
-	}
-	return d.Status().Patch(ctx, workload, patch)
 }
 
 // object returns the object of a workload.

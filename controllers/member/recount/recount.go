@@ -22,6 +22,7 @@ import (
 
 	"github.com/fedquota/fedquota/controllers/backoff"
 	"github.com/fedquota/fedquota/controllers/patches"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -65,7 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func enqueueFalls(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[ctrl.Request]) {
 	before, after := e.ObjectOld.(*corev1.ResourceQuota), e.ObjectNew.(*corev1.ResourceQuota)
 	if nativequota.IsManaged(after) && fell(before, after) {
-		queue.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(after)}, pace.RecountInterval)
+		queue.AddAfter(requests.For(after), pace.RecountInterval)
 	}
 }
 
@@ -114,14 +115,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // write writes usage, unless the ResourceQuota has changed.
 func (r *Reconciler) write(ctx context.Context, quota *corev1.ResourceQuota, used corev1.ResourceList) error {
-	patch, err := patches.Merge(map[string]any{
+	return r.Status().Patch(ctx, quota, patches.Merge{
 		"metadata": map[string]any{"resourceVersion": quota.ResourceVersion},
 		"status":   map[string]any{"used": used},
 	})
-	if err != nil {
-		return err
-	}
-	return r.Status().Patch(ctx, quota, patch)
 }
 
 // count returns what the pods and claims of a ResourceQuota are charged. They are read after it: each of them was

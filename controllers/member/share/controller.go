@@ -33,6 +33,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/member/share/report"
 	"github.com/fedquota/fedquota/controllers/member/share/takeover"
 	"github.com/fedquota/fedquota/controllers/predicates"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -96,16 +97,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 func (r *Reconciler) shares(ctx context.Context, opts ...client.ListOption) []ctrl.Request {
-	var list quotav1alpha1.QuotaShareList
-	if err := r.List(ctx, &list, opts...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Failed to list QuotaShares")
-		return nil
-	}
-	requests := make([]ctrl.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
+	all := func(*quotav1alpha1.QuotaShare) bool { return true }
+	return requests.Those(ctx, r, &quotav1alpha1.QuotaShareList{}, all, opts...)
 }
 
 // Reconcile enforces a share and reports what is in force. A conflict is no error: a look at what was written meanwhile
@@ -240,9 +233,7 @@ func (r *Reconciler) enforce(
 	if outcome != nil && !managed.IsChanged(outcome) {
 		return quota, outcome
 	}
-	if patch, err := managed.StatusPatch(quota); err != nil {
-		return quota, err
-	} else if patch != nil {
+	if patch := managed.StatusPatch(quota); patch != nil {
 		if err := r.Status().Patch(ctx, quota, patch); err != nil {
 			return quota, err
 		}
@@ -284,12 +275,9 @@ func (r *Reconciler) enforceSpec(
 		if state.Enforces(share.Spec.Revision, hard) {
 			return managed.AsWritten(quota, quotav1.Max(hard, share.Spec.Hard))
 		}
-		patch, err := managed.SpecPatch(quota, share.Spec.Revision, hard)
-		if err != nil {
-			return err
-		}
 		ctrl.LoggerFrom(ctx).Info("Enforcing the share", "revision", share.Spec.Revision, "hard", hard)
-		if err = r.Patch(ctx, quota, patch); err == nil {
+		err := r.Patch(ctx, quota, managed.SpecPatch(quota, share.Spec.Revision, hard))
+		if err == nil {
 			return managed.AsWritten(quota, quotav1.Max(hard, share.Spec.Hard))
 		}
 		if !apierrors.IsForbidden(err) || attempt == guardRetries {

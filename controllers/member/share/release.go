@@ -15,6 +15,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/member/share/managed"
 	"github.com/fedquota/fedquota/controllers/member/share/takeover"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
@@ -46,7 +47,7 @@ func (r *Reconciler) remove(
 	if !controllerutil.RemoveFinalizer(share, quotav1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, r.Patch(ctx, share, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	return ctrl.Result{}, r.Patch(ctx, share, patches.Since(stored))
 }
 
 // ebbing returns how long usage above the limit, which a release would make the limit, is still given to fall: what
@@ -69,11 +70,7 @@ func (r *Reconciler) release(ctx context.Context, share *quotav1alpha1.QuotaShar
 	case quotav1alpha1.RemovalDelete:
 		return client.IgnoreNotFound(r.Delete(ctx, quota, client.Preconditions{UID: &quota.UID}))
 	case quotav1alpha1.RemovalRetain:
-		patch, err := managed.ReleasePatch(quota, share.Status.Used)
-		if err != nil {
-			return err
-		}
-		err = client.IgnoreNotFound(r.Patch(ctx, quota.DeepCopy(), patch))
+		err := client.IgnoreNotFound(r.Patch(ctx, quota.DeepCopy(), managed.ReleasePatch(quota, share.Status.Used)))
 		if apierrors.IsForbidden(err) {
 			return r.unlessChanged(ctx, quota, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/member/share/report"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
@@ -32,7 +33,7 @@ func (r *Reconciler) store(
 ) error {
 	share := stored.DeepCopy()
 	share.Status = status
-	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	patch := patches.Since(stored)
 	if err := r.Status().Patch(ctx, share, patch); err != nil {
 		return client.IgnoreNotFound(err)
 	}

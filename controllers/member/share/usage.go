@@ -15,34 +15,35 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-type requests = workqueue.TypedRateLimitingInterface[ctrl.Request]
+type queue = workqueue.TypedRateLimitingInterface[ctrl.Request]
 
 // quotaHandler has shares looked at when a ResourceQuota changes. Every pod that comes or goes changes usage, and a
 // look costs a read from the API server: where nobody waits for it, usage alone is looked at as often as it is
 // reported.
 func (r *Reconciler) quotaHandler() handler.EventHandler {
-	all := func(ctx context.Context, namespace string, queue requests) {
+	all := func(ctx context.Context, namespace string, q queue) {
 		for _, request := range r.shares(ctx, client.InNamespace(namespace)) {
-			queue.Add(request)
+			q.Add(request)
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue requests) {
-			all(ctx, e.Object.GetNamespace(), queue)
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			all(ctx, e.Object.GetNamespace(), q)
 		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue requests) {
-			all(ctx, e.Object.GetNamespace(), queue)
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			all(ctx, e.Object.GetNamespace(), q)
 		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue requests) {
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, after := e.ObjectOld.(*corev1.ResourceQuota), e.ObjectNew.(*corev1.ResourceQuota)
 			if !sameButUsed(before, after) {
-				all(ctx, after.Namespace, queue)
+				all(ctx, after.Namespace, q)
 			} else if wait, concerned := r.usageMayWait(ctx, after); concerned {
-				queue.AddAfter(ctrl.Request{NamespacedName: client.ObjectKeyFromObject(after)}, wait)
+				q.AddAfter(requests.For(after), wait)
 			}
 		},
 	}

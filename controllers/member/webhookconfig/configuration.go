@@ -20,12 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/backoff"
+	"github.com/fedquota/fedquota/controllers/patches"
 	"github.com/fedquota/fedquota/controllers/predicates"
+	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/controllers/serving"
 	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/pace"
@@ -41,7 +42,7 @@ const (
 
 	// domain ends the names of all webhooks.
 	domain     = "fedquota.io"
-	fieldOwner = "fedquota-agent"
+	fieldOwner = client.FieldOwner("fedquota-agent")
 )
 
 // Reconciler keeps the rules by which API servers call the webhook: those kinds that some share counts, in
@@ -62,9 +63,7 @@ type Reconciler struct {
 
 // SetupWithManager registers the reconciler.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	configuration := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request {
-		return []ctrl.Request{{NamespacedName: client.ObjectKey{Name: ConfigurationName}}}
-	})
+	configuration := requests.Always(client.ObjectKey{Name: ConfigurationName})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("webhook-configuration").
 		For(&admissionregistrationv1.ValidatingWebhookConfiguration{}).
@@ -101,7 +100,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	ctrl.LoggerFrom(ctx).Info("Writing the rules of the webhook", "webhooks", len(wanted))
-	return ctrl.Result{}, serving.Apply(ctx, r.Client, stored, wanted, fieldOwner)
+	return ctrl.Result{}, r.Patch(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+		TypeMeta:   serving.TypeMeta("ValidatingWebhookConfiguration"),
+		ObjectMeta: metav1.ObjectMeta{Name: stored.Name}, Webhooks: wanted,
+	}, patches.Applied{}, client.ForceOwnership, fieldOwner)
 }
 
 // asked are the namespaces in which API servers call a webhook, and the longest hold there.

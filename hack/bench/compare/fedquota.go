@@ -77,7 +77,8 @@ func (f fedquota) weigh(s split) func(*quotav1alpha1.FederatedQuota) {
 		fq.Spec.Distribution.Rules = nil
 		for i, m := range f.members {
 			fq.Spec.Distribution.Rules = append(fq.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{
-				Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(m)}, Weight: new(int32(s.weights[i])),
+				Clusters:  []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(m)},
+				RuleTerms: quotav1alpha1.RuleTerms{Weight: new(int32(s.weights[i]))},
 			})
 		}
 	}

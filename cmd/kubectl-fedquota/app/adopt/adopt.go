@@ -226,7 +226,9 @@ func budgetOf(key client.ObjectKey, clusters []string, quotas []held) *quotav1al
 		}
 		fq.Spec.Distribution.Rules = append(fq.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{
 			Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(h.cluster)},
-			Min:      h.quota.Spec.Hard, Lendable: h.quota.Spec.Hard,
+			RuleTerms: quotav1alpha1.RuleTerms{
+				Min: h.quota.Spec.Hard, Lendable: h.quota.Spec.Hard,
+			},
 		})
 	}
 	return fq

@@ -82,7 +82,7 @@ func (o *Options) run(ctx context.Context, name string) error {
 		return err
 	}
 	if len(hard) > 0 {
-		if err := patch(ctx, c, quota, map[string]any{"spec": map[string]any{"hard": hard}}); err != nil {
+		if err := c.Patch(ctx, quota, patches.Merge{"spec": map[string]any{"hard": hard}}); err != nil {
 			return fmt.Errorf("the glass is broken, but the limits were not changed: %w", err)
 		}
 	}
@@ -133,13 +133,5 @@ func annotate(ctx context.Context, c client.Client, quota *corev1.ResourceQuota,
 		value = reason
 	}
 	annotations := map[string]any{quotav1alpha1.BreakGlassAnnotation: value}
-	return patch(ctx, c, quota, map[string]any{"metadata": map[string]any{"annotations": annotations}})
-}
-
-func patch(ctx context.Context, c client.Client, quota *corev1.ResourceQuota, change map[string]any) error {
-	merge, err := patches.Merge(change)
-	if err != nil {
-		return err
-	}
-	return c.Patch(ctx, quota, merge)
+	return c.Patch(ctx, quota, patches.Merge{"metadata": map[string]any{"annotations": annotations}})
 }

@@ -83,7 +83,8 @@ func karmada(o *object) ([]result, error) {
 		name := quotav1alpha1.ClusterName(a.ClusterName)
 		r.quota.Spec.Placement.Clusters = append(r.quota.Spec.Placement.Clusters, name)
 		r.quota.Spec.Distribution.Rules = append(r.quota.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{
-			Clusters: []quotav1alpha1.ClusterName{name}, Min: a.Hard, Max: a.Hard,
+			Clusters:  []quotav1alpha1.ClusterName{name},
+			RuleTerms: quotav1alpha1.RuleTerms{Min: a.Hard, Max: a.Hard},
 		})
 	}
 	if len(spec.StaticAssignments) > 0 {

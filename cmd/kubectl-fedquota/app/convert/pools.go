@@ -390,7 +390,8 @@ func (p *pool) guarantee(above *pool) {
 	}
 	guaranteed := corev1.ResourceList(p.pool.Spec.Hard).DeepCopy()
 	above.pool.Spec.Distribution.Rules = append(above.pool.Spec.Distribution.Rules, quotav1alpha1.PoolRule{
-		Children: []quotav1alpha1.ChildName{quotav1alpha1.ChildName(p.pool.Name)}, Min: guaranteed, Lendable: guaranteed,
+		Children:  []quotav1alpha1.ChildName{quotav1alpha1.ChildName(p.pool.Name)},
+		RuleTerms: quotav1alpha1.RuleTerms{Min: guaranteed, Lendable: guaranteed},
 	})
 }
 

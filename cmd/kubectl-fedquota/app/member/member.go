@@ -120,11 +120,7 @@ func (w *work) write(ctx context.Context, object client.Object, change map[strin
 		w.Printf("%s (dry run)\n", what)
 		return nil
 	}
-	patch, err := patches.Merge(change)
-	if err != nil {
-		return err
-	}
-	if err := w.hub.Patch(ctx, object, patch); err != nil {
+	if err := w.hub.Patch(ctx, object, patches.Merge(change)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	w.Printf("%s\n", what)

@@ -220,8 +220,10 @@ func TestWhatIf(t *testing.T) {
 		t.Fatal(err)
 	}
 	rule := quotav1alpha1.DistributionRule{
-		Clusters: []quotav1alpha1.ClusterName{"west"}, Weight: new(int32(3)),
-		Min: corev1.ResourceList{"requests.cpu": resource.MustParse("1")}, Max: corev1.ResourceList{"requests.cpu": resource.MustParse("4")},
+		Clusters: []quotav1alpha1.ClusterName{"west"},
+		RuleTerms: quotav1alpha1.RuleTerms{Weight: new(int32(3)),
+			Min: corev1.ResourceList{"requests.cpu": resource.MustParse("1")}, Max: corev1.ResourceList{"requests.cpu": resource.MustParse("4")},
+		},
 	}
 	if hard := fq.Spec.Hard["requests.cpu"]; fq.Kind != "FederatedQuota" || hard.String() != "8" || len(fq.Spec.Distribution.Rules) != 1 || !cmp.Equal(fq.Spec.Distribution.Rules[0], rule) {
 		t.Errorf("it is to be applied: %s", got.YAML)

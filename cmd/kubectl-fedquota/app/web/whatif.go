@@ -54,7 +54,8 @@ func (s *source) whatIf(ctx context.Context, query url.Values) (*answer, error) 
 	c.budget(wanted.Spec.Hard)
 	if c.of != "" {
 		wanted.Spec.Distribution.Rules = append(wanted.Spec.Distribution.Rules, quotav1alpha1.DistributionRule{
-			Clusters: []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(c.of)}, Weight: c.weight, Min: c.min, Max: c.max,
+			Clusters:  []quotav1alpha1.ClusterName{quotav1alpha1.ClusterName(c.of)},
+			RuleTerms: quotav1alpha1.RuleTerms{Weight: c.weight, Min: c.min, Max: c.max},
 		})
 	}
 	fleet, err := live.ReadHub(ctx, reader{s}, s.clock.Now(), key, stored, s.live)
@@ -78,7 +79,8 @@ func (s *source) whatIfPool(ctx context.Context, name string, c *trial) (*answer
 	c.budget(wanted.Spec.Hard)
 	if c.of != "" {
 		wanted.Spec.Distribution.Rules = append(wanted.Spec.Distribution.Rules, quotav1alpha1.PoolRule{
-			Children: []quotav1alpha1.ChildName{quotav1alpha1.ChildName(c.of)}, Weight: c.weight, Min: c.min, Max: c.max,
+			Children:  []quotav1alpha1.ChildName{quotav1alpha1.ChildName(c.of)},
+			RuleTerms: quotav1alpha1.RuleTerms{Weight: c.weight, Min: c.min, Max: c.max},
 		})
 	}
 	p, err := plan.WhatPool(ctx, reader{s}, wanted, stored, s.clock.Now())

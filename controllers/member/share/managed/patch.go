@@ -36,7 +36,7 @@ func New(share *quotav1alpha1.QuotaShare, hard corev1.ResourceList) *corev1.Reso
 
 // SpecPatch returns the patch that makes hard and the share's revision the spec of quota, both at once. One that was
 // released, or that others have made, is taken over with it, as it was read.
-func SpecPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) (client.Patch, error) {
+func SpecPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.ResourceList) client.Patch {
 	text := nativequota.FormatRevision(revision)
 	if nativequota.IsManaged(quota) && len(quota.Annotations) > 0 {
 		return WhileManaged(
@@ -49,7 +49,7 @@ func SpecPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 	if IsForeign(quota) {
 		labels[quotav1alpha1.TakesOverLabel] = "true"
 	}
-	return patches.Merge(map[string]any{
+	return patches.Merge{
 		"metadata": map[string]any{
 			"resourceVersion": quota.ResourceVersion,
 			"labels":          labels,
@@ -59,24 +59,24 @@ func SpecPatch(quota *corev1.ResourceQuota, revision int64, hard corev1.Resource
 			},
 		},
 		"spec": map[string]any{"hard": patches.Replacing(quota.Spec.Hard, hard)},
-	})
+	}
 }
 
 // WhileManaged returns the patch that changes quota as long as it is managed. Another agent may have released it since
 // it was read, and then neither guard nor fence judges what comes late.
-func WhileManaged(quota *corev1.ResourceQuota, change ...patches.Operation) (client.Patch, error) {
+func WhileManaged(quota *corev1.ResourceQuota, change ...patches.Operation) patches.JSON {
 	test := patches.Operation{
 		Op: "test", Path: patches.Pointer("metadata", "labels", quotav1alpha1.ManagedLabel),
 		Value: quota.Labels[quotav1alpha1.ManagedLabel],
 	}
-	return patches.JSON(append([]patches.Operation{test}, change...)...)
+	return append(patches.JSON{test}, change...)
 }
 
 // StatusPatch returns the patch that brings what was written in force, or nil if it is there.
-func StatusPatch(quota *corev1.ResourceQuota) (client.Patch, error) {
+func StatusPatch(quota *corev1.ResourceQuota) client.Patch {
 	hard := nativequota.StateOf(quota).Publish()
 	if quotav1.Equals(hard, quota.Status.Hard) {
-		return nil, nil
+		return nil
 	}
 	return WhileManaged(quota, patches.Operation{Op: "add", Path: patches.Pointer("status", "hard"), Value: hard})
 }
@@ -95,7 +95,7 @@ func ReleaseNote(quota *corev1.ResourceQuota) string {
 // ReleasePatch returns the patch that hands a ResourceQuota over to the users of the member. Its revision stays on it:
 // the ledger forgets the cluster, and a share may still be on its way. reported is the usage that the hub was told of
 // last.
-func ReleasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) (client.Patch, error) {
+func ReleasePatch(quota *corev1.ResourceQuota, reported corev1.ResourceList) client.Patch {
 	annotations := maps.Clone(quota.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}

@@ -25,10 +25,7 @@ func Expected(err error) bool {
 // Enforced returns the summary of a share: is its revision in force, and if not, why.
 func Enforced(seen Observation) metav1.Condition {
 	no := func(reason, format string, args ...any) metav1.Condition {
-		return metav1.Condition{
-			Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: reason,
-			Message: fmt.Sprintf(format, args...),
-		}
+		return conditions.False(quotav1alpha1.ConditionEnforced, reason, fmt.Sprintf(format, args...))
 	}
 	share, quota := seen.Share, seen.Quota
 	switch {
@@ -57,28 +54,26 @@ func Enforced(seen Observation) metav1.Condition {
 
 // inForce says of a share whose ResourceQuota was written whether it is in force.
 func inForce(seen Observation) metav1.Condition {
-	condition := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
-		return metav1.Condition{Type: quotav1alpha1.ConditionEnforced, Status: status, Reason: reason, Message: message}
-	}
 	share, quota := seen.Share, seen.Quota
 	never, notServed := uncounted(quota)
 	switch {
 	case len(never) > 0:
-		return condition(metav1.ConditionFalse, quotav1alpha1.ReasonUnknownResource, fmt.Sprintf(
+		return conditions.False(quotav1alpha1.ConditionEnforced, quotav1alpha1.ReasonUnknownResource, fmt.Sprintf(
 			"ResourceQuota never counts anything under: %s. "+
 				"Use a name that it counts, such as requests.cpu, requests.nvidia.com/gpu or count/deployments.apps",
 			strings.Join(never, ", "),
 		))
 	case !AtRevision(seen) || nativequota.Revision(quota) != share.Spec.Revision || !counted(quota):
-		return condition(metav1.ConditionFalse, quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
+		return conditions.False(
+			quotav1alpha1.ConditionEnforced, quotav1alpha1.ReasonPending, "The limit was written and is not in force yet")
 	case len(notServed) > 0:
-		return condition(metav1.ConditionTrue, quotav1alpha1.ReasonKindNotServed, fmt.Sprintf(
+		return conditions.True(quotav1alpha1.ConditionEnforced, quotav1alpha1.ReasonKindNotServed, fmt.Sprintf(
 			"The share is in force. This cluster serves no kind that is counted under %s: the name is counted once the "+
 				"kind is there",
 			strings.Join(notServed, ", "),
 		))
 	}
-	return condition(metav1.ConditionTrue, quotav1alpha1.ReasonEnforced, "The share is in force")
+	return conditions.True(quotav1alpha1.ConditionEnforced, quotav1alpha1.ReasonEnforced, "The share is in force")
 }
 
 // uncounted returns the names under which the cluster counts nothing: those that ResourceQuota never counts, and those
@@ -123,11 +118,9 @@ func counted(quota *corev1.ResourceQuota) bool {
 
 // abnormal returns the conditions that are there only while they are true.
 func abnormal(seen Observation) []metav1.Condition {
-	var conditions []metav1.Condition
+	var found []metav1.Condition
 	yes := func(condition, reason, message string) {
-		conditions = append(
-			conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message},
-		)
+		found = append(found, conditions.True(condition, reason, message))
 	}
 	if seen.Stuck {
 		yes(
@@ -162,7 +155,7 @@ func abnormal(seen Observation) []metav1.Condition {
 		yes(quotav1alpha1.ConditionNodesFull, quotav1alpha1.ReasonUnschedulable,
 			"Pods of this namespace have waited for a node in vain: no budget is asked for, for more like them")
 	}
-	return conditions
+	return found
 }
 
 func unguardedMessage(policies string) string {
@@ -197,10 +190,9 @@ func notTaken(share *quotav1alpha1.QuotaShare, quota *corev1.ResourceQuota) stri
 func Unreleased(share *quotav1alpha1.QuotaShare, reason error, now time.Time) quotav1alpha1.QuotaShareStatus {
 	status := *share.Status.DeepCopy()
 	status.ObservedGeneration = share.Generation
-	conditions.Set(&status.Conditions, metav1.Condition{
-		Type: quotav1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: quotav1alpha1.ReasonWriteFailed,
-		Message: fmt.Sprintf("Carrying out removal policy %s on the ResourceQuota failed: %s",
-			share.Annotations[quotav1alpha1.RemovalAnnotation], reasonOf(reason)),
-	}, share.Generation, now)
+	why := fmt.Sprintf("Carrying out removal policy %s on the ResourceQuota failed: %s",
+		share.Annotations[quotav1alpha1.RemovalAnnotation], reasonOf(reason))
+	failed := conditions.False(quotav1alpha1.ConditionEnforced, quotav1alpha1.ReasonWriteFailed, why)
+	conditions.Set(&status.Conditions, failed, share.Generation, now)
 	return status
 }

@@ -83,13 +83,9 @@ func Unmark(ctx context.Context, c client.Client, quota *corev1.ResourceQuota) e
 
 // annotate says on a foreign ResourceQuota, as it was read, that it is about to be taken over, or says so no more.
 func annotate(ctx context.Context, c client.Client, quota *corev1.ResourceQuota, value any) error {
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+	return c.Patch(ctx, quota.DeepCopy(), patches.Merge{"metadata": map[string]any{
 		"resourceVersion": quota.ResourceVersion, "annotations": map[string]any{quotav1alpha1.ToBeTakenOverAnnotation: value},
 	}})
-	if err != nil {
-		return err
-	}
-	return c.Patch(ctx, quota.DeepCopy(), patch)
 }
 
 // Withdraw ends what was begun to take a ResourceQuota over that is not to be any more. Of one that was taken over it
@@ -120,21 +116,13 @@ func Withdraw(
 
 // unlabel takes the label off a ResourceQuota that was taken over.
 func unlabel(ctx context.Context, c client.Client, quota *corev1.ResourceQuota) error {
-	patch, err := managed.WhileManaged(
+	return c.Patch(ctx, quota.DeepCopy(), managed.WhileManaged(
 		quota, patches.Operation{Op: "remove", Path: patches.Pointer("metadata", "labels", quotav1alpha1.TakesOverLabel)},
-	)
-	if err != nil {
-		return err
-	}
-	return c.Patch(ctx, quota.DeepCopy(), patch)
+	))
 }
 
 func label(ctx context.Context, c client.Client, share *quotav1alpha1.QuotaShare, value any) error {
-	patch, err := patches.Merge(map[string]any{"metadata": map[string]any{
+	return c.Patch(ctx, share.DeepCopy(), patches.Merge{"metadata": map[string]any{
 		"uid": share.UID, "labels": map[string]any{quotav1alpha1.TakesOverLabel: value},
 	}})
-	if err != nil {
-		return err
-	}
-	return c.Patch(ctx, share.DeepCopy(), patch)
 }

@@ -1,4 +1,4 @@
-package observer
+package judge
 
 import (
 	"slices"
@@ -6,17 +6,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/observer/quantity"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 // tally is the sum of one resource name over all members, as it develops.
 type tally struct {
 	name   corev1.ResourceName
-	report ResourceReport
+	report report.ResourceReport
 	last   total
 	// open is the excess that is seen right now.
-	open *Excess
+	open *report.Excess
 	// excesses are all that were seen, the open one included, up to maxListed.
-	excesses []*Excess
+	excesses []*report.Excess
 	// aboveSince is when the sum rose above the budget; zero when it is not.
 	aboveSince time.Time
 	// floor is the smallest proved upper bound of the sum since the budget changed; nil before the first.
@@ -24,7 +27,7 @@ type tally struct {
 }
 
 // measure takes the sum as of now and reports whether a probe is wanted.
-func (t *tally) measure(now time.Time, sum total, current epoch, j *judge) bool {
+func (t *tally) measure(now time.Time, sum total, current epoch, j *Judge) bool {
 	moved := sum.held.Cmp(t.last.held) != 0
 	t.last = sum
 	if sum.recorded.Cmp(t.report.Largest) > 0 {
@@ -42,9 +45,9 @@ func (t *tally) measure(now time.Time, sum total, current epoch, j *judge) bool 
 func (t *tally) measureBudget(now time.Time, sum total, budget resource.Quantity) {
 	t.report.AboveBudget.Duration += t.aboveFor(now)
 	t.aboveSince = time.Time{}
-	if excess, isAbove := above(sum.recorded, budget); isAbove {
+	if excess, isAbove := quantity.Above(sum.recorded, budget); isAbove {
 		t.aboveSince = now
-		t.report.LargestAboveBudget = larger(t.report.LargestAboveBudget, excess)
+		t.report.LargestAboveBudget = quantity.Larger(t.report.LargestAboveBudget, excess)
 	}
 }
 
@@ -57,14 +60,14 @@ func (t *tally) aboveFor(now time.Time) time.Duration {
 
 // measureNative keeps the largest part of the sum above the ceiling that native quota alone is the cause of.
 func (t *tally) measureNative(sum total, ceiling resource.Quantity) {
-	if native, isAbove := above(sum.recorded, larger(ceiling, sum.held)); isAbove {
-		t.report.LargestNative = larger(t.report.LargestNative, native)
+	if native, isAbove := quantity.Above(sum.recorded, quantity.Larger(ceiling, sum.held)); isAbove {
+		t.report.LargestNative = quantity.Larger(t.report.LargestNative, native)
 	}
 }
 
 // measureCeiling opens, extends and closes the excess that is seen by arrival.
-func (t *tally) measureCeiling(now time.Time, sum total, ceiling resource.Quantity, j *judge) bool {
-	amount, isAbove := above(sum.held, ceiling)
+func (t *tally) measureCeiling(now time.Time, sum total, ceiling resource.Quantity, j *Judge) bool {
+	amount, isAbove := quantity.Above(sum.held, ceiling)
 	if !isAbove {
 		t.close(now)
 		return false
@@ -83,14 +86,14 @@ func (t *tally) measureCeiling(now time.Time, sum total, ceiling resource.Quanti
 
 func (t *tally) start(now time.Time) {
 	t.report.Seen++
-	t.open = &Excess{Resource: t.name, Start: now}
+	t.open = &report.Excess{Resource: t.name, Start: now}
 	if len(t.excesses) < maxListed {
 		t.excesses = append(t.excesses, t.open)
 	}
 }
 
 // list makes sure that a proved excess is in the report, also when too many were seen before it.
-func (t *tally) list(e *Excess) {
+func (t *tally) list(e *report.Excess) {
 	if !slices.Contains(t.excesses, e) {
 		t.excesses = append(t.excesses, e)
 	}
@@ -104,7 +107,7 @@ func (t *tally) close(now time.Time) {
 }
 
 // conclude judges what a probe has found out.
-func (t *tally) conclude(p *probe, j *judge) {
+func (t *tally) conclude(p *probe, j *Judge) {
 	smallest, largest, bounded := p.bounds(t.name)
 	if ceiling, judged := j.epochs.limitAt(t.name, p.at); judged {
 		t.concludeExcess(p, smallest, ceiling, j)
@@ -118,8 +121,8 @@ func (t *tally) conclude(p *probe, j *judge) {
 	}
 }
 
-func (t *tally) concludeExcess(p *probe, smallest, ceiling resource.Quantity, j *judge) {
-	amount, isAbove := above(smallest, ceiling)
+func (t *tally) concludeExcess(p *probe, smallest, ceiling resource.Quantity, j *Judge) {
+	amount, isAbove := quantity.Above(smallest, ceiling)
 	if !isAbove {
 		return
 	}
@@ -135,13 +138,13 @@ func (t *tally) concludeExcess(p *probe, smallest, ceiling resource.Quantity, j 
 		e.Certain, e.Allowed, e.Holdings = amount, ceiling, p.holdings(t.name)
 	}
 	if fresh {
-		j.tell(*e)
+		j.news = append(j.news, *e)
 	}
 }
 
 // excessAt returns the excess that was seen at an instant. A probe sees no more than had arrived at its instant, so
 // there is one unless the budget was changed for the past; then one is made of that instant.
-func (t *tally) excessAt(at time.Time) *Excess {
+func (t *tally) excessAt(at time.Time) *report.Excess {
 	if t.open != nil && !t.open.Start.After(at) {
 		return t.open
 	}
@@ -158,16 +161,16 @@ func (t *tally) excessAt(at time.Time) *Excess {
 }
 
 // concludeGrowth finds out whether the sum has certainly grown while it is above the budget.
-func (t *tally) concludeGrowth(p *probe, smallest resource.Quantity, j *judge) {
+func (t *tally) concludeGrowth(p *probe, smallest resource.Quantity, j *Judge) {
 	if t.floor == nil {
 		return
 	}
-	allowed := larger(*t.floor, j.epochs.last().budget[t.name])
+	allowed := quantity.Larger(*t.floor, j.epochs.last().budget[t.name])
 	if smallest.Cmp(allowed) <= 0 {
 		return
 	}
 	t.report.Growths++
-	if amount := minus(smallest, allowed); amount.Cmp(t.report.LargestGrowth) > 0 {
+	if amount := quantity.Minus(smallest, allowed); amount.Cmp(t.report.LargestGrowth) > 0 {
 		t.report.LargestGrowth, t.report.LargestGrowthAt = amount, p.at
 	}
 }

@@ -1,4 +1,4 @@
-package observer
+package census
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fedquota/fedquota/internal/observer/quantity"
 )
 
 // podWith returns a pod of one container and, if init is set, one init container, with these CPU requests; limits are
@@ -15,7 +17,7 @@ func podWith(cpu, init string) *corev1.Pod {
 		request := amount(cpu)
 		return corev1.Container{Name: name, Image: "example.com/app", Resources: corev1.ResourceRequirements{
 			Requests: corev1.ResourceList{corev1.ResourceCPU: request, "nvidia.com/gpu": amount("1"), "hugepages-2Mi": amount("4Mi"), "memory": amount("1Mi")},
-			Limits:   corev1.ResourceList{corev1.ResourceCPU: plus(request, request), "nvidia.com/gpu": amount("1"), "hugepages-2Mi": amount("4Mi"), "memory": amount("1Mi")},
+			Limits:   corev1.ResourceList{corev1.ResourceCPU: quantity.Plus(request, request), "nvidia.com/gpu": amount("1"), "hugepages-2Mi": amount("4Mi"), "memory": amount("1Mi")},
 		}}
 	}
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{container("main", cpu)}}}
@@ -122,7 +124,7 @@ func TestClaimCost(t *testing.T) {
 	}
 	claim.Status.AllocatedResources = amounts("storage=5")
 	claim.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: "tin"}
-	if got := claimCost(claim, "tin.storageclass.storage.k8s.io/requests.storage"); !same(got, "5") {
+	if got := claimCost(claim, "tin.storageclass.storage.k8s.io/requests.storage"); got.Cmp(amount("5")) != 0 {
 		t.Errorf("an expanding claim of an annotated class costs %s, want 5", got.String())
 	}
 }

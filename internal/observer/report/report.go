@@ -1,4 +1,5 @@
-package observer
+// Package report is what the observer tells of what it saw and concluded.
+package report
 
 import (
 	"fmt"
@@ -184,7 +185,6 @@ type Report struct {
 	Counts     map[FindingKind]int `json:"counts"`
 	Findings   []Finding           `json:"findings,omitempty"`
 	Probes     ProbeReport         `json:"probes"`
-	Recounts   []Recount           `json:"recounts,omitempty"`
 	// Levels are what became of the budgets of some of the places, and Ledgers what those on the hub showed.
 	Levels  []LevelReport  `json:"levels,omitempty"`
 	Ledgers []LedgerReport `json:"ledgers,omitempty"`
@@ -285,43 +285,4 @@ func (f Finding) line(start time.Time) string {
 // since is a time as an offset from the start of the run, to the microsecond.
 func since(start, at time.Time) time.Duration {
 	return at.Sub(start).Round(time.Microsecond)
-}
-
-// Recount is what exists, counted object by object, against the budget. Each member is counted consistently, but the
-// members one after another: it is exact when nothing is created or deleted meanwhile.
-type Recount struct {
-	At        time.Time         `json:"at"`
-	Resources []RecountResource `json:"resources"`
-	// Uncounted is the names of the budget for which this package does not know, or some member does not serve, what
-	// is charged.
-	Uncounted []corev1.ResourceName `json:"uncounted,omitempty"`
-}
-
-// RecountResource is what exists of one resource name, in its unit.
-type RecountResource struct {
-	Name corev1.ResourceName `json:"name"`
-	// Exists is the sum over members of what exists; Members are its parts.
-	Exists  resource.Quantity            `json:"exists"`
-	Members map[string]resource.Quantity `json:"members"`
-	// Recorded is the sum over members of status.used in the last version seen, Overcharged the part of it that native
-	// quota let rise above the limits in force.
-	Recorded    resource.Quantity `json:"recorded"`
-	Overcharged resource.Quantity `json:"overcharged"`
-	Budget      resource.Quantity `json:"budget"`
-	// Ceiling is what may exist while an earlier, larger budget drains: never below the budget.
-	Ceiling resource.Quantity `json:"ceiling"`
-	// Over is by how much what exists is above the ceiling and what native quota overcharged. What it let through and
-	// has not counted yet is part of it.
-	Over resource.Quantity `json:"over"`
-}
-
-// Over returns the names of which more exists than is allowed, with the amount.
-func (r Recount) Over() corev1.ResourceList {
-	over := corev1.ResourceList{}
-	for _, res := range r.Resources {
-		if res.Over.Sign() > 0 {
-			over[res.Name] = res.Over
-		}
-	}
-	return over
 }

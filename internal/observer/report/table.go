@@ -1,20 +1,19 @@
-package observer
+package report
 
 import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"text/tabwriter"
 	"time"
 )
 
-// How many unconfirmed excesses per resource name, how many violations and how many of the last recounts the table
-// shows; the report has more.
+// How many unconfirmed excesses per resource name, and how many violations the table shows; the report has more.
 const (
 	shownUnconfirmed = 3
 	shownViolations  = 20
-	shownRecounts    = 5
 )
 
 // WriteTable writes the report for people.
@@ -24,7 +23,6 @@ func (r Report) WriteTable(out io.Writer) error {
 		r.what(), len(r.Members), r.End.Sub(r.Start).Round(time.Millisecond))
 	r.writeResources(w)
 	r.writeMembers(w)
-	r.writeRecounts(w)
 	r.writeNotes(w)
 	r.writeVerdict(w)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -81,24 +79,9 @@ func (r Report) writeMembers(w *bytes.Buffer) {
 	fmt.Fprintf(w, "\n%d probes, %d of them could not tell every member\n", r.Probes.Started, r.Probes.Incomplete)
 }
 
-func (r Report) writeRecounts(w *bytes.Buffer) {
-	for _, c := range r.Recounts[max(0, len(r.Recounts)-shownRecounts):] {
-		fmt.Fprintf(w, "\nRECOUNT at +%s\tEXISTS\tRECORDED\tOVERCHARGED\tBUDGET\tCEILING\tOVER\n", since(r.Start, c.At))
-		for _, res := range c.Resources {
-			fmt.Fprintf(
-				w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", res.Name, res.Exists.String(), res.Recorded.String(), res.Overcharged.String(),
-				res.Budget.String(), res.Ceiling.String(), res.Over.String(),
-			)
-		}
-		for _, name := range c.Uncounted {
-			fmt.Fprintf(w, "%s\tnot counted\n", name)
-		}
-	}
-}
-
 // writeNotes writes what is remarkable and no violation.
 func (r Report) writeNotes(w *bytes.Buffer) {
-	for _, kind := range sortedKeys(r.Counts) {
+	for _, kind := range slices.Sorted(maps.Keys(r.Counts)) {
 		if !kind.Violation() {
 			i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Kind == kind })
 			fmt.Fprintf(w, "\n%d × %s, first: %s\n", r.Counts[kind], kind, r.Findings[i].line(r.Start))

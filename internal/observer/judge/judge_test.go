@@ -1,15 +1,18 @@
-package observer
+package judge
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/observer/quantity"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 func TestExcess(t *testing.T) {
-	raise := func(r *run) bool { return r.see("b", stepNext, pods(6, 0, 2).Revision("2")) }
-	lower := func(r *run) bool { return r.see("a", stepNext, pods(4, 0, 2).Revision("2")) }
+	raise := func(r *run) bool { return r.see("b", Next, pods(6, 0, 2).Revision("2")) }
+	lower := func(r *run) bool { return r.see("a", Next, pods(4, 0, 2).Revision("2")) }
 	cases := map[string]struct {
 		play            func(r *run)
 		seen, confirmed int
@@ -42,40 +45,40 @@ func TestExcess(t *testing.T) {
 			r.probe()
 			r.reads("b", 2)
 			r.reads("a", 3)
-			r.see("a", stepNext, pods(6, 1, 2))
-			r.see("a", stepNext, pods(6, 2, 3))
+			r.see("a", Next, pods(6, 1, 2))
+			r.see("a", Next, pods(6, 2, 3))
 		}, 1, 1, "2"},
 		"a member that cannot be read hides it": {func(r *run) {
 			raise(r)
 			r.probe()
 			r.reads("b", 2)
-			r.read("a", reading{failed: true})
+			r.Read("a", Reading{Failed: true})
 		}, 1, 0, "0"},
 		"a member that cannot be read does not hide another": {func(r *run) {
-			r.see("b", stepNext, pods(13, 0, 2).Revision("2"))
+			r.see("b", Next, pods(13, 0, 2).Revision("2"))
 			r.probe()
 			r.reads("b", 2)
-			r.read("a", reading{failed: true})
+			r.Read("a", Reading{Failed: true})
 		}, 1, 1, "3"},
 		"a gap hides it": {func(r *run) {
 			raise(r)
 			r.probe()
 			r.reads("b", 2)
 			r.reads("a", 5)
-			r.see("a", stepGap, pods(6, 0, 5))
+			r.see("a", Gap, pods(6, 0, 5))
 		}, 1, 0, "0"},
 		"a gap beyond what was read": {func(r *run) {
 			raise(r)
 			r.probe()
 			r.reads("b", 2)
 			r.reads("a", 5)
-			r.see("a", stepGap, pods(6, 0, 7))
+			r.see("a", Gap, pods(6, 0, 7))
 		}, 1, 0, "0"},
 		"deleted after the raise": {func(r *run) {
 			raise(r)
 			r.probe()
 			r.reads("b", 2)
-			r.read("a", reading{absent: true})
+			r.Read("a", Reading{Absent: true})
 			r.seeGone("a")
 		}, 1, 0, "0"},
 		"given up while waiting": {func(r *run) {
@@ -83,25 +86,25 @@ func TestExcess(t *testing.T) {
 			r.probe()
 			r.reads("b", 2)
 			r.reads("a", 2)
-			r.conclude()
+			r.Conclude()
 			lower(r)
 		}, 1, 0, "0"},
 		"the second probe finds it": {func(r *run) {
 			raise(r)
 			r.probe()
-			r.conclude()
+			r.Conclude()
 			r.probe()
 			r.reads("a", 1)
 			r.reads("b", 2)
 			lower(r)
 		}, 1, 1, "2"},
-		"destroyed member": {func(r *run) { r.forget("a", r.tick()); raise(r) }, 0, 0, "0"},
+		"destroyed member": {func(r *run) { r.Forget("a", r.tick()); raise(r) }, 0, 0, "0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := twoFull()
 			tc.play(r)
-			if r.judge.probe != nil {
+			if r.Judge.probe != nil {
 				t.Error("the probe is still open")
 			}
 			got := r.resource(t, "pods")
@@ -110,12 +113,12 @@ func TestExcess(t *testing.T) {
 			}
 			var certain resource.Quantity
 			for _, e := range got.Excesses {
-				certain = larger(certain, e.Certain)
+				certain = quantity.Larger(certain, e.Certain)
 			}
 			if !same(certain, tc.certain) {
 				t.Errorf("certain excess %s, want %s", certain.String(), tc.certain)
 			}
-			if violations := r.report(r.now).Violations(); (len(violations) > 0) != (tc.confirmed > 0) {
+			if violations := r.Report(r.now).Violations(); (len(violations) > 0) != (tc.confirmed > 0) {
 				t.Errorf("violations: %q", violations)
 			}
 		})
@@ -124,7 +127,7 @@ func TestExcess(t *testing.T) {
 
 func TestExcessSaysWhenAndWhere(t *testing.T) {
 	r := twoFull()
-	if !r.see("b", stepNext, pods(6, 0, 2).Revision("2")) {
+	if !r.see("b", Next, pods(6, 0, 2).Revision("2")) {
 		t.Error("no probe is wanted for an excess")
 	}
 	raised := r.now
@@ -136,11 +139,11 @@ func TestExcessSaysWhenAndWhere(t *testing.T) {
 	last := r.now
 	r.reads("a", 1)
 	r.reads("b", 2)
-	r.see("a", stepNext, pods(4, 0, 2).Revision("2"))
-	want := []Excess{{
+	r.see("a", Next, pods(4, 0, 2).Revision("2"))
+	want := []report.Excess{{
 		Resource: "pods", Start: raised, End: r.now, Largest: amount("2"), Allowed: amount("10"),
 		Confirmed: true, Certain: amount("2"), FirstCertain: first, LastCertain: last,
-		Holdings: []Holding{
+		Holdings: []report.Holding{
 			{Member: "a", ResourceVersion: "1", Revision: 1, Hard: amount("6"), Used: amount("0")},
 			{Member: "b", ResourceVersion: "2", Revision: 2, Hard: amount("6"), Used: amount("0")},
 		},
@@ -156,26 +159,26 @@ func TestExcessSaysWhenAndWhere(t *testing.T) {
 // What native quota charges above a limit in force is measured, and no violation; a limit below usage is ours.
 func TestNativeExcess(t *testing.T) {
 	r := twoFull()
-	if r.see("a", stepNext, pods(6, 8, 2)) {
+	if r.see("a", Next, pods(6, 8, 2)) {
 		t.Error("a native excess wants a probe")
 	}
-	r.see("a", stepNext, pods(6, 7, 3))
-	r.see("a", stepNext, pods(6, 7, 4).Revision("2"))
+	r.see("a", Next, pods(6, 7, 3))
+	r.see("a", Next, pods(6, 7, 4).Revision("2"))
 	got := r.resource(t, "pods")
 	if got.Seen != 0 || !same(got.LargestNative, "2") || !same(got.Largest, "12") {
 		t.Errorf("seen %d, native %s, largest %s", got.Seen, got.LargestNative.String(), got.Largest.String())
 	}
 
 	r = twoFull()
-	r.see("a", stepGap, pods(6, 8, 9))
+	r.see("a", Gap, pods(6, 8, 9))
 	if got := r.resource(t, "pods"); got.Seen != 0 || !same(got.LargestNative, "2") {
 		t.Errorf("a charge that a gap hides was not taken as native: %+v", got)
 	}
 
 	r = twoFull()
-	r.see("a", stepNext, pods(6, 6, 2))
-	r.see("a", stepNext, pods(3, 6, 3).Revision("2"))
-	r.see("b", stepNext, pods(7, 0, 2).Revision("3"))
+	r.see("a", Next, pods(6, 6, 2))
+	r.see("a", Next, pods(3, 6, 3).Revision("2"))
+	r.see("b", Next, pods(7, 0, 2).Revision("3"))
 	if got := r.resource(t, "pods"); got.Seen != 1 || !same(got.Excesses[0].Largest, "3") {
 		t.Errorf("usage above a lowered limit was not added up: %+v", got)
 	}

@@ -1,11 +1,16 @@
-package observer
+package judge
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"github.com/fedquota/fedquota/internal/observer/quantity"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 // probe finds out what was in force in all members at one instant.
@@ -18,15 +23,15 @@ type probe struct {
 type span struct {
 	// versions begins with the one that had arrived last at that instant; those that arrived since follow.
 	versions []version
-	read     *reading
+	read     *Reading
 }
 
-// reading is what a read that began after the instant of the probe returned.
-type reading struct {
-	failed          bool
-	absent          bool
-	resourceVersion string
-	at              time.Time
+// Reading is what a read that began after the instant of the probe returned.
+type Reading struct {
+	Failed          bool
+	Absent          bool
+	ResourceVersion string
+	At              time.Time
 }
 
 // verdict is how far the reading of a span has been matched with the versions of the watch.
@@ -46,12 +51,12 @@ func (s *span) possible() ([]version, verdict) {
 	switch {
 	case s.read == nil:
 		return nil, waiting
-	case s.read.failed:
+	case s.read.Failed:
 		return nil, unknown
-	case s.read.absent:
+	case s.read.Absent:
 		return s.upTo(s.deletion())
 	default:
-		return s.upTo(s.find(s.read.resourceVersion))
+		return s.upTo(s.find(s.read.ResourceVersion))
 	}
 }
 
@@ -61,7 +66,7 @@ func (s *span) upTo(end int, found verdict) ([]version, verdict) {
 		return nil, found
 	}
 	for _, v := range s.versions[1 : end+1] {
-		if v.step == stepGap {
+		if v.step == Gap {
 			return nil, unknown
 		}
 	}
@@ -107,7 +112,7 @@ func (p *probe) resolved() bool {
 // unknown returns the members about which the probe cannot tell, in order.
 func (p *probe) unknown() []string {
 	var names []string
-	for _, name := range sortedKeys(p.members) {
+	for _, name := range slices.Sorted(maps.Keys(p.members)) {
 		if _, state := p.members[name].possible(); state != known {
 			names = append(names, name)
 		}
@@ -126,7 +131,7 @@ func (p *probe) bounds(name corev1.ResourceName) (smallest, largest resource.Qua
 			continue
 		}
 		low, high := extent(versions, name)
-		smallest, largest = plus(smallest, low), plus(largest, high)
+		smallest, largest = quantity.Plus(smallest, low), quantity.Plus(largest, high)
 	}
 	return smallest, largest, bounded
 }
@@ -135,15 +140,15 @@ func (p *probe) bounds(name corev1.ResourceName) (smallest, largest resource.Qua
 func extent(versions []version, name corev1.ResourceName) (low, high resource.Quantity) {
 	low, high = versions[0].held(name), versions[0].held(name)
 	for _, v := range versions[1:] {
-		low, high = smaller(low, v.held(name)), larger(high, v.held(name))
+		low, high = quantity.Smaller(low, v.held(name)), quantity.Larger(high, v.held(name))
 	}
 	return low, high
 }
 
 // holdings returns, per member, the possible version that holds least.
-func (p *probe) holdings(name corev1.ResourceName) []Holding {
-	var all []Holding
-	for _, member := range sortedKeys(p.members) {
+func (p *probe) holdings(name corev1.ResourceName) []report.Holding {
+	var all []report.Holding
+	for _, member := range slices.Sorted(maps.Keys(p.members)) {
 		versions, state := p.members[member].possible()
 		if state != known {
 			continue

@@ -1,4 +1,4 @@
-package observer
+package judge
 
 import (
 	"maps"
@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/observer/quantity"
 )
 
 // epoch is what is allowed from an instant on, until the next epoch begins.
@@ -40,7 +42,7 @@ func (t timeline) at(when time.Time) epoch {
 func (t timeline) withBudget(budget corev1.ResourceList, when time.Time) timeline {
 	ceiling := corev1.ResourceList{}
 	for name, amount := range budget {
-		ceiling[name] = larger(amount, t.last().ceiling[name])
+		ceiling[name] = quantity.Larger(amount, t.last().ceiling[name])
 	}
 	return t.with(epoch{from: when, budget: maps.Clone(budget), ceiling: ceiling})
 }
@@ -51,7 +53,7 @@ func (t timeline) withGranted(granted corev1.ResourceList, when time.Time) timel
 	budget, ceiling := t.last().budget, maps.Clone(t.last().ceiling)
 	for name, amount := range granted {
 		if _, judged := budget[name]; judged {
-			ceiling[name] = larger(amount, budget[name])
+			ceiling[name] = quantity.Larger(amount, budget[name])
 		}
 	}
 	return t.with(epoch{from: when, budget: budget, ceiling: ceiling})
@@ -69,7 +71,7 @@ func (t timeline) with(next epoch) timeline {
 func raisedTo(current, next corev1.ResourceList) corev1.ResourceList {
 	both := corev1.ResourceList{}
 	for name, amount := range next {
-		both[name] = larger(amount, current[name])
+		both[name] = quantity.Larger(amount, current[name])
 	}
 	return both
 }

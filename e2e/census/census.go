@@ -1,10 +1,17 @@
-package observer
+// Package census counts what exists in members, object by object, and costs it as native quota does. It shares no code
+// with the operator.
+//
+// What exists within the scopes of a budget, whatever any ResourceQuota says of it, may be as much as the ceiling and
+// what native quota overcharged. Native quota may let through what it does not count at once, so a recount above that
+// which stays there, while nothing is created or deleted, is what a limit has let through.
+package census
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,86 +21,46 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/pager"
+
+	"github.com/fedquota/fedquota/internal/observer"
+	"github.com/fedquota/fedquota/internal/observer/quantity"
 )
 
-// Recount lists what exists in every member, consistently (no cache of ours or of an API server is older than the
-// call), costs it as native quota does, and puts the result into the report. Of a quota with scopes it counts what
-// matches them.
-func (o *Observer) Recount(ctx context.Context) (Recount, error) {
-	o.mu.Lock()
-	clients := maps.Clone(o.clients)
-	allowed := o.judge.epochs.at(o.clock.Now())
-	o.mu.Unlock()
-	result := newRecount(allowed)
-	for _, name := range sortedKeys(clients) {
-		counted, err := o.count(ctx, clients[name], namesOf(allowed.budget))
-		if err != nil {
-			return Recount{}, fmt.Errorf("recounting member %s: %w", name, err)
-		}
-		result.add(name, counted)
+// Of counts what exists in the members that an observer watches, consistently: no cache of ours or of an API server is
+// older than the call. Of a quota with scopes it counts what matches them.
+func Of(ctx context.Context, o *observer.Observer) (Recount, error) {
+	budget, ceiling := o.Allowed()
+	result := Recount{}
+	for _, name := range slices.Sorted(maps.Keys(budget)) {
+		result.Resources = append(result.Resources, Resource{
+			Name: name, Budget: budget[name], Ceiling: ceiling[name], Members: map[string]resource.Quantity{},
+		})
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.judge.recounted(&result, o.clock.Now())
-	o.recounts = append(o.recounts, result)
+	places := o.Places()
+	for _, member := range slices.Sorted(maps.Keys(places)) {
+		counted, err := count(ctx, places[member], slices.Sorted(maps.Keys(budget)))
+		if err != nil {
+			return Recount{}, fmt.Errorf("recounting member %s: %w", member, err)
+		}
+		result.add(member, counted)
+	}
+	result.finish(o.Charged())
 	return result, nil
 }
 
-func newRecount(allowed epoch) Recount {
-	var r Recount
-	for _, name := range namesOf(allowed.budget) {
-		r.Resources = append(r.Resources, RecountResource{
-			Name: name, Budget: allowed.budget[name], Ceiling: allowed.ceiling[name], Members: map[string]resource.Quantity{}})
-	}
-	return r
-}
-
-// recounted adds what native quota says to a recount, and finishes it.
-func (j *judge) recounted(r *Recount, now time.Time) {
-	for i := range r.Resources {
-		res := &r.Resources[i]
-		for _, m := range j.members {
-			res.Recorded = plus(res.Recorded, m.last.used[res.Name])
-			res.Overcharged = plus(res.Overcharged, m.last.overcharged[res.Name])
-		}
-	}
-	r.finish(now)
-}
-
-func (r *Recount) add(member string, counted corev1.ResourceList) {
-	for i, res := range r.Resources {
-		if amount, ok := counted[res.Name]; ok {
-			r.Resources[i].Exists = plus(res.Exists, amount)
-			res.Members[member] = amount
-		}
-	}
-}
-
-// finish compares with what is allowed, and takes out what no member could count.
-func (r *Recount) finish(now time.Time) {
-	var counted []RecountResource
-	for _, res := range r.Resources {
-		if len(res.Members) == 0 {
-			r.Uncounted = append(r.Uncounted, res.Name)
-			continue
-		}
-		if over, isOver := above(res.Exists, plus(res.Ceiling, res.Overcharged)); isOver {
-			res.Over = over
-		}
-		counted = append(counted, res)
-	}
-	r.At, r.Resources = now, counted
-}
-
 // count returns what exists in one member, without the names that it cannot count.
-func (o *Observer) count(ctx context.Context, c *connection, names []corev1.ResourceName) (corev1.ResourceList, error) {
-	namespace, core := c.Namespace, c.client.CoreV1()
-	scopes := requiredOf(c.Scopes, c.ScopeSelector)
-	ofPods, ofClaims := within(scopes, podMatches, podCost(o.clock.Now())), within(scopes, claimMatches, claimCost)
+func count(ctx context.Context, in observer.Place, names []corev1.ResourceName) (corev1.ResourceList, error) {
+	client, err := kubernetes.NewForConfig(in.Config)
+	if err != nil {
+		return nil, err
+	}
+	namespace, core, scopes := in.Namespace, client.CoreV1(), requiredOf(in.Scopes, in.ScopeSelector)
+	ofPods, ofClaims := within(scopes, podMatches, podCost(time.Now())), within(scopes, claimMatches, claimCost)
 	total := corev1.ResourceList{}
-	err := errors.Join(
+	err = errors.Join(
 		charge(ctx, total, keep(names, chargesPods), ofPods, listing(core.Pods(namespace).List)),
 		charge(ctx, total, keep(names, chargesClaims), ofClaims, listing(core.PersistentVolumeClaims(namespace).List)),
 	)
@@ -102,7 +69,7 @@ func (o *Observer) count(ctx context.Context, c *connection, names []corev1.Reso
 	}
 	return total, errors.Join(err,
 		charge(ctx, total, keep(names, chargesServices), serviceCost, listing(core.Services(namespace).List)),
-		countObjects(ctx, c, namespace, total, names),
+		countObjects(ctx, in, total, names),
 	)
 }
 
@@ -139,7 +106,7 @@ func charge[T any](
 			return fmt.Errorf("listed a %T", object)
 		}
 		for _, name := range names {
-			total[name] = plus(total[name], cost(item, name))
+			total[name] = quantity.Plus(total[name], cost(item, name))
 		}
 		return nil
 	})
@@ -165,9 +132,13 @@ func countedBy(name corev1.ResourceName) (schema.GroupResource, bool) {
 
 // countObjects adds the number of objects to total for every name that stands for one, and that the member serves.
 func countObjects(
-	ctx context.Context, c *connection, namespace string, total corev1.ResourceList, names []corev1.ResourceName,
+	ctx context.Context, in observer.Place, total corev1.ResourceList, names []corev1.ResourceName,
 ) error {
-	client, err := metadata.NewForConfig(c.Config)
+	client, err := metadata.NewForConfig(in.Config)
+	if err != nil {
+		return err
+	}
+	kinds, err := discovery.NewDiscoveryClientForConfig(in.Config)
 	if err != nil {
 		return err
 	}
@@ -176,14 +147,14 @@ func countObjects(
 		if !ok {
 			continue
 		}
-		served, found, err := serving(c.client.Discovery(), group)
+		served, found, err := serving(kinds, group)
 		if err != nil {
 			return err
 		}
 		if !found {
 			continue
 		}
-		list := listing(client.Resource(served).Namespace(namespace).List)
+		list := listing(client.Resource(served).Namespace(in.Namespace).List)
 		number := func(*metav1.PartialObjectMetadata, corev1.ResourceName) resource.Quantity { return one }
 		if err := charge(ctx, total, []corev1.ResourceName{name}, number, list); err != nil {
 			return err

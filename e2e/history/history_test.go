@@ -1,12 +1,15 @@
-package observer
+package history
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
 // TestHistory adds up what a member had between two instants, from the version that it had at the first one on.
@@ -14,10 +17,13 @@ func TestHistory(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
 	h := &History{}
-	for minutes, amountsOf := range [][2]string{{"pods=10", "pods=2"}, {"pods=10", "pods=6"}, {"pods=4", "pods=5"}} {
-		h.Add(Version{"a", at(60 * minutes), amounts(amountsOf[0]), amounts(amountsOf[1])})
+	amounts := func(text string) corev1.ResourceList {
+		return corev1.ResourceList{"pods": resource.MustParse(strings.TrimPrefix(text, "pods="))}
 	}
-	h.Add(Version{"b", at(0), amounts("pods=1"), amounts("pods=1")})
+	for minutes, amountsOf := range [][2]string{{"pods=10", "pods=2"}, {"pods=10", "pods=6"}, {"pods=4", "pods=5"}} {
+		h.Add(observer.Version{Member: "a", Arrived: at(60 * minutes), Hard: amounts(amountsOf[0]), Used: amounts(amountsOf[1])})
+	}
+	h.Add(observer.Version{Member: "b", Arrived: at(0), Hard: amounts("pods=1"), Used: amounts("pods=1")})
 	for name, tc := range map[string]struct {
 		from, until int
 		held, used  float64
@@ -38,31 +44,5 @@ func TestHistory(t *testing.T) {
 				t.Errorf("got %d versions, want %d", got, tc.versions)
 			}
 		})
-	}
-}
-
-// testVersions tells of each version that a member had, in order.
-func testVersions(t *testing.T, members map[string]*realMember) {
-	namespaces(t, members, "versions")
-	h := &History{}
-	options := Options{Members: map[string]*rest.Config{"a": members["a"].config}, Namespace: "versions", Name: "compute", OnVersion: h.Add}
-	began := time.Now()
-	o, err := Watch(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { o.Stop() })
-	members["a"].create(t.Context(), t, "versions", "pods=6", "pods=3")
-	if err := o.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, v := range h.Between("a", began, time.Now()) {
-		held, used := v.Held("pods"), v.Used["pods"]
-		got = append(got, held.String()+" "+used.String())
-	}
-	// The last one comes first: as it is, without its status, and not there.
-	if diff := cmp.Diff([]string{"6 3", "0 0", "0 0"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package observer
+package census
 
 import (
 	"strings"
@@ -67,38 +67,5 @@ func TestClaimMatches(t *testing.T) {
 		if s := scopeOf(text); want.in != nil && !claimMatches(want.in, s) || claimMatches(want.out, s) {
 			t.Errorf("%s: matches %v, %v, want true, false", text, want.in != nil && claimMatches(want.in, s), claimMatches(want.out, s))
 		}
-	}
-}
-
-// testRecountScopes counts only what all scopes match, and nothing but pods and claims.
-func testRecountScopes(t *testing.T, members map[string]*realMember) {
-	const namespace = "recount-scopes"
-	namespaces(t, members, namespace)
-	for _, m := range members {
-		m.createPod(t, namespace, corev1.PodRunning)
-		pod := podWith("500m", "")
-		pod.Name, pod.Spec.ActiveDeadlineSeconds = "short", new(int64(3600))
-		if _, err := m.client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	o := watchMembers(t, members, namespace, "requests.cpu=5,pods=9,persistentvolumeclaims=1,services=1")
-	for _, c := range o.clients {
-		c.Scopes = []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeTerminating}
-		c.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []scope{scopeOf("PriorityClass DoesNotExist")}}
-	}
-	counted, err := o.Recount(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, got := amounts("requests.cpu=1,pods=2,persistentvolumeclaims=0"), corev1.ResourceList{}
-	for _, res := range counted.Resources {
-		got[res.Name] = res.Exists
-	}
-	if !sameLimits(want, got) {
-		t.Errorf("exists %v, want %v", got, want)
-	}
-	if len(counted.Uncounted) != 1 || counted.Uncounted[0] != "services" {
-		t.Errorf("uncounted %v", counted.Uncounted)
 	}
 }

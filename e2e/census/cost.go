@@ -1,4 +1,4 @@
-package observer
+package census
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/fedquota/fedquota/internal/observer/quantity"
 )
 
 const (
@@ -135,7 +137,7 @@ func claimCost(claim *corev1.PersistentVolumeClaim, name corev1.ResourceName) re
 	if what == string(corev1.ResourcePersistentVolumeClaims) {
 		return one
 	}
-	storage := larger(
+	storage := quantity.Larger(
 		claim.Spec.Resources.Requests[corev1.ResourceStorage], claim.Status.AllocatedResources[corev1.ResourceStorage],
 	)
 	storage = storage.DeepCopy()

@@ -1,4 +1,4 @@
-package observer
+package judge
 
 import (
 	"testing"
@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-func (r *run) cut(budget string) bool { r.tick(); return r.setBudget(amounts(budget), r.now, r.now) }
+func (r *run) cut(budget string) bool { r.tick(); return r.SetBudget(amounts(budget), r.now, r.now) }
 
 // settled probes with every member read at the version that arrived last.
 func (r *run) settled() {
 	r.probe()
 	for name, m := range r.members {
-		r.read(name, reading{resourceVersion: m.last.resourceVersion, absent: !m.last.exists(), at: r.now})
+		r.Read(name, Reading{ResourceVersion: m.last.resourceVersion, Absent: !m.last.exists(), At: r.now})
 	}
 }
 
@@ -49,8 +49,8 @@ func TestTimeline(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
-	raise := func(r *run, hard int64) { r.see("b", stepNext, pods(hard, 0, 9).Revision("9")); r.settled() }
-	lower := func(r *run, hard int64) { r.see("a", stepNext, pods(hard, 0, 8).Revision("8")); r.settled() }
+	raise := func(r *run, hard int64) { r.see("b", Next, pods(hard, 0, 9).Revision("9")); r.settled() }
+	lower := func(r *run, hard int64) { r.see("a", Next, pods(hard, 0, 8).Revision("8")); r.settled() }
 	cases := map[string]struct {
 		play               func(r *run)
 		confirmed, growths int
@@ -62,7 +62,7 @@ func TestCut(t *testing.T) {
 		"grows above the ledger": {func(r *run) {
 			r.cut("pods=5")
 			lower(r, 2)
-			r.setGranted(amounts("pods=6"), r.tick(), r.now)
+			r.SetGranted(amounts("pods=6"), r.tick(), r.now)
 			raise(r, 5)
 		}, 1, 1},
 		"grows within the budget": {func(r *run) {
@@ -77,7 +77,7 @@ func TestCut(t *testing.T) {
 			lower(r, 1)
 			r.probe()
 			r.reads("a", 8)
-			r.see("b", stepNext, pods(9, 0, 9).Revision("9"))
+			r.see("b", Next, pods(9, 0, 9).Revision("9"))
 			r.cut("pods=6")
 			r.reads("b", 1)
 			r.settled()
@@ -86,14 +86,14 @@ func TestCut(t *testing.T) {
 			r.cut("pods=5")
 			r.probe()
 			r.reads("b", 1)
-			r.read("a", reading{failed: true})
+			r.Read("a", Reading{Failed: true})
 			r.settled()
 		}, 0, 0},
 		"a probe is judged by what was allowed at its instant": {func(r *run) {
 			r.probe()
 			r.reads("a", 1)
 			r.cut("pods=5")
-			r.setGranted(amounts("pods=5"), r.tick(), r.now)
+			r.SetGranted(amounts("pods=5"), r.tick(), r.now)
 			r.reads("b", 1)
 		}, 0, 0},
 		"no longer judged": {func(r *run) { r.cut("secrets=11"); raise(r, 60) }, 0, 0},
@@ -106,7 +106,7 @@ func TestCut(t *testing.T) {
 			if got.Confirmed != tc.confirmed || got.Growths != tc.growths {
 				t.Errorf("confirmed %d, growths %d; want %d, %d", got.Confirmed, got.Growths, tc.confirmed, tc.growths)
 			}
-			report := r.report(r.now)
+			report := r.Report(r.now)
 			if got := len(report.Violations()); got != tc.confirmed {
 				t.Errorf("%d violations, want %d", got, tc.confirmed)
 			}
@@ -124,10 +124,10 @@ func TestCutWantsAProbe(t *testing.T) {
 		t.Error("a cut below what is in force wants no probe")
 	}
 	r.settled()
-	if r.see("a", stepNext, pods(6, 1, 2)) {
+	if r.see("a", Next, pods(6, 1, 2)) {
 		t.Error("a charge below the limit wants a probe")
 	}
-	if !r.see("a", stepNext, pods(5, 1, 3).Revision("2")) {
+	if !r.see("a", Next, pods(5, 1, 3).Revision("2")) {
 		t.Error("a move above the budget wants no probe")
 	}
 }
@@ -136,8 +136,8 @@ func TestAboveBudget(t *testing.T) {
 	r := twoFull()
 	r.cut("pods=7")
 	from := r.now
-	r.see("a", stepNext, pods(4, 0, 2).Revision("2"))
-	r.see("a", stepNext, pods(3, 0, 3).Revision("3"))
+	r.see("a", Next, pods(4, 0, 2).Revision("2"))
+	r.see("a", Next, pods(3, 0, 3).Revision("3"))
 	got := r.resource(t, "pods")
 	if got.AboveBudget.Duration != r.now.Sub(from) || !same(got.LargestAboveBudget, "3") {
 		t.Errorf("above the budget for %s by %s", got.AboveBudget.Duration, got.LargestAboveBudget.String())

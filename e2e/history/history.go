@@ -1,4 +1,5 @@
-package observer
+// Package history keeps what members had at each instant, as an observer saw it arrive.
+package history
 
 import (
 	"slices"
@@ -6,43 +7,31 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/observer"
 )
 
-// Version is what a member has from an instant on, until the next version of it arrives.
-type Version struct {
-	Member  string
-	Arrived time.Time
-	// Hard is in force, and Used is charged.
-	Hard, Used corev1.ResourceList
-}
-
-// Held returns max(Hard, Used).
-func (v Version) Held(name corev1.ResourceName) resource.Quantity {
-	return larger(v.Hard[name], v.Used[name])
-}
-
-// History keeps all versions. Its Add is an Options.OnVersion.
+// History keeps all versions. Its Add is an observer.Options.OnVersion.
 type History struct {
 	mu       sync.Mutex
-	versions map[string][]Version
+	versions map[string][]observer.Version
 }
 
 // Add takes the next version of a member.
-func (h *History) Add(v Version) {
+func (h *History) Add(v observer.Version) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.versions == nil {
-		h.versions = map[string][]Version{}
+		h.versions = map[string][]observer.Version{}
 	}
 	h.versions[v.Member] = append(h.versions[v.Member], v)
 }
 
 // Between returns the versions of a member that it had at some instant between two, the last one first.
-func (h *History) Between(member string, from, until time.Time) []Version {
+func (h *History) Between(member string, from, until time.Time) []observer.Version {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var found []Version
+	var found []observer.Version
 	for _, v := range slices.Backward(h.versions[member]) {
 		if v.Arrived.After(until) {
 			continue

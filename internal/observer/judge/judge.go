@@ -1,35 +1,42 @@
-package observer
+// Package judge adds up what members hold, version by version, and concludes from that and from probes whether more
+// was ever in force than was allowed. The comment of package observer says how.
+package judge
 
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	quotav1 "k8s.io/apiserver/pkg/quota/v1"
+
+	"github.com/fedquota/fedquota/internal/observer/quantity"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 // maxListed bounds how many findings per kind, and how many unconfirmed excesses per resource name, a report lists;
 // all are counted.
 const maxListed = 1000
 
-// judge draws the conclusions. It does no I/O, takes no lock and reads no clock: whoever feeds it says when things
+// Judge draws the conclusions. It does no I/O, takes no lock and reads no clock: whoever feeds it says when things
 // happened, never going back in time.
-type judge struct {
+type Judge struct {
 	epochs timeline
 	// changed is when the budget changed last; a raise or a cut, not a new ceiling.
 	changed time.Time
 	members map[string]*member
 	// forgotten is the reports of members that were taken out.
-	forgotten []MemberReport
+	forgotten []report.MemberReport
 	tallies   map[corev1.ResourceName]*tally
 	probe     *probe
-	probes    ProbeReport
+	probes    report.ProbeReport
 	// unknown is the members about which the last probe could not tell.
 	unknown  []string
-	findings []Finding
-	counts   map[FindingKind]int
-	news     []Excess
+	findings []report.Finding
+	counts   map[report.FindingKind]int
+	news     []report.Excess
 }
 
 // member is what is known of one member cluster.
@@ -39,26 +46,26 @@ type member struct {
 	// others is the scopes of other managed ResourceQuotas in the same namespace, by name, told those that were found.
 	others map[string]string
 	told   map[string]bool
-	report MemberReport
+	report report.MemberReport
 }
 
-// newJudge returns a judge over members that hold nothing yet.
-func newJudge(members []string, budget corev1.ResourceList, now time.Time) *judge {
-	j := &judge{
+// New returns a judge over members that hold nothing yet.
+func New(members []string, budget corev1.ResourceList, now time.Time) *Judge {
+	j := &Judge{
 		epochs:  newTimeline(budget, now),
 		changed: now,
 		members: map[string]*member{},
 		tallies: map[corev1.ResourceName]*tally{},
-		counts:  map[FindingKind]int{},
+		counts:  map[report.FindingKind]int{},
 	}
 	for _, name := range members {
-		j.members[name] = &member{report: MemberReport{Name: name}}
+		j.members[name] = &member{report: report.MemberReport{Name: name}}
 	}
 	return j
 }
 
-// observe takes the next version of the object in a member (nil: absent) and reports whether a probe is wanted.
-func (j *judge) observe(name string, rq *corev1.ResourceQuota, arrived time.Time, how step) bool {
+// Observe takes the next version of the object in a member (nil: absent) and reports whether a probe is wanted.
+func (j *Judge) Observe(name string, rq *corev1.ResourceQuota, arrived time.Time, how Step) bool {
 	m, ok := j.members[name]
 	if !ok {
 		return false
@@ -67,7 +74,7 @@ func (j *judge) observe(name string, rq *corev1.ResourceQuota, arrived time.Time
 	for _, finding := range compare(m.past, m.last, next) {
 		finding.Member, finding.At = name, arrived
 		finding.ResourceVersion, finding.Revision = next.resourceVersion, next.revision
-		j.find(finding)
+		j.Find(finding)
 	}
 	m.take(next)
 	j.findSecond(name, m, arrived)
@@ -80,8 +87,8 @@ func (j *judge) observe(name string, rq *corev1.ResourceQuota, arrived time.Time
 	return wanted
 }
 
-// beside takes which other ResourceQuotas in the namespace are managed.
-func (j *judge) beside(name string, others map[string]string, arrived time.Time) {
+// Beside takes which other ResourceQuotas in the namespace are managed.
+func (j *Judge) Beside(name string, others map[string]string, arrived time.Time) {
 	m, ok := j.members[name]
 	if !ok {
 		return
@@ -91,17 +98,18 @@ func (j *judge) beside(name string, others map[string]string, arrived time.Time)
 }
 
 // findSecond finds others that count the same objects. Each is told once for as long as both are there.
-func (j *judge) findSecond(name string, m *member, arrived time.Time) {
+func (j *Judge) findSecond(name string, m *member, arrived time.Time) {
 	seconds := map[string]bool{}
-	for _, other := range sortedKeys(m.others) {
+	for _, other := range slices.Sorted(maps.Keys(m.others)) {
 		if !m.last.labelled || m.others[other] != m.last.scopes {
 			continue
 		}
 		seconds[other] = true
 		if !m.told[other] {
-			j.find(
-				Finding{
-					Kind: SecondQuota, Member: name, ResourceVersion: m.last.resourceVersion, Revision: m.last.revision, At: arrived,
+			j.Find(
+				report.Finding{
+					Kind: report.SecondQuota, Member: name, At: arrived,
+					ResourceVersion: m.last.resourceVersion, Revision: m.last.revision,
 					Message: fmt.Sprintf("ResourceQuota %s is managed as well, and counts the same objects", other),
 				},
 			)
@@ -112,46 +120,35 @@ func (j *judge) findSecond(name string, m *member, arrived time.Time) {
 
 func (m *member) take(next version) {
 	m.report.Versions++
-	if next.step == stepNext && next.managed && !sameLimits(m.last.spec, next.spec) {
+	if next.step == Next && next.managed && !quotav1.Equals(m.last.spec, next.spec) {
 		m.report.Writes++
 	}
-	if next.step == stepGap {
-		m.report.Gaps = append(m.report.Gaps, Gap{At: next.arrived, From: m.last.resourceVersion, To: next.resourceVersion})
+	if next.step == Gap {
+		gap := report.Gap{At: next.arrived, From: m.last.resourceVersion, To: next.resourceVersion}
+		m.report.Gaps = append(m.report.Gaps, gap)
 	}
 	m.past = m.past.after(next)
 	m.report.Revision = next.revision
 	m.last = next
 }
 
-func sameLimits(a, b corev1.ResourceList) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, amount := range a {
-		other, ok := b[name]
-		if !ok || amount.Cmp(other) != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func (j *judge) find(f Finding) {
+// Find notes a finding.
+func (j *Judge) Find(f report.Finding) {
 	j.counts[f.Kind]++
 	if j.counts[f.Kind] <= maxListed {
 		j.findings = append(j.findings, f)
 	}
 }
 
-// resumed records that the watch of a member broke and went on without a loss.
-func (j *judge) resumed(name string) {
+// Resumed records that the watch of a member broke and went on without a loss.
+func (j *Judge) Resumed(name string) {
 	if m, ok := j.members[name]; ok {
 		m.report.Resumed++
 	}
 }
 
-// forget takes a member out of the sum: its cluster is destroyed.
-func (j *judge) forget(name string, now time.Time) {
+// Forget takes a member out of the sum: its cluster is destroyed.
+func (j *Judge) Forget(name string, now time.Time) {
 	m, ok := j.members[name]
 	if !ok {
 		return
@@ -165,8 +162,13 @@ func (j *judge) forget(name string, now time.Time) {
 	j.concludeResolved()
 }
 
-// setBudget changes the budget from an instant on and reports whether a probe is wanted.
-func (j *judge) setBudget(budget corev1.ResourceList, from, now time.Time) bool {
+// Announce allows the larger of the present budget and another one from now on, and says whether a probe is wanted.
+func (j *Judge) Announce(budget corev1.ResourceList, now time.Time) bool {
+	return j.SetBudget(raisedTo(j.epochs.last().budget, budget), now, now)
+}
+
+// SetBudget changes the budget from an instant on and reports whether a probe is wanted.
+func (j *Judge) SetBudget(budget corev1.ResourceList, from, now time.Time) bool {
 	j.epochs = j.epochs.withBudget(budget, from)
 	j.changed = j.epochs.last().from
 	for _, t := range j.tallies {
@@ -175,18 +177,18 @@ func (j *judge) setBudget(budget corev1.ResourceList, from, now time.Time) bool 
 	return j.measure(now)
 }
 
-// setGranted brings the ceiling down from an instant on and reports whether a probe is wanted.
-func (j *judge) setGranted(granted corev1.ResourceList, from, now time.Time) bool {
+// SetGranted brings the ceiling down from an instant on and reports whether a probe is wanted.
+func (j *Judge) SetGranted(granted corev1.ResourceList, from, now time.Time) bool {
 	j.epochs = j.epochs.withGranted(granted, from)
 	return j.measure(now)
 }
 
 // measure adds up what has arrived and reports whether a probe is wanted: the sum is above the ceiling, or it moved
 // while it is above the budget.
-func (j *judge) measure(now time.Time) bool {
+func (j *Judge) measure(now time.Time) bool {
 	wanted := false
 	current := j.epochs.at(now)
-	for _, name := range namesOf(current.budget) {
+	for _, name := range slices.Sorted(maps.Keys(current.budget)) {
 		t := j.tally(name)
 		if t.measure(now, j.sum(name), current, j) {
 			wanted = true
@@ -200,7 +202,7 @@ func (j *judge) measure(now time.Time) bool {
 	return wanted
 }
 
-func (j *judge) tally(name corev1.ResourceName) *tally {
+func (j *Judge) tally(name corev1.ResourceName) *tally {
 	if j.tallies[name] == nil {
 		j.tallies[name] = &tally{name: name}
 	}
@@ -210,25 +212,25 @@ func (j *judge) tally(name corev1.ResourceName) *tally {
 // total is what all members together hold of one resource name, by arrival.
 type total struct{ recorded, held resource.Quantity }
 
-func (j *judge) sum(name corev1.ResourceName) total {
+func (j *Judge) sum(name corev1.ResourceName) total {
 	var all total
 	for _, m := range j.members {
-		all.recorded = plus(all.recorded, m.last.recorded(name))
-		all.held = plus(all.held, m.last.held(name))
+		all.recorded = quantity.Plus(all.recorded, m.last.recorded(name))
+		all.held = quantity.Plus(all.held, m.last.held(name))
 	}
 	return all
 }
 
-func (j *judge) holdings(name corev1.ResourceName) []Holding {
-	all := make([]Holding, 0, len(j.members))
-	for _, member := range sortedKeys(j.members) {
+func (j *Judge) holdings(name corev1.ResourceName) []report.Holding {
+	all := make([]report.Holding, 0, len(j.members))
+	for _, member := range slices.Sorted(maps.Keys(j.members)) {
 		all = append(all, holding(member, j.members[member].last, name))
 	}
 	return all
 }
 
-// suspicious reports whether an excess is seen right now, by arrival.
-func (j *judge) suspicious() bool {
+// Suspicious reports whether an excess is seen right now, by arrival.
+func (j *Judge) Suspicious() bool {
 	for _, t := range j.tallies {
 		if t.open != nil {
 			return true
@@ -237,8 +239,8 @@ func (j *judge) suspicious() bool {
 	return false
 }
 
-// begin starts a probe at now; every member is to be read after that.
-func (j *judge) begin(now time.Time) {
+// Begin starts a probe at now; every member is to be read after that.
+func (j *Judge) Begin(now time.Time) {
 	j.probes.Started++
 	j.probe = &probe{at: now, members: map[string]*span{}}
 	for name, m := range j.members {
@@ -248,15 +250,15 @@ func (j *judge) begin(now time.Time) {
 }
 
 // outstanding returns the span of a member in the current probe, or nil.
-func (j *judge) outstanding(name string) *span {
+func (j *Judge) outstanding(name string) *span {
 	if j.probe == nil {
 		return nil
 	}
 	return j.probe.members[name]
 }
 
-// read takes what the read of a member returned for the current probe.
-func (j *judge) read(name string, r reading) {
+// Read takes what the read of a member returned for the current probe.
+func (j *Judge) Read(name string, r Reading) {
 	s := j.outstanding(name)
 	if s == nil {
 		return
@@ -268,27 +270,40 @@ func (j *judge) read(name string, r reading) {
 
 // measureLag notes how much later than the read the watch delivered the version that was read.
 func (s *span) measureLag(m *member) {
-	if s.read == nil || s.read.resourceVersion == "" {
+	if s.read == nil || s.read.ResourceVersion == "" {
 		return
 	}
 	last := s.versions[len(s.versions)-1]
 	if lag := last.arrived.Sub(
-		s.read.at,
-	); last.resourceVersion == s.read.resourceVersion &&
+		s.read.At,
+	); last.resourceVersion == s.read.ResourceVersion &&
 		lag > m.report.LongestLag.Duration {
 		m.report.LongestLag.Duration = lag
 	}
 }
 
+// Probing says whether a probe is open.
+func (j *Judge) Probing() bool { return j.probe != nil }
+
+// Unknown returns the members about which the last probe could not tell.
+func (j *Judge) Unknown() []string { return j.unknown }
+
+// News returns the excesses that were proved since it was called last.
+func (j *Judge) News() []report.Excess {
+	news := j.news
+	j.news = nil
+	return news
+}
+
 // concludeResolved concludes the current probe once nothing is outstanding.
-func (j *judge) concludeResolved() {
+func (j *Judge) concludeResolved() {
 	if j.probe != nil && j.probe.resolved() {
-		j.conclude()
+		j.Conclude()
 	}
 }
 
-// conclude judges the current probe by what is known of it now, and ends it.
-func (j *judge) conclude() {
+// Conclude judges the current probe by what is known of it now, and ends it.
+func (j *Judge) Conclude() {
 	p := j.probe
 	if p == nil {
 		return
@@ -297,12 +312,7 @@ func (j *judge) conclude() {
 	if j.unknown = p.unknown(); len(j.unknown) > 0 {
 		j.probes.Incomplete++
 	}
-	for _, name := range sortedKeys(j.tallies) {
+	for _, name := range slices.Sorted(maps.Keys(j.tallies)) {
 		j.tallies[name].conclude(p, j)
 	}
-}
-
-// tell hands an excess to whoever listens.
-func (j *judge) tell(e Excess) {
-	j.news = append(j.news, e)
 }

@@ -1,4 +1,4 @@
-package observer
+package judge
 
 import (
 	"maps"
@@ -38,7 +38,7 @@ func newWorld(budget int64, hard map[string]int64) *world {
 	w := &world{run: newRun(podText(budget), names...), members: map[string]*cluster{}, names: names, unread: map[string]bool{}}
 	for _, name := range names {
 		w.members[name] = &cluster{hard: hard[name], version: 1}
-		w.see(name, stepFirst, pods(hard[name], 0, 1))
+		w.see(name, First, pods(hard[name], 0, 1))
 	}
 	w.maxTruth = w.sumNow()
 	return w
@@ -89,11 +89,11 @@ func (w *world) deliver(name string) {
 		w.seeGone(name)
 		return
 	}
-	w.see(name, stepNext, next.q)
+	w.see(name, Next, next.q)
 }
 
 func (w *world) start() {
-	if w.judge.probe != nil {
+	if w.Judge.probe != nil {
 		return
 	}
 	w.truth = w.sumNow()
@@ -105,17 +105,17 @@ func (w *world) start() {
 
 // answer lets the read of one member return the truth, or fail.
 func (w *world) answer(name string, fails bool) {
-	if w.judge.probe == nil || !w.unread[name] {
+	if w.Judge.probe == nil || !w.unread[name] {
 		return
 	}
 	delete(w.unread, name)
 	c := w.members[name]
-	w.read(name, reading{failed: fails, absent: c.deleted && !fails, resourceVersion: strconv.Itoa(c.version), at: w.tick()})
+	w.Read(name, Reading{Failed: fails, Absent: c.deleted && !fails, ResourceVersion: strconv.Itoa(c.version), At: w.tick()})
 }
 
 // check compares what a probe found out, if it ended in this step, with the truth.
 func (w *world) check(t *rapid.T, p *probe) {
-	if p == nil || w.judge.probe != nil {
+	if p == nil || w.Judge.probe != nil {
 		return
 	}
 	smallest, largest, bounded := p.bounds("pods")
@@ -129,7 +129,7 @@ func (w *world) check(t *rapid.T, p *probe) {
 
 // step draws one thing that happens.
 func (w *world) step(t *rapid.T, write func(name string)) {
-	before := w.judge.probe
+	before := w.Judge.probe
 	name := rapid.SampledFrom(w.names).Draw(t, "member")
 	switch rapid.SampledFrom([]string{"write", "deliver", "deliver", "start", "answer", "answer", "fail", "give up"}).Draw(t, "what") {
 	case "write":
@@ -138,13 +138,13 @@ func (w *world) step(t *rapid.T, write func(name string)) {
 		w.deliver(name)
 	case "start":
 		w.start()
-		before = w.judge.probe
+		before = w.Judge.probe
 	case "answer":
 		w.answer(name, false)
 	case "fail":
 		w.answer(name, true)
 	case "give up":
-		w.conclude()
+		w.Conclude()
 	}
 	w.check(t, before)
 }
@@ -163,7 +163,7 @@ func TestBoundsHoldTheTruth(t *testing.T) {
 				w.write(name, rapid.Int64Range(0, 8).Draw(t, "hard"), w.members[name].used)
 			})
 		}
-		for _, e := range w.report(w.now).Resources[0].Excesses {
+		for _, e := range w.Report(w.now).Resources[0].Excesses {
 			if certain := e.Certain.Value(); certain > max(0, w.maxTruth-10) {
 				t.Fatalf("confirmed an excess of %d, largest truth %d", certain, w.maxTruth)
 			}
@@ -185,7 +185,7 @@ func TestCorrectProtocolIsNeverAccused(t *testing.T) {
 				w.write(name, target, charged)
 			})
 		}
-		if violations := w.report(w.now).Violations(); len(violations) > 0 {
+		if violations := w.Report(w.now).Violations(); len(violations) > 0 {
 			t.Fatalf("accused: %q", violations)
 		}
 	})
@@ -199,7 +199,7 @@ func TestLastingExcessIsFound(t *testing.T) {
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			w.step(t, func(name string) { w.write(name, rapid.Int64Range(0, 8).Draw(t, "hard"), 0) })
 		}
-		w.conclude()
+		w.Conclude()
 		w.write("a", rapid.Int64Range(11, 20).Draw(t, "raise"), 0)
 		for _, name := range w.names {
 			for len(w.members[name].late) > 0 {

@@ -1,27 +1,34 @@
-package observer
+// Package ledgers judges ledgers on the hub, each by its own versions, and what a child takes up of its pool.
+package ledgers
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/fedquota/fedquota/internal/observer/judge"
+	"github.com/fedquota/fedquota/internal/observer/quantity"
+	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
 // Ledger names an object of the hub whose ledger is judged: a QuotaPool, or a FederatedQuota.
 type Ledger struct{ Kind, Namespace, Name string }
 
-func (l Ledger) key() string {
+// Key is what reports call it.
+func (l Ledger) Key() string {
 	if l.Namespace == "" {
 		return l.Kind + "/" + l.Name
 	}
 	return l.Kind + "/" + l.Namespace + "/" + l.Name
 }
 
-// ledgerVersion is what one version of such an object says, as far as it is judged.
-type ledgerVersion struct {
+// Version is what one version of such an object says, as far as it is judged.
+type Version struct {
 	Metadata struct {
 		UID             string `json:"uid"`
 		ResourceVersion string `json:"resourceVersion"`
@@ -37,8 +44,8 @@ type ledgerVersion struct {
 			Cap  corev1.ResourceList `json:"cap"`
 		} `json:"pool"`
 		// Children are the entries of a QuotaPool, Clusters those of a FederatedQuota.
-		Children []ledgerEntry `json:"children"`
-		Clusters []ledgerEntry `json:"clusters"`
+		Children []entry `json:"children"`
+		Clusters []entry `json:"clusters"`
 	} `json:"status"`
 }
 
@@ -49,7 +56,7 @@ type offer struct {
 	Revision int64  `json:"revision"`
 }
 
-type ledgerEntry struct {
+type entry struct {
 	offer `json:",inline"`
 
 	Key     string              `json:"key"`
@@ -59,7 +66,7 @@ type ledgerEntry struct {
 }
 
 // target returns what the entry is told, and whether it is told anything of the name.
-func (e *ledgerEntry) target(name corev1.ResourceName) (resource.Quantity, bool) {
+func (e *entry) target(name corev1.ResourceName) (resource.Quantity, bool) {
 	told := e.Target
 	if told == nil {
 		told = e.Granted
@@ -68,17 +75,17 @@ func (e *ledgerEntry) target(name corev1.ResourceName) (resource.Quantity, bool)
 	return q, known
 }
 
-func (v *ledgerVersion) entries() []ledgerEntry {
+func (v *Version) entries() []entry {
 	return slices.Concat(v.Status.Children, v.Status.Clusters)
 }
 
 // granted returns the sum over all entries, and whether it is known: an entry may stand for any amount.
-func (v *ledgerVersion) granted(name corev1.ResourceName) (sum resource.Quantity, known bool) {
+func (v *Version) granted(name corev1.ResourceName) (sum resource.Quantity, known bool) {
 	for _, e := range v.entries() {
 		if anything(e.Granted[name]) {
 			return sum, false
 		}
-		sum = plus(sum, e.Granted[name])
+		sum = quantity.Plus(sum, e.Granted[name])
 	}
 	return sum, true
 }
@@ -90,36 +97,37 @@ func anything(q resource.Quantity) bool {
 		q.Cmp(*resource.NewMilliQuantity(math.MaxInt64, resource.DecimalSI)) == 0
 }
 
-// auditor judges ledgers, each by its own versions, which are ordered: no clock is needed. What a child took up of its
+// Auditor judges ledgers, each by its own versions, which are ordered: no clock is needed. What a child took up of its
 // pool is compared with what that offered, in whichever order the two arrive.
-type auditor struct {
-	ledgers map[string]*auditedLedger
+type Auditor struct {
+	ledgers map[string]*audited
 	order   []string
 }
 
-type auditedLedger struct {
-	last   *ledgerVersion
-	report LedgerReport
+type audited struct {
+	last   *Version
+	report report.LedgerReport
 	// offers are the last ones to each child, by its key, and taken is what the ledger itself took up and nobody has
 	// offered yet.
-	offers map[string][]ledgerEntry
-	taken  *ledgerVersion
+	offers map[string][]entry
+	taken  *Version
 }
 
 // keptOffers is how many offers to one child are remembered.
 const keptOffers = 256
 
-func newAuditor(ledgers []Ledger) *auditor {
-	a := &auditor{ledgers: map[string]*auditedLedger{}}
+// New returns an Auditor of ledgers.
+func New(ledgers []Ledger) *Auditor {
+	a := &Auditor{ledgers: map[string]*audited{}}
 	for _, l := range ledgers {
-		a.order = append(a.order, l.key())
-		a.ledgers[l.key()] = &auditedLedger{report: LedgerReport{Name: l.key()}, offers: map[string][]ledgerEntry{}}
+		a.order = append(a.order, l.Key())
+		a.ledgers[l.Key()] = &audited{report: report.LedgerReport{Name: l.Key()}, offers: map[string][]entry{}}
 	}
 	return a
 }
 
-// observe takes the next version of an object (nil: absent), and returns what it shows.
-func (a *auditor) observe(key string, next *ledgerVersion, how step, now time.Time) []Finding {
+// Observe takes the next version of an object (nil: absent), and returns what it shows.
+func (a *Auditor) Observe(key string, next *Version, how judge.Step, now time.Time) []report.Finding {
 	l, ok := a.ledgers[key]
 	if !ok {
 		return nil
@@ -130,14 +138,14 @@ func (a *auditor) observe(key string, next *ledgerVersion, how step, now time.Ti
 		return nil
 	}
 	l.report.Versions++
-	if how == stepGap {
+	if how == judge.Gap {
 		l.report.Gaps++
 	}
-	if how != stepNext || previous != nil && previous.Metadata.UID != next.Metadata.UID {
+	if how != judge.Next || previous != nil && previous.Metadata.UID != next.Metadata.UID {
 		previous = nil
 	}
-	var findings []Finding
-	for _, name := range namesOf(next.Status.Hard) {
+	var findings []report.Finding
+	for _, name := range slices.Sorted(maps.Keys(next.Status.Hard)) {
 		findings = append(findings, l.judge(name, previous, next)...)
 	}
 	findings = append(findings, a.match(key, l)...)
@@ -148,17 +156,17 @@ func (a *auditor) observe(key string, next *ledgerVersion, how step, now time.Ti
 }
 
 // judge judges what a version says of a resource name; previous is nil where it is not known, or another object.
-func (l *auditedLedger) judge(name corev1.ResourceName, previous, next *ledgerVersion) []Finding {
-	var findings []Finding
-	add := func(kind FindingKind, format string, args ...any) {
-		findings = append(findings, Finding{
+func (l *audited) judge(name corev1.ResourceName, previous, next *Version) []report.Finding {
+	var findings []report.Finding
+	add := func(kind report.FindingKind, format string, args ...any) {
+		findings = append(findings, report.Finding{
 			Kind: kind, Member: l.report.Name, Resource: name, Revision: next.Status.Revision,
 			Message: fmt.Sprintf(format, args...),
 		})
 	}
 	budget := next.Status.Hard[name]
 	if most, capped := next.Status.Pool.Cap[name]; capped && next.Status.Pool.UID != "" && budget.Cmp(most) > 0 {
-		add(AboveCap, "its budget is %s, and its pool gives %s", budget.String(), most.String())
+		add(report.AboveCap, "its budget is %s, and its pool gives %s", budget.String(), most.String())
 	}
 	sum, known := next.granted(name)
 	if !known {
@@ -170,7 +178,7 @@ func (l *auditedLedger) judge(name corev1.ResourceName, previous, next *ledgerVe
 	}
 	for _, e := range next.entries() {
 		if from, to, raised := e.raised(previous, name); raised {
-			add(RaisedInDebt, "%s was raised from %s to %s, though %s of %s are granted",
+			add(report.RaisedInDebt, "%s was raised from %s to %s, though %s of %s are granted",
 				e.Key+e.Name, from.String(), to.String(), sum.String(), budget.String())
 		}
 	}
@@ -178,22 +186,22 @@ func (l *auditedLedger) judge(name corev1.ResourceName, previous, next *ledgerVe
 }
 
 // note keeps account of what was granted.
-func (l *auditedLedger) note(name corev1.ResourceName, budget, sum resource.Quantity) {
-	at := slices.IndexFunc(l.report.Resources, func(r LedgerResource) bool { return r.Name == name })
+func (l *audited) note(name corev1.ResourceName, budget, sum resource.Quantity) {
+	at := slices.IndexFunc(l.report.Resources, func(r report.LedgerResource) bool { return r.Name == name })
 	if at < 0 {
-		l.report.Resources = append(l.report.Resources, LedgerResource{Name: name})
+		l.report.Resources = append(l.report.Resources, report.LedgerResource{Name: name})
 		at = len(l.report.Resources) - 1
 	}
 	r := &l.report.Resources[at]
-	r.Budget, r.Largest = budget, larger(r.Largest, sum)
-	if debt, isAbove := above(sum, budget); isAbove {
-		r.LargestDebt = larger(r.LargestDebt, debt)
+	r.Budget, r.Largest = budget, quantity.Larger(r.Largest, sum)
+	if debt, isAbove := quantity.Above(sum, budget); isAbove {
+		r.LargestDebt = quantity.Larger(r.LargestDebt, debt)
 	}
 }
 
 // raised says whether an entry may have more than in the version before: one of the same child, in the same tenure.
-func (e *ledgerEntry) raised(
-	previous *ledgerVersion, name corev1.ResourceName,
+func (e *entry) raised(
+	previous *Version, name corev1.ResourceName,
 ) (from, to resource.Quantity, raised bool) {
 	for _, before := range previous.entries() {
 		if before.Key != e.Key || before.Name != e.Name {
@@ -209,7 +217,7 @@ func (e *ledgerEntry) raised(
 }
 
 // match compares what was taken up with what was offered, of a ledger that has a new version.
-func (a *auditor) match(key string, l *auditedLedger) []Finding {
+func (a *Auditor) match(key string, l *audited) []report.Finding {
 	v := l.last
 	for _, e := range v.Status.Children {
 		offers := l.offers[e.Key]
@@ -223,7 +231,7 @@ func (a *auditor) match(key string, l *auditedLedger) []Finding {
 	}
 	findings := a.matchTaken(key, l)
 	for child := range l.offers {
-		if c, audited := a.ledgers[child]; audited {
+		if c, known := a.ledgers[child]; known {
 			findings = append(findings, a.matchTaken(child, c)...)
 		}
 	}
@@ -231,28 +239,28 @@ func (a *auditor) match(key string, l *auditedLedger) []Finding {
 }
 
 // matchTaken compares what a child has taken up last, unless that was done or nobody has offered it yet.
-func (a *auditor) matchTaken(key string, l *auditedLedger) []Finding {
+func (a *Auditor) matchTaken(key string, l *audited) []report.Finding {
 	if l.taken == nil {
 		return nil
 	}
 	took := &l.taken.Status.Pool
-	pool, audited := a.ledgers["QuotaPool/"+took.Name]
-	if !audited || pool.last == nil || pool.last.Metadata.UID != took.UID {
+	pool, known := a.ledgers["QuotaPool/"+took.Name]
+	if !known || pool.last == nil || pool.last.Metadata.UID != took.UID {
 		return nil
 	}
 	want := offer{UID: l.taken.Metadata.UID, Tenure: took.Tenure, Revision: took.Revision}
 	offers := pool.offers[key]
-	at := slices.IndexFunc(offers, func(e ledgerEntry) bool { return e.offer == want })
+	at := slices.IndexFunc(offers, func(e entry) bool { return e.offer == want })
 	if at < 0 {
 		return nil
 	}
 	l.taken = nil
-	var findings []Finding
-	for _, name := range sortedKeys(took.Cap) {
+	var findings []report.Finding
+	for _, name := range slices.Sorted(maps.Keys(took.Cap)) {
 		most := took.Cap[name]
 		if offered, _ := offers[at].target(name); most.Cmp(offered) > 0 {
-			findings = append(findings, Finding{
-				Kind: NotOffered, Member: key, Resource: name, Revision: took.Revision,
+			findings = append(findings, report.Finding{
+				Kind: report.NotOffered, Member: key, Resource: name, Revision: took.Revision,
 				Message: fmt.Sprintf("it took up %s, and QuotaPool %s offered %s", most.String(), took.Name, offered.String()),
 			})
 		}
@@ -260,9 +268,9 @@ func (a *auditor) matchTaken(key string, l *auditedLedger) []Finding {
 	return findings
 }
 
-// reports returns what each ledger showed, in the order in which they were given.
-func (a *auditor) reports() []LedgerReport {
-	reports := make([]LedgerReport, 0, len(a.order))
+// Reports returns what each ledger showed, in the order in which they were given.
+func (a *Auditor) Reports() []report.LedgerReport {
+	reports := make([]report.LedgerReport, 0, len(a.order))
 	for _, key := range a.order {
 		r := a.ledgers[key].report
 		r.Resources = slices.Clone(r.Resources)
