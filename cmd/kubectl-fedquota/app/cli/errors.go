@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,6 +61,9 @@ func Explain(err error) string {
 		if missing := MissingRight(err); missing != "" {
 			return fmt.Sprintf("you lack the right to %s\n%s", missing, err)
 		}
+	}
+	if unanswered := new(url.Error); errors.As(err, &unanswered) {
+		return err.Error() + ". If another API server is meant, see --context, --kubeconfig and --server"
 	}
 	return err.Error()
 }

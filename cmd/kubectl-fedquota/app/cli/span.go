@@ -51,7 +51,7 @@ func (p *Patience) Bind(flags *pflag.FlagSet, by time.Duration, usage string) {
 	flags.Var(p, "timeout", usage)
 }
 
-// Poll looks twice a second whether something is done, for as long as it waits. The error is wait.Interrupted after that.
+// Poll looks twice a second whether something is done, for as long as it waits: then the error is wait.Interrupted.
 func (p *Patience) Poll(ctx context.Context, done wait.ConditionWithContextFunc) error {
 	return wait.PollUntilContextTimeout(ctx, time.Second/2, time.Duration(*p), true, done)
 }
