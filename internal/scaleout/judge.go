@@ -80,8 +80,8 @@ func (d *decision) judge(needs []need) {
 	}
 }
 
-// undone says whether the nodes of a step cannot come any more, or not for now, since somebody has done something to its
-// group.
+// undone says whether the nodes of a step cannot come any more, or not for now, since somebody has done something to
+// its group.
 func undone(g *Group, last *Step) bool {
 	return g == nil || g.Replicas < last.To || g.Halted && g.missing() > 0
 }
