@@ -89,7 +89,7 @@ E2E = KUBEBUILDER_ASSETS=$(CONTROLPLANE) $(GO) test $(RACE) -v -count=1 -tags e2
 e2e: controlplane build $(KWOK) $(CLUSTERAPI) ## Run the end-to-end scenarios on fleets of real control planes.
 	status=0; \
 	$(E2E) -p 1 -parallel $(FLEETS) -skip '^TestSmoke$$' ./e2e ./e2e/system || status=1; \
-	$(E2E) -p $(FLEETS) $$($(GO) list -tags e2e ./e2e/... | grep -v -E '/e2e(/system|/fleet|/observer|/census|/history)?$$') || status=1; \
+	$(E2E) -p $(FLEETS) $$($(GO) list -tags e2e ./e2e/... | grep -v -E '/e2e(/system|/fleet|/census|/history)?$$') || status=1; \
 	exit $$status
 
 .PHONY: safety
@@ -97,8 +97,8 @@ safety: FLEETS := 1
 safety: e2e ## Run the end-to-end scenarios and write what they showed into docs/evidence/safety.md.
 	cp $(BIN)/e2e/safety.md docs/evidence/safety.md
 
-# The pages that show what TestPlugin has printed. One shows what TestRequirement has.
-SEEN = $(filter-out %/require-a-quota.md,$(shell grep -l '<!-- end of ' docs/tasks/*.md))
+# The pages that show what TestPlugin has printed. One shows what TestRequirement has, and one what TestScaleOut has.
+SEEN = $(filter-out %/require-a-quota.md %/follow-the-fleet.md,$(shell grep -l '<!-- end of ' docs/tasks/*.md))
 
 .PHONY: see-docs
 see-docs: ## Write what kubectl and its plugin have printed in the end-to-end tests into the pages of docs/tasks.

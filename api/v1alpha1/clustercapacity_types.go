@@ -270,7 +270,8 @@ const (
 	ScaleOutLanded ScaleOutOutcome = "Landed"
 	// ScaleOutBroughtNothing means that nodes have not come in time, or nothing of what was asked for runs on them.
 	ScaleOutBroughtNothing ScaleOutOutcome = "BroughtNothing"
-	// ScaleOutUndone means that the MachineDeployment has fewer replicas than it was given.
+	// ScaleOutUndone means that the MachineDeployment has fewer replicas than it was given, is gone, or was paused or
+	// deleted before its nodes had come.
 	ScaleOutUndone ScaleOutOutcome = "Undone"
 )
 

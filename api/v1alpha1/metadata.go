@@ -71,8 +71,9 @@ const (
 	// hour.
 	DemandForAnnotation = "quota.fedquota.io/demand-for"
 
-	// CapacityLabel on a node of a member says whether the node counts in what the cluster can run, where it would not
-	// by itself: a node of a virtual kubelet. Its value is "true".
+	// CapacityLabel on a node of a member says whether the node counts in what the cluster can run. Its value is "true"
+	// for one that would not count by itself, as a node of a virtual kubelet or one of a control plane, and "false" for one
+	// that is not there for what budgets are for.
 	CapacityLabel = "quota.fedquota.io/capacity"
 
 	// GrowthAnnotation on a Cluster says whether nodes may still come to the cluster. "none" says that none may: no budget

@@ -1,10 +1,6 @@
 package census
 
 import (
-	"bytes"
-	"fmt"
-	"io"
-	"text/tabwriter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,26 +44,6 @@ func (r Recount) Over() corev1.ResourceList {
 		}
 	}
 	return over
-}
-
-// WriteTable writes the recount for people.
-func (r Recount) WriteTable(out io.Writer) error {
-	w := &bytes.Buffer{}
-	fmt.Fprintf(w, "RECOUNT at %s\tEXISTS\tRECORDED\tOVERCHARGED\tBUDGET\tCEILING\tOVER\n", r.At.Format(time.RFC3339))
-	for _, res := range r.Resources {
-		fmt.Fprintf(
-			w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", res.Name, res.Exists.String(), res.Recorded.String(), res.Overcharged.String(),
-			res.Budget.String(), res.Ceiling.String(), res.Over.String(),
-		)
-	}
-	for _, name := range r.Uncounted {
-		fmt.Fprintf(w, "%s\tnot counted\n", name)
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if _, err := w.WriteTo(table); err != nil {
-		return err
-	}
-	return table.Flush()
 }
 
 // add adds what exists in a member.

@@ -4,6 +4,7 @@ package clusterapi_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,19 +43,37 @@ func (s *scaling) bounds(nodes int64) *unstructured.Unstructured {
 	return quota
 }
 
-// addsGPUs has a pod ask for 8 GPUs, which a machine of one of the groups has. None comes until the CapacityQuota allows
-// one more.
+// allows has a CapacityQuota allow another number of nodes.
+func (s *scaling) allows(quota *unstructured.Unstructured, nodes int64) {
+	s.Helper()
+	s.must(unstructured.SetNestedField(quota.Object, nodes, "spec", "limits", "resources", "nodes"))
+	s.must(s.members[east].Update(s.Context(), quota))
+}
+
+// addsGPUs has a pod ask for 8 GPUs, which a machine of one of the groups has. The budget says so first. None comes until
+// the CapacityQuota allows one more.
 func (s *scaling) addsGPUs() {
 	s.Helper()
 	quota := s.bounds(2)
+	s.allows(quota, 3)
+	s.onlySays(true)
 	s.deploy(east, budget.Namespace, "train", 1, corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("1"), "nvidia.com/gpu": resource.MustParse("8"),
 	})
+	s.eventually("the budget to say which step it would take", func(context.Context) error {
+		if status := s.budget().Status.ScaleOut; status == nil || status.Reason != quotav1alpha1.ReasonWouldScaleOut {
+			return errors.New(s.told())
+		}
+		return nil
+	})
+	s.prints(s.page("fleetplan", "kubectl fedquota plan -f budget.yaml"), "MachineDeployment default/gpus of Cluster east from 0 to 1")
+	s.prints(s.page("fleetdescribe", "kubectl fedquota describe compute -n "+budget.Namespace), "would scale")
+	s.allows(quota, 2)
+	s.onlySays(false)
 	s.held(quotav1alpha1.ReasonAtCapacityQuota, "CapacityQuota total allows 2 of nodes, 2 are there, and 0 on the way")
 	s.scaled(gpus, 0)
 	s.scaled(workers, 1)
-	s.must(unstructured.SetNestedField(quota.Object, int64(3), "spec", "limits", "resources", "nodes"))
-	s.must(s.members[east].Update(s.Context(), quota))
+	s.allows(quota, 3)
 	s.scaled(gpus, 1)
 	s.run("train", 1)
 	s.scaled(workers, 1)

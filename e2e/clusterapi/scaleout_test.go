@@ -294,6 +294,8 @@ func (s *scaling) addsNodes() {
 		table.Row(next.what, fmt.Sprintf("%.2f", time.Since(began).Seconds()))
 	}
 	s.must(table.Write(systemtest.Root(s.T), "stages"))
+	s.prints(s.page("clustercapacities", "kubectl get clustercapacities -n "+clusterNamespace), "east 2")
+	s.prints(s.page("followed", "kubectl get federatedquotas -n "+budget.Namespace+" -o wide"), "2 nodes in 1 cluster")
 	s.scaled(workers, 1)
 	s.scaled(gpus, 0)
 }

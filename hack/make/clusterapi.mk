@@ -25,3 +25,7 @@ $(CLUSTERAPI):
 .PHONY: e2e-clusterapi
 e2e-clusterapi: controlplane build $(CLUSTERAPI) ## Run the hub beside Cluster API's own manager and webhooks; a part of make e2e.
 	$(E2E) ./e2e/clusterapi
+
+.PHONY: fleet-docs
+fleet-docs: ## Write what TestScaleOut has printed into docs/tasks/follow-the-fleet.md.
+	$(GO) run ./hack/bench/paste docs/tasks/follow-the-fleet.md $(BIN)/e2e/fleet

@@ -1,10 +1,12 @@
 package capacity
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -26,14 +28,18 @@ type Node struct {
 // containers: what they say that they have is made up.
 const virtualKubelet = "virtual-kubelet"
 
+// keepOff are the taints of nodes that are not there for what a budget is for: those of control planes, and those that
+// an autoscaler is about to take away. Other taints, as those of nodes with GPUs, keep off some pods only.
+var keepOff = sets.New(
+	"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/etcd",
+	"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted",
+)
+
 // NodeOf returns what counts of a node.
 func NodeOf(node *corev1.Node) Node {
 	n := Node{
-		Name: node.Name, Schedulable: !node.Spec.Unschedulable && node.DeletionTimestamp == nil,
+		Name: node.Name, Schedulable: !node.Spec.Unschedulable && node.DeletionTimestamp == nil && wanted(node),
 		Allocatable: amount.Saturate(node.Status.Allocatable, amount.Down),
-	}
-	if node.Labels["type"] == virtualKubelet && node.Labels[quotav1alpha1.CapacityLabel] != "true" {
-		n.Schedulable = false
 	}
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -41,6 +47,19 @@ func NodeOf(node *corev1.Node) Node {
 		}
 	}
 	return n
+}
+
+// wanted says whether a node is there for what a budget is for, as its label states it, or else by its kind and taints.
+func wanted(node *corev1.Node) bool {
+	switch node.Labels[quotav1alpha1.CapacityLabel] {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return node.Labels["type"] != virtualKubelet && !slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && keepOff.Has(taint.Key)
+	})
 }
 
 // Load is what a pod takes of a node. A cluster may have a hundred thousand: what most of them ask for has no map.

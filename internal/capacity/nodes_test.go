@@ -61,17 +61,38 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// tainted has a node keep off pods that do not tolerate a taint.
+func tainted(key string, effect corev1.TaintEffect) func(*corev1.Node) {
+	return func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: key, Effect: effect}} }
+}
+
+// labelled has a node say itself whether it counts, after another change.
+func labelled(counts string, change func(*corev1.Node)) func(*corev1.Node) {
+	return func(n *corev1.Node) {
+		change(n)
+		n.Labels = map[string]string{quotav1alpha1.CapacityLabel: counts}
+	}
+}
+
 func TestNodesThatCount(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*corev1.Node)
 		want   int32
 	}{
-		"ready":         {want: 1},
-		"not ready":     {change: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }},
-		"says nothing":  {change: func(n *corev1.Node) { n.Status.Conditions = nil }},
-		"cordoned":      {change: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
-		"being deleted": {change: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Now()) }},
-		"virtual":       {change: func(n *corev1.Node) { n.Labels = map[string]string{"type": "virtual-kubelet"} }},
+		"ready":                             {want: 1},
+		"not ready":                         {change: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }},
+		"says nothing":                      {change: func(n *corev1.Node) { n.Status.Conditions = nil }},
+		"cordoned":                          {change: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
+		"being deleted":                     {change: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Now()) }},
+		"virtual":                           {change: func(n *corev1.Node) { n.Labels = map[string]string{"type": "virtual-kubelet"} }},
+		"of a control plane":                {change: tainted("node-role.kubernetes.io/control-plane", corev1.TaintEffectNoSchedule)},
+		"of a control plane if need be":     {want: 1, change: tainted("node-role.kubernetes.io/control-plane", corev1.TaintEffectPreferNoSchedule)},
+		"about to be taken away":            {change: tainted("ToBeDeletedByClusterAutoscaler", corev1.TaintEffectNoSchedule)},
+		"about to be taken away otherwise":  {change: tainted("karpenter.sh/disrupted", corev1.TaintEffectNoSchedule)},
+		"for pods that tolerate its taint":  {want: 1, change: tainted("nvidia.com/gpu", corev1.TaintEffectNoSchedule)},
+		"of a control plane, for all":       {want: 1, change: labelled("true", tainted("node-role.kubernetes.io/control-plane", corev1.TaintEffectNoSchedule))},
+		"not for what budgets are for":      {change: labelled("false", func(*corev1.Node) {})},
+		"cordoned, whatever its label says": {change: labelled("true", func(n *corev1.Node) { n.Spec.Unschedulable = true })},
 		"virtual and all": {want: 1, change: func(n *corev1.Node) {
 			n.Labels = map[string]string{"type": "virtual-kubelet", quotav1alpha1.CapacityLabel: "true"}
 		}},

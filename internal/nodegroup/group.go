@@ -25,6 +25,8 @@ type Group struct {
 	Machine corev1.ResourceList
 	// Stopped says why it may not be scaled out, in words that follow its name; "" if it may.
 	Stopped string
+	// Halted says that no machine comes to it for now, not even one that was asked for: it is paused, or being deleted.
+	Halted bool
 
 	// most is how many machines it can have while its owner changes nothing else, nil if nobody knows.
 	most *int32
@@ -98,11 +100,11 @@ func (g *Group) judge(s *source) {
 	_, held := s.object.GetAnnotations()[clusterv1.PausedAnnotation]
 	switch {
 	case !s.object.GetDeletionTimestamp().IsZero() || !s.cluster.DeletionTimestamp.IsZero():
-		g.Stopped, g.most = "is being deleted", &g.Ready
+		g.halt("is being deleted")
 	case ptr.Deref(s.cluster.Spec.Paused, false):
-		g.Stopped, g.most = "does not change while Cluster "+s.cluster.Name+" is paused", &g.Ready
+		g.halt("does not change while Cluster " + s.cluster.Name + " is paused")
 	case held:
-		g.Stopped, g.most = "is paused by the annotation "+clusterv1.PausedAnnotation, &g.Ready
+		g.halt("is paused by the annotation " + clusterv1.PausedAnnotation)
 	case s.fixed != nil:
 		g.Stopped = fmt.Sprintf("has its replicas set to %d by the topology of Cluster %s", *s.fixed, s.cluster.Name)
 		g.most = new(max(*s.fixed, g.Replicas))
@@ -119,6 +121,9 @@ func (g *Group) judge(s *source) {
 		g.most = &g.Bounds.Max
 	}
 }
+
+// halt notes that no machine comes to the group.
+func (g *Group) halt(why string) { g.Stopped, g.Halted, g.most = why, true, &g.Ready }
 
 // Addable returns how many machines may still be asked for: 0 if it may not be scaled out.
 func (g *Group) Addable() int32 {

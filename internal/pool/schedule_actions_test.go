@@ -77,7 +77,7 @@ func (w *world) loses(n *node) bool {
 	if !n.pool || !n.now().member.Stands() || w.without == "staying until what has moved is counted" {
 		return false
 	}
-	p := w.open(n)
+	p := w.look(n)
 	return slices.ContainsFunc(p.Keys(), func(key string) bool {
 		c := w.byKey[key]
 		return c.now().exists && p.Loses(shown(c, c.now()))
@@ -243,7 +243,7 @@ func (w *world) onPool(n *node, change func(p *pool.Pool, c *node) bool) {
 	if !n.pool || !w.acts(n) {
 		return
 	}
-	p, all := w.open(n), w.children(n)
+	p, all := w.look(n), w.children(n)
 	if change(p, all[w.rand.IntN(len(all))]) {
 		w.shut(n, p)
 	}
@@ -465,7 +465,7 @@ func (w *world) heard(n *node) bool {
 	if n.raised[n.now().uid] || w.without == "waiting for who is not entered" {
 		return true
 	}
-	p := w.open(n)
+	p := w.look(n)
 	return !slices.ContainsFunc(w.children(n), func(c *node) bool {
 		o := c.now()
 		e, entered := p.Entry(c.key)
@@ -520,8 +520,9 @@ func (w *world) restore(n *node) {
 
 // list returns all that could be children of a pool, read past the cache.
 func (w *world) list(n *node) []pool.Child {
-	var live []pool.Child
-	for _, c := range w.children(n) {
+	all := w.children(n)
+	live := make([]pool.Child, 0, len(all))
+	for _, c := range all {
 		o := c.now()
 		if w.without == "the live list of whom a rebuild counts" {
 			o = w.stale(c)
@@ -539,8 +540,7 @@ func (w *world) rebuild(n *node) {
 	if !n.pool || !o.exists {
 		return
 	}
-	p := w.open(n)
-	live := w.list(n)
+	p, live := w.look(n), w.list(n)
 	if !w.restored(n) && !p.Lost(live) {
 		return
 	}

@@ -2,7 +2,6 @@ package pool_test
 
 import (
 	"flag"
-	"strings"
 	"testing"
 )
 
@@ -32,6 +31,7 @@ var kinds = map[string]rules{
 	"two levels, moves restored":   {levels: 2, steady: true, moves: true, restores: true},
 	"three levels, moves restored": {levels: 3, steady: true, moves: true, restores: true},
 	"moves below a pool, restored": {levels: 3, steady: true, moves: true, inside: true, restores: true},
+	"moves alone, restored":        {levels: 3, steady: true, moves: true, inside: true, alone: true, leaves: true, restores: true},
 }
 
 const scheduleLength = 150
@@ -41,7 +41,7 @@ func play(r rules, count int) (broken string, after int) {
 	for seed := *first; seed < *first+count; seed++ {
 		w := newWorld(r, uint64(seed))
 		if err := w.run(scheduleLength); err != nil {
-			return strings.Join(append(w.log, err.Error()), "\n"), seed
+			return w.story(), seed
 		}
 	}
 	return "", *first + count

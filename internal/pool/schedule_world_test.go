@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -32,11 +33,13 @@ type object struct {
 	entries  map[string]pool.Entry
 	// restored is the last restore of the store that its ledger was rebuilt for.
 	restored int64
+	// granted and target are the sums of its entries, once somebody has asked for them.
+	granted, target amount.List
 }
 
 func (o *object) copy() *object {
 	c := *o
-	c.entries = maps.Clone(o.entries)
+	c.entries, c.granted, c.target = maps.Clone(o.entries), nil, nil
 	return &c
 }
 
@@ -54,6 +57,12 @@ type node struct {
 	stood bool
 	// since is the first version that caches may show: those of before are of a hub manager that has ended.
 	since int
+	// opened is the ledger of a pool as the version of says it, in the second at, while no step has changed it.
+	opened *pool.Pool
+	of     *object
+	at     int64
+	// below are the nodes that could be its children, once somebody has asked for them.
+	below []*node
 }
 
 type member struct {
@@ -112,7 +121,13 @@ type world struct {
 	// stuck is a FederatedQuota whose status cannot be stored since the store was put back.
 	stuck *node
 	err   error
-	log   []string
+	log   []note
+}
+
+// note is one line of the log, which is written out if something breaks.
+type note struct {
+	format string
+	args   []any
 }
 
 func (w *world) fail(format string, args ...any) {
@@ -121,7 +136,17 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-func (w *world) note(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
+func (w *world) note(format string, args ...any) { w.log = append(w.log, note{format, args}) }
+
+// story returns the log, and what broke.
+func (w *world) story() string {
+	var lines strings.Builder
+	for _, n := range w.log {
+		fmt.Fprintf(&lines, n.format+"\n", n.args...)
+	}
+	fmt.Fprint(&lines, w.err)
+	return lines.String()
+}
 
 func (w *world) newUID() string {
 	w.uids++
@@ -289,23 +314,26 @@ func (w *world) read(n *node, protection string) *object {
 
 // children returns the nodes that could be children of a pool.
 func (w *world) children(p *node) []*node {
-	var found []*node
-	for _, n := range w.nodes {
-		if n != p && n.key != "top" && (p.key == "top" || !n.pool || n.key == "side") {
-			found = append(found, n)
+	if p.below == nil {
+		for _, n := range w.nodes {
+			if n != p && n.key != "top" && (p.key == "top" || !n.pool || n.key == "side") {
+				p.below = append(p.below, n)
+			}
 		}
 	}
-	return found
+	return p.below
 }
 
-// sums returns what the ledger of a child has granted, and its targets.
+// sums returns what the ledger of a child has granted, and its targets. They are not to be changed.
 func sums(o *object) (granted, target amount.List) {
-	granted, target = amount.List{cpu: 0}, amount.List{cpu: 0}
-	for _, e := range o.entries {
-		granted[cpu] = amount.Add(granted[cpu], e.Granted[cpu])
-		target[cpu] = amount.Add(target[cpu], e.Target[cpu])
+	if o.granted == nil {
+		var g, t int64
+		for _, e := range o.entries {
+			g, t = amount.Add(g, e.Granted[cpu]), amount.Add(t, e.Target[cpu])
+		}
+		o.granted, o.target = amount.List{cpu: g}, amount.List{cpu: t}
 	}
-	return granted, target
+	return o.granted, o.target
 }
 
 func shown(n *node, o *object) *pool.Child {
@@ -326,6 +354,14 @@ func (w *world) budget(n *node, o *object) amount.List {
 func (w *world) open(n *node) *pool.Pool {
 	o := n.now()
 	return pool.New(o.uid, w.budget(n, o), o.revision, w.epoch(), o.entries)
+}
+
+// look returns the ledger of a pool for who changes it only if that is stored. Most steps change nothing.
+func (w *world) look(n *node) *pool.Pool {
+	if n.opened == nil || n.of != n.now() || n.at != w.second || w.without != "" {
+		n.opened, n.of, n.at = w.open(n), n.now(), w.second
+	}
+	return n.opened
 }
 
 // shut stores the ledger of a pool, and what the pool is to its own by that.
@@ -513,6 +549,9 @@ var aside = []string{"unname", "delete", "create", "cut", "lower own", "restore 
 // leaving are those of them by which somebody leaves.
 var leaving = []string{"unname", "left"}
 
+// rebuilding are those of them by which ledgers that were put back are rebuilt, and settle after that.
+var rebuilding = []string{"rebuild own", "rebuild", "lower own", "fall"}
+
 // giving are the actions that give others the room of one that is stuck.
 var giving = []string{
 	"hear", "rebuild own", "rebuild", "take up", "settle own", "settle", "raise", "raise own", "deliver", "charge", "left",
@@ -523,7 +562,8 @@ func (w *world) run(steps int) error {
 	names := slices.Sorted(maps.Keys(actions))
 	if w.alone {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			return slices.Contains(aside, name) && (!w.leaves || !slices.Contains(leaving, name))
+			return slices.Contains(aside, name) && (!w.leaves || !slices.Contains(leaving, name)) &&
+				(!w.restores || !slices.Contains(rebuilding, name))
 		})
 	}
 	if w.beside {

@@ -39,6 +39,7 @@ func Decide(input *Input) Decision {
 	d.forgive()
 	d.count()
 	d.judge(needs)
+	d.giveUp(needs)
 	step := d.decide(needs)
 	switch {
 	case step == nil:

@@ -101,6 +101,8 @@ type Group struct {
 	// machines that its bounds allow.
 	Obstacle string
 	Full     bool
+	// Halted says that none of its machines comes for now, not even one that was asked for.
+	Halted bool
 }
 
 // Version returns the resourceVersion of a group, "" if it is not there.
@@ -129,8 +131,16 @@ func (in *Input) cluster(name string) *Cluster {
 	return &in.Clusters[i]
 }
 
-// onTheWay is how many nodes of the group are wanted and not there.
-func (g *Group) onTheWay() int64 { return max(0, g.Replicas-g.Ready) }
+// onTheWay is how many nodes of the group are wanted and not there, and may come.
+func (g *Group) onTheWay() int64 {
+	if g.Halted {
+		return 0
+	}
+	return g.missing()
+}
+
+// missing is how many nodes of the group are wanted and not there.
+func (g *Group) missing() int64 { return max(0, g.Replicas-g.Ready) }
 
 // Values of the annotation by which a MachineDeployment permits that it is scaled: for what is asked for alone, or for
 // pods that are there, too.

@@ -55,7 +55,7 @@ func (d *decision) judge(needs []need) {
 		return
 	}
 	g := d.group(last.Group)
-	if g == nil || g.Replicas < last.To {
+	if undone(g, last) {
 		last.Outcome = quotav1alpha1.ScaleOutUndone
 		return
 	}
@@ -77,6 +77,30 @@ func (d *decision) judge(needs []need) {
 	default:
 		last.Outcome = quotav1alpha1.ScaleOutLanded
 		d.State.Failures = slices.DeleteFunc(d.State.Failures, func(f Failure) bool { return f.Group == g.Key })
+	}
+}
+
+// undone says whether the nodes of a step cannot come any more, or not for now, since somebody has done something to its
+// group.
+func undone(g *Group, last *Step) bool {
+	return g == nil || g.Replicas < last.To || g.Halted && g.missing() > 0
+}
+
+// giveUp has those who need nodes wait no longer for nodes that others have asked for, and that do not come.
+func (d *decision) giveUp(needs []need) {
+	if d.State.OnTheWay == 0 || len(needs) == 0 {
+		return
+	}
+	left := d.Arrival - d.Now.Sub(d.State.Since)
+	for i := range d.Groups {
+		g := &d.Groups[i]
+		switch {
+		case g.onTheWay() == 0 || d.failure(g.Key) != nil || d.pending(g.Key):
+		case left > 0:
+			d.again(left)
+		default:
+			d.fail(g.Key)
+		}
 	}
 }
 

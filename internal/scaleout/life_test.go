@@ -1,6 +1,7 @@
 package scaleout_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +146,80 @@ func TestSomebodyElseScalesIn(t *testing.T) {
 	l.Groups[0].Replicas = 2
 	if got := l.goOn(2 * time.Minute); len(l.steps) != 2 || l.steps[1].To != 3 {
 		t.Fatalf("told is %s: %s", got.Reason, got.Message)
+	}
+}
+
+// TestNobodyWaitsForWhatDoesNotCome has nodes be on their way for which others have asked, and never come.
+func TestNobodyWaitsForWhatDoesNotCome(t *testing.T) {
+	stuck := of(workers(3, 8), func(g *scaleout.Group) { g.Ready = 2 })
+	for name, c := range map[string]struct {
+		groups []scaleout.Group
+		asked  int64
+		reason string
+		group  string
+	}{
+		"another one serves":   {groups: []scaleout.Group{stuck, gpus(0, 2)}, asked: 3, group: "default/gpus", reason: quotav1alpha1.ReasonScaledOut},
+		"none serves":          {groups: []scaleout.Group{stuck}, asked: 3, reason: quotav1alpha1.ReasonNodesBringNothing},
+		"nobody needs a node":  {groups: []scaleout.Group{stuck}, reason: quotav1alpha1.ReasonNothingAsked},
+		"more than one do not": {groups: []scaleout.Group{stuck, of(gpus(1, 2), func(g *scaleout.Group) { g.Ready = 0 })}, asked: 3, reason: quotav1alpha1.ReasonNodesBringNothing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &life{Input: asked(c.asked, c.groups...)}
+			l.goOn(0)
+			if got := l.goOn(9 * time.Minute); len(l.steps) > 0 || c.asked > 0 && got.Reason != quotav1alpha1.ReasonNodesOnTheWay {
+				t.Fatalf("after a while the steps are %+v, told is %s: %s", l.steps, got.Reason, got.Message)
+			}
+			got := l.goOn(2 * time.Minute)
+			if got.Reason != c.reason || (len(l.steps) > 0) != (c.group != "") || c.group != "" && l.steps[0].Group != c.group {
+				t.Fatalf("after a long while the steps are %+v, told is %s: %s", l.steps, got.Reason, got.Message)
+			}
+			if c.asked == 0 && len(got.Failures) > 0 {
+				t.Errorf("while nobody needs a node, there are %+v", got.Failures)
+			}
+		})
+	}
+}
+
+// TestHaltedDuringAStep has the Cluster or the MachineDeployment of a step be paused or deleted before its node has come.
+func TestHaltedDuringAStep(t *testing.T) {
+	l := &life{Input: asked(3, workers(2, 8))}
+	l.goOn(0)
+	l.Groups[0].Halted, l.Groups[0].Obstacle = true, "does not change while Cluster east is paused"
+	l.goOn(time.Minute)
+	if got := l.goOn(11 * time.Second); got.Reason != quotav1alpha1.ReasonNoMachineFits ||
+		!strings.Contains(got.Message, "while Cluster east is paused") || got.Last.Outcome != quotav1alpha1.ScaleOutUndone {
+		t.Fatalf("told is %s: %s of %+v", got.Reason, got.Message, got.Last)
+	}
+	if l.goOn(time.Hour); len(l.State.Failures) > 0 || len(l.steps) != 1 {
+		t.Fatalf("after an hour there are %+v, %+v", l.State.Failures, l.steps)
+	}
+	l.Groups[0].Halted, l.Groups[0].Obstacle = false, ""
+	if got := l.goOn(time.Second); got.Reason != quotav1alpha1.ReasonNodesOnTheWay || len(l.steps) != 1 {
+		t.Fatalf("once it goes on, told is %s: %s", got.Reason, got.Message)
+	}
+	l.Groups[0].Ready = 3
+	l.runs(6)
+	l.Demand, l.Clusters[0].Requests = amount.List{}, nil
+	if got := l.goOn(time.Second); got.Reason != quotav1alpha1.ReasonNothingAsked {
+		t.Fatalf("in the end, told is %s: %s", got.Reason, got.Message)
+	}
+}
+
+// TestDeletedDuringAStep has another MachineDeployment serve what one that is deleted does not.
+func TestDeletedDuringAStep(t *testing.T) {
+	for name, deleted := range map[string]func(l *life){
+		"and is there": func(l *life) { l.Groups[0].Halted, l.Groups[0].Obstacle = true, "is being deleted" },
+		"and is gone":  func(l *life) { l.Groups = l.Groups[1:] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &life{Input: asked(3, workers(2, 8), gpus(0, 2))}
+			l.goOn(0)
+			deleted(l)
+			l.goOn(time.Minute)
+			if l.goOn(11 * time.Second); len(l.steps) != 2 || l.steps[1].Group != "default/gpus" {
+				t.Fatalf("the steps are %+v; told is %s: %s", l.steps, l.State.Reason, l.State.Message)
+			}
+		})
 	}
 }
 

@@ -87,13 +87,14 @@ func (q *Quota) left(name corev1.ResourceName, coming int64) (left int64, words 
 			q.Name, text(q.Limits[name]), name, text(used), text(coming))
 }
 
-// onTheWay is what the nodes on their way have that a Quota of a cluster selects.
+// onTheWay is what the nodes on their way have that a Quota of a cluster selects. One of a group that is paused comes
+// once it is not.
 func (in *Input) onTheWay(q *Quota, c *Cluster) amount.List {
 	all := amount.List{}
 	for i := range in.Groups {
 		g := &in.Groups[i]
 		if selected, _ := q.selects(g); selected && g.Cluster == c.Name {
-			all = amount.Sum(all, g.takes().Times(g.onTheWay()))
+			all = amount.Sum(all, g.takes().Times(g.missing()))
 		}
 	}
 	return all

@@ -71,6 +71,9 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	env.AddFlags(root)
 	wrapped := fmt.Sprintf("FlagUsagesWrapped %d ", text.Width)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", wrapped))
+	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
+		return fmt.Errorf("%w: see %s --help", err, command.CommandPath())
+	})
 	root.AddCommand(
 		adopt.NewCommand(env),
 		audit.NewCommand(env),
@@ -93,5 +96,18 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		web.NewCommand(env),
 		why.NewCommand(env),
 	)
+	for _, command := range root.Commands() {
+		command.Args = stated(command.Args)
+	}
 	return root
+}
+
+// stated has the error of wrong arguments say which are right.
+func stated(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := check(command, args); err != nil {
+			return fmt.Errorf("%w: must be %s", err, command.UseLine())
+		}
+		return nil
+	}
 }

@@ -123,6 +123,12 @@ func (o *options) validate() error {
 	if err := o.clusters.Validate(); err != nil {
 		return fmt.Errorf("--cluster-namespace, --further-cluster-namespaces: %w", err)
 	}
+	if o.concurrency < 1 || o.connections < 1 {
+		return fmt.Errorf("--concurrency %d, --clustercache-concurrency %d: must be 1 or more", o.concurrency, o.connections)
+	}
+	if o.nodeProvisionTime <= 0 {
+		return fmt.Errorf("--max-node-provision-time %s: must be more than 0", o.nodeProvisionTime)
+	}
 	if o.recordMonths < 0 || o.recordMonths > mostMonths {
 		return fmt.Errorf("--record-months %d: must be 0, which writes none, to %d", o.recordMonths, mostMonths)
 	}

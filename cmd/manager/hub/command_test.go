@@ -3,30 +3,32 @@ package hub
 import (
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/fedquota/fedquota/controllers/hub/members"
+	"github.com/spf13/pflag"
 )
 
-// TestRecordFlags names the flag that cannot be acted on, its value, and what would do.
-func TestRecordFlags(t *testing.T) {
-	for name, c := range map[string]struct {
-		months   int
-		interval time.Duration
-		want     string
-	}{
-		"defaults":    {13, time.Hour, ""},
-		"none":        {0, time.Hour, ""},
-		"less":        {-1, time.Hour, "--record-months -1: must be 0, which writes none, to 120"},
-		"centuries":   {1200, time.Hour, "--record-months 1200"},
-		"all at once": {13, time.Millisecond, "--record-interval 1ms: must be 1s to 24h0m0s"},
-		"seldom":      {13, 48 * time.Hour, "--record-interval 48h0m0s"},
+// TestFlags names the flag that cannot be acted on, its value, and what would do.
+func TestFlags(t *testing.T) {
+	for flag, want := range map[string]string{
+		"":                               "",
+		"--record-months=0":              "",
+		"--record-months=-1":             "--record-months -1: must be 0, which writes none, to 120",
+		"--record-months=1200":           "--record-months 1200",
+		"--record-interval=1ms":          "--record-interval 1ms: must be 1s to 24h0m0s",
+		"--record-interval=48h":          "--record-interval 48h0m0s",
+		"--concurrency=0":                "--concurrency 0, --clustercache-concurrency 100: must be 1 or more",
+		"--clustercache-concurrency=-1":  "--clustercache-concurrency -1: must be 1 or more",
+		"--max-node-provision-time=-15m": "--max-node-provision-time -15m0s: must be more than 0",
 	} {
-		t.Run(name, func(t *testing.T) {
-			o := &options{clusters: members.Namespaces{Home: "default"}, recordMonths: c.months, recordInterval: c.interval}
+		t.Run(flag, func(t *testing.T) {
+			o, flags := &options{}, pflag.NewFlagSet("hub", pflag.ContinueOnError)
+			o.bind(flags, "")
+			if err := flags.Parse(strings.Fields(flag)); err != nil {
+				t.Fatal(err)
+			}
 			err := o.validate()
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("got %v, want %q", err, want)
 			}
 		})
 	}

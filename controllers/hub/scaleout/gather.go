@@ -179,7 +179,7 @@ func Ask(
 		}
 		share := &quotav1alpha1.QuotaShare{}
 		err := member.Get(ctx, client.ObjectKeyFromObject(fq), share, client.UnsafeDisableDeepCopy)
-		if apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) || members.IsAbsentKind(err) {
 			continue
 		}
 		if err != nil {

@@ -182,6 +182,7 @@ func GroupOf(cluster members.Cluster, d *clusterv1.MachineDeployment) scaleout.G
 		Key: d.Namespace + "/" + d.Name, Cluster: cluster.Name, Version: d.ResourceVersion,
 		Replicas: int64(read.Replicas), Ready: int64(read.Ready), Room: int64(read.Addable()), Machine: read.Adds(1),
 		Labels: labelsOf(d), Obstacle: read.Stopped, Full: read.Bounds != nil && read.Replicas >= read.Bounds.Max,
+		Halted: read.Halted,
 	}
 	price(&g, d.Annotations)
 	permitted := d.Annotations[quotav1alpha1.ScaleOutAnnotation]

@@ -23,6 +23,7 @@ func TestGroupOf(t *testing.T) {
 		quotav1alpha1.ScaleOutAnnotation: "true", quotav1alpha1.CostAnnotation: "0.5",
 		"capacity.cluster-autoscaler.kubernetes.io/cpu": "4", "capacity.cluster-autoscaler.kubernetes.io/memory": "1Gi",
 	}
+	const notUnderstood, high = "has annotations that are not understood: metadata.annotations[", clusterv1.AutoscalerMaxSizeAnnotation
 	type of struct {
 		cluster *clusterv1.Cluster
 		group   *clusterv1.MachineDeployment
@@ -48,6 +49,10 @@ func TestGroupOf(t *testing.T) {
 		"no number":     {func(o of) { o.group.Annotations[quotav1alpha1.CostAnnotation] = "NaN" }, `has the annotation quota.fedquota.io/cost: "NaN"`},
 		"too few":       {func(o of) { o.group.Spec.Replicas = new(int32(0)) }, "has 0 replicas of at least 1"},
 		"all there are": {func(o of) { o.group.Spec.Replicas = new(int32(5)) }, "has 5 replicas of at most 5"},
+		"deleted":       {func(o of) { o.group.DeletionTimestamp = new(metav1.Now()) }, "is being deleted"},
+		"no maximum":    {func(o of) { o.group.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] = "many" }, notUnderstood + high + `]: Invalid value: "many"`},
+		"crossed":       {func(o of) { o.group.Annotations[clusterv1.AutoscalerMinSizeAnnotation] = "9" }, notUnderstood + high + `]: Invalid value: "5": must be at least`},
+		"negative":      {func(o of) { o.group.Annotations[clusterv1.AutoscalerMaxSizeAnnotation] = "-5" }, notUnderstood + high + `]: Invalid value: "-5"`},
 		"paused":        {func(o of) { o.cluster.Spec.Paused = new(true) }, "does not change while Cluster east is paused"},
 		"no more nodes": {func(o of) { o.cluster.Annotations = map[string]string{quotav1alpha1.GrowthAnnotation: "none"} }, "is left alone, since Cluster east"},
 		"set by a ClusterClass": {func(o of) {
@@ -66,6 +71,9 @@ func TestGroupOf(t *testing.T) {
 			}
 			if g.Unscheduled != (name == "may be scaled for pods") {
 				t.Errorf("it may be scaled for pods: %v", g.Unscheduled)
+			}
+			if g.Halted != (name == "paused" || name == "deleted") {
+				t.Errorf("no machine of it comes: %v", g.Halted)
 			}
 			if g.Full != (name == "all there are") {
 				t.Errorf("it is full: %v", g.Full)

@@ -11,11 +11,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/scaleout"
 )
 
@@ -258,6 +261,53 @@ func TestHeldBack(t *testing.T) {
 	}
 	if got := h.read(key).Status.Conditions; len(got) > 0 {
 		t.Errorf("once nothing is asked for, there is %+v", got)
+	}
+}
+
+// TestBoundsThatNobodyUnderstands has the condition of the budget name what is wrong with a MachineDeployment, which is
+// left alone.
+func TestBoundsThatNobodyUnderstands(t *testing.T) {
+	h := newHub(t)
+	h.workers("many")
+	key := h.quota(as)
+	if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
+		t.Fatal(err)
+	}
+	c := apimeta.FindStatusCondition(h.read(key).Status.Conditions, quotav1alpha1.ConditionScaleOutHeldBack)
+	const says = `cluster-api-autoscaler-node-group-max-size]: Invalid value: "many": must be an integer of 0 or more`
+	if c == nil || c.Reason != quotav1alpha1.ReasonNoMachineFits || !strings.Contains(c.Message, says) || h.replicas() != 0 {
+		t.Errorf("there are %d replicas, and told is %+v", h.replicas(), c)
+	}
+}
+
+// TestClusterWithoutAnAgent has a cluster of the budget where no agent was ever installed keep none of the others back.
+func TestClusterWithoutAnAgent(t *testing.T) {
+	h := newHub(t)
+	h.workers("3")
+	key := h.quota(func(fq *quotav1alpha1.FederatedQuota) {
+		fq.Spec.Placement.Clusters = append(fq.Spec.Placement.Clusters, "west")
+	})
+	h.create(&clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: "west"},
+		Spec:       clusterv1.ClusterSpec{ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "west", Port: 1}},
+	})
+	fq := h.read(key)
+	fq.Status.Clusters = append(fq.Status.Clusters, quotav1alpha1.ClusterStatus{Name: "west", Revision: 1})
+	h.must(h.Status().Update(t.Context(), fq))
+	bare := interceptor.NewClient(fake.NewClientBuilder().WithScheme(newScheme()).Build(), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return &apimeta.NoKindMatchError{GroupKind: quotav1alpha1.GroupVersion.WithKind("QuotaShare").GroupKind()}
+		},
+	})
+	west := members.Cluster{Cluster: &clusterv1.Cluster{}, Name: "west"}
+	if c, err := Ask(t.Context(), bare, &west, []*quotav1alpha1.FederatedQuota{fq}, nil); err != nil || c.Asks() {
+		t.Errorf("of a cluster without an agent, got %+v, %v", c, err)
+	}
+	if _, err := h.r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil { // west is not connected
+		t.Fatal(err)
+	}
+	if told := h.read(key).Status.ScaleOut; h.replicas() != 1 {
+		t.Errorf("there are %d replicas, and told is %+v", h.replicas(), told)
 	}
 }
 

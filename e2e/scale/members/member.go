@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -37,8 +36,7 @@ type Member struct {
 	agent       *agent
 
 	latency  atomic.Int64 // nanoseconds
-	loss     atomic.Uint64
-	requests sync.Map // of *atomic.Int64, by what was asked for
+	requests sync.Map     // of *atomic.Int64, by what was asked for
 	sent     atomic.Int64
 
 	// namespaces are served as metadata alone.
@@ -89,15 +87,8 @@ func (m *Member) Stop() error {
 // Slow makes each answer take that much longer.
 func (m *Member) Slow(latency time.Duration) { m.latency.Store(int64(latency)) }
 
-// Lose leaves that part of all requests without an answer, in percent.
-func (m *Member) Lose(percent uint64) { m.loss.Store(percent) }
-
 // hinder delays a request, and says whether it is lost.
 func (m *Member) hinder(ctx context.Context) (lost bool) {
-	if percent := m.loss.Load(); percent > 0 && rand.Uint64N(100) < percent {
-		<-ctx.Done()
-		return true
-	}
 	if latency := time.Duration(m.latency.Load()); latency > 0 {
 		select {
 		case <-time.After(latency):

@@ -8,13 +8,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,15 +30,7 @@ const (
 	step = 3
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "charges:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("charges", run) }
 
 // count is what was seen in one namespace: nothing was deleted there.
 type count struct {

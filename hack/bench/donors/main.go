@@ -9,25 +9,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/fedquota/fedquota/hack/bench/rig"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "donors:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("donors", run) }
 
 // members are the one that asks, and the donors.
 var members = []string{"east", "west", "north", "south"}

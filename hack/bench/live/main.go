@@ -8,27 +8,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/fedquota/fedquota/hack/bench/rig"
 	"github.com/fedquota/fedquota/hack/bench/workload"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "live:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("live", run) }
 
 // pooled is the control plane with one ResourceQuota.
 const pooled = "pooled"

@@ -15,12 +15,7 @@ import (
 	"github.com/fedquota/fedquota/hack/bench/rig"
 )
 
-func main() {
-	if err := run(context.Background(), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "micro:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("micro", run) }
 
 // report is all that was measured.
 type report struct {
@@ -35,7 +30,7 @@ type benchmark struct {
 	Values map[string]float64 `json:"values"`
 }
 
-func run(ctx context.Context, out io.Writer) error {
+func run(ctx context.Context, _ []string, out io.Writer) error {
 	r := report{Machine: rig.ThisMachine()}
 	var printed bytes.Buffer
 	command := exec.CommandContext(

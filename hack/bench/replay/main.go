@@ -4,7 +4,7 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -15,18 +15,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fedquota/fedquota/hack/bench/rig"
 	"github.com/fedquota/fedquota/internal/pace"
 )
 
-func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "replay:", err)
-		os.Exit(1)
-	}
-}
+func main() { rig.Main("replay", run) }
 
 // run does all that the command line asks for.
-func run(args []string, out io.Writer) error {
+func run(_ context.Context, args []string, out io.Writer) error {
 	c, err := parse(args)
 	if err != nil {
 		return err
@@ -38,7 +34,7 @@ func run(args []string, out io.Writer) error {
 	if err := report.print(out); err != nil {
 		return err
 	}
-	return report.write(c.out)
+	return rig.Write(c.out, report)
 }
 
 // config is the command line.
@@ -113,16 +109,4 @@ func parse(args []string) (c config, err error) {
 		c.clusters = append(c.clusters, n)
 	}
 	return c, nil
-}
-
-// write writes the numbers.
-func (r *report) write(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	content, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(content, '\n'), 0o644)
 }

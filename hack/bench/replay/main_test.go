@@ -14,7 +14,7 @@ func TestRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "replay.json")
 	var out strings.Builder
 	args := []string{"--traces", "", "--loads", "0.7", "--clusters", "3", "--seeds", "1", "--out", path}
-	if err := run(args, &out); err != nil {
+	if err := run(t.Context(), args, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"skipped helios", "skipped lcg", "0.70/3", "admitted ÷ pooled, worst cell"} {

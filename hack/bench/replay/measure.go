@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fedquota/fedquota/hack/bench/rig"
 	"github.com/fedquota/fedquota/hack/bench/simulate"
 	"github.com/fedquota/fedquota/hack/bench/workload"
 )
@@ -24,7 +25,7 @@ type report struct {
 	Steady    []row              `json:"steady,omitempty"`
 	Helios    []row              `json:"helios,omitempty"`
 	LCG       []row              `json:"lcg,omitempty"`
-	Targets   []target           `json:"targets"`
+	Targets   []rig.Target       `json:"targets"`
 }
 
 // row is one policy on one load.

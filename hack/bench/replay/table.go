@@ -5,28 +5,21 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/fedquota/fedquota/hack/bench/rig"
 )
 
-// target is a number that the project wants to reach.
-type target struct {
-	Name string  `json:"name"`
-	Want string  `json:"want"`
-	Got  float64 `json:"got"`
-	Met  bool    `json:"met"`
-}
-
 // compare compares what was measured with what the project wants.
-func (r *report) compare() (targets []target) {
+func (r *report) compare() (targets []rig.Target) {
 	atMost := func(rows []row, of string, name string, bound float64, value func(row) float64) {
 		if worst, ok := extreme(rows, of, value); ok {
-			targets = append(targets, target{name, fmt.Sprintf("at most %g", bound), worst, worst <= bound})
+			targets = append(targets, rig.AtMost(name, bound, worst))
 		}
 	}
 	atLeast := func(rows []row, of string, name string, bound float64, value func(row) float64) {
 		if worst, ok := extreme(rows, of, func(r row) float64 { return -value(r) }); ok {
-			targets = append(targets, target{name, fmt.Sprintf("at least %g", bound), -worst, -worst >= bound})
+			targets = append(targets, rig.AtLeast(name, bound, -worst))
 		}
 	}
 	ofPooled := func(r row) float64 { return r.OfPooled }
@@ -45,7 +38,7 @@ func (r *report) compare() (targets []target) {
 	for _, row := range r.Patient {
 		if row.Policy == held {
 			name := fmt.Sprintf("asked for a minute: above the budget, at %g", row.Load)
-			targets = append(targets, target{name, "at most 0", float64(row.Over), row.Over == 0})
+			targets = append(targets, rig.AtMost(name, 0, float64(row.Over)))
 		}
 	}
 	for _, policy := range []string{periodic, asynchronous, held} {
@@ -107,17 +100,9 @@ func (r *report) print(out io.Writer) error {
 	})
 	fmt.Fprintf(w, "\ntarget\twant\tgot\t\n")
 	for _, t := range r.Targets {
-		met := "met"
-		if !t.Met {
-			met = "MISSED"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\n", t.Name, t.Want, t.Got, met)
+		fmt.Fprintln(w, t.Line())
 	}
-	aligned := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if _, err := io.WriteString(aligned, w.String()); err != nil {
-		return err
-	}
-	return aligned.Flush()
+	return rig.Table(out, w.String())
 }
 
 func (r *report) printTree(w *strings.Builder) {

@@ -38,6 +38,8 @@ const (
 	SharesTier = "prod"
 
 	waitTimeout = 2 * time.Minute
+	// recountPeriod is short since native quota may go on counting a pod that was deleted as soon as it was created.
+	recountPeriod = 5 * time.Second
 )
 
 // Rig is fedquota on a running fleet.
@@ -68,12 +70,12 @@ func Start(ctx context.Context, name string, members, pooled []string, arguments
 		},
 	}}
 	for _, m := range members {
-		options.Fleet.Members = append(
-			options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, Labels: map[string]string{TierLabel: SharesTier}},
-		)
+		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{
+			Name: m, Labels: map[string]string{TierLabel: SharesTier}, ResourceQuotaSyncPeriod: recountPeriod,
+		})
 	}
 	for _, m := range pooled {
-		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: m})
+		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, ResourceQuotaSyncPeriod: recountPeriod})
 	}
 	s, err := system.Start(ctx, options)
 	if err != nil {

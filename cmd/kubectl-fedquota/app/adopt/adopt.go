@@ -53,7 +53,7 @@ type Options struct {
 	live     live.Options
 	clusters []string
 	apply    bool
-	timeout  time.Duration
+	timeout  cli.Patience
 }
 
 // NewCommand returns the command.
@@ -70,7 +70,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	flags := command.Flags()
 	flags.StringSliceVar(&o.clusters, "clusters", nil, "Clusters that shall share the budget.")
 	flags.BoolVar(&o.apply, "apply", false, "Do it. Without it nothing is written.")
-	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "How long to wait until the budget is enforced. 0 does not wait.")
+	o.timeout.Bind(flags, 2*time.Minute, "How long to wait until the budget is enforced. 0 does not wait.")
 	_ = command.MarkFlagRequired("clusters")
 	env.CompleteAPIClusterList(command, "clusters", &o.live.Clusters)
 	o.live.Bind(flags)
@@ -83,7 +83,23 @@ type held struct {
 	quota   *corev1.ResourceQuota
 }
 
+// check says whether the flags name clusters, each of them once.
+func (o *Options) check() error {
+	if len(o.clusters) == 0 {
+		return errors.New("--clusters: must name a Cluster, or several with commas between")
+	}
+	for i, cluster := range o.clusters {
+		if slices.Contains(o.clusters[:i], cluster) {
+			return fmt.Errorf("--clusters %s: names %s twice", strings.Join(o.clusters, ","), cluster)
+		}
+	}
+	return nil
+}
+
 func (o *Options) run(ctx context.Context, name string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	hub, namespace, err := o.env.ClientAndNamespace()
 	if err != nil {
 		return err
@@ -251,7 +267,7 @@ func (o *Options) take(ctx context.Context, hub client.Client, stored, fq *quota
 	if o.timeout == 0 {
 		return page.Err()
 	}
-	err := wait.PollUntilContextTimeout(ctx, time.Second/2, o.timeout, true, func(ctx context.Context) (bool, error) {
+	err := o.timeout.Poll(ctx, func(ctx context.Context) (bool, error) {
 		now := &quotav1alpha1.FederatedQuota{}
 		err := hub.Get(ctx, client.ObjectKeyFromObject(fq), now)
 		ready := apimeta.FindStatusCondition(now.Status.Conditions, quotav1alpha1.ConditionReady)

@@ -52,13 +52,13 @@ var errChanged = errors.New("spec changed or clusters came or went meanwhile: th
 type Options struct {
 	env      *cli.Env
 	live     live.Options
-	duration time.Duration
+	duration cli.Span
 	output   cli.Output
 }
 
 // NewCommand returns the command.
 func NewCommand(env *cli.Env) *cobra.Command {
-	o := &Options{env: env}
+	o := &Options{env: env, duration: cli.Span(time.Minute)}
 	command := &cobra.Command{
 		Use:               "audit [KIND/]NAME",
 		Short:             "Watch members, and prove whether a budget is ever exceeded",
@@ -68,7 +68,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		ValidArgsFunction: env.CompleteNames,
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
 	}
-	command.Flags().DurationVar(&o.duration, "for", time.Minute, "How long to watch. An interrupt ends it earlier.")
+	command.Flags().Var(&o.duration, "for", "How long to watch. An interrupt ends it earlier.")
 	o.output.Bind(command)
 	o.live.Bind(command.Flags())
 	return command
@@ -91,15 +91,15 @@ func (o *Options) run(ctx context.Context, arg string) error {
 		return err
 	}
 	key := client.ObjectKey{Namespace: namespace, Name: name}
-	before := &quotav1alpha1.FederatedQuota{}
-	if err := hub.Get(ctx, key, before); err != nil {
-		return cli.Served(err)
+	before, err := cli.Budget(ctx, hub, key)
+	if err != nil {
+		return err
 	}
 	options, err := o.options(ctx, hub, before)
 	if err != nil {
 		return err
 	}
-	report, err := watch(ctx, options, o.duration)
+	report, err := watch(ctx, options, time.Duration(o.duration))
 	if err != nil {
 		return err
 	}

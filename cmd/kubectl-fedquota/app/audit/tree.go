@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +47,7 @@ func treeOf(ctx context.Context, hub client.Client, name string) (*tree, error) 
 	}
 	trees := view.ForestOf(pools.Items, quotas.Items, view.Only{}).Trees(name)
 	if len(trees) == 0 {
-		return nil, fmt.Errorf("there is no QuotaPool %s", name)
+		return nil, cli.NoPool(name, pools.Items)
 	}
 	t := &tree{root: trees[0], places: map[string]place{}, versions: map[string]string{}}
 	t.take(trees[0], pools.Items, quotas.Items)
@@ -57,8 +57,8 @@ func treeOf(ctx context.Context, hub client.Client, name string) (*tree, error) 
 // take adds the level of a node, and those below it, and returns the places below it.
 func (t *tree) take(n *view.Node, pools []quotav1alpha1.QuotaPool, quotas []quotav1alpha1.FederatedQuota) []string {
 	at := len(t.levels)
-	t.levels = append(t.levels, observer.Level{Name: nameOf(n)})
-	level := observer.Level{Name: nameOf(n)}
+	t.levels = append(t.levels, observer.Level{Name: n.Title()})
+	level := observer.Level{Name: n.Title()}
 	var object client.Object
 	if p := find(pools, n); p != nil && n.Kind == "QuotaPool" {
 		level.Budget, level.Granted, object = view.OwnOfPool(p), p.Status.Granted, p
@@ -95,13 +95,6 @@ func find[T any, P interface {
 	return nil
 }
 
-func nameOf(n *view.Node) string {
-	if n.Namespace == "" {
-		return n.Name
-	}
-	return n.Namespace + "/" + n.Name
-}
-
 // runTree watches a pool, and all that is below it.
 func (o *Options) runTree(ctx context.Context, hub client.Client, name string) error {
 	before, err := treeOf(ctx, hub, name)
@@ -112,7 +105,7 @@ func (o *Options) runTree(ctx context.Context, hub client.Client, name string) e
 	if err != nil {
 		return err
 	}
-	report, err := watch(ctx, options, o.duration)
+	report, err := watch(ctx, options, time.Duration(o.duration))
 	if err != nil {
 		return err
 	}
@@ -165,34 +158,24 @@ func (t *tree) print(page *text.Page, report observer.Report) {
 	table := &text.Table{Header: []string{
 		"NAME", "RESOURCE", "BUDGET", "MOST GRANTED", "LARGEST SUM", "EXCEEDED", "SUSPECTED", "",
 	}}
-	t.add(table, t.root, report, "", "")
+	t.root.Draw(func(n *view.Node, first, others string) { add(table, n, report, first, others) })
 	page.Print(table)
 }
 
-// add adds the lines of a node behind a branch, and those below it.
-func (t *tree) add(table *text.Table, n *view.Node, report observer.Report, branch, stem string) {
-	head, below := branch+nameOf(n), ""
-	if len(n.Children) > 0 {
-		below = "│"
-	}
-	own := func(l observer.LevelReport) bool { return l.Name == nameOf(n) }
+// add adds the lines of a node behind its branches.
+func add(table *text.Table, n *view.Node, report observer.Report, first, others string) {
+	head := first + n.Title()
+	own := func(l observer.LevelReport) bool { return l.Name == n.Title() }
 	level := report.Levels[slices.IndexFunc(report.Levels, own)]
 	for i := range level.Resources {
 		r := &level.Resources[i]
 		granted := grantedOf(report, n, r)
 		cells := text.Plains(head, string(r.Name), r.Budget.String(), cmp.Or(granted.text, "-"), r.Largest.String())
 		table.Cells(append(append(cells, exceeded(r)...), granted.debt)...)
-		head = strings.TrimRight(stem+below, " ")
+		head = others
 	}
 	if len(level.Resources) == 0 {
 		table.Cells(append(text.Plains(head), text.Plains("", "", "", "", "", "", "")...)...)
-	}
-	for i, child := range n.Children {
-		if i < len(n.Children)-1 {
-			t.add(table, child, report, stem+"├─ ", stem+"│  ")
-		} else {
-			t.add(table, child, report, stem+"└─ ", stem+"   ")
-		}
 	}
 }
 
@@ -205,7 +188,7 @@ type granted struct {
 // grantedOf returns what the ledger of a node granted of a resource, as far as that was seen.
 func grantedOf(report observer.Report, n *view.Node, of *observer.ResourceReport) granted {
 	for _, l := range report.Ledgers {
-		if l.Name != n.Kind+"/"+nameOf(n) {
+		if l.Name != n.Kind+"/"+n.Title() {
 			continue
 		}
 		for _, r := range l.Resources {

@@ -32,12 +32,9 @@ It waits until the share is enforced, and ends with 2 if that takes longer than 
   kubectl fedquota mend compute -n team-a --timeout 0`
 )
 
-// interval is how often the share is looked at.
-const interval = 500 * time.Millisecond
-
 // NewMendCommand returns the command that ends it.
 func NewMendCommand(env *cli.Env) *cobra.Command {
-	var timeout time.Duration
+	var timeout cli.Patience
 	command := &cobra.Command{
 		Use:               "mend NAME",
 		Short:             "Give a ResourceQuota back to the agent, in a member",
@@ -49,11 +46,11 @@ func NewMendCommand(env *cli.Env) *cobra.Command {
 			return mend(command.Context(), env, args[0], timeout)
 		},
 	}
-	command.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long to wait for the agent. 0 does not wait.")
+	timeout.Bind(command.Flags(), 30*time.Second, "How long to wait for the agent. 0 does not wait.")
 	return command
 }
 
-func mend(ctx context.Context, env *cli.Env, name string, timeout time.Duration) error {
+func mend(ctx context.Context, env *cli.Env, name string, timeout cli.Patience) error {
 	c, quota, err := managed(ctx, env, name)
 	if err != nil {
 		return err
@@ -72,7 +69,7 @@ func mend(ctx context.Context, env *cli.Env, name string, timeout time.Duration)
 		return page.Err()
 	}
 	share := &quotav1alpha1.QuotaShare{}
-	err = wait.PollUntilContextTimeout(ctx, interval, timeout, true, func(ctx context.Context) (bool, error) {
+	err = timeout.Poll(ctx, func(ctx context.Context) (bool, error) {
 		err := c.Get(ctx, client.ObjectKeyFromObject(quota), share)
 		return err == nil && enforces(share), err
 	})

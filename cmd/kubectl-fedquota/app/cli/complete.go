@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,35 +23,77 @@ import (
 // completionTimeout is how long a shell waits for names.
 const completionTimeout = 3 * time.Second
 
+// reader returns names that somebody may want to complete.
+type reader func(context.Context, client.Client) ([]string, error)
+
+// namesIn returns the names of the objects of a list.
+func namesIn(
+	ctx context.Context, c client.Client, list client.ObjectList, options ...client.ListOption,
+) ([]string, error) {
+	var names []string
+	err := c.List(ctx, list, options...)
+	_ = apimeta.EachListItem(list, func(object runtime.Object) error {
+		names = append(names, object.(client.Object).GetName())
+		return nil
+	})
+	return names, err
+}
+
 // CompleteNames completes the first argument with names of budgets.
 func (e *Env) CompleteNames(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
+	return e.first(func(ctx context.Context, c client.Client) ([]string, error) {
 		objects, err := e.all(ctx, c)
 		var names []string
 		for _, object := range objects {
 			names = append(names, object.GetName())
 		}
 		return names, err
-	})
+	})(command, args, prefix)
 }
 
 // CompletePools completes the first argument with names of pools.
-func (e *Env) CompletePools(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
-		var pools quotav1alpha1.QuotaPoolList
-		err := c.List(ctx, &pools)
+func (e *Env) CompletePools() cobra.CompletionFunc {
+	return e.first(func(ctx context.Context, c client.Client) ([]string, error) {
+		return namesIn(ctx, c, &quotav1alpha1.QuotaPoolList{})
+	})
+}
+
+// CompleteWorkloads completes the first argument with names of Deployments, StatefulSets and Jobs.
+func (e *Env) CompleteWorkloads() cobra.CompletionFunc {
+	return e.first(func(ctx context.Context, c client.Client) ([]string, error) {
+		namespace, err := e.Namespace()
+		if err != nil {
+			return nil, err
+		}
 		var names []string
-		for i := range pools.Items {
-			names = append(names, pools.Items[i].Name)
+		for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &batchv1.JobList{}} {
+			some, _ := namesIn(ctx, c, list, client.InNamespace(namespace)) // what can be read is of use, too
+			names = append(names, some...)
+		}
+		return names, nil
+	})
+}
+
+// CompleteAPIClusters completes the first argument with names of Clusters.
+func (e *Env) CompleteAPIClusters(namespaces *members.Namespaces) cobra.CompletionFunc {
+	return e.first(func(ctx context.Context, c client.Client) ([]string, error) {
+		clusters, err := namespaces.List(ctx, c)
+		var names []string
+		for _, cluster := range clusters {
+			names = append(names, cluster.Name)
 		}
 		return names, err
 	})
+}
+
+// CompleteBudgets completes a flag that takes names of budgets, with commas between them.
+func (e *Env) CompleteBudgets(command *cobra.Command, flag string) {
+	completeList(command, flag, e.CompleteNames)
+}
+
+// CompleteAPIClusterList completes a flag that takes names of Clusters, with commas between them.
+func (e *Env) CompleteAPIClusterList(command *cobra.Command, flag string, namespaces *members.Namespaces) {
+	completeList(command, flag, e.CompleteAPIClusters(namespaces))
 }
 
 // CompleteClusters completes a flag with names of the clusters of the budgets.
@@ -80,16 +123,6 @@ func (e *Env) CompleteResources(command *cobra.Command, flag string) {
 	})
 }
 
-// CompleteBudgets completes a flag that takes names of budgets, with commas between them.
-func (e *Env) CompleteBudgets(command *cobra.Command, flag string) {
-	completeList(command, flag, e.CompleteNames)
-}
-
-// CompleteAPIClusterList completes a flag that takes names of Clusters, with commas between them.
-func (e *Env) CompleteAPIClusterList(command *cobra.Command, flag string, namespaces *members.Namespaces) {
-	completeList(command, flag, e.CompleteAPIClusters(namespaces))
-}
-
 // completeList completes the last word of a list, with commas between words, as an argument is completed.
 func completeList(command *cobra.Command, flag string, argument cobra.CompletionFunc) {
 	last := func(command *cobra.Command, _ []string, list string) ([]string, cobra.ShellCompDirective) {
@@ -113,10 +146,7 @@ func (e *Env) completeFlag(command *cobra.Command, flag string, collect func(cli
 		}
 		return sets.List(names), err
 	}
-	found := func(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return e.complete(command, prefix, read)
-	}
-	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, found))
+	utilruntime.Must(command.RegisterFlagCompletionFunc(flag, e.names(read)))
 }
 
 // all returns the budgets, or the shares, of the namespace.
@@ -129,82 +159,28 @@ func (e *Env) all(ctx context.Context, c client.Client) ([]client.Object, error)
 	return held.Objects(), err
 }
 
-func (e *Env) completeNamespaces(
-	command *cobra.Command, _ []string, prefix string,
-) ([]string, cobra.ShellCompDirective) {
-	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
-		var list corev1.NamespaceList
-		err := c.List(ctx, &list)
-		var names []string
-		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
-		}
-		return names, err
-	})
-}
-
-// complete returns the names that read gives and that begin with the prefix. A shell has no use for errors.
-func (e *Env) complete(
-	command *cobra.Command, prefix string, read func(context.Context, client.Client) ([]string, error),
-) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
-	defer cancel()
-	c, err := e.Client()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names, err := read(ctx, c)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var matching []string
-	for _, name := range names {
-		if strings.HasPrefix(name, prefix) {
-			matching = append(matching, name)
-		}
-	}
-	return matching, cobra.ShellCompDirectiveNoFileComp
-}
-
-// CompleteWorkloads completes the first argument with names of Deployments, StatefulSets and Jobs.
-func (e *Env) CompleteWorkloads(
-	command *cobra.Command, args []string, prefix string,
-) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
-		namespace, err := e.Namespace()
-		if err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &batchv1.JobList{}} {
-			if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
-				return names, nil //nolint:nilerr // what was found so far is of use, too
-			}
-			_ = apimeta.EachListItem(list, func(object runtime.Object) error {
-				names = append(names, object.(client.Object).GetName())
-				return nil
-			})
-		}
-		return names, nil
-	})
-}
-
-// CompleteAPIClusters completes the first argument with names of Clusters.
-func (e *Env) CompleteAPIClusters(namespaces *members.Namespaces) cobra.CompletionFunc {
+// first completes the first argument, and no other one.
+func (e *Env) first(read reader) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return e.complete(command, prefix, func(ctx context.Context, c client.Client) ([]string, error) {
-			clusters, err := namespaces.List(ctx, c)
-			var names []string
-			for _, cluster := range clusters {
-				names = append(names, cluster.Name)
+		return e.names(read)(command, args, prefix)
+	}
+}
+
+// names completes with the names that read gives and that begin with the prefix. A shell has no use for errors.
+func (e *Env) names(read reader) cobra.CompletionFunc {
+	return func(command *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(command.Context(), completionTimeout)
+		defer cancel()
+		var names []string
+		if c, err := e.Client(); err == nil {
+			if names, err = read(ctx, c); err != nil {
+				names = nil
 			}
-			return names, err
-		})
+		}
+		others := func(name string) bool { return !strings.HasPrefix(name, prefix) }
+		return slices.DeleteFunc(names, others), cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -2,10 +2,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -65,7 +67,10 @@ func NewEnv(streams genericiooptions.IOStreams) *Env {
 // AddFlags adds the flags of all commands.
 func (e *Env) AddFlags(root *cobra.Command) {
 	e.Config.AddFlags(root.PersistentFlags())
-	utilruntime.Must(root.RegisterFlagCompletionFunc("namespace", e.completeNamespaces))
+	namespaces := func(ctx context.Context, c client.Client) ([]string, error) {
+		return namesIn(ctx, c, &corev1.NamespaceList{})
+	}
+	utilruntime.Must(root.RegisterFlagCompletionFunc("namespace", e.names(namespaces)))
 }
 
 // errNoKubeconfig is that nothing says where the API server is.

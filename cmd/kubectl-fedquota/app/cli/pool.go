@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,11 @@ func ParentOf(ctx context.Context, c client.Reader, of *quotav1alpha1.QuotaPool,
 		parent = nil
 	}
 	return view.ParentOf(of, parent, only)
+}
+
+// NoPool is that there is no QuotaPool of a name: it says which there are.
+func NoPool(name string, pools []quotav1alpha1.QuotaPool) error {
+	return fmt.Errorf("there is no QuotaPool %s, there are: %s", name, named(objectsOf(pools)))
 }
 
 // ChildStyle returns how the state of a child is painted.

@@ -30,7 +30,7 @@ With --pools it makes QuotaPools of what limits many namespaces together, and re
   Capsule    ResourcePool
   Kueue      Cohort, ClusterQueue      kueue.x-k8s.io
 
-A comment stands above object for each field that has no equal. Nothing is read
+A comment stands above an object for each field that has no equal. Nothing is read
 from a cluster, and nothing is written to one. Look at the placement, which those systems
 do not have: see with kubectl fedquota plan what applying the result would do.`
 

@@ -104,27 +104,21 @@ func (o *Options) find(ctx context.Context, c client.Client, namespace string, a
 
 // viewOf returns what is to be shown of an object.
 func (o *Options) viewOf(ctx context.Context, c client.Client, object client.Object) (any, error) {
+	if err := cli.Check(object, o.only); err != nil {
+		return nil, err
+	}
 	switch object := object.(type) {
 	case *quotav1alpha1.FederatedQuota:
 		b := view.BudgetOf(object, o.only)
-		if o.only.Cluster != "" && len(b.Clusters) == 0 {
-			return nil, fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.only.Cluster, object.Name, cli.ClustersOf(object))
-		}
 		b.Pool = cli.PoolOf(ctx, c, object, o.only)
 		o.addEvents(ctx, c, object, &b.Head)
 		return b, nil
 	case *quotav1alpha1.QuotaPool:
-		if o.only.Cluster != "" {
-			return nil, fmt.Errorf("--cluster %s: only FederatedQuotas have clusters, and %s is a QuotaPool", o.only.Cluster, object.Name)
-		}
 		b := view.PoolBudgetOf(object, o.only)
 		b.Parent = cli.ParentOf(ctx, c, object, o.only)
 		o.addEvents(ctx, c, object, &b.Head)
 		return b, nil
 	case *quotav1alpha1.QuotaShare:
-		if o.only.Cluster != "" {
-			return nil, fmt.Errorf("--cluster %s: only FederatedQuotas have clusters, and %s is a QuotaShare", o.only.Cluster, object.Name)
-		}
 		s := view.ShareOf(object, o.only)
 		o.addEvents(ctx, c, object, &s.Head)
 		return s, nil

@@ -4,7 +4,6 @@ package explain
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,10 +16,10 @@ import (
 )
 
 const (
-	long = `Say why each limit of a budget is what it is: what the cluster needs, what it lends or
-borrows, and what the next change waits for. Run it on the hub. Of qp/POOL it says why each
-child of a QuotaPool has what it has. Of what is in a pool it says, too, at which level of
-the tree there is none left.
+	long = `Say why each limit of a budget is what it is: what the cluster needs, what it lends, what
+others lend to it, and what the next change waits for. Run it on the hub. Of qp/POOL it says
+why each child of a QuotaPool has what it has. Of what is in a pool it says, too, at which
+level of the tree there is none left.
 
 It reads the ledger and asks every cluster, and has the hub manager's own code say why. It
 asks members by their kubeconfig Secrets; who may not read these gets an answer by what
@@ -78,15 +77,15 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	if err := cli.Check(object, o.only); err != nil {
+		return err
+	}
 	if p, ok := object.(*quotav1alpha1.QuotaPool); ok {
 		return o.pool(ctx, hub, p)
 	}
 	fq, ok := object.(*quotav1alpha1.FederatedQuota)
 	if !ok {
 		return fmt.Errorf("QuotaShare %s: a member knows its limit, and not why: ask on the hub, or see kubectl fedquota why", arg)
-	}
-	if err := o.check(fq); err != nil {
-		return err
 	}
 	fleet, err := live.Read(ctx, o.env, hub, client.ObjectKeyFromObject(fq), fq, o.live)
 	if err != nil {
@@ -109,16 +108,4 @@ func Of(
 	e.Pool = cli.PoolOf(ctx, hub, fq, only)
 	e.Climb = cli.ClimbOf(ctx, hub, fq, only)
 	return e
-}
-
-// check says whether there is what the flags ask for.
-func (o *Options) check(fq *quotav1alpha1.FederatedQuota) error {
-	asked := func(c quotav1alpha1.ClusterStatus) bool { return string(c.Name) == o.only.Cluster }
-	if o.only.Cluster != "" && !slices.ContainsFunc(fq.Status.Clusters, asked) {
-		return fmt.Errorf("--cluster %s: FederatedQuota %s has no such cluster, it has %s", o.only.Cluster, fq.Name, cli.ClustersOf(fq))
-	}
-	if _, known := fq.Spec.Hard[o.only.Resource]; o.only.Resource != "" && !known {
-		return fmt.Errorf("--resource %s: must be a name in spec.hard of FederatedQuota %s", o.only.Resource, fq.Name)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,13 +18,6 @@ import (
 
 // pool explains why the children of a QuotaPool have what they have.
 func (o *Options) pool(ctx context.Context, hub client.Client, p *quotav1alpha1.QuotaPool) error {
-	if o.only.Cluster != "" {
-		return fmt.Errorf("--cluster %s: a QuotaPool has no clusters", o.only.Cluster)
-	}
-	_, known := p.Status.Hard[o.only.Resource]
-	if o.only.Resource != "" && !known {
-		return fmt.Errorf("--resource %s: must be a name that QuotaPool %s limits", o.only.Resource, p.Name)
-	}
 	e, err := OfPool(ctx, hub, o.env.Clock.Now(), p, o.only)
 	if err != nil {
 		return err

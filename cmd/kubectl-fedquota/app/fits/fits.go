@@ -90,10 +90,10 @@ func (o *Options) run(ctx context.Context) error {
 		return err
 	}
 	var clusters []view.ClusterFit
-	if held.Budgets != nil {
-		clusters, err = o.onHub(ctx, c, namespace, template, replicas, held.Budgets.Items)
+	if held.Kind == cli.FederatedQuota {
+		clusters, err = o.onHub(ctx, c, namespace, template, replicas, held.Budgets)
 	} else {
-		clusters, err = o.inMember(ctx, c, namespace, template, held.Shares.Items)
+		clusters, err = o.inMember(ctx, c, namespace, template, held.Shares)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -27,7 +28,7 @@ func (o *Options) onHub(
 	template *corev1.PodTemplateSpec, replicas int64, budgets []quotav1alpha1.FederatedQuota,
 ) ([]view.ClusterFit, error) {
 	pod := charge.PodOf(namespace, template, nil)
-	places := map[string]view.ClusterFit{}
+	places, selected := map[string]view.ClusterFit{}, sets.New[string]()
 	for i := range budgets {
 		fq := &budgets[i]
 		if !charge.Counts(pod, quotaSpec(&fq.Spec)) {
@@ -40,9 +41,19 @@ func (o *Options) onHub(
 		for _, hint := range fleet.Hints {
 			_, _ = fmt.Fprintln(o.env.ErrOut, hint)
 		}
-		if err := o.ofBudget(fleet, fq, pod, replicas, places); err != nil {
+		in := fleet.Input(fq)
+		for i := range in.Children {
+			if in.Children[i].Selected {
+				selected.Insert(in.Children[i].Name)
+			}
+		}
+		if err := o.ofBudget(in, fq, pod, replicas, places); err != nil {
 			return nil, err
 		}
+	}
+	if o.cluster != "" && len(selected) > 0 && !selected.Has(o.cluster) {
+		return nil, fmt.Errorf("--cluster %s: no FederatedQuota that counts these pods selects it, they select %s",
+			o.cluster, shares.Abbreviated(sets.List(selected)))
 	}
 	return slices.SortedFunc(maps.Values(places), func(a, b view.ClusterFit) int {
 		return cmp.Or(cmp.Compare(b.AtOnce, a.AtOnce), cmp.Compare(b.AfterRaise, a.AfterRaise),
@@ -52,10 +63,9 @@ func (o *Options) onHub(
 
 // ofBudget adds what one budget lets into each cluster: where several count a pod, each has to have room.
 func (o *Options) ofBudget(
-	fleet *live.Fleet, fq *quotav1alpha1.FederatedQuota, pod *corev1.Pod, replicas int64,
+	in *shares.Input, fq *quotav1alpha1.FederatedQuota, pod *corev1.Pod, replicas int64,
 	places map[string]view.ClusterFit,
 ) error {
-	in := fleet.Input(fq)
 	cost := charge.Of(pod, quotaSpec(&fq.Spec))
 	for i := range in.Children {
 		c := &in.Children[i]

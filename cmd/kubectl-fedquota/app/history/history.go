@@ -50,11 +50,10 @@ const Kept = time.Hour
 
 // Options says what to show.
 type Options struct {
-	env      *cli.Env
-	since    cli.Span
-	cluster  string
-	resource string
-	output   cli.Output
+	env    *cli.Env
+	since  cli.Span
+	only   view.Only
+	output cli.Output
 }
 
 // NewCommand returns the command.
@@ -71,8 +70,8 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.Var(&o.since, "since", "Show what is younger than this, such as 90m, 12h or 30d.")
-	flags.StringVar(&o.cluster, "cluster", "", "Show the moves of this cluster alone.")
-	flags.StringVar(&o.resource, "resource", "", "Show the moves of this resource name alone, such as requests.cpu.")
+	flags.StringVar(&o.only.Cluster, "cluster", "", "Show the moves of this cluster alone.")
+	flags.StringVar((*string)(&o.only.Resource), "resource", "", "Show the moves of this resource name alone, such as requests.cpu.")
 	o.output.Bind(command)
 	env.CompleteClusters(command, "cluster")
 	env.CompleteResources(command, "resource")
@@ -100,6 +99,11 @@ func (o *Options) run(ctx context.Context, arg string) error {
 	}
 	o.warn(object, known.from)
 	moves := o.chosen(known.moves)
+	if len(moves) == 0 && object.GetUID() != "" { // else it may be of a cluster that has left
+		if err := cli.Check(object, o.only); err != nil {
+			return err
+		}
+	}
 	return o.output.Print(o.env.Out, moves, func() error { return o.print(moves) })
 }
 
@@ -176,8 +180,8 @@ func (o *Options) warn(object client.Object, recorded time.Time) {
 // chosen returns what is asked for, the first one first.
 func (o *Options) chosen(moves []view.Move) []view.Move {
 	moves = slices.DeleteFunc(append([]view.Move{}, moves...), func(m view.Move) bool {
-		return m.Time.Time.Before(o.from()) || o.cluster != "" && o.cluster != m.Cluster ||
-			o.resource != "" && o.resource != string(m.Resource)
+		return m.Time.Time.Before(o.from()) || o.only.Cluster != "" && o.only.Cluster != m.Cluster ||
+			o.only.Resource != "" && o.only.Resource != m.Resource
 	})
 	slices.SortStableFunc(moves, func(a, b view.Move) int { return a.Time.Compare(b.Time.Time) })
 	return moves

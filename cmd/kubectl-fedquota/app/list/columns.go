@@ -27,7 +27,7 @@ func (o *Options) columns(member bool) []column {
 		return func(r *row) text.Cell { return text.Plains(of(r))[0] }
 	}
 	return []column{
-		{!o.all, "NAMESPACE", plain(func(r *row) string { return r.Namespace })},
+		{!o.scope.All, "NAMESPACE", plain(func(r *row) string { return r.Namespace })},
 		{false, "NAME", plain(func(r *row) string { return r.Name })},
 		{false, ready, readyOf},
 		{brief, "REASON", plain(reasonOf)},

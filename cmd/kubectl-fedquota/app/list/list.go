@@ -34,10 +34,9 @@ beyond what they use.`
 type Options struct {
 	env       *cli.Env
 	print     *genericclioptions.PrintFlags
-	all       bool
+	scope     cli.Scope
 	noHeaders bool
 	notReady  bool
-	pools     bool
 }
 
 // NewCommand returns the command.
@@ -54,9 +53,8 @@ func NewCommand(env *cli.Env) *cobra.Command {
 	}
 	o.print.AddFlags(command)
 	cli.CompleteOutput(command)
-	command.Flags().BoolVarP(&o.all, "all-namespaces", "A", false, "Show those of all namespaces.")
+	o.scope.Bind(command.Flags())
 	command.Flags().BoolVar(&o.noHeaders, "no-headers", false, "Leave the names of the columns out.")
-	command.Flags().BoolVar(&o.pools, "pools", false, "Show QuotaPools instead.")
 	command.Flags().BoolVar(&o.notReady, "not-ready", false, "Show only those that are not ready, or not enforced.")
 	return command
 }
@@ -66,21 +64,17 @@ func (o *Options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	namespace, kind := "", cli.AnyKind
-	if o.pools {
-		o.all, kind = false, cli.QuotaPool
-	} else if !o.all {
-		if namespace, err = o.env.Namespace(); err != nil {
-			return err
-		}
+	namespace, err := o.scope.Namespace(o.env)
+	if err != nil {
+		return err
 	}
-	held, err := cli.FindAll(ctx, c, namespace, kind)
+	held, err := o.scope.Find(ctx, c, namespace)
 	if err != nil {
 		return err
 	}
 	rows := o.rows(held.Objects())
 	if cli.IsTable(o.print) {
-		return o.table(rows, held.Shares != nil, namespace)
+		return o.table(rows, held.Kind == cli.QuotaShare, namespace)
 	}
 	objects := make([]client.Object, len(rows))
 	for i := range rows {
@@ -111,14 +105,14 @@ func (o *Options) rows(objects []client.Object) []row {
 // table prints what people read.
 func (o *Options) table(rows []row, member bool, namespace string) error {
 	if len(rows) == 0 {
-		where := "in namespace " + namespace
-		if o.all {
-			where = "in any namespace"
-		} else if o.pools {
-			_, err := fmt.Fprintln(o.env.ErrOut, "No QuotaPools found.")
-			return err
+		none := "No budgets found in namespace " + namespace + "."
+		switch {
+		case o.scope.Pools:
+			none = "No QuotaPools found."
+		case o.scope.All:
+			none = "No budgets found in any namespace."
 		}
-		_, err := fmt.Fprintf(o.env.ErrOut, "No budgets found %s.\n", where)
+		_, err := fmt.Fprintln(o.env.ErrOut, none)
 		return err
 	}
 	t := &text.Table{}

@@ -17,6 +17,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/controllers/hub/capacity"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
@@ -141,7 +142,7 @@ func (f *Fleet) reachable(name string) bool {
 	if f.Stored == nil {
 		return false
 	}
-	status := ledgerOf(f.Stored, name)
+	status := view.EntryOf(f.Stored, name)
 	return status != nil && status.State != quotav1alpha1.ClusterUnreachable && status.State != quotav1alpha1.ClusterUnread
 }
 

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/shares"
@@ -18,11 +19,11 @@ func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *shares.Child) share
 	case m == nil:
 		return shares.Reading{Failure: "there is no such Cluster"}
 	case apierrors.IsForbidden(m.Err), errors.Is(m.Err, errNotAsked), m.Err != nil && c.Entry != nil:
-		return stored(c, ledgerOf(fq, c.Name))
+		return stored(c, view.EntryOf(fq, c.Name))
 	case m.Err != nil:
 		return shares.Reading{Failure: m.Err.Error()}
 	}
-	reading := shares.Reading{HeldBack: heldBack(ledgerOf(fq, c.Name))}
+	reading := shares.Reading{HeldBack: heldBack(view.EntryOf(fq, c.Name))}
 	switch {
 	case m.Share != nil:
 		reading.Share = input.Share(m.Share, fq)
@@ -31,16 +32,6 @@ func (f *Fleet) reading(fq *quotav1alpha1.FederatedQuota, c *shares.Child) share
 		reading.Orphan = input.Orphan(m.Quota, fq, forged)
 	}
 	return reading
-}
-
-// ledgerOf returns what is stored of a cluster, nil if nothing is.
-func ledgerOf(fq *quotav1alpha1.FederatedQuota, name string) *quotav1alpha1.ClusterStatus {
-	for i := range fq.Status.Clusters {
-		if string(fq.Status.Clusters[i].Name) == name {
-			return &fq.Status.Clusters[i]
-		}
-	}
-	return nil
 }
 
 // outcomes are the reasons for which the hub manager itself has found that a cluster could not take its share.

@@ -43,7 +43,12 @@ func NewJoinCommand(env *cli.Env) *cobra.Command {
 		Example:           exampleJoin,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: env.CompleteAPIClusters(&o.live.Clusters),
-		RunE:              func(command *cobra.Command, args []string) error { return o.join(command.Context(), args[0]) },
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := o.check(command.Flags()); err != nil {
+				return err
+			}
+			return o.join(command.Context(), args[0])
+		},
 	}
 	command.Flags().StringSliceVar(&o.budgets, "budget", nil, "Budgets of the namespace to take it into.")
 	_ = command.MarkFlagRequired("budget")
@@ -119,7 +124,7 @@ func (w *work) set(ctx context.Context, set map[string]any) error {
 		after[key] = value.(string)
 	}
 	if held, err := cli.FindAll(ctx, w.hub, "", cli.FederatedQuota); err == nil {
-		others := w.others(held.Budgets.Items, func(selector *metav1.LabelSelector) bool {
+		others := w.others(held.Budgets, func(selector *metav1.LabelSelector) bool {
 			return !matches(selector, w.cluster.Labels) && matches(selector, after)
 		})
 		if len(others) > 0 {

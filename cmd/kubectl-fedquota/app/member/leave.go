@@ -55,7 +55,15 @@ func NewLeaveCommand(env *cli.Env) *cobra.Command {
 		Example:           exampleLeave,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: env.CompleteAPIClusters(&o.live.Clusters),
-		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args[0]) },
+		RunE: func(command *cobra.Command, args []string) error {
+			if err := o.check(command.Flags()); err != nil {
+				return err
+			}
+			if command.Flags().Changed("destroyed") && strings.TrimSpace(o.destroyed) == "" {
+				return errors.New("--destroyed: must not be empty: it is what others read of why the cluster was given up")
+			}
+			return o.run(command.Context(), args[0])
+		},
 	}
 	flags := command.Flags()
 	flags.StringSliceVar(&o.budgets, "budget", nil, "Take it out of these budgets of the namespace alone.")
@@ -209,7 +217,7 @@ func (w *work) othersSelect(ctx context.Context, keys map[string]any) error {
 			without[key] = value
 		}
 	}
-	others := w.others(held.Budgets.Items, func(selector *metav1.LabelSelector) bool {
+	others := w.others(held.Budgets, func(selector *metav1.LabelSelector) bool {
 		return matches(selector, w.cluster.Labels) && !matches(selector, without)
 	})
 	if len(others) > 0 {

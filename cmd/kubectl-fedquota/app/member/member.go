@@ -20,13 +20,11 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/live"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/quota/input"
 	"github.com/fedquota/fedquota/controllers/patches"
 )
-
-// interval is how often the hub is asked for progress.
-const interval = 500 * time.Millisecond
 
 // options are those of both commands.
 type options struct {
@@ -34,13 +32,21 @@ type options struct {
 	live    live.Options
 	budgets []string
 	dryRun  bool
-	timeout time.Duration
+	timeout cli.Patience
 }
 
 func (o *options) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.dryRun, "dry-run", false, "Say what would be written, and write nothing.")
-	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "How long to wait. 0 does not wait.")
+	o.timeout.Bind(flags, 10*time.Minute, "How long to wait. 0 does not wait.")
 	o.live.Bind(flags)
+}
+
+// check says whether a flag is set that names nothing: without it the command may be about all budgets.
+func (o *options) check(flags *pflag.FlagSet) error {
+	if flags.Changed("budget") && len(o.budgets) == 0 {
+		return errors.New("--budget: must name a FederatedQuota, or several with commas between")
+	}
+	return nil
 }
 
 // work is a command under way.
@@ -83,16 +89,16 @@ func (w *work) readBudgets(ctx context.Context) error {
 	if len(w.options.budgets) == 0 {
 		held, err := cli.FindAll(ctx, w.hub, "", cli.FederatedQuota)
 		if err == nil {
-			w.budgets = held.Budgets.Items
+			w.budgets = held.Budgets
 		}
 		return err
 	}
 	for _, name := range w.options.budgets {
-		fq := quotav1alpha1.FederatedQuota{}
-		if err := w.hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &fq); err != nil {
-			return cli.Served(err)
+		fq, err := cli.Budget(ctx, w.hub, client.ObjectKey{Namespace: namespace, Name: name})
+		if err != nil {
+			return err
 		}
-		w.budgets = append(w.budgets, fq)
+		w.budgets = append(w.budgets, *fq)
 	}
 	return nil
 }
@@ -151,12 +157,7 @@ func (w *work) label(ctx context.Context, labels map[string]any) error {
 
 // entry returns what the ledger of a budget has of the cluster, nil if it has nothing.
 func (w *work) entry(fq *quotav1alpha1.FederatedQuota) *quotav1alpha1.ClusterStatus {
-	for i := range fq.Status.Clusters {
-		if string(fq.Status.Clusters[i].Name) == w.name {
-			return &fq.Status.Clusters[i]
-		}
-	}
-	return nil
+	return view.EntryOf(fq, w.name)
 }
 
 // await waits until done is so of all budgets, and says how far each is. A budget that is gone is done.
@@ -167,7 +168,7 @@ func (w *work) await(
 		return w.Err()
 	}
 	told := map[client.ObjectKey]string{}
-	err := wait.PollUntilContextTimeout(ctx, interval, w.timeout, true, func(ctx context.Context) (bool, error) {
+	err := w.timeout.Poll(ctx, func(ctx context.Context) (bool, error) {
 		all := true
 		for _, key := range budgets {
 			ready, progress, err := w.progress(ctx, key, done)
@@ -183,7 +184,7 @@ func (w *work) await(
 		return all, nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		w.Printf("still waiting after %s\n", w.timeout)
+		w.Printf("still waiting after %s\n", w.timeout.String())
 		return errors.Join(cli.ErrNo, w.Err())
 	}
 	if err != nil {

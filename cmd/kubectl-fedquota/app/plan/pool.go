@@ -206,19 +206,9 @@ func (p *poolPlan) limitsOf(key string) []view.PlannedLimit {
 	_, child, _ := strings.Cut(key, "/")
 	var limits []view.PlannedLimit
 	for _, name := range amount.Max(before.Target, p.planned[key].Target).Names() {
-		is, was := p.planned[key].Target[name], before.Target[name]
-		limit := view.PlannedLimit{
-			Child: child, Resource: name, Used: p.quantity(name, used[name]), Demand: p.quantity(name, demand[name]),
-			Before: p.quantity(name, was), Planned: p.quantity(name, is), Finally: p.quantity(name, p.finally[key].Target[name]),
-			Note: p.note(key, name, amount.Add(used[name], demand[name])-is, demand[name] > 0),
-		}
-		switch {
-		case is > was:
-			limit.Change = "+" + p.quantity(name, is-was)
-		case is < was:
-			limit.Change = p.quantity(name, is-was)
-		}
-		limits = append(limits, limit)
+		a := &amounts{before.Target[name], p.planned[key].Target[name], p.finally[key].Target[name], used[name], demand[name]}
+		note := p.note(key, name, amount.Add(a.used, a.demand)-a.after, a.demand > 0)
+		limits = append(limits, a.to(view.PlannedLimit{Child: child, Resource: name, Note: note}, p.formats))
 	}
 	return limits
 }

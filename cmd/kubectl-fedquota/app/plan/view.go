@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -29,16 +30,21 @@ type plan struct {
 	hints     []string
 }
 
-// line is one limit, before and after.
-type line struct {
-	cluster       string
-	name          corev1.ResourceName
-	before, after int64
-	finally       int64
-	used, demand  int64
-	held          int64
-	note          string
-	joins, leaves bool
+// amounts are those of one limit: before the change, at rest after it, and finally.
+type amounts struct{ before, after, finally, used, demand int64 }
+
+// to returns a limit with these amounts.
+func (a *amounts) to(l view.PlannedLimit, formats corev1.ResourceList) view.PlannedLimit {
+	text := func(value int64) string { return amount.Text(l.Resource, value, formats) }
+	l.Used, l.Demand = text(a.used), text(a.demand)
+	l.Before, l.Planned, l.Finally = text(a.before), text(a.after), text(a.finally)
+	switch {
+	case a.after > a.before:
+		l.Change = "+" + text(a.after-a.before)
+	case a.after < a.before:
+		l.Change = text(a.after - a.before)
+	}
+	return l
 }
 
 // view returns what is to be shown.
@@ -53,69 +59,53 @@ func (p *plan) view() *view.Plan {
 		before = p.stored.Status.Hard
 	}
 	v.Budget = view.BudgetChanges(before, p.decision.Ledger.Budget().ToList(p.wanted.Spec.Hard))
-	for _, l := range p.lines() {
-		limit := p.limit(&l)
-		v.Limits, v.Changes = append(v.Limits, limit), v.Changes || limit.Changes()
-		if l.joins && slices.Contains(p.uncounted, l.cluster) && !slices.Contains(v.Uncounted, l.cluster) {
-			v.Uncounted = append(v.Uncounted, l.cluster)
+	for _, l := range p.limits() {
+		v.Limits, v.Changes = append(v.Limits, l), v.Changes || l.Changes()
+		if l.Joins && slices.Contains(p.uncounted, l.Cluster) && !slices.Contains(v.Uncounted, l.Cluster) {
+			v.Uncounted = append(v.Uncounted, l.Cluster)
 		}
 	}
 	return v
 }
 
-func (p *plan) limit(l *line) view.PlannedLimit {
-	limit := view.PlannedLimit{
-		Cluster: l.cluster, Resource: l.name, Used: p.quantity(l.name, l.used), Demand: p.quantity(l.name, l.demand),
-		Before: p.quantity(l.name, l.before), Planned: p.quantity(l.name, l.after), Finally: p.quantity(l.name, l.finally),
-		Joins: l.joins, Leaves: l.leaves, Note: l.note,
-	}
-	switch {
-	case l.after > l.before:
-		limit.Change = "+" + p.quantity(l.name, l.after-l.before)
-	case l.after < l.before:
-		limit.Change = p.quantity(l.name, l.after-l.before)
-	}
-	return limit
-}
-
-// lines returns the limits of all clusters, by cluster and name.
-func (p *plan) lines() []line {
+// limits returns those of all clusters, by cluster and name.
+func (p *plan) limits() []view.PlannedLimit {
 	before := map[string]*quotav1alpha1.ClusterStatus{}
 	if p.stored != nil {
 		for i := range p.stored.Status.Clusters {
 			before[string(p.stored.Status.Clusters[i].Name)] = &p.stored.Status.Clusters[i]
 		}
 	}
-	var lines []line
+	var limits []view.PlannedLimit
 	seen := map[string]bool{}
 	for i := range p.decision.Verdicts {
 		v := &p.decision.Verdicts[i]
 		seen[v.Name] = true
-		lines = append(lines, p.linesOf(v, before[v.Name])...)
+		limits = append(limits, p.limitsOf(v, before[v.Name])...)
 	}
 	for name, c := range before {
 		if !seen[name] {
-			lines = append(lines, gone(name, c)...)
+			limits = append(limits, p.gone(name, c)...)
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b line) int {
-		return strings.Compare(a.cluster+"\x00"+string(a.name), b.cluster+"\x00"+string(b.name))
+	slices.SortStableFunc(limits, func(a, b view.PlannedLimit) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Resource, b.Resource))
 	})
-	return lines
+	return limits
 }
 
 // gone returns the limits of a cluster that has left.
-func gone(name string, c *quotav1alpha1.ClusterStatus) []line {
-	e := ledger.EntryOf(c.Revision, c.Granted, c.Target)
-	var lines []line
-	for resource := range e.Target {
-		lines = append(lines, line{cluster: name, name: resource, before: e.Target[resource], leaves: true, note: "leaves"})
+func (p *plan) gone(name string, c *quotav1alpha1.ClusterStatus) []view.PlannedLimit {
+	var limits []view.PlannedLimit
+	for resource, before := range ledger.EntryOf(c.Revision, c.Granted, c.Target).Target {
+		l := view.PlannedLimit{Cluster: name, Resource: resource, Leaves: true, Note: "leaves"}
+		limits = append(limits, (&amounts{before: before}).to(l, p.wanted.Spec.Hard))
 	}
-	return lines
+	return limits
 }
 
-// linesOf returns the limits of a cluster that stays or joins.
-func (p *plan) linesOf(v *shares.Verdict, status *quotav1alpha1.ClusterStatus) []line {
+// limitsOf returns the limits of a cluster that stays or joins.
+func (p *plan) limitsOf(v *shares.Verdict, status *quotav1alpha1.ClusterStatus) []view.PlannedLimit {
 	after, known := p.decision.Ledger.Entry(v.Name)
 	if !known {
 		return nil
@@ -126,37 +116,35 @@ func (p *plan) linesOf(v *shares.Verdict, status *quotav1alpha1.ClusterStatus) [
 		used, demand = amount.Saturate(status.Used, amount.Up), amount.Saturate(status.Demand, amount.Up)
 	}
 	finally, _ := p.drained.Ledger.Entry(v.Name)
-	var lines []line
+	var limits []view.PlannedLimit
 	for _, name := range amount.Max(before.Target, after.Target).Names() {
-		l := line{
-			cluster: v.Name, name: name, before: before.Target[name], after: after.Target[name], held: after.Granted[name],
-			finally: finally.Target[name],
-			used:    used[name], demand: demand[name], joins: status == nil, leaves: v.State == quotav1alpha1.ClusterLeaving,
-		}
-		l.note = p.note(v, &l)
-		lines = append(lines, l)
+		a := &amounts{before.Target[name], after.Target[name], finally.Target[name], used[name], demand[name]}
+		l := view.PlannedLimit{Cluster: v.Name, Resource: name, Joins: status == nil}
+		l.Leaves = v.State == quotav1alpha1.ClusterLeaving
+		l.Note = p.note(v, &l, a, after.Granted[name])
+		limits = append(limits, a.to(l, p.wanted.Spec.Hard))
 	}
-	return lines
+	return limits
 }
 
-// note says what there is to say of a limit.
-func (p *plan) note(v *shares.Verdict, l *line) string {
+// note says what there is to say of a limit of a cluster to which so much is granted.
+func (p *plan) note(v *shares.Verdict, l *view.PlannedLimit, a *amounts, granted int64) string {
 	var parts []string
 	switch {
-	case l.joins:
+	case l.Joins:
 		parts = append(parts, "joins")
-	case l.leaves:
+	case l.Leaves:
 		parts = append(parts, "leaves")
 	}
 	switch {
-	case l.held == ledger.Unknown:
+	case granted == ledger.Unknown:
 		parts = append(parts, "may hold anything: no limit goes up")
-	case l.held > l.after && v.Read:
-		parts = append(parts, p.quantity(l.name, l.held-l.after)+" in use must end first")
-	case l.held > l.after:
-		parts = append(parts, "keeps "+p.quantity(l.name, l.held)+": it cannot be reached")
-	case l.demand > 0 && l.used+l.demand > l.after:
-		parts = append(parts, lacking(p.quantity(l.name, l.used+l.demand-l.after), p.account.Why(v.Name, l.name)))
+	case granted > a.after && v.Read:
+		parts = append(parts, p.quantity(l.Resource, granted-a.after)+" in use must end first")
+	case granted > a.after:
+		parts = append(parts, "keeps "+p.quantity(l.Resource, granted)+": it cannot be reached")
+	case a.demand > 0 && a.used+a.demand > a.after:
+		parts = append(parts, lacking(p.quantity(l.Resource, a.used+a.demand-a.after), p.account.Why(v.Name, l.Resource)))
 	}
 	switch v.State {
 	case quotav1alpha1.ClusterSettled, quotav1alpha1.ClusterSettling,

@@ -12,12 +12,16 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // Server is what one API server held.
@@ -33,6 +37,9 @@ type Server struct {
 // Add adds objects, without what no command reads.
 func (s *Server) Add(scheme *runtime.Scheme, objects ...client.Object) error {
 	for _, object := range objects {
+		if e, ok := object.(*corev1.Event); ok && !isRead(e) {
+			continue
+		}
 		gvk, err := apiutil.GVKForObject(object, scheme)
 		if err != nil {
 			return err
@@ -40,12 +47,34 @@ func (s *Server) Add(scheme *runtime.Scheme, objects ...client.Object) error {
 		object = object.DeepCopyObject().(client.Object)
 		object.GetObjectKind().SetGroupVersionKind(gvk)
 		object.SetManagedFields(nil)
-		if secret, ok := object.(*corev1.Secret); ok {
-			secret.Data = nil
-		}
+		trim(object)
 		s.Objects = append(s.Objects, runtime.RawExtension{Object: object})
 	}
 	return nil
+}
+
+// isRead says whether a command reads an event: those about budgets, and of pods that were refused or find no node.
+func isRead(e *corev1.Event) bool {
+	about := e.InvolvedObject.GroupVersionKind().Group == quotav1alpha1.GroupVersion.Group
+	return about || e.Reason == "FailedCreate" || e.Reason == "FailedScheduling"
+}
+
+// trim takes out of an object what no command reads.
+func trim(object client.Object) {
+	switch o := object.(type) {
+	case *corev1.Secret:
+		o.Data = nil
+	case *corev1.Event:
+		o.Source, o.ReportingController, o.ReportingInstance = corev1.EventSource{}, "", ""
+	case *corev1.Pod:
+		node := o.Spec.NodeName
+		o.Spec = nativequota.TrimPodSpec(&o.Spec)
+		o.Spec.NodeName = node
+	case *appsv1.Deployment:
+		o.Spec.Template.Spec = nativequota.TrimPodSpec(&o.Spec.Template.Spec)
+	case *appsv1.ReplicaSet:
+		o.Spec.Template.Spec = nativequota.TrimPodSpec(&o.Spec.Template.Spec)
+	}
 }
 
 // Decoded returns the objects as their types.
@@ -88,8 +117,11 @@ func Write(folder string, servers map[string]*Server) error {
 // Read reads what servers held, by their names.
 func Read(folder string) (map[string]*Server, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("nothing is recorded in %s: %w", folder, err)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("nothing is recorded in %s", folder)
 	}
 	servers := map[string]*Server{}
 	for _, file := range files {

@@ -3,11 +3,11 @@ package report
 import (
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/records"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
 )
@@ -34,20 +34,16 @@ func (o *Options) print(found []records.Record, rows []Row, prices *Prices, star
 	}
 	switch o.output {
 	case "json":
-		return o.encode(&Report{start.Format("2006-01"), until, currency, rows})
+		return o.value(&Report{start.Format("2006-01"), until, currency, rows})
 	case "opencost":
-		return o.encode(allocationsOf(rows, start, slices.MinFunc([]time.Time{until, end}, time.Time.Compare)))
+		return o.value(allocationsOf(rows, start, slices.MinFunc([]time.Time{until, end}, time.Time.Compare)))
 	case "csv":
 		return o.csv(rows, currency)
 	}
 	return o.table(rows, currency)
 }
 
-func (o *Options) encode(value any) error {
-	encoder := json.NewEncoder(o.env.Out)
-	encoder.SetIndent("", "    ")
-	return encoder.Encode(value)
-}
+func (o *Options) value(value any) error { return cli.Output("json").Print(o.env.Out, value, nil) }
 
 // columns are the amounts of a row.
 func (r *Row) columns() []float64 {

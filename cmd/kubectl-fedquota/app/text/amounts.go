@@ -28,14 +28,6 @@ func Amount(list corev1.ResourceList, name corev1.ResourceName) string {
 	return quantity.String()
 }
 
-// Some returns the quantity of a name, or "-" if it is zero.
-func Some(list corev1.ResourceList, name corev1.ResourceName) string {
-	if quantity := list[name]; quantity.IsZero() {
-		return "-"
-	}
-	return Amount(list, name)
-}
-
 // Names returns the names of lists, sorted.
 func Names(lists ...corev1.ResourceList) []corev1.ResourceName {
 	all := map[corev1.ResourceName]bool{}

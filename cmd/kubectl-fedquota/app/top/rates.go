@@ -36,11 +36,7 @@ func (r *rates) see(held *cli.Held) {
 		switch o := object.(type) {
 		case *quotav1alpha1.FederatedQuota:
 			for _, c := range o.Status.Clusters {
-				targets := c.Target
-				if targets == nil {
-					targets = c.Granted
-				}
-				r.take(limit{o.Namespace, o.Name, string(c.Name), ""}, targets)
+				r.take(limit{o.Namespace, o.Name, string(c.Name), ""}, view.Target(c.Target, c.Granted))
 			}
 		case *quotav1alpha1.QuotaShare:
 			r.take(limit{o.Namespace, o.Name, "this one", ""}, o.Spec.Hard)

@@ -41,8 +41,7 @@ sees no refusals.`
 type Options struct {
 	env      *cli.Env
 	live     live.Options
-	all      bool
-	pools    bool
+	scope    cli.Scope
 	watch    bool
 	interval time.Duration
 	limit    int
@@ -61,8 +60,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		RunE:    func(command *cobra.Command, _ []string) error { return o.run(command.Context()) },
 	}
 	flags := command.Flags()
-	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "Show those of all namespaces.")
-	flags.BoolVar(&o.pools, "pools", false, "Show QuotaPools instead.")
+	o.scope.Bind(flags)
 	flags.BoolVarP(&o.watch, "watch", "w", false, "Draw the table anew until it is interrupted.")
 	flags.DurationVar(&o.interval, "interval", 2*time.Second, "How often the table is drawn anew.")
 	flags.IntVar(&o.limit, "limit", 0, "Show at most so many lines. 0 shows all.")
@@ -75,11 +73,14 @@ func (o *Options) run(ctx context.Context) error {
 	if o.interval < 100*time.Millisecond {
 		return fmt.Errorf("--interval %s: must be at least 100ms", o.interval)
 	}
+	if o.limit < 0 {
+		return fmt.Errorf("--limit %d: must be 0, which shows all, or more", o.limit)
+	}
 	c, err := o.env.Client()
 	if err != nil {
 		return err
 	}
-	namespace, err := o.namespace()
+	namespace, err := o.scope.Namespace(o.env)
 	if err != nil {
 		return err
 	}
@@ -102,25 +103,9 @@ func (o *Options) run(ctx context.Context) error {
 	}
 }
 
-// namespace returns whose budgets are shown, empty for those of all. Pools are in none.
-func (o *Options) namespace() (string, error) {
-	if o.pools {
-		o.all = false
-		return "", nil
-	}
-	if o.all {
-		return "", nil
-	}
-	return o.env.Namespace()
-}
-
 // look draws what budgets are now.
 func (o *Options) look(ctx context.Context, c client.Client, namespace string, rates *rates) error {
-	kind := cli.AnyKind
-	if o.pools {
-		kind = cli.QuotaPool
-	}
-	held, err := cli.FindAll(ctx, c, namespace, kind)
+	held, err := o.scope.Find(ctx, c, namespace)
 	if err != nil {
 		return err
 	}
@@ -129,7 +114,7 @@ func (o *Options) look(ctx context.Context, c client.Client, namespace string, r
 	if o.limit > 0 {
 		lines = lines[:min(o.limit, len(lines))]
 	}
-	if o.watch && !o.pools {
+	if o.watch && !o.scope.Pools {
 		for i := range lines {
 			l := &lines[i]
 			l.RaisesPerMinute, l.RefusedPerMinute = rates.raised(l), rates.refused(l)
@@ -182,10 +167,10 @@ func (o *Options) draw(lines []view.Line) error {
 		return err
 	}
 	t := &text.Table{Header: []string{"NAME", "RESOURCE", "READY", "", "FULL", "USED", "BUDGET", "DEMAND"}}
-	if o.watch && !o.pools {
+	if o.watch && !o.scope.Pools {
 		t.Header = append(t.Header, "RAISES/MIN", "REFUSED/MIN")
 	}
-	if o.all {
+	if o.scope.All {
 		t.Header = slices.Insert(t.Header, 0, "NAMESPACE")
 	}
 	for i := range lines {
@@ -202,10 +187,10 @@ func (o *Options) cells(l *view.Line) []text.Cell {
 	}
 	cells := append(text.Plains(l.Name, string(l.Resource), string(l.Ready)), bar)
 	cells = append(cells, text.Plains(fmt.Sprintf("%d%%", l.UsedPercent), l.Used, l.Budget, l.Demand)...)
-	if o.all {
+	if o.scope.All {
 		cells = slices.Insert(cells, 0, text.Cell{Text: l.Namespace})
 	}
-	if o.watch && !o.pools {
+	if o.watch && !o.scope.Pools {
 		cells = append(cells, text.Plains(rateOf(l.RaisesPerMinute), rateOf(l.RefusedPerMinute))...)
 	}
 	return cells

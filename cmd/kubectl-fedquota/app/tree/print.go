@@ -3,7 +3,6 @@ package tree
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/text"
@@ -19,24 +18,16 @@ func (o *Options) print(trees []*view.Node) error {
 		}
 		header := []string{"Name", "State", "Resource", "Used", "Demand", "Granted", "Budget", "Free", "Part", ""}
 		t := &text.Table{Header: header, Rule: true}
-		add(t, tree, "", "")
+		tree.Draw(func(n *view.Node, first, others string) { add(t, n, first, others) })
 		page.Print(t)
 	}
 	return page.Err()
 }
 
-// add adds the lines of a node behind a branch, and those below it.
-func add(t *text.Table, n *view.Node, branch, stem string) {
-	name := n.Name
-	if n.Namespace != "" {
-		name = n.Namespace + "/" + n.Name
-	}
+// add adds the lines of a node behind its branches.
+func add(t *text.Table, n *view.Node, first, others string) {
 	style := cli.ChildStyle(n.State)
-	head := []text.Cell{{Text: branch + name}, {Text: cmp.Or(string(n.State), stateOf(n)), Style: style}}
-	below := ""
-	if len(n.Children) > 0 {
-		below = "│"
-	}
+	head := []text.Cell{{Text: first + n.Title()}, {Text: cmp.Or(string(n.State), stateOf(n)), Style: style}}
 	if len(n.Resources) == 0 {
 		t.Cells(append(head, text.Plains("", "", "", "", "", "", "", "")...)...)
 	}
@@ -47,17 +38,10 @@ func add(t *text.Table, n *view.Node, branch, stem string) {
 			cells[5] = text.Cell{Text: "debt " + l.Debt, Style: text.Red}
 		}
 		t.Cells(append(append(slices.Clone(head), cells...), lending(l))...)
-		head = []text.Cell{{Text: strings.TrimRight(stem+below, " ")}, {}}
+		head = []text.Cell{{Text: others}, {}}
 	}
 	if n.Message != "" {
-		t.Note(text.Dim, name+": "+n.Message)
-	}
-	for i, child := range n.Children {
-		if i < len(n.Children)-1 {
-			add(t, child, stem+"├─ ", stem+"│  ")
-		} else {
-			add(t, child, stem+"└─ ", stem+"   ")
-		}
+		t.Note(text.Dim, n.Title()+": "+n.Message)
 	}
 }
 

@@ -47,7 +47,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		Long:              long,
 		Example:           example,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: env.CompletePools,
+		ValidArgsFunction: env.CompletePools(),
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args) },
 	}
 	command.Flags().StringVar((*string)(&o.only.Resource), "resource", "", "Show this resource name alone, such as requests.cpu.")
@@ -56,6 +56,10 @@ func NewCommand(env *cli.Env) *cobra.Command {
 }
 
 func (o *Options) run(ctx context.Context, args []string) error {
+	pool, err := cli.Pool(args)
+	if err != nil {
+		return err
+	}
 	c, err := o.env.Client()
 	if err != nil {
 		return err
@@ -69,16 +73,26 @@ func (o *Options) run(ctx context.Context, args []string) error {
 	if err := c.List(ctx, &quotas); err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}
-	pool := ""
-	if len(args) > 0 {
-		pool = args[0]
-	}
 	trees := view.ForestOf(pools.Items, quotas.Items, o.only).Trees(pool)
 	if pool != "" && len(trees) == 0 {
-		return fmt.Errorf("there is no QuotaPool %s", pool)
+		return cli.NoPool(pool, pools.Items)
+	}
+	if err := o.check(pools.Items); err != nil {
+		return err
 	}
 	if len(trees) == 0 {
 		_, _ = fmt.Fprintln(o.env.ErrOut, "No QuotaPools found.")
 	}
 	return o.output.Print(o.env.Out, trees, func() error { return o.print(trees) })
+}
+
+// check says whether any pool limits the resource that alone is to be shown.
+func (o *Options) check(pools []quotav1alpha1.QuotaPool) error {
+	var err error
+	for i := range pools {
+		if err = cli.Check(cli.Typed(&pools[i]), o.only); err == nil {
+			return nil
+		}
+	}
+	return err
 }

@@ -152,34 +152,58 @@ type sums struct{ budget, used, demand, granted, free corev1.ResourceList }
 func (s sums) filled(name corev1.ResourceName) Filled {
 	f := filledOf(name, s.used, s.demand, s.budget)
 	f.Granted, f.GrantedPercent = AmountOf(s.granted, name), text.Percent(s.granted, s.budget, name)
-	debt := s.granted[name].DeepCopy() // a copy of a large Quantity shares its digits
-	debt.Sub(s.budget[name])
-	switch {
+	switch f.Debt = debtOf(s.granted, s.budget, name); {
 	case f.Granted == Unknown:
 		f.Free = Unknown
-	case debt.Sign() > 0:
-		f.Debt = debt.String()
-	default:
+	case f.Debt == "":
 		f.Free = AmountOf(s.free, name)
 	}
 	return f
 }
 
+// debtOf returns what is granted of a name beyond a budget, "" if nothing is, or nobody knows.
+func debtOf(granted, budget corev1.ResourceList, name corev1.ResourceName) string {
+	debt := granted[name].DeepCopy() // a copy of a large Quantity shares its digits
+	if debt.Sub(budget[name]); debt.Sign() <= 0 || AmountOf(granted, name) == Unknown {
+		return ""
+	}
+	return debt.String()
+}
+
 func clusterOf(c *quotav1alpha1.ClusterStatus, only Only) Cluster {
-	target := c.Target
-	if target == nil {
-		target = c.Granted
-	}
-	cluster := Cluster{
+	return Cluster{
 		Name: string(c.Name), State: c.State, Since: c.Since, Message: cmp.Or(c.Message, c.Reason), Unscheduled: only.list(c.Unscheduled),
-		Resources: []Amounts{},
+		Resources: amountsOf(c.Used, c.Demand, Target(c.Target, c.Granted), c.Granted, only),
 	}
-	for _, name := range only.names(c.Granted, target) {
-		cluster.Resources = append(cluster.Resources, Amounts{
-			Resource: name, Used: AmountOf(c.Used, name), Demand: someOf(c.Demand, name), Target: AmountOf(target, name), Granted: AmountOf(c.Granted, name),
+}
+
+// EntryOf returns what the ledger of a budget has of a cluster, nil if it has nothing.
+func EntryOf(fq *quotav1alpha1.FederatedQuota, cluster string) *quotav1alpha1.ClusterStatus {
+	for i := range fq.Status.Clusters {
+		if string(fq.Status.Clusters[i].Name) == cluster {
+			return &fq.Status.Clusters[i]
+		}
+	}
+	return nil
+}
+
+// Target returns the target of an entry: it is left out of a ledger while it equals what is granted.
+func Target(target, granted corev1.ResourceList) corev1.ResourceList {
+	if target == nil {
+		return granted
+	}
+	return target
+}
+
+// amountsOf returns what an entry of a ledger says of each name.
+func amountsOf(used, demand, target, granted corev1.ResourceList, only Only) []Amounts {
+	amounts := []Amounts{}
+	for _, name := range only.names(granted, target) {
+		amounts = append(amounts, Amounts{
+			Resource: name, Used: AmountOf(used, name), Demand: someOf(demand, name), Target: AmountOf(target, name), Granted: AmountOf(granted, name),
 		})
 	}
-	return cluster
+	return amounts
 }
 
 // ShareOf returns what is to be shown of a QuotaShare.

@@ -150,7 +150,7 @@ func (f *Forest) step(c *climber, above *quotav1alpha1.QuotaPool, name corev1.Re
 	if entry == nil || AmountOf(above.Status.Hard, name) == "" || c.atOwn(name) {
 		return s
 	}
-	s.Pool, s.Has = above.Name, AmountOf(targetOf(entry), name)
+	s.Pool, s.Has = above.Name, AmountOf(Target(entry.Target, entry.Granted), name)
 	s.Budget, s.Left = AmountOf(above.Status.Hard, name), AmountOf(above.Status.Free, name)
 	_, _, s.Lent = f.lending(above, c.key, name)
 	for i := range above.Status.Children {
@@ -181,7 +181,7 @@ func (f *Forest) binds(c *climber, above *quotav1alpha1.QuotaPool, name corev1.R
 	_, bounds := validate.Bounds(&above.Spec.Distribution, quotav1alpha1.ChildName(childName(c.key)))
 	most, capped := bounds[name]
 	needs, _ := c.needs(name)
-	target, free := targetOf(entry)[name], above.Status.Free[name]
+	target, free := Target(entry.Target, entry.Granted)[name], above.Status.Free[name]
 	switch {
 	case capped && target.Cmp(most) >= 0:
 		return fmt.Sprintf("It is at its max, which rules of %s set.", above.Name)
@@ -198,12 +198,4 @@ func (f *Forest) binds(c *climber, above *quotav1alpha1.QuotaPool, name corev1.R
 func childName(key string) string {
 	_, name, _ := strings.Cut(key, "/")
 	return name
-}
-
-// targetOf returns what a child may have.
-func targetOf(entry *quotav1alpha1.ChildStatus) corev1.ResourceList {
-	if entry.Target != nil {
-		return entry.Target
-	}
-	return entry.Granted
 }

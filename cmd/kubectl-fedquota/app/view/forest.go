@@ -31,6 +31,32 @@ type Node struct {
 	Children  []*Node                `json:"children,omitempty"`
 }
 
+// Title is the name, behind the namespace where there is one.
+func (n *Node) Title() string {
+	if n.Namespace == "" {
+		return n.Name
+	}
+	return n.Namespace + "/" + n.Name
+}
+
+// Draw draws a node and those below it, each with the branch that stands before its first line, and before the others.
+func (n *Node) Draw(draw func(n *Node, first, others string)) { n.draw("", "", draw) }
+
+func (n *Node) draw(branch, stem string, draw func(n *Node, first, others string)) {
+	below := ""
+	if len(n.Children) > 0 {
+		below = "│"
+	}
+	draw(n, branch, strings.TrimRight(stem+below, " "))
+	for i, child := range n.Children {
+		if i < len(n.Children)-1 {
+			child.draw(stem+"├─ ", stem+"│  ", draw)
+		} else {
+			child.draw(stem+"└─ ", stem+"   ", draw)
+		}
+	}
+}
+
 // Level is what a node uses and has of one resource name. The budget is what it may have at most by itself, granted is
 // what it has of its pool, and free what a pool can hand out at once.
 type Level struct {
@@ -118,9 +144,6 @@ func (f *Forest) Trees(pool string) []*Node {
 	return trees
 }
 
-// held are the amounts of a node.
-type held struct{ budget, used, demand, granted, free corev1.ResourceList }
-
 // pool returns the node of a pool. The one above is nil for a root.
 func (f *Forest) pool(p, above *quotav1alpha1.QuotaPool) *Node {
 	f.visited[poolKey(p.Name)] = true
@@ -134,7 +157,7 @@ func (f *Forest) pool(p, above *quotav1alpha1.QuotaPool) *Node {
 	if above == nil && p.Spec.Parent != "" && f.pools[poolKey(string(p.Spec.Parent))] == nil {
 		n.Message = "there is no QuotaPool " + string(p.Spec.Parent)
 	}
-	h := held{OwnOfPool(p), p.Status.Used, p.Status.Demand, p.Status.Granted, p.Status.Free}
+	h := sums{OwnOfPool(p), p.Status.Used, p.Status.Demand, p.Status.Granted, p.Status.Free}
 	if above != nil {
 		h.granted = nil
 	}
@@ -160,7 +183,7 @@ func OwnOfPool(p *quotav1alpha1.QuotaPool) corev1.ResourceList {
 // child returns the node of a child of a pool.
 func (f *Forest) child(key string, above *quotav1alpha1.QuotaPool) *Node {
 	kind, name, _ := strings.Cut(key, "/")
-	n, h := &Node{Kind: kind, Name: name, Resources: []Level{}}, held{}
+	n, h := &Node{Kind: kind, Name: name, Resources: []Level{}}, sums{}
 	if p := f.pools[key]; p != nil && string(p.Spec.Parent) == above.Name {
 		if !f.visited[key] {
 			return f.pool(p, above)
@@ -171,14 +194,14 @@ func (f *Forest) child(key string, above *quotav1alpha1.QuotaPool) *Node {
 		n.Namespace, n.Name, _ = strings.Cut(name, "/")
 	}
 	if fq := f.quotas[key]; fq != nil {
-		h = held{budget: OwnOf(fq), used: fq.Status.Used, demand: fq.Status.Demand}
+		h = sums{budget: OwnOf(fq), used: fq.Status.Used, demand: fq.Status.Demand}
 	}
 	f.fill(n, key, h, above)
 	return n
 }
 
 // fill sets what a node has, and how it stands to the pool above.
-func (f *Forest) fill(n *Node, key string, h held, above *quotav1alpha1.QuotaPool) {
+func (f *Forest) fill(n *Node, key string, h sums, above *quotav1alpha1.QuotaPool) {
 	if entry := entryOf(above, key); entry != nil {
 		n.State, n.Message = entry.State, cmp.Or(entry.Message, n.Message)
 		h.granted = entry.Granted
@@ -197,7 +220,7 @@ func (f *Forest) fill(n *Node, key string, h held, above *quotav1alpha1.QuotaPoo
 			Budget:  AmountOf(h.budget, name), Free: AmountOf(h.free, name),
 		}
 		if above == nil {
-			l.Debt = debtOf(f.pools[key], name)
+			l.Debt = debtOf(h.granted, f.pools[key].Status.Hard, name)
 		} else {
 			l.Part, l.Lends, l.Lent = f.lending(above, key, name)
 		}
@@ -213,18 +236,6 @@ func with(list, other corev1.ResourceList) corev1.ResourceList {
 	}
 	maps.Copy(all, list)
 	return all
-}
-
-// debtOf returns what a root has granted beyond its budget, "" if it has not.
-func debtOf(p *quotav1alpha1.QuotaPool, name corev1.ResourceName) string {
-	debt, there := p.Status.Granted[name]
-	if debt = debt.DeepCopy(); !there || AmountOf(p.Status.Granted, name) == Unknown {
-		return ""
-	}
-	if debt.Sub(p.Status.Hard[name]); debt.Sign() <= 0 {
-		return ""
-	}
-	return debt.String()
 }
 
 // entryOf returns the entry of a child, nil if there is none.

@@ -134,12 +134,8 @@ func PoolBudgetOf(p *quotav1alpha1.QuotaPool, only Only) *PoolBudget {
 }
 
 func childOf(c *quotav1alpha1.ChildStatus, only Only) Child {
-	target := targetOf(c)
-	child := Child{Name: childName(string(c.Key)), State: c.State, Since: c.Since, Message: cmp.Or(c.Message, c.Reason), Resources: []Amounts{}}
-	for _, name := range only.names(c.Granted, target) {
-		child.Resources = append(child.Resources, Amounts{
-			Resource: name, Used: AmountOf(c.Used, name), Demand: someOf(c.Demand, name), Target: AmountOf(target, name), Granted: AmountOf(c.Granted, name),
-		})
+	return Child{
+		Name: childName(string(c.Key)), State: c.State, Since: c.Since, Message: cmp.Or(c.Message, c.Reason),
+		Resources: amountsOf(c.Used, c.Demand, Target(c.Target, c.Granted), c.Granted, only),
 	}
-	return child
 }

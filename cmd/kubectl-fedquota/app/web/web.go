@@ -117,6 +117,9 @@ func (o *Options) run(ctx context.Context) error {
 
 // serveOthers serves whoever shows a token. API servers that lead here do not ask whose certificate it is.
 func (o *Options) serveOthers(ctx context.Context) error {
+	if o.most < 1 || o.each < 1 {
+		return fmt.Errorf("--most-others %d, --most-of-one %d: must be 1 or more", o.most, o.each)
+	}
 	pair, err := certificate()
 	if err != nil {
 		return err

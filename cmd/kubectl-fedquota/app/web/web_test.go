@@ -198,7 +198,9 @@ func TestSilent(t *testing.T) {
 func TestWhatIf(t *testing.T) {
 	w := open(t, "full", denied{})
 	w.enter()
-	w.follow("page=budget&namespace=team-a&name=compute").until("the budget", func() bool { return len(objectsOf[client.Object](w.source.clusters)) == 2 })
+	w.follow("page=budget&namespace=team-a&name=compute").until("the budget and its clusters", func() bool {
+		return len(objectsOf[client.Object](w.source.budgets)) == 1 && len(objectsOf[client.Object](w.source.clusters)) == 2
+	})
 	ask := func(query string, into any) int {
 		got := w.get("/what-if?namespace=team-a&name="+query, "")
 		if got.code == http.StatusOK && json.NewDecoder(got.body).Decode(into) != nil {
@@ -223,7 +225,7 @@ func TestWhatIf(t *testing.T) {
 			Min: corev1.ResourceList{"requests.cpu": resource.MustParse("1")}, Max: corev1.ResourceList{"requests.cpu": resource.MustParse("4")},
 		},
 	}
-	if hard := fq.Spec.Hard["requests.cpu"]; hard.String() != "8" || len(fq.Spec.Distribution.Rules) != 1 || !cmp.Equal(fq.Spec.Distribution.Rules[0], rule) {
+	if hard := fq.Spec.Hard["requests.cpu"]; fq.Kind != "FederatedQuota" || hard.String() != "8" || len(fq.Spec.Distribution.Rules) != 1 || !cmp.Equal(fq.Spec.Distribution.Rules[0], rule) {
 		t.Errorf("it is to be applied: %s", got.YAML)
 	}
 	if err := w.hub.Get(t.Context(), client.ObjectKey{Namespace: "team-a", Name: "compute"}, fq); err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -91,7 +92,7 @@ func (s *source) whatIfPool(ctx context.Context, name string, c *trial) (*answer
 
 func answerOf(p *view.Plan, metadata map[string]any, spec any) (*answer, error) {
 	content, err := yaml.Marshal(map[string]any{
-		"apiVersion": quotav1alpha1.GroupVersion.String(), "kind": p.Kind, "metadata": metadata, "spec": spec,
+		"apiVersion": quotav1alpha1.GroupVersion.String(), "kind": cmp.Or(p.Kind, "FederatedQuota"), "metadata": metadata, "spec": spec,
 	})
 	return &answer{p, string(content)}, err
 }

@@ -45,7 +45,7 @@ func NewCommand(env *cli.Env) *cobra.Command {
 		Long:              long,
 		Example:           example,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: env.CompleteWorkloads,
+		ValidArgsFunction: env.CompleteWorkloads(),
 		RunE: func(command *cobra.Command, args []string) error {
 			return run(command.Context(), env, args[0], output)
 		},
