@@ -21,16 +21,24 @@ import (
 	"github.com/fedquota/fedquota/internal/observer/report"
 )
 
-// Report and what it is made of are what the observer says, and Ledger is one that it judges.
+// What the observer says, in the words of package report.
 type (
-	Report         = report.Report
+	// Report is what it has seen.
+	Report = report.Report
+	// ResourceReport is that of one resource.
 	ResourceReport = report.ResourceReport
-	LevelReport    = report.LevelReport
-	LedgerReport   = report.LedgerReport
+	// LevelReport is that of one level of a tree.
+	LevelReport = report.LevelReport
+	// LedgerReport is that of one ledger.
+	LedgerReport = report.LedgerReport
+	// LedgerResource is what a ledger says of one resource.
 	LedgerResource = report.LedgerResource
-	Excess         = report.Excess
-	FindingKind    = report.FindingKind
-	Ledger         = ledgers.Ledger
+	// Excess is by how much something was above what is allowed, and for how long.
+	Excess = report.Excess
+	// FindingKind is what kind of fault was seen.
+	FindingKind = report.FindingKind
+	// Ledger is what is judged of a ledger.
+	Ledger = ledgers.Ledger
 )
 
 // Options says what to watch.

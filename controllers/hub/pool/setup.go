@@ -83,7 +83,7 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options) error {
 
 // following returns the pools whose budget follows what nodes can run.
 func (r *Reconciler) following(ctx context.Context, _ client.Object) []ctrl.Request {
-	return r.pools(ctx, func(p *quotav1alpha1.QuotaPool) bool { return p.Spec.Capacity != nil })
+	return r.those(ctx, func(p *quotav1alpha1.QuotaPool) bool { return p.Spec.Capacity != nil })
 }
 
 // changed lets through a pool that is to be acted on otherwise: its own rounds change its status.
@@ -146,7 +146,7 @@ func (r *Reconciler) aroundPool(ctx context.Context, before, after client.Object
 	was, ok := before.(*quotav1alpha1.QuotaPool)
 	is, remains := after.(*quotav1alpha1.QuotaPool)
 	if !ok || !remains || was.Spec.Parent != is.Spec.Parent || was.UID != is.UID {
-		for _, request := range r.pools(ctx, func(*quotav1alpha1.QuotaPool) bool { return true }) {
+		for _, request := range r.those(ctx, func(*quotav1alpha1.QuotaPool) bool { return true }) {
 			names.Insert(request.Name)
 		}
 	}
@@ -187,14 +187,14 @@ func (r *Reconciler) relabelled(ctx context.Context, e event.UpdateEvent, q queu
 	if maps.Equal(before, after) {
 		return
 	}
-	for _, request := range r.pools(ctx, func(p *quotav1alpha1.QuotaPool) bool {
+	for _, request := range r.those(ctx, func(p *quotav1alpha1.QuotaPool) bool {
 		return validate.Allows(&p.Spec, before) != validate.Allows(&p.Spec, after)
 	}) {
 		q.Add(request)
 	}
 }
 
-// pools returns those pools that are wanted.
-func (r *Reconciler) pools(ctx context.Context, wanted func(*quotav1alpha1.QuotaPool) bool) []ctrl.Request {
+// those returns the pools that are wanted.
+func (r *Reconciler) those(ctx context.Context, wanted func(*quotav1alpha1.QuotaPool) bool) []ctrl.Request {
 	return requests.Those(ctx, r, &quotav1alpha1.QuotaPoolList{}, wanted)
 }

@@ -75,7 +75,9 @@ func Start(ctx context.Context, name string, members, pooled []string, arguments
 		})
 	}
 	for _, m := range pooled {
-		options.Fleet.Members = append(options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, ResourceQuotaSyncPeriod: recountPeriod})
+		options.Fleet.Members = append(
+			options.Fleet.Members, fleet.ControlPlaneOptions{Name: m, ResourceQuotaSyncPeriod: recountPeriod},
+		)
 	}
 	s, err := system.Start(ctx, options)
 	if err != nil {
