@@ -29,3 +29,11 @@ e2e-clusterapi: controlplane build $(CLUSTERAPI) ## Run the hub beside Cluster A
 .PHONY: fleet-docs
 fleet-docs: ## Write what TestScaleOut has printed into docs/tasks/follow-the-fleet.md.
 	$(GO) run ./hack/bench/paste docs/tasks/follow-the-fleet.md $(BIN)/e2e/fleet
+
+# The cluster autoscaler is no module that one can ask for at its releases: AUTOSCALER names a program that was built from a
+# clone, as docs/evidence/autoscaler.md says.
+.PHONY: e2e-autoscaler
+e2e-autoscaler: controlplane build $(KWOK) $(CLUSTERAPI) ## Run the hub beside the cluster autoscaler, which AUTOSCALER=FILE names, and write docs/evidence/autoscaler.md: about 12 minutes.
+	$(if $(AUTOSCALER),,$(error AUTOSCALER=FILE has to name a cluster autoscaler that knows Cluster API: see docs/evidence/autoscaler.md))
+	$(E2E) -run '^TestBesideAutoscaler$$' ./e2e/clusterapi -args -autoscaler=$(abspath $(AUTOSCALER))
+	$(GO) run ./hack/bench/paste docs/evidence/autoscaler.md $(BIN)/e2e/tables
