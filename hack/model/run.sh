@@ -15,6 +15,7 @@ S1='quota[0].used+quota[1].used' SMALL='-DONE_AGENT -DNO_DELETE'
 rows() {
 	quota_rows | sed 's/$/|fedquota.pml/'
 	pool_rows | sed 's/$/|pool.pml/'
+	move_rows | sed 's/$/|moves.pml/'
 }
 
 quota_rows() {
@@ -173,6 +174,61 @@ pool_rows() {
 	echo "reached: REBUILT (restored)|(8!=8)|-DRESTORE -DREVS=1 -DMREVS=1 -DWITNESS=W_REBUILT|-DBFS -O0"
 }
 
+# A tree in which a FederatedQuota moves, and what is known in it of a restore. Rows begin beside what they are about:
+# OUTER with a in P, HELD what a has, GIVES with c to give back what it has, JOINS with a to come. In rows of a restore
+# the backup is of the start, and b is left out; STILL a moves nowhere.
+move_rows() {
+	local m in_use='.last' r='-DRESTORE -DNO_B -DMORE=3 -DMTENS=2' still
+	still="$r -DSTILL -DREVS=3 -DTENS=1"
+	local after='-DRESTORE -DNO_B -DREVS=1 -DMORE=2 -DTENS=1 -DMTENS=2'
+	local lately='-DRESTORE -DNO_B -DREVS=2 -DMORE=3 -DTENS=2 -DMTENS=1'
+	local left='-DRESTORE -DNO_B -DREVS=2 -DMORE=2 -DTENS=2 -DMTENS=1 -DOUTER -DSTILL -DLEAVES -DGHOST'
+	local give="$still -DOUTER -DHELD=0 -DGIVES" joins="$still -DHELD=0 -DJOINS"
+	local lost="$r -DSTILL -DREVS=2 -DTENS=1 -DOUTER -DLOSES"
+	cat <<-END
+		moves: out of a pool, and back|-|-DREVS=3 -DTENS=3|
+		moves: into a pool, and back|-|-DREVS=3 -DTENS=3 -DOUTER|
+		moves: some leave the tree|-|-DREVS=3 -DTENS=2 -DLEAVES|
+		moves, restored: a raise is lost|-|$still -DHELD=0|
+		moves, restored: and then it moves|-|$after|
+		moves, restored: a move is lost|-|$lately|
+		moves, restored: it was into a pool|-|$lately -DOUTER|
+		moves, restored: leaving is lost|-|$left|
+		spare: a move read from a cache|-|$lately -DOUTER -DGHOST -DCACHED|
+		moves, restored: a join is lost|-|$joins|
+		moves, restored: by a new manager|-|$give -DRESTART|
+		moves, restored: a ledger is wiped|-|$lost|
+	END
+	for m in AT_ONCE LEFT_BEHIND; do
+		echo "$m (moves)|$in_use|-DM_$m -DONLY_S1|-DBFS"
+	done
+	for m in NO_RENEW TENURES; do
+		echo "$m (moves)|$in_use|-DM_$m -DONLY_S1 -DOUTER|-DBFS"
+	done
+	echo "POOL_LEAVES (moves)|$in_use|-DM_POOL_LEAVES -DONLY_S1 -DTENS=2 -DLEAVES|-DBFS"
+	echo "POOLS_UNTOLD (moves, restored)|$in_use|$still -DHELD=0 -DM_POOLS_UNTOLD -DONLY_S1|-DBFS"
+	echo "CHILD_TRUSTS (moves, restored)|$in_use|$give -DM_CHILD_TRUSTS -DONLY_S1|-DBFS"
+	echo "FLOOR_TENURE (moves, restored)|$in_use|$still -DOUTER -DM_FLOOR_TENURE -DONLY_S1|-DBFS"
+	echo "NOT_STORED (moves, restored)|$in_use|$give -DRESTART -DM_NOT_STORED -DONLY_S1|-DBFS"
+	echo "WAIT_ONCE (moves, restored)|$in_use|$joins -DM_WAIT_ONCE -DONLY_S1|-DBFS"
+	echo "LEFT_CACHED (moves, restored)|$in_use|$left -DM_LEFT_CACHED -DONLY_S1|-DBFS"
+	echo "REVISION_AT_ONCE (moves, restored)|$in_use|$lost -DM_REVISION_AT_ONCE -DONLY_S1|-DBFS"
+	local n=0 w flags
+	for w in LEFT_Q LEFT_P KEPT RENEWED REBUILT STORED NOTICED_TWICE REBUILT_TWICE MOVED_AFTER CAME_BACK BEGUN; do
+		n=$((n + 1)) flags=
+		case $w in
+			LEFT_P | RENEWED) flags=-DOUTER ;;
+			KEPT) flags='-DBUDGET=2' ;;
+			CAME_BACK) flags='-DLEAVES -DHELD=0' ;;
+			REBUILT | STORED | NOTICED_TWICE) flags="$give -DRESTART" ;;
+			REBUILT_TWICE) flags="$still -DOUTER" ;;
+			MOVED_AFTER) flags=$after ;;
+			BEGUN) flags=$lost ;;
+		esac
+		echo "reached: $w (moves)|($n!=$n)|$flags -DONLY_S1 -DWITNESS=W_$w|-DBFS"
+	done
+}
+
 # check NUMBER (of a row): generate, compile, run; leave one line of the table and its verdict.
 check() {
 	local name found flags compiler model dir="$WORK/$1" mode=-DSAFETY search='' out verdict=ok steps=-
@@ -201,14 +257,16 @@ trail() {
 	# shellcheck disable=SC2086 # flags are words
 	(cd "$WORK/1" && spin $2 -p -k "$1.trail" "$1") | awk -v model="$1" '
 		function flush() { if (last) printf "%4s %-8s %-12s%s\n", last, who, step, member; member = "" }
-		BEGIN { while ((getline line <model) > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
+		BEGIN { split("b c Q", children); children[0] = "a"; split("a,Q b,Q c,P Q,P", entries); entries[0] = "a,P"
+			while ((getline line <model) > 0) { n++; if (line ~ /^(inline|active)/) { split(line, w, /[ (]/); name = w[2] }
 			at[n] = name } }
 		!/^ *[0-9]+:\tproc/ || /:init:/ { next }
 		$1 != last { flush(); last = $1; who = substr($4, 2, index($4, ":") - 2); match($0, /pml:[0-9]+/)
 			step = at[substr($0, RSTART + 4, RLENGTH - 4) + 0] }
-		!member && match($0, /\[(ledger|share|quota|entry|child|member)\[[0-3]\]\.[a-z]+ = /) {
+		!member && match($0, /\[(ledger|share|quota|entry|child|member)\[[0-4]\]\.[a-z]+ = /) {
 			split(substr($0, RSTART + 1, RLENGTH), part, /[][]/)
-			member = (model == "pool.pml" ? "child " : "member ") part[2] }
+			member = (model == "fedquota.pml" ? "member " : "child ") part[2]
+			if (model == "moves.pml") member = part[1] == "entry" ? entries[part[2]] : children[part[2]] }
 		END { flush() }'
 }
 
