@@ -212,7 +212,7 @@ inline drop(p, e) {
 inline PRaise(p, e, i) {
 	d_step { Steers(p) && entry[e].on && Free(p) > 0 && Heard(p) ->
 		entry[e].granted++; raised[p] = 1; next(p, e, entry[e].granted);
-		if :: restored && pdone && child[Q].done && child[A].done && child[B].done && child[C].done ->
+		if :: restored && pdone && child[Q].done && child[A].done && child[C].done ->
 			Witness(W_REBUILT) :: else fi;
 		if :: e == PQ && child[Q].tenure >= 3 && !restored && !entry[QA].on -> Witness(W_CAME_BACK) :: else fi;
 		Check() }
@@ -536,7 +536,7 @@ inline Hear() {
 	d_step { unheard -> unheard = 0; known = Says;
 		if
 		:: told || AnyAhead -> known++; if :: known == 2 -> Witness(W_NOTICED_TWICE) :: else fi
-		:: else -> if :: child[C].done == 0 || child[B].done == 0 -> Witness(W_STORED) :: else fi
+		:: else -> if :: known > 0 && child[C].done == 0 -> Witness(W_STORED) :: else fi
 		fi;
 		told = 0 }
 }

@@ -220,7 +220,8 @@ move_rows() {
 			LEFT_P | RENEWED) flags=-DOUTER ;;
 			KEPT) flags='-DBUDGET=2' ;;
 			CAME_BACK) flags='-DLEAVES -DHELD=0' ;;
-			REBUILT | STORED | NOTICED_TWICE) flags="$give -DRESTART" ;;
+			STORED | NOTICED_TWICE) flags="$give -DRESTART" ;;
+			REBUILT) flags=$joins ;;
 			REBUILT_TWICE) flags="$still -DOUTER" ;;
 			MOVED_AFTER) flags=$after ;;
 			BEGUN) flags=$lost ;;
