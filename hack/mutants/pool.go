@@ -59,6 +59,12 @@ var poolMutants = []mutant{
 		pkg: poolTests, test: "TestRebuiltPoolWaits",
 	},
 	{
+		protection: "pools: one that has rebuilt its ledger takes nothing up until all that name it are entered",
+		in:         "controllers/hub/pool.Reconciler.counting", old: "own.Revision == 0",
+		new: "true",
+		pkg: poolTests, test: "TestRebuiltPoolTakesUpNothing",
+	},
+	{
 		protection: "pools: a tenure is above all of a status that was lost",
 		in:         "Membership.next", old: "max(epoch, m.Tenure+1)",
 		new: "m.Tenure + 1",

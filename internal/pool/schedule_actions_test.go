@@ -99,7 +99,7 @@ func (w *world) leave(n *node) {
 func (w *world) takeUp(n *node) {
 	o := n.now()
 	p := w.byKey[o.member.Name]
-	if !w.acts(n) || p == nil {
+	if !w.acts(n) || p == nil || w.counting(n) {
 		return
 	}
 	shown := w.stale(p)
@@ -116,6 +116,12 @@ func (w *world) takeUp(n *node) {
 	o.member = m
 	n.write(o)
 	w.note("%s takes up revision %d: %d", n.key, m.Revision, m.Cap[cpu])
+}
+
+// counting says whether a pool that has rebuilt its ledger has yet to enter somebody who names it.
+func (w *world) counting(n *node) bool {
+	own := n.now().member
+	return n.pool && own.Frozen() && own.Revision > 0 && !w.heard(n)
 }
 
 // takes is the step of the product, or what is wrong.

@@ -2,8 +2,10 @@ package pool
 
 import (
 	"context"
+	"strings"
 	"testing"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +14,7 @@ import (
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/internal/ledger"
+	"github.com/fedquota/fedquota/internal/pool"
 )
 
 // rebuilt says whether the ledger of a pool counts on in the present epoch.
@@ -140,5 +143,54 @@ func TestRebuiltPoolWaits(t *testing.T) {
 	after := granted(w.round())[key]
 	if now := resource.MustParse(after); now.Cmp(resource.MustParse(had)) > 0 {
 		t.Errorf("the pool raises from %s to %s, and does not know what speech has", had, after)
+	}
+}
+
+// TestRebuiltPoolTakesUpNothing has a pool below another one rebuild its ledger while a budget has forgotten that it
+// stands there: the pool says nothing of what it counts to the one above until that budget is counted, too.
+func TestRebuiltPoolTakesUpNothing(t *testing.T) {
+	w := newWorld(t)
+	acme := &quotav1alpha1.QuotaPool{ObjectMeta: metav1.ObjectMeta{Name: "acme", UID: "u-acme", Generation: 1}}
+	acme.Spec.Hard, acme.Spec.AllowedNamespaces.Selector = pods("24"), &metav1.LabelSelector{}
+	if err := w.Create(t.Context(), acme); err != nil {
+		t.Fatal(err)
+	}
+	w.below("research", "acme")
+	turns := func() *quotav1alpha1.QuotaPool {
+		t.Helper()
+		for range 3 {
+			w.roundOf("acme")
+			w.round()
+		}
+		return w.round()
+	}
+	if own := pool.MembershipOf(turns().Status.Pool); own.Frozen() {
+		t.Fatalf("without a restore research is %+v", own)
+	}
+
+	speech := w.announces("speech", "2")
+	announced := speech.Status.Pool
+	speech.Status.Pool = nil
+	if err := w.Status().Update(t.Context(), speech); err != nil {
+		t.Fatal(err)
+	}
+	w.r.Trees.Hear("another", ledger.Epoch(w.clock.Now()))
+	p := turns()
+	if own := pool.MembershipOf(p.Status.Pool); !own.Frozen() {
+		t.Errorf("it does not know what speech has, and is %+v", own)
+	}
+	ready := apimeta.FindStatusCondition(p.Status.Conditions, quotav1alpha1.ConditionReady)
+	if ready == nil || !strings.Contains(ready.Message, "FederatedQuota/speech/compute has yet to be counted here") {
+		t.Errorf("nobody says why: %+v", ready)
+	}
+	speech.Status.Pool = announced
+	if err := w.Status().Update(t.Context(), speech); err != nil {
+		t.Fatal(err)
+	}
+	if own := pool.MembershipOf(turns().Status.Pool); own.Frozen() {
+		t.Errorf("although all are counted it is %+v", own)
+	}
+	if counted := resource.MustParse(granted(w.roundOf("acme"))["QuotaPool/research"]); counted.CmpInt64(2) < 0 {
+		t.Errorf("acme counts %s of research, of which speech has 2", &counted)
 	}
 }

@@ -107,12 +107,16 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	counting, err := r.counting(ctx, p, entries)
+	if err != nil {
+		return err
+	}
 	finder := membership.Finder{Cached: r, Live: r.Live}
 	var trouble string
 	s.member, trouble, err = finder.Find(ctx, &membership.Child{
 		Key: pool.KeyOf(p.Name), UID: string(p.UID),
 		Pool: parent, Stored: p.Status.Pool,
-		Own: own, Lost: p.Status.Revision == 0, Epoch: epoch,
+		Own: own, Lost: p.Status.Revision == 0, Epoch: epoch, Counting: counting,
 	})
 	if err != nil {
 		return err
@@ -128,6 +132,36 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	}
 	s.pool = pool.New(string(p.UID), s.member.Budget(own), p.Status.Revision, epoch, entries)
 	return nil
+}
+
+// counting says in words whom a pool that has rebuilt its ledger has yet to count, or nothing. By taking something up it
+// tells its own pool that it counts all that its children have.
+func (r *Reconciler) counting(
+	ctx context.Context, p *quotav1alpha1.QuotaPool, entries map[string]pool.Entry,
+) (string, error) {
+	if own := pool.MembershipOf(p.Status.Pool); !own.Frozen() || own.Revision == 0 {
+		return "", nil
+	}
+	key, err := r.missing(ctx, p, pool.New(string(p.UID), nil, p.Status.Revision, 0, entries))
+	if key == "" || err != nil {
+		return "", err
+	}
+	return key + " has yet to be counted here", nil
+}
+
+// missing returns the key of a child that names a pool and is not entered in its ledger, by a live list; "" if there is
+// none.
+func (r *Reconciler) missing(ctx context.Context, p *quotav1alpha1.QuotaPool, ledger *pool.Pool) (string, error) {
+	live, err := r.childrenOf(ctx, r.Live, p)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range list(live) {
+		if e, entered := ledger.Entry(c.Key); c.names && c.refused == "" && (!entered || e.UID != c.UID) {
+			return c.Key, nil
+		}
+	}
+	return "", nil
 }
 
 // parentOf returns the pool that a pool is to stand in now: the one that its spec names, or, while it still counts what
@@ -364,16 +398,8 @@ func (r *Reconciler) heard(ctx context.Context, s *scope) (bool, error) {
 	if len(s.expected) > 0 {
 		return false, nil // as the list would show
 	}
-	live, err := r.childrenOf(ctx, r.Live, s.p)
-	if err != nil {
-		return false, err
-	}
-	for _, c := range live {
-		if e, entered := s.pool.Entry(c.Key); c.names && c.refused == "" && (!entered || e.UID != c.UID) {
-			return false, nil
-		}
-	}
-	return true, nil
+	key, err := r.missing(ctx, s.p, s.pool)
+	return key == "" && err == nil, err
 }
 
 // standing returns how a child stands to the pool. One that leaves by itself, or cannot act, keeps what it has.

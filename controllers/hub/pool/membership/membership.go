@@ -34,6 +34,9 @@ type Child struct {
 	// back: then it takes up nothing that was offered before. Epoch is that of the round.
 	Lost, Restored bool
 	Epoch          int64
+	// Counting says in words whom a pool has yet to count that has rebuilt its ledger, or is empty: before, it takes up
+	// nothing.
+	Counting string
 }
 
 // Finder reads pools.
@@ -78,8 +81,8 @@ func (f Finder) goOn(
 			return m, "", err
 		}
 	}
-	if shown == nil {
-		return m, trouble, nil
+	if shown == nil || c.Counting != "" {
+		return m, cmp.Or(trouble, c.Counting), nil
 	}
 	m, refused := takeUp(c, m, shown)
 	return m, cmp.Or(refused, trouble), nil
