@@ -134,8 +134,8 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// counting says in words whom a pool that has rebuilt its ledger has yet to count, or nothing. By taking something up it
-// tells its own pool that it counts all that its children have.
+// counting says in words whom a pool that has rebuilt its ledger has yet to count, or nothing. By taking something up
+// it tells its own pool that it counts all that its children have.
 func (r *Reconciler) counting(
 	ctx context.Context, p *quotav1alpha1.QuotaPool, entries map[string]pool.Entry,
 ) (string, error) {
