@@ -60,8 +60,8 @@ var poolMutants = []mutant{
 	},
 	{
 		protection: "pools: one that has rebuilt its ledger takes nothing up until all that name it are entered",
-		in:         "controllers/hub/pool.Reconciler.counting", old: "own.Revision == 0",
-		new: "true",
+		in:         "internal/pool.Membership.Floored", old: "m.Frozen() && m.Revision > 0",
+		new: "false",
 		pkg: poolTests, test: "TestRebuiltPoolTakesUpNothing",
 	},
 	{

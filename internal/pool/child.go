@@ -35,6 +35,11 @@ func (m Membership) Stands() bool { return m.UID != "" }
 // granted, raises nothing and lowers nothing.
 func (m Membership) Frozen() bool { return m.Stands() && m.Cap == nil }
 
+// Floored says whether the child is frozen since its ledger was rebuilt, and has taken nothing up since. A pool stays so
+// until all that name it are entered: by taking something up it tells its own pool that what it counts is all that its
+// children have.
+func (m Membership) Floored() bool { return m.Frozen() && m.Revision > 0 }
+
 // Announce has the child stand in the pool, frozen. The uid of the pool has to be read live after the child: an old one
 // may be that of a pool which is gone. One that stood in another pool leaves it by that. The epoch is that of now.
 func (m Membership) Announce(name, uid string, epoch int64) Membership {

@@ -120,8 +120,7 @@ func (w *world) takeUp(n *node) {
 
 // counting says whether a pool that has rebuilt its ledger has yet to enter somebody who names it.
 func (w *world) counting(n *node) bool {
-	own := n.now().member
-	return n.pool && own.Frozen() && own.Revision > 0 && !w.heard(n)
+	return n.pool && n.now().member.Floored() && !w.heard(n)
 }
 
 // takes is the step of the product, or what is wrong.

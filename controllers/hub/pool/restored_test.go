@@ -174,7 +174,21 @@ func TestRebuiltPoolTakesUpNothing(t *testing.T) {
 	if err := w.Status().Update(t.Context(), speech); err != nil {
 		t.Fatal(err)
 	}
+	cached := w.r.Client
+	w.r.Client = interceptor.NewClient(w.Client.(client.WithWatch), interceptor.Funcs{ // the cache does not show speech yet
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			err := c.List(ctx, list, options...)
+			if quotas, ok := list.(*quotav1alpha1.FederatedQuotaList); ok {
+				quotas.Items = nil
+			}
+			return err
+		},
+	})
 	w.r.Trees.Hear("another", ledger.Epoch(w.clock.Now()))
+	if own := pool.MembershipOf(turns().Status.Pool); !own.Frozen() {
+		t.Errorf("the cache does not show speech, and it is %+v", own)
+	}
+	w.r.Client = cached
 	p := turns()
 	if own := pool.MembershipOf(p.Status.Pool); !own.Frozen() {
 		t.Errorf("it does not know what speech has, and is %+v", own)

@@ -63,11 +63,11 @@ type obstacle struct{ reason, message string }
 func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*scope, error) {
 	s := &scope{p: p, now: r.Clock.Now(), restore: r.Trees.Last()}
 	s.restored = p.Status.Restored < s.restore
-	if err := r.stand(ctx, s); err != nil {
-		return nil, err
-	}
 	var err error
 	if s.children, err = r.childrenOf(ctx, r, p, r.cached(p)...); err != nil {
+		return nil, err
+	}
+	if err := r.stand(ctx, s); err != nil {
 		return nil, err
 	}
 	if r.Tenants != nil {
@@ -107,7 +107,7 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	counting, err := r.counting(ctx, p, entries)
+	counting, err := r.counting(ctx, s, entries)
 	if err != nil {
 		return err
 	}
@@ -134,34 +134,35 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// counting says in words whom a pool that has rebuilt its ledger has yet to count, or nothing. By taking something up
-// it tells its own pool that it counts all that its children have.
-func (r *Reconciler) counting(
-	ctx context.Context, p *quotav1alpha1.QuotaPool, entries map[string]pool.Entry,
-) (string, error) {
-	if own := pool.MembershipOf(p.Status.Pool); !own.Frozen() || own.Revision == 0 {
+// counting says in words whom a pool has yet to count that has rebuilt its ledger, or nothing. It lists live only if the
+// cache shows nobody.
+func (r *Reconciler) counting(ctx context.Context, s *scope, entries map[string]pool.Entry) (string, error) {
+	if !pool.MembershipOf(s.p.Status.Pool).Floored() {
 		return "", nil
 	}
-	key, err := r.missing(ctx, p, pool.New(string(p.UID), nil, p.Status.Revision, 0, entries))
-	if key == "" || err != nil {
-		return "", err
+	ledger := pool.New(string(s.p.UID), nil, s.p.Status.Revision, 0, entries)
+	key := missing(s.children, ledger)
+	if key == "" {
+		live, err := r.childrenOf(ctx, r.Live, s.p)
+		if err != nil {
+			return "", err
+		}
+		key = missing(live, ledger)
+	}
+	if key == "" {
+		return "", nil
 	}
 	return key + " has yet to be counted here", nil
 }
 
-// missing returns the key of a child that names a pool and is not entered in its ledger, by a live list; "" if there is
-// none.
-func (r *Reconciler) missing(ctx context.Context, p *quotav1alpha1.QuotaPool, ledger *pool.Pool) (string, error) {
-	live, err := r.childrenOf(ctx, r.Live, p)
-	if err != nil {
-		return "", err
-	}
-	for _, c := range list(live) {
+// missing returns the key of a child that names a pool and is not entered in its ledger, "" if there is none.
+func missing(children map[string]*child, ledger *pool.Pool) string {
+	for _, c := range list(children) {
 		if e, entered := ledger.Entry(c.Key); c.names && c.refused == "" && (!entered || e.UID != c.UID) {
-			return c.Key, nil
+			return c.Key
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // parentOf returns the pool that a pool is to stand in now: the one that its spec names, or, while it still counts what
@@ -398,8 +399,8 @@ func (r *Reconciler) heard(ctx context.Context, s *scope) (bool, error) {
 	if len(s.expected) > 0 {
 		return false, nil // as the list would show
 	}
-	key, err := r.missing(ctx, s.p, s.pool)
-	return key == "" && err == nil, err
+	live, err := r.childrenOf(ctx, r.Live, s.p)
+	return err == nil && missing(live, s.pool) == "", err
 }
 
 // standing returns how a child stands to the pool. One that leaves by itself, or cannot act, keeps what it has.

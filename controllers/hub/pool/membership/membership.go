@@ -34,8 +34,8 @@ type Child struct {
 	// back: then it takes up nothing that was offered before. Epoch is that of the round.
 	Lost, Restored bool
 	Epoch          int64
-	// Counting says in words whom a pool has yet to count that has rebuilt its ledger, or is empty: before, it takes up
-	// nothing.
+	// Counting says in words which of its own children a pool has yet to count since its ledger was rebuilt: it takes up
+	// nothing before. It is empty if there is none.
 	Counting string
 }
 
