@@ -10,29 +10,29 @@ import (
 // Recount is what exists, counted object by object, against the budget. Each member is counted consistently, but the
 // members one after another: it is exact when nothing is created or deleted meanwhile.
 type Recount struct {
-	At        time.Time  `json:"at"`
-	Resources []Resource `json:"resources"`
+	At        time.Time
+	Resources []Resource
 	// Uncounted is the names of the budget for which this package does not know, or some member does not serve, what
 	// is charged.
-	Uncounted []corev1.ResourceName `json:"uncounted,omitempty"`
+	Uncounted []corev1.ResourceName
 }
 
 // Resource is what exists of one resource name, in its unit.
 type Resource struct {
-	Name corev1.ResourceName `json:"name"`
+	Name corev1.ResourceName
 	// Exists is the sum over members of what exists; Members are its parts.
-	Exists  resource.Quantity            `json:"exists"`
-	Members map[string]resource.Quantity `json:"members"`
+	Exists  resource.Quantity
+	Members map[string]resource.Quantity
 	// Recorded is the sum over members of status.used in the last version seen, Overcharged the part of it that native
 	// quota let rise above the limits in force.
-	Recorded    resource.Quantity `json:"recorded"`
-	Overcharged resource.Quantity `json:"overcharged"`
-	Budget      resource.Quantity `json:"budget"`
+	Recorded    resource.Quantity
+	Overcharged resource.Quantity
+	Budget      resource.Quantity
 	// Ceiling is what may exist while an earlier, larger budget drains: never below the budget.
-	Ceiling resource.Quantity `json:"ceiling"`
+	Ceiling resource.Quantity
 	// Over is by how much what exists is above the ceiling and what native quota overcharged. What it let through and
 	// has not counted yet is part of it.
-	Over resource.Quantity `json:"over"`
+	Over resource.Quantity
 }
 
 // Over returns the names of which more exists than is allowed, with the amount.
