@@ -35,9 +35,9 @@ func (m Membership) Stands() bool { return m.UID != "" }
 // granted, raises nothing and lowers nothing.
 func (m Membership) Frozen() bool { return m.Stands() && m.Cap == nil }
 
-// Floored says whether the child is frozen since its ledger was rebuilt, and has taken nothing up since. A pool stays so
-// until all that name it are entered: by taking something up it tells its own pool that what it counts is all that its
-// children have.
+// Floored says whether the child is frozen since its ledger was rebuilt, and has taken nothing up since. A pool stays
+// so until all that name it are entered: by taking something up it tells its own pool that what it counts is all that
+// its children have.
 func (m Membership) Floored() bool { return m.Frozen() && m.Revision > 0 }
 
 // Announce has the child stand in the pool, frozen. The uid of the pool has to be read live after the child: an old one

@@ -134,8 +134,8 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// counting says in words whom a pool has yet to count that has rebuilt its ledger, or nothing. It lists live only if the
-// cache shows nobody.
+// counting says in words whom a pool has yet to count that has rebuilt its ledger, or nothing. It lists live only if
+// the cache shows nobody.
 func (r *Reconciler) counting(ctx context.Context, s *scope, entries map[string]pool.Entry) (string, error) {
 	if !pool.MembershipOf(s.p.Status.Pool).Floored() {
 		return "", nil
