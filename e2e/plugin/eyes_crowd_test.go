@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// middle is how many pods a crowd has, and swing how many more and less it gets. The hub looks once a second, so one
-	// pod that has just come or gone is to be little beside what there is.
-	middle, swing = 80, 10
+	// middle is how many pods a crowd has, and swing how many more and less it gets. The hub stores what is used every 5
+	// seconds, or later on a busy machine, so what comes or goes in such a time is to be little beside what there is.
+	middle, swing = 80, 6
 	// beat is how often a pod comes and another one goes, and wave how many beats a surge takes.
 	beat = 100 * time.Millisecond
 	wave = 400

@@ -29,8 +29,8 @@ const (
 	// old is how old the usage may be that an eye shows: the agent looks at a share, and reports it, once a second, and the
 	// hub stores what is used every 5 seconds. A busy machine is given time beside that.
 	old = 2*pace.ReportInterval + 5*time.Second + 8*time.Second
-	// late is how much later than others the observer may see something.
-	late = time.Second
+	// late is how much later than others the observer may see something, since it shares a busy machine with them.
+	late = 5 * time.Second
 )
 
 // reading is what an eye has shown of a member, asked between two instants.

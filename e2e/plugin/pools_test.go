@@ -49,11 +49,6 @@ func (w *world) pooled() {
 		d.Namespace = namespace
 		w.must(w.clients[east].Create(w.Context(), d))
 	}
-	defer func() {
-		if w.Failed() {
-			w.Log(w.out(hub, "tree"), w.out(hub, "explain", "qp/research"))
-		}
-	}()
 	w.eventually("vision to have what speech does not use", func(ctx context.Context) (bool, error) {
 		var used [2]resource.Quantity
 		for i, namespace := range []string{vision, speech} {

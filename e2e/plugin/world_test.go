@@ -97,7 +97,9 @@ func (w *world) eventually(what string, condition func(ctx context.Context) (boo
 	w.Helper()
 	began := time.Now()
 	if err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, patience, true, condition); err != nil {
-		w.Fatalf("waiting for %s: %v\n%s\n%s", what, err, w.out(hub, "describe"), w.counted())
+		_, budgets, _ := w.run(hub, "describe")
+		_, pools, _ := w.run(hub, "tree")
+		w.Fatalf("waiting for %s: %v\n%s\n%s\n%s", what, err, budgets, pools, w.counted())
 	}
 	if took := time.Since(began); took > still {
 		w.Logf("waited %s for %s", took.Round(100*time.Millisecond), what)
