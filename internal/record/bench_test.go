@@ -37,3 +37,25 @@ func BenchmarkObserve(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkEncode stores what is recorded of a budget over three clusters, and reads it.
+func BenchmarkEncode(b *testing.B) {
+	l := &record.Level{Names: []corev1.ResourceName{"pods", "requests.cpu", "requests.memory"}, Total: make([]record.Amounts, 3)}
+	for i := range 3 {
+		l.Clusters = append(l.Clusters, record.Holding{Name: fmt.Sprintf("cluster-%d", i), Amounts: make([]record.Amounts, 3)})
+	}
+	tally := record.Begin(start, "1")
+	tally.Observe(start, l)
+	tally.Advance(start.Add(72 * time.Hour))
+	month := tally.Take()[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		content, err := month.Encode()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := record.Decode(content); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

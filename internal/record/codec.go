@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -38,9 +39,14 @@ func (m *Month) Encode() ([]byte, error) {
 	return content, err
 }
 
+// writers are used again: one has 800 kB, and a record of a small budget less than one.
+var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
 func (m *Month) encode() ([]byte, error) {
 	var buffer bytes.Buffer
-	writer := gzip.NewWriter(&buffer)
+	writer := writers.Get().(*gzip.Writer)
+	defer writers.Put(writer)
+	writer.Reset(&buffer)
 	if err := json.NewEncoder(writer).Encode(m); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,10 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/e2e/fleet"
 	"github.com/fedquota/fedquota/e2e/system"
 	"github.com/fedquota/fedquota/hack/bench/rig"
@@ -45,8 +49,8 @@ type turn struct {
 
 func arms() []*arm {
 	return []*arm{
-		// A turn is shorter than the hour in which a record is written by default: so often, each turn has some.
-		{Name: "with metrics and records", args: []string{"--record-interval=10s"}, scraped: true},
+		// A turn is shorter than the hour in which a record is written by default: sixty times as often, some turns have one.
+		{Name: "with metrics and records", args: []string{"--record-interval=1m"}, scraped: true},
 		{Name: "without", args: []string{"--record-months=0", "--metrics-bind-address=0"}},
 	}
 }
@@ -86,6 +90,9 @@ func lookOn(ctx context.Context, rounds, requests int, path string, out io.Write
 		return err
 	}
 	for round := range rounds {
+		if err := c.drop(ctx); err != nil {
+			return err
+		}
 		c.kinds, c.made = kindsOfRound(round), 0
 		for i := range c.arms { // who begins changes, so that neither has the better part of what changes with time
 			if err := c.turn(ctx, c.arms[(round+i)%len(c.arms)], requests); err != nil {
@@ -106,6 +113,19 @@ func kindsOfRound(round int) []*raises {
 		}
 	}
 	return kinds
+}
+
+// drop deletes the budgets of a round, so that each round has as many. The next hub manager to run lets them go.
+func (c *comparison) drop(ctx context.Context) error {
+	for _, kind := range c.kinds {
+		for _, s := range kind.seats {
+			fq := &quotav1alpha1.FederatedQuota{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: rig.QuotaName}}
+			if err := client.IgnoreNotFound(c.HubClient.Delete(ctx, fq)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // turn has a hub manager serve requests. The first one of a round takes up its budgets.
