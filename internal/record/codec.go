@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -66,18 +67,57 @@ func Decode(content []byte) (*Month, error) {
 	if err := json.NewDecoder(io.LimitReader(reader, mostRead)).Decode(m); err != nil {
 		return nil, fmt.Errorf("a record cannot be read: %w", err)
 	}
-	if m.Total == nil {
-		m.Total = ByName{}
+	if err := m.complete(); err != nil {
+		return nil, fmt.Errorf("a record cannot be read: %w", err)
+	}
+	return m, nil
+}
+
+// complete makes what is left out where it is empty, so that all of a month can be added to. It fails if the month is
+// none that was ever encoded.
+func (m *Month) complete() error {
+	if begin, end := StartOf(m.From); m.Until.Before(begin) || m.Until.After(end) {
+		return fmt.Errorf("it is from %s until %s, and of one month", m.From, m.Until)
+	}
+	sums := []*ByName{&m.Total}
+	for name, c := range m.Clusters {
+		if c == nil {
+			return fmt.Errorf("cluster %q has nothing", name)
+		}
+		sums = append(sums, &c.Sums)
+	}
+	for i, span := range m.Spans {
+		if span == nil {
+			return fmt.Errorf("span %d has nothing", i)
+		}
+		sums = append(sums, &span.Sums)
+	}
+	for _, byName := range sums {
+		if *byName == nil {
+			*byName = ByName{}
+		}
+		maps.DeleteFunc(*byName, func(_ corev1.ResourceName, s *Sums) bool { return s == nil })
 	}
 	if m.Clusters == nil {
 		m.Clusters = map[string]*Cluster{}
 	}
-	for _, c := range m.Clusters {
-		if c.Sums == nil {
-			c.Sums = ByName{}
+	return m.Level.complete()
+}
+
+// complete fails if the level does not have an amount for each name.
+func (l *Level) complete() error {
+	if l == nil {
+		return nil
+	}
+	if len(l.Total) != len(l.Names) {
+		return fmt.Errorf("its level has %d names and %d amounts", len(l.Names), len(l.Total))
+	}
+	for i := range l.Clusters {
+		if h := &l.Clusters[i]; len(h.Amounts) != len(l.Names) {
+			return fmt.Errorf("its level has %d names, and %d amounts of cluster %q", len(l.Names), len(h.Amounts), h.Name)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // fold makes one of the half of the clusters that used least, and says whether there was more than one.

@@ -1,6 +1,8 @@
 package record_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -83,9 +85,10 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// levelOf draws what is known of a budget.
+// levelOf draws what is known of a budget. One that has nothing from its pool yet has no names.
 func levelOf(t *rapid.T) *record.Level {
-	level := &record.Level{Names: []corev1.ResourceName{"pods", "requests.cpu"}}
+	names := []corev1.ResourceName{"pods", "requests.cpu"}
+	level := &record.Level{Names: names[:rapid.IntRange(0, len(names)).Draw(t, "names")]}
 	amounts := func(what string) []record.Amounts {
 		var list []record.Amounts
 		for range level.Names {
@@ -147,6 +150,40 @@ func TestPieces(t *testing.T) {
 		store(t, many, cut.Take())
 		if diff := cmp.Diff(one, many, nearly, cmpopts.IgnoreUnexported(record.Audit{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("in one piece (-), in pieces (+):\n%s", diff)
+		}
+	})
+}
+
+// FuzzDecode demands that all that is read can be added to, by records of any kind, and stored again.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"from":"2026-11-28T10:00:00Z","until":"2026-11-28T10:30:00Z","uid":"1","spans":[{"start":658}],"clusters":{"east":{}}}`,
+		`{"from":"2026-11-28T10:00:00Z","until":"2026-11-28T10:30:00Z","spans":[null]}`,
+		`{"from":"2026-11-28T10:00:00Z","until":"2026-11-28T10:30:00Z","clusters":{"east":null}}`,
+		`{"from":"2026-11-28T10:00:00Z","until":"2026-11-28T10:30:00Z","total":{"pods":null}}`,
+		`{"from":"2026-11-28T10:00:00Z","until":"2026-11-28T10:20:00Z","uid":"1","level":{"names":["pods"]}}`,
+		`{"from":"2026-11-28T10:00:00Z","until":"2026-11-28T10:20:00Z","uid":"1","level":{"names":["pods"],"total":[[1]],"clusters":[{"name":"east"}]}}`,
+		`{"from":"2026-11-28T10:00:00Z","uid":"1","level":{"names":["pods"],"total":[[1,2,3,4]]}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		var buffer bytes.Buffer
+		writer := gzip.NewWriter(&buffer)
+		if _, err := writer.Write(content); err != nil || writer.Close() != nil {
+			t.Fatal("nothing can be compressed")
+		}
+		stored, err := record.Decode(buffer.Bytes())
+		if err != nil {
+			return
+		}
+		tally := record.Begin(start, "1")
+		tally.Observe(start, two())
+		tally.Advance(start.Add(time.Hour))
+		stored.Merge(tally.Take()[0])
+		stored.Close()
+		if _, err := stored.Encode(); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
