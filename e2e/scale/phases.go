@@ -392,14 +392,17 @@ func (r *rig) relabel(ctx context.Context, list []*members.Member, value string)
 }
 
 // restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.
-func (r *rig) restart(ctx context.Context) error {
+func (r *rig) restart(ctx context.Context) error { return errors.Join(r.restarted(ctx), r.settled(ctx)) }
+
+// restarted kills the hub manager, starts it again, and waits until each budget had a round.
+func (r *rig) restarted(ctx context.Context) error {
 	if err := r.kill(); err != nil {
 		return err
 	}
 	if err := r.HubManager.Restart(ctx); err != nil {
 		return err
 	}
-	err := until(ctx, slowPoll/2, func(ctx context.Context) bool {
+	return until(ctx, slowPoll/2, func(ctx context.Context) bool {
 		var now reading
 		r.probe.scrape(ctx, &now)
 		if unsettled, err := r.unsettled(ctx); err == nil {
@@ -407,7 +410,6 @@ func (r *rig) restart(ctx context.Context) error {
 		}
 		return now.decided >= r.budgets
 	})
-	return errors.Join(err, r.settled(ctx))
 }
 
 // restartChanged kills the hub manager, changes all budgets, and waits until they are in force.

@@ -24,7 +24,7 @@ func (r *rig) pooledPhases() []phase {
 		{"noise", true, r.noise},
 		{"one namespace wants more", true, r.oneWants},
 		{"a tenth of the namespaces leaves", true, r.leave},
-		{"restart", true, r.restart},
+		{"restart", true, r.restartTenant},
 	}
 }
 
@@ -71,19 +71,26 @@ func (r *rig) tenantSettled(ctx context.Context) error {
 	return r.settled(ctx)
 }
 
-// oneWants has a member want more of a namespace than its part, and waits until that is in force.
+// oneWants has a member want half as much again of a namespace as its limit lets it use, and waits until that is in
+// force.
 func (r *rig) oneWants(ctx context.Context) error {
-	const wanted = 3 * usualParts
 	m := r.members[0]
-	want(m, 0, wanted)
-	return until(ctx, poll, func(context.Context) bool {
+	limit := func() int64 {
 		share := m.Share(budgetKey(0))
 		if share == nil {
-			return false
+			return 0
 		}
 		hard := share.Status.Hard[corev1.ResourcePods]
-		return hard.Value() >= podsPerPart*wanted
-	})
+		return hard.Value()
+	}
+	wanted := limit()/podsPerPart*3/2 + 1
+	want(m, 0, wanted)
+	return until(ctx, poll, func(context.Context) bool { return limit() >= podsPerPart*wanted })
+}
+
+// restartTenant kills the hub manager, starts it again, and waits until each budget had a round and has its part.
+func (r *rig) restartTenant(ctx context.Context) error {
+	return errors.Join(r.restarted(ctx), r.tenantSettled(ctx))
 }
 
 // leave takes namespaces that use nothing any more out of the tenant, and waits until their FederatedQuotas are gone.
