@@ -4,7 +4,9 @@ package recorder
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -210,7 +212,13 @@ func (r *Recorder) take(b *budget, all bool) ([]*record.Month, string) {
 
 // store stores what is due of one budget. Only what is known to be stored is dropped, or what nobody can store any more
 // since the namespace goes.
-func (r *Recorder) store(ctx context.Context, b *budget, all bool) error {
+func (r *Recorder) store(ctx context.Context, b *budget, all bool) (err error) {
+	defer func() { // as controllers do: what one budget has recorded must not end the hub manager of all
+		if p := recover(); p != nil {
+			b.again(r.Clock.Now().Add(pace.RetryInterval - r.Interval))
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	pieces, pool := r.take(b, all)
 	for _, piece := range pieces {
 		err := r.write(ctx, b.of, pool, piece)

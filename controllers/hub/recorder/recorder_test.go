@@ -219,6 +219,48 @@ func TestAnswersLost(t *testing.T) {
 	w.has("2026-11", 8, 0)
 }
 
+// TestNothingKnown adds to an hour of which nothing was known, as that of a budget that waited for its pool.
+func TestNothingKnown(t *testing.T) {
+	w := start(t, "nothing")
+	w.recorder.Observe(w.fq, &record.Level{})
+	w.clock.Step(10 * time.Minute)
+	w.recorder.Store(t.Context(), true)
+	w.sees(2)
+	w.clock.Step(30 * time.Minute)
+	w.recorder.Store(t.Context(), true)
+	w.has("2026-11", 1, 0)
+}
+
+// TestPanics stores what others have recorded where what one budget has cannot be stored at all, and then that.
+func TestPanics(t *testing.T) {
+	w := start(t, "panics")
+	broken := true
+	w.restart(interceptor.NewClient(server, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			if broken && strings.HasPrefix(object.GetName(), "broken") {
+				panic("broken")
+			}
+			return c.Create(ctx, object, options...)
+		},
+	}))
+	w.sees(2)
+	other := w.fq
+	w.fq = other.DeepCopy()
+	w.fq.Name, w.fq.UID = "broken", "2"
+	w.sees(4)
+	w.clock.Step(time.Hour)
+	w.recorder.Store(t.Context(), false)
+	if w.stored("2026-11") != nil {
+		t.Error("what panicked is stored")
+	}
+	broken = false
+	w.clock.Step(time.Minute)
+	w.recorder.Store(t.Context(), false)
+	w.has("2026-11", 4, 0)
+	w.fq = other
+	w.has("2026-11", 2, 0)
+}
+
 // TestRestored goes on from a record that was put back: nothing counts twice, and what is lost counts as not observed.
 func TestRestored(t *testing.T) {
 	w := start(t, "restored")
