@@ -392,7 +392,9 @@ func (r *rig) relabel(ctx context.Context, list []*members.Member, value string)
 }
 
 // restart kills the hub manager over a settled fleet, and waits until all budgets had a round and are settled.
-func (r *rig) restart(ctx context.Context) error { return errors.Join(r.restarted(ctx), r.settled(ctx)) }
+func (r *rig) restart(ctx context.Context) error {
+	return errors.Join(r.restarted(ctx), r.settled(ctx))
+}
 
 // restarted kills the hub manager, starts it again, and waits until each budget had a round.
 func (r *rig) restarted(ctx context.Context) error {
