@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -200,14 +201,30 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 	if err != nil {
 		return err
 	}
-	var selected []string
-	for i := range clusters {
-		if capacity.Selects(&rule.Placement, clusters[i].Name, clusters[i].Labels) {
-			selected = append(selected, clusters[i].Name)
-		}
-	}
+	selected := r.counted(ctx, &rule.Placement, clusters)
 	p.Status.Capacity = capacity.StatusOf(capacity.Names(p.Spec.Hard, &rule.Capacity), selected, reports)
 	return nil
+}
+
+// counted returns the names of the Clusters whose nodes count, and the names of none that the placement gives: nobody
+// reports of those, which is said of them. What is said to be destroyed has no nodes, whatever it has reported last.
+func (r *Reconciler) counted(
+	ctx context.Context, placement *quotav1alpha1.CapacityPlacement, clusters []members.Cluster,
+) (counted []string) {
+	known := sets.New[string]()
+	for i := range clusters {
+		c := &clusters[i]
+		known.Insert(c.Name)
+		if capacity.Selects(placement, c.Name, c.Labels) && !members.Destroyed(ctx, r.Members, c.Cluster) {
+			counted = append(counted, c.Name)
+		}
+	}
+	for _, name := range placement.Clusters {
+		if !known.Has(string(name)) {
+			counted = append(counted, string(name))
+		}
+	}
+	return counted
 }
 
 // rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If
