@@ -146,7 +146,7 @@ const jitter = 0.2
 // next returns when to look again although nothing may happen.
 func (s *scope) next() ctrl.Result {
 	about := pace.RoundInterval(0, 0)
-	if s.halted.reason != "" || len(s.expected)+len(s.moved) > 0 {
+	if s.halted.reason != "" || len(s.expected)+len(s.moved)+len(s.torn) > 0 {
 		about = pace.RoundRetryInterval(0, 0)
 	}
 	soonest := wait.Jitter(about, jitter)

@@ -219,6 +219,27 @@ func TestPoolThatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestPoolThatIsNamedInVain has a budget name a pool that is not there while it stands in another one: it goes on there,
+// and says so.
+func TestPoolThatIsNamedInVain(t *testing.T) {
+	tr := newTree(t, anyNamespace)
+	tr.a.create(quotaName, tr.spec("10"))
+	tr.a.agents["east"].wants = 9
+	tr.settle(10)
+	tr.a.edit(`{hard: {pods: 10}, pool: {name: ` + tr.name + `-other}, placement: {clusterSelector: {}}}`)
+	tr.settle(10)
+	tr.a.wantConditions("!Ready PoolNotFollowed", "Reconciling PoolNotFollowed")
+	if got, want := tr.a.message("Ready"), "It goes on with what QuotaPool "+tr.name+" gave it last: there is no QuotaPool "+tr.name+"-other"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := limit(tr.a, "east"); got < 9 {
+		t.Errorf("%d pods are in force: want the 9 that it has in use", got)
+	}
+	tr.a.edit(tr.spec("10"))
+	tr.settle(10)
+	tr.a.wantConditions("Ready Enforced")
+}
+
 // TestPoolFollowsNodes has the nodes of a cluster that is destroyed, and of none that is there, count for nothing.
 func TestPoolFollowsNodes(t *testing.T) {
 	tr := newTree(t, `{capacity: {resources: [pods], placement: {clusters: [east, north]}}, allowedNamespaces: {selector: {}}}`)
