@@ -168,7 +168,8 @@ type CapacityStatus struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Allocatable map[corev1.ResourceName]resource.Quantity `json:"allocatable,omitempty"`
 
-	// unreported are clusters that have not said yet what their nodes can run: they count for nothing.
+	// unreported are clusters that have not said yet what their nodes can run, and names of clusters that are not there:
+	// they count for nothing.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16

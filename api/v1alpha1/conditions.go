@@ -9,8 +9,8 @@ const (
 	// counts the clusters that enforce their target.
 	ConditionReady = "Ready"
 	// ConditionReconciling is for tools that read kstatus, which then wait: it is True while Ready is not, and nobody
-	// has to change the object. Its reason is ReasonSettling, ReasonDegraded, ReasonRemoving, ReasonNoClusters or
-	// ReasonPoolPending.
+	// has to change the object. Its reason is ReasonSettling, ReasonDegraded, ReasonRemoving, ReasonNoClusters,
+	// ReasonPoolPending or ReasonPoolNotFollowed.
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled is for tools that read kstatus, which then give up: it is True while nothing moves until
 	// somebody changes something. Its reason is ReasonInvalidSpec or ReasonConflict.
@@ -112,6 +112,11 @@ const (
 	// ReasonPoolPending means that the object waits for the QuotaPool that it names. What it has stays, and nothing is
 	// raised. The message says what it waits for.
 	ReasonPoolPending = "PoolPending"
+	// ReasonPoolNotFollowed means that the object goes on with what its pool gave it last, since it cannot follow the
+	// QuotaPool that it names: that one is not there, is being deleted, or limits more resources than there is room for.
+	// The message says which it is. Limits go on moving within what it has. Correct spec.pool or spec.parent, or mend that
+	// QuotaPool.
+	ReasonPoolNotFollowed = "PoolNotFollowed"
 	// ReasonRemoving means that the object is being deleted and waits for the clusters that the message names. Make
 	// them reachable, or give them up: docs/tasks/remove-a-cluster.md.
 	ReasonRemoving = "Removing"

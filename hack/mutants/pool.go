@@ -89,6 +89,12 @@ var poolMutants = []mutant{
 		pkg: poolTests, test: "TestEntryOfWhoNeverLeft",
 	},
 	{
+		protection: "pools: one that is gone counts while others stand in it",
+		in:         "controllers/hub/pool.Reconciler.keepTorn", old: "len(inhabitants) > 0",
+		new: "false",
+		pkg: poolTests, test: "TestPoolThatWasTornAway",
+	},
+	{
 		protection: "pools: no budget decides before its pools are heard",
 		in:         "controllers/hub/quota.poolsBelow", old: "!ended(p) &&",
 		new: "false &&",

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -17,6 +18,9 @@ func QuotaKey(namespace, name string) string { return quotaPrefix + namespace + 
 
 // KeyOf returns the key of a QuotaPool.
 func KeyOf(name string) string { return poolPrefix + name }
+
+// IsPool says whether a key is that of a QuotaPool.
+func IsPool(key string) bool { return strings.HasPrefix(key, poolPrefix) }
 
 const quotaPrefix, poolPrefix = "FederatedQuota/", "QuotaPool/"
 

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -53,6 +55,20 @@ func (p *Pool) Moved(c *Child, own Membership, tree Tree) bool {
 // Loses says whether what a child has taken to another pool may still count here. Until it does no more, this pool
 // stays in its own: with its entry there, what is in use elsewhere would go.
 func (p *Pool) Loses(c *Child) bool { return c.Stands() && !p.holds(c) && p.precedes(c) }
+
+// Inhabitants returns the keys of those among some that stand in a pool that is gone, or in another one that has its
+// name now and does not count them yet. The key and the uid are those of the one that is gone.
+func (t Tree) Inhabitants(key, uid string, among []*Child) []string {
+	instead := t[strings.TrimPrefix(key, poolPrefix)]
+	var keys []string
+	for _, c := range among {
+		in := c.Membership.UID
+		if in == uid || instead != nil && in == instead.UID && !instead.has(c.Key, c.UID, c.Tenure) {
+			keys = append(keys, c.Key)
+		}
+	}
+	return keys
+}
 
 // path returns the pool of that uid and those above it, nearest first.
 func (t Tree) path(uid string, own Membership) []*Node {

@@ -33,7 +33,7 @@ func (r *Round) conditions(d *Decision) []Condition {
 		conditions = append(conditions, yes(quotav1alpha1.ConditionStalled, ready.Reason, ready.Message))
 	case quotav1alpha1.ReasonSettling, quotav1alpha1.ReasonDegraded,
 		quotav1alpha1.ReasonRemoving, quotav1alpha1.ReasonNoClusters,
-		quotav1alpha1.ReasonPoolPending:
+		quotav1alpha1.ReasonPoolPending, quotav1alpha1.ReasonPoolNotFollowed:
 		conditions = append(conditions, yes(quotav1alpha1.ConditionReconciling, ready.Reason, ready.Message))
 	}
 	return append(conditions, notes...)
@@ -64,6 +64,8 @@ func (s *summary) ready(degraded bool) Condition {
 		return no(quotav1alpha1.ReasonRemoving, "Waiting for clusters to confirm the removal: "+awaited)
 	case s.halted:
 		return no(s.in.Halted.Reason, s.in.Halted.Message)
+	case s.in.Lagging != "":
+		return no(quotav1alpha1.ReasonPoolNotFollowed, s.in.Lagging)
 	case !s.selects:
 		return no(quotav1alpha1.ReasonNoClusters, "The placement selects no Cluster yet. One that comes and "+
 			"matches gets its part. To select one that is here, label it so that spec.placement.clusterSelector matches it, "+

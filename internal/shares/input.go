@@ -42,6 +42,8 @@ type Input struct {
 	// Halted says why the spec cannot be acted on, or is empty. The ledger goes on following reports then, and decides
 	// nothing.
 	Halted Obstacle
+	// Lagging says why the budget goes by what its pool gave last, and not by the pool that the spec names, or is empty.
+	Lagging string
 	// Removing says that the budget is being deleted.
 	Removing bool
 	// Split says how the budget is split.

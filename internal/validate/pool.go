@@ -65,22 +65,29 @@ func InTemplate(spec *quotav1alpha1.QuotaPoolSpec, problems field.ErrorList) fie
 	return own
 }
 
-// crossed checks that no child that a rule names has a min from one rule above its max from another.
+// crossed checks that no child has a min from one rule above its max from another, be it one that a rule names or not.
 func crossed(d *quotav1alpha1.PoolDistribution) field.ErrorList {
 	var problems field.ErrorList
-	for _, child := range Named(d) {
+	for _, child := range append(Named(d), unnamed) {
+		who := fmt.Sprintf("child %s more than its max", child)
+		if child == unnamed {
+			who = "children that none of them names more than their max"
+		}
 		least, most := Bounds(d, child)
 		for _, name := range names(least) {
 			q := least[name]
 			if limit, ok := most[name]; ok && q.Cmp(limit) > 0 && !together(d, name) {
 				path := field.NewPath("spec", "distribution", "rules").Child("min").Key(string(name))
 				problems = append(problems, field.Invalid(path, q.String(),
-					fmt.Sprintf("the rules give child %s more than its max: must be at most %s", child, limit.String())))
+					fmt.Sprintf("the rules give %s: must be at most %s", who, limit.String())))
 			}
 		}
 	}
 	return problems
 }
+
+// unnamed stands for the children that no rule names: no child has that name.
+const unnamed quotav1alpha1.ChildName = ""
 
 // together says whether one rule has a min above its own max, which is told already.
 func together(d *quotav1alpha1.PoolDistribution, name corev1.ResourceName) bool {
@@ -153,6 +160,12 @@ func (p Parents) Above(pool quotav1alpha1.PoolName) (above []quotav1alpha1.PoolN
 		above = append(above, at)
 	}
 	return above, false
+}
+
+// InCircle says whether a pool is above itself, and not just below others that are.
+func (p Parents) InCircle(pool quotav1alpha1.PoolName) bool {
+	above, circle := p.Above(pool)
+	return circle && (len(above) == 0 || p[above[len(above)-1]] == pool)
 }
 
 // Problems returns what is wrong with the place of a pool in its tree.

@@ -54,6 +54,10 @@ distribution:
 			spec: `{hard: {pods: "10"}, distribution: {rules: [{max: {pods: "4"}}, {children: [a, b/c], min: {pods: "5"}}, {children: [a], max: {pods: "6"}}]}}`,
 			want: `spec.distribution.rules.min[pods]: Invalid value: "5": the rules give child b/c more than its max: must be at most 4`,
 		},
+		"min of a rule for all above max of another": {
+			spec: `{hard: {pods: "10"}, distribution: {rules: [{min: {pods: "5"}}, {max: {pods: "4"}}]}}`,
+			want: `spec.distribution.rules.min[pods]: Invalid value: "5": the rules give children that none of them names more than their max: must be at most 4`,
+		},
 		"min above the budget": {
 			spec: `{hard: {pods: "10"}, distribution: {rules: [{min: {pods: "11"}}]}}`,
 			want: `spec.distribution.rules[0].min[pods]: Invalid value: "11": must be at most spec.hard[pods], which is 10`,

@@ -30,6 +30,7 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	problems := resources(path.Child("hard"), spec.Hard)
 	problems = append(problems, following(path.Child("capacity"), spec.Hard, spec.Capacity)...)
 	problems = append(problems, resources(path.Child("reserve"), spec.Reserve)...)
+	problems = append(problems, known(path.Child("reserve"), spec.Reserve, listed)...)
 	problems = append(problems, within(path.Child("reserve"), spec.Reserve, "spec.hard", spec.Hard)...)
 	problems = append(problems, scopes(path, spec)...)
 	problems = append(problems, selector(path.Child("placement", "clusterSelector"), spec.Placement.ClusterSelector)...)
@@ -46,6 +47,9 @@ func Spec(spec *quotav1alpha1.FederatedQuotaSpec) field.ErrorList {
 	return problems
 }
 
+// MostNames is how many resource names a budget has room for in status.
+const MostNames = 32
+
 // following checks the names that follow the nodes, and whether nodes can be added for any.
 func following(path *field.Path, hard corev1.ResourceList, rule *quotav1alpha1.Capacity) field.ErrorList {
 	var problems field.ErrorList
@@ -58,6 +62,10 @@ func following(path *field.Path, hard corev1.ResourceList, rule *quotav1alpha1.C
 			problems = append(problems, field.Invalid(path.Child("resources").Index(i), name,
 				"nodes have nothing of that: valid are names such as requests.cpu, pods or requests.nvidia.com/gpu"))
 		}
+	}
+	if all := len(limited(hard, rule)); all > MostNames {
+		problems = append(problems, field.Invalid(path.Child("resources"), len(rule.Resources), fmt.Sprintf(
+			"with those of spec.hard there would be %d resources, and at most %d have room: name fewer", all, MostNames)))
 	}
 	return append(problems, scalingOut(path.Child("scaleOut"), hard, rule)...)
 }

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,6 +18,15 @@ func problems(content string) string {
 		lines = append(lines, problem.Error())
 	}
 	return strings.Join(lines, "\n")
+}
+
+// manyNames returns amounts of so many resource names.
+func manyNames(count int) string {
+	names := make([]string, count)
+	for i := range names {
+		names[i] = fmt.Sprintf(`count/k%d.example.com: "1"`, i)
+	}
+	return strings.Join(names, ", ")
 }
 
 func TestSpec(t *testing.T) {
@@ -48,6 +58,21 @@ hard: {requests.memory: 25Gi}
 distribution: {granularity: {requests.memory: 4Gi}, rules: [{min: {requests.memory: 5Gi}, max: {requests.memory: 10Gi}}]}`,
 			want: `spec.distribution.rules[0].min[requests.memory]: Invalid value: "5Gi": must be a multiple of spec.distribution.granularity[requests.memory], which is 4Gi
 spec.distribution.rules[0].max[requests.memory]: Invalid value: "10Gi": must be a multiple of spec.distribution.granularity[requests.memory], which is 4Gi`,
+		},
+		"a reserve of what follows the nodes": {spec: `
+capacity: {resources: [requests.cpu]}
+reserve: {requests.cpu: "1"}`},
+		"a reserve of what is not limited": {
+			spec: `
+hard: {pods: "10"}
+capacity: {resources: [requests.cpu]}
+reserve: {requests.memory: 1Gi}`,
+			want: `spec.reserve[requests.memory]: Unsupported value: "requests.memory": supported values: "pods", "requests.cpu"`,
+		},
+		"more names than there is room for": {
+			spec: "hard: {" + manyNames(32) + "}\ncapacity: {resources: [count/k0.example.com, requests.cpu]}",
+			want: `spec.capacity.resources[0]: Invalid value: "count/k0.example.com": nodes have nothing of that: valid are names such as requests.cpu, pods or requests.nvidia.com/gpu
+spec.capacity.resources: Invalid value: 2: with those of spec.hard there would be 33 resources, and at most 32 have room: name fewer`,
 		},
 		"nodes for what follows them": {spec: `
 hard: {requests.cpu: "1"}

@@ -87,17 +87,20 @@ func (v *PoolValidator) judge(ctx context.Context, before, pool *quotav1alpha1.Q
 	problems := func(of *quotav1alpha1.QuotaPool) field.ErrorList {
 		return slices.Concat(around.problems(of), v.templateProblems(of, clusters))
 	}
+	warnings := func(of *quotav1alpha1.QuotaPool) admission.Warnings {
+		return slices.Concat(around.warnings(of), withoutNodes(of, clusters))
+	}
 	var old field.ErrorList
 	var told sets.Set[string]
 	var rule *quotav1alpha1.Capacity
 	if before != nil {
-		old, told, rule = problems(before), sets.New(around.warnings(before)...), capacity.RuleOf(before)
+		old, told, rule = problems(before), sets.New(warnings(before)...), capacity.RuleOf(before)
 	}
 	added, kept := split(old, problems(pool))
 	if err := refusal("QuotaPool", pool.Name, added); err != nil {
 		return kept, err
 	}
-	return slices.Concat(kept, slices.DeleteFunc(around.warnings(pool), told.Has), poolBelowUsage(before, pool),
+	return slices.Concat(kept, slices.DeleteFunc(warnings(pool), told.Has), poolBelowUsage(before, pool),
 		v.tenants(ctx, around, before, pool), scalesOut(capacity.RuleOf(pool), rule, v.ScalesOut)), nil
 }
 
@@ -138,6 +141,21 @@ func (f forest) problems(pool *quotav1alpha1.QuotaPool) field.ErrorList {
 func (f forest) warnings(pool *quotav1alpha1.QuotaPool) admission.Warnings {
 	return slices.Concat(f.missing("spec.parent", pool.Spec.Parent), f.above(pool.Spec.Hard, pool.Spec.Parent),
 		guaranteedInPool(&pool.Spec))
+}
+
+// withoutNodes warns of Clusters that do not exist and whose nodes are to count.
+func withoutNodes(pool *quotav1alpha1.QuotaPool, clusters []members.Cluster) admission.Warnings {
+	if pool.Spec.Capacity == nil {
+		return nil
+	}
+	var warnings admission.Warnings
+	for _, name := range pool.Spec.Capacity.Placement.Clusters {
+		if !slices.ContainsFunc(clusters, func(c members.Cluster) bool { return c.Name == string(name) }) {
+			warnings = append(warnings, fmt.Sprintf(
+				"spec.capacity.placement.clusters: %s: there is no such Cluster now, and no node of it counts", name))
+		}
+	}
+	return warnings
 }
 
 // missing warns of a pool that does not exist.

@@ -80,6 +80,14 @@ func TestPools(t *testing.T) {
 			spec: "hard: {pods: 10}\ndistribution: {rules: [{min: {pods: 5}, max: {pods: 4}}]}",
 			want: `spec.distribution.rules[0].min[pods]: Invalid value: "5": must be at most spec.distribution.rules[0].max[pods], which is 4`,
 		},
+		"namespaces with nothing to have": {
+			spec: "capacity: {resources: [requests.cpu]}\nnamespaces: {selector: {matchLabels: {of: OWN}}}",
+			want: "spec.namespaces.template.hard: Required value: spec.hard names no resource of which each namespace may have all: say what each may have at most",
+		},
+		"nodes of a cluster that is not there": {
+			spec:   "hard: {requests.cpu: 4}\ncapacity: {placement: {clusters: [OWN-nowhere]}}",
+			warned: "spec.capacity.placement.clusters: OWN-nowhere: there is no such Cluster now, and no node of it counts",
+		},
 		"a key of another kind": {
 			spec: "hard: {pods: 10}\ndistribution: {rules: [{children: [QuotaPool/a/b]}]}",
 			want: `spec.distribution.rules[0].children[0]: Invalid value: "QuotaPool/a/b": spec.distribution.rules[0].children[0] in body should match '^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'`,

@@ -43,10 +43,19 @@ type amounts struct {
 	} `json:"distribution"`
 }
 
+// quotable is the spec of either: a QuotaPool may have the amounts of other FederatedQuotas in its template.
+type quotable struct {
+	amounts
+
+	Namespaces struct {
+		Template amounts `json:"template"`
+	} `json:"namespaces"`
+}
+
 // Handle answers a review: whatever is wrong, the schema says it.
 func (Quoter) Handle(_ context.Context, review admission.Request) admission.Response {
 	object := struct {
-		Spec amounts `json:"spec"`
+		Spec quotable `json:"spec"`
 	}{}
 	decoder := json.NewDecoder(bytes.NewReader(review.Object.Raw))
 	decoder.UseNumber()
@@ -54,16 +63,8 @@ func (Quoter) Handle(_ context.Context, review admission.Request) admission.Resp
 		return admission.Allowed("")
 	}
 	q := &quoting{}
-	q.list(object.Spec.Hard, "spec", "hard")
-	q.list(object.Spec.Reserve, "spec", "reserve")
-	q.list(object.Spec.Distribution.Granularity, "spec", "distribution", "granularity")
-	for i := range object.Spec.Distribution.Rules {
-		rule, n := &object.Spec.Distribution.Rules[i], fmt.Sprint(i)
-		q.list(rule.Min, "spec", "distribution", "rules", n, "min")
-		q.list(rule.Lendable, "spec", "distribution", "rules", n, "lendable")
-		q.list(rule.Max, "spec", "distribution", "rules", n, "max")
-		q.list(rule.Headroom, "spec", "distribution", "rules", n, "headroom")
-	}
+	q.all(&object.Spec.amounts, "spec")
+	q.all(&object.Spec.Namespaces.Template, "spec", "namespaces", "template")
 	if len(q.operations) == 0 {
 		return admission.Allowed("")
 	}
@@ -79,6 +80,21 @@ type quoting struct {
 
 // mostExamples is how many numbers somebody is told to quote.
 const mostExamples = 3
+
+// all quotes the numbers of all lists.
+func (q *quoting) all(of *amounts, path ...string) {
+	at := func(further ...string) []string { return slices.Concat(path, further) }
+	q.list(of.Hard, at("hard")...)
+	q.list(of.Reserve, at("reserve")...)
+	q.list(of.Distribution.Granularity, at("distribution", "granularity")...)
+	for i := range of.Distribution.Rules {
+		rule, n := &of.Distribution.Rules[i], fmt.Sprint(i)
+		q.list(rule.Min, at("distribution", "rules", n, "min")...)
+		q.list(rule.Lendable, at("distribution", "rules", n, "lendable")...)
+		q.list(rule.Max, at("distribution", "rules", n, "max")...)
+		q.list(rule.Headroom, at("distribution", "rules", n, "headroom")...)
+	}
+}
 
 // list quotes the numbers of one list that are no whole ones.
 func (q *quoting) list(list map[string]any, path ...string) {

@@ -29,6 +29,10 @@ func (v *PoolValidator) templateProblems(pool *quotav1alpha1.QuotaPool, clusters
 		return nil
 	}
 	fq := &quotav1alpha1.FederatedQuota{Spec: *tenant.Spec(pool.Name, &pool.Spec)}
+	if len(fq.Spec.Hard) == 0 {
+		return field.ErrorList{field.Required(field.NewPath("spec", "namespaces", "template", "hard"),
+			"spec.hard names no resource of which each namespace may have all: say what each may have at most")}
+	}
 	return validate.InTemplate(&pool.Spec, input.Problems(fq, clusters, v.AgentNamespace))
 }
 

@@ -44,7 +44,11 @@ func TestTenantNamespaces(t *testing.T) {
 	d.stores("everyone", "hard: {pods: 10}\nnamespaces: {selector: {matchLabels: {of: OWN}}}")
 	const whose = ": of several pools that match a namespace, the one has it whose selector demands the most labels, then the one whose name comes first"
 	for name, tc := range map[string]struct{ spec, want, warned string }{
-		"none":              {spec: "namespaces: {selector: {matchLabels: {of: nobody}}}", warned: "spec.namespaces.selector: matches no namespace now"},
+		"none": {spec: "namespaces: {selector: {matchLabels: {of: nobody}}}", warned: "spec.namespaces.selector: matches no namespace now"},
+		"a number with a fraction": {
+			spec:   "namespaces: {template: {hard: {requests.cpu: 0.5}, distribution: {rules: [{min: {requests.cpu: 0.25}}]}}}",
+			warned: `numbers with a fraction are taken for text: write requests.cpu: "0.5", requests.cpu: "0.25", else tools that compare what is stored see a difference`,
+		},
 		"a template alone":  {spec: "namespaces: {template: {hard: {pods: 4}}}"},
 		"a whole template":  {spec: "namespaces: {template: {name: compute, hard: {pods: 4, services: 7}, placement: {clusterSelector: {}, createNamespace: true}, removal: {policy: Delete}}}"},
 		"demands more":      {spec: "namespaces: {selector: {matchLabels: {of: OWN, team: x}}}", warned: "spec.namespaces.selector: 2 namespaces come from QuotaPool OWN-everyone, with what they have (OWN-a, OWN-b)" + whose},

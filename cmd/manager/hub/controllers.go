@@ -156,7 +156,7 @@ func (p *parts) reconcileQuotas() error {
 func (p *parts) reconcilePools() error {
 	reconciler := &pool.Reconciler{
 		Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), Needs: p.quotas.Needs, Trees: p.quotas.Trees,
-		Records: p.records, Clusters: p.clusters,
+		Records: p.records, Clusters: p.clusters, Members: p.connections,
 		Clock: clock.RealClock{}, Recorder: p.mgr.GetEventRecorder(userAgent),
 		Tenants: &tenant.Reconciler{
 			Client: p.mgr.GetClient(), Live: p.mgr.GetAPIReader(), AgentNamespace: p.agentNamespace,

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -30,6 +31,8 @@ type Reconciler struct {
 	client.Client
 	// Live reads from the API server: the pool itself, and of children what the protocol demands.
 	Live client.Reader
+	// Members connects to members. It is asked about those alone that are said to be destroyed.
+	Members clustercache.ClusterCache
 	// Clusters says where the Clusters are whose nodes budgets may follow.
 	Clusters members.Namespaces
 	// Clock says since when.
@@ -143,7 +146,7 @@ const jitter = 0.2
 // next returns when to look again although nothing may happen.
 func (s *scope) next() ctrl.Result {
 	about := pace.RoundInterval(0, 0)
-	if s.halted.reason != "" || len(s.expected)+len(s.moved) > 0 {
+	if s.halted.reason != "" || len(s.expected)+len(s.moved)+len(s.torn) > 0 {
 		about = pace.RoundRetryInterval(0, 0)
 	}
 	soonest := wait.Jitter(about, jitter)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
@@ -30,13 +31,17 @@ type scope struct {
 	now time.Time
 	// member is what the pool is to its parent from this round on.
 	member pool.Membership
-	// halted says in a reason and in words why nothing is raised or lowered, or is empty.
-	halted obstacle
-	pool   *pool.Pool
+	// halted says in a reason and in words why nothing is raised or lowered, or is empty, and lagging why it goes by what
+	// its parent gave it last.
+	halted  obstacle
+	lagging string
+	pool    *pool.Pool
 	// children are those that name the pool or are in it, by key.
 	children map[string]*child
-	// moved are those that still count here, but are in another pool by now.
+	// moved are those that still count here, but are in another pool by now. torn are pools that are gone and count here,
+	// by key, with those in words that still stand in them.
 	moved []*child
+	torn  map[string]string
 	// expected are those that are in no ledger yet and are to be, and refused those that are not to be.
 	expected, refused []string
 	// restore is the last restore of the hub's store that was known when the round began, and restored says that the
@@ -61,7 +66,7 @@ type obstacle struct{ reason, message string }
 
 // gather reads all that a round is decided on, and takes it into the ledger.
 func (r *Reconciler) gather(ctx context.Context, p *quotav1alpha1.QuotaPool) (*scope, error) {
-	s := &scope{p: p, now: r.Clock.Now(), restore: r.Trees.Last()}
+	s := &scope{p: p, now: r.Clock.Now(), restore: r.Trees.Last(), torn: map[string]string{}}
 	s.restored = p.Status.Restored < s.restore
 	var err error
 	if s.children, err = r.childrenOf(ctx, r, p, r.cached(p)...); err != nil {
@@ -103,7 +108,11 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	for i := range p.Status.Children {
 		entries[string(p.Status.Children[i].Key)] = pool.EntryOf(&p.Status.Children[i])
 	}
-	parent, err := r.parentOf(ctx, p, entries)
+	parents, err := r.parents(ctx, p)
+	if err != nil {
+		return err
+	}
+	parent, err := r.parentOf(ctx, p, parents, entries)
 	if err != nil {
 		return err
 	}
@@ -121,9 +130,7 @@ func (r *Reconciler) stand(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	if s.halted, err = r.haltedBy(ctx, p); err != nil {
-		return err
-	}
+	s.halted, s.lagging = unusable(p, parents), membership.Lagging(s.member, trouble)
 	if waiting := membership.Waiting(parent, s.member, trouble); s.halted.reason == "" && waiting != "" {
 		s.halted = obstacle{quotav1alpha1.ReasonPoolPending, waiting}
 	}
@@ -166,12 +173,16 @@ func missing(children map[string]*child, ledger *pool.Pool) string {
 }
 
 // parentOf returns the pool that a pool is to stand in now: the one that its spec names, or, while it still counts what
-// a child has taken to another pool, the one that it stands in.
+// a child has taken to another pool, or would close a circle, the one that it stands in. In a circle each would count
+// what the others count, and that again.
 func (r *Reconciler) parentOf(
-	ctx context.Context, p *quotav1alpha1.QuotaPool, entries map[string]pool.Entry,
+	ctx context.Context, p *quotav1alpha1.QuotaPool, parents validate.Parents, entries map[string]pool.Entry,
 ) (string, error) {
 	own, parent := pool.MembershipOf(p.Status.Pool), string(p.Spec.Parent)
-	if !own.Stands() || own.Name == parent {
+	switch {
+	case parents.InCircle(quotav1alpha1.PoolName(p.Name)):
+		return own.Name, nil
+	case !own.Stands() || own.Name == parent:
 		return parent, nil
 	}
 	ledger := pool.New(string(p.UID), nil, p.Status.Revision, 0, entries)
@@ -200,14 +211,30 @@ func (r *Reconciler) followNodes(ctx context.Context, p *quotav1alpha1.QuotaPool
 	if err != nil {
 		return err
 	}
-	var selected []string
-	for i := range clusters {
-		if capacity.Selects(&rule.Placement, clusters[i].Name, clusters[i].Labels) {
-			selected = append(selected, clusters[i].Name)
-		}
-	}
+	selected := r.counted(ctx, &rule.Placement, clusters)
 	p.Status.Capacity = capacity.StatusOf(capacity.Names(p.Spec.Hard, &rule.Capacity), selected, reports)
 	return nil
+}
+
+// counted returns the names of the Clusters whose nodes count, and the names of none that the placement gives: nobody
+// reports of those, which is said of them. What is said to be destroyed has no nodes, whatever it has reported last.
+func (r *Reconciler) counted(
+	ctx context.Context, placement *quotav1alpha1.CapacityPlacement, clusters []members.Cluster,
+) (counted []string) {
+	known := sets.New[string]()
+	for i := range clusters {
+		c := &clusters[i]
+		known.Insert(c.Name)
+		if capacity.Selects(placement, c.Name, c.Labels) && !members.Destroyed(ctx, r.Members, c.Cluster) {
+			counted = append(counted, c.Name)
+		}
+	}
+	for _, name := range placement.Clusters {
+		if !known.Has(string(name)) {
+			counted = append(counted, string(name))
+		}
+	}
+	return counted
 }
 
 // rebuild rebuilds a ledger that was lost, or put back, by a live list: what a cache shows of that may be old. If
@@ -244,7 +271,12 @@ func (r *Reconciler) dismiss(ctx context.Context, s *scope) error {
 		if err != nil {
 			return err
 		}
-		s.dismiss(key, found)
+		if err := r.keepTorn(ctx, s, key, found); err != nil {
+			return err
+		}
+		if s.torn[key] == "" {
+			s.dismiss(key, found)
+		}
 	}
 	return r.release(ctx, s)
 }
@@ -447,25 +479,29 @@ func damping(spec *quotav1alpha1.QuotaPoolSpec) time.Duration {
 	return pace.DampingOf(true)
 }
 
-// haltedBy says why the spec of a pool cannot be acted on; nothing if it can. A pool below a circle goes on with what
-// it has, and so does one above pools that are too many.
-func (r *Reconciler) haltedBy(ctx context.Context, p *quotav1alpha1.QuotaPool) (obstacle, error) {
-	problems := validate.Pool(&p.Spec)
+// parents returns which pool is above each, as their specs say.
+func (r *Reconciler) parents(ctx context.Context, p *quotav1alpha1.QuotaPool) (validate.Parents, error) {
 	var pools quotav1alpha1.QuotaPoolList
 	if err := r.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-		return obstacle{}, fmt.Errorf("listing QuotaPools: %w", err)
+		return nil, fmt.Errorf("listing QuotaPools: %w", err)
 	}
-	parents, name := validate.ParentsOf(pools.Items), quotav1alpha1.PoolName(p.Name)
-	parents[name] = p.Spec.Parent
+	parents := validate.ParentsOf(pools.Items)
+	parents[quotav1alpha1.PoolName(p.Name)] = p.Spec.Parent
+	return parents, nil
+}
+
+// unusable says why the spec of a pool cannot be acted on; nothing if it can. A pool below a circle goes on with what
+// it has, and so does one above pools that are too many.
+func unusable(p *quotav1alpha1.QuotaPool, parents validate.Parents) obstacle {
+	problems, name := validate.Pool(&p.Spec), quotav1alpha1.PoolName(p.Name)
 	above, circle := parents.Above(name)
-	within := circle && (len(above) == 0 || parents[above[len(above)-1]] == name)
-	if within || !circle && len(above) >= validate.MostLevels {
+	if parents.InCircle(name) || !circle && len(above) >= validate.MostLevels {
 		problems = append(problems, parents.Problems(name)...)
 	}
 	if len(problems) == 0 {
-		return obstacle{}, nil
+		return obstacle{}
 	}
-	return obstacle{quotav1alpha1.ReasonInvalidSpec, problems.ToAggregate().Error()}, nil
+	return obstacle{quotav1alpha1.ReasonInvalidSpec, problems.ToAggregate().Error()}
 }
 
 // memory is what the hub manager remembers of one pool. It is no part of the protocol: a restarted one goes on without

@@ -21,6 +21,7 @@ import (
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/controllers/hub/capacity"
+	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/controllers/hub/pool/membership"
 	"github.com/fedquota/fedquota/controllers/requests"
 	"github.com/fedquota/fedquota/controllers/served"
@@ -75,7 +76,8 @@ func (r *Reconciler) begin(mgr ctrl.Manager, options controller.Options) error {
 		return errors.Join(
 			c.Watch(source.Kind[client.Object](mgr.GetCache(), &quotav1alpha1.ClusterCapacity{}, follows)),
 			c.Watch(source.Kind[client.Object](
-				mgr.GetCache(), &clusterv1.Cluster{}, follows, predicate.LabelChangedPredicate{},
+				mgr.GetCache(), &clusterv1.Cluster{}, follows,
+				predicate.Or(predicate.LabelChangedPredicate{}, members.StatedDestroyed),
 			)),
 		)
 	}, capacity.Kind)

@@ -118,7 +118,7 @@ func TestMoreNamesThanThereIsRoomFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := quotav1alpha1.ChildStatus{Key: "FederatedQuota/vision/compute", UID: "u-vision", Tenure: 2, Revision: 7, Granted: corev1.ResourceList{}}
-	for i := range membership.MostNames {
+	for i := range validate.MostNames {
 		name := corev1.ResourceName(fmt.Sprint("count/kind", i))
 		entry.Granted[name] = pods("1")[corev1.ResourcePods]
 		if i > 0 {

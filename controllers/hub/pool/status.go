@@ -161,6 +161,17 @@ func (s *scope) hasMoved(key string) bool {
 	return slices.ContainsFunc(s.moved, func(c *child) bool { return c.Key == key })
 }
 
+// away says why a child still counts here that is in another pool by now, or gone; nothing if it is neither.
+func (s *scope) away(key string) string {
+	switch {
+	case s.hasMoved(key):
+		return "it is in another pool, and counts here until it counts there"
+	case s.torn[key] != "":
+		return "it is gone, and counts until these leave it: " + s.torn[key]
+	}
+	return ""
+}
+
 // messageLimit keeps the message of a child within its schema.
 const messageLimit = 256
 
@@ -171,8 +182,8 @@ func (s *scope) stateOf(key string) (quotav1alpha1.ChildState, obstacle) {
 	switch {
 	case e.Unknown():
 		return quotav1alpha1.ChildUnread, obstacle{}
-	case s.hasMoved(key):
-		return quotav1alpha1.ChildLeaving, obstacle{message: "it is in another pool, and counts here until it counts there"}
+	case s.away(key) != "":
+		return quotav1alpha1.ChildLeaving, obstacle{message: s.away(key)}
 	case c == nil || !c.names || c.leaving || !s.pool.Knows(c.Child):
 		return quotav1alpha1.ChildLeaving, obstacle{}
 	case c.refused != "":
@@ -235,6 +246,8 @@ func (s *scope) ready() metav1.Condition {
 			shares.Abbreviated(s.inside()))
 	case s.halted.reason != "":
 		return no(s.halted.reason, s.halted.message)
+	case s.lagging != "":
+		return no(quotav1alpha1.ReasonPoolNotFollowed, s.lagging)
 	case len(s.expected) > 0:
 		return no(quotav1alpha1.ReasonSettling, "These are yet to be counted: "+shares.Abbreviated(s.expected))
 	case len(unread) > 0:

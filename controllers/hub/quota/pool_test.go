@@ -10,6 +10,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -216,6 +217,53 @@ func TestPoolThatIsNotThere(t *testing.T) {
 	if got := tr.a.quota().Status.Pool; got != nil {
 		t.Errorf("it is %+v to a pool that is not there", got)
 	}
+}
+
+// TestPoolThatIsNamedInVain has a budget name a pool that is not there while it stands in another one: it goes on there,
+// and says so.
+func TestPoolThatIsNamedInVain(t *testing.T) {
+	tr := newTree(t, anyNamespace)
+	tr.a.create(quotaName, tr.spec("10"))
+	tr.a.agents["east"].wants = 9
+	tr.settle(10)
+	tr.a.edit(`{hard: {pods: 10}, pool: {name: ` + tr.name + `-other}, placement: {clusterSelector: {}}}`)
+	tr.settle(10)
+	tr.a.wantConditions("!Ready PoolNotFollowed", "Reconciling PoolNotFollowed")
+	if got, want := tr.a.message("Ready"), "It goes on with what QuotaPool "+tr.name+" gave it last: there is no QuotaPool "+tr.name+"-other"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := limit(tr.a, "east"); got < 9 {
+		t.Errorf("%d pods are in force: want the 9 that it has in use", got)
+	}
+	tr.a.edit(tr.spec("10"))
+	tr.settle(10)
+	tr.a.wantConditions("Ready Enforced")
+}
+
+// TestPoolFollowsNodes has the nodes of a cluster that is destroyed, and of none that is there, count for nothing.
+func TestPoolFollowsNodes(t *testing.T) {
+	tr := newTree(t, `{capacity: {resources: [pods], placement: {clusters: [east, north]}}, allowedNamespaces: {selector: {}}}`)
+	tr.hub.Clusters, tr.hub.Members = tr.a.hub.Clusters, tr.a.members
+	tr.a.runs("east", 1, "10")
+	budget := func(want, summary string) {
+		t.Helper()
+		tr.round()
+		status := tr.pool().Status
+		if has := status.Hard["pods"]; has.String() != want || status.Capacity.Summary != summary {
+			t.Errorf("%s pods of %s, want %s of %s", has.String(), status.Capacity.Summary, want, summary)
+		}
+	}
+	budget("10", "1 node in 1 cluster, 1 without a report")
+	if got := tr.pool().Status.Capacity.Unreported; len(got) != 1 || got[0] != "north" {
+		t.Errorf("without a report are %v", got)
+	}
+	cluster := tr.a.cluster("east")
+	cluster.Annotations = map[string]string{quotav1alpha1.DestroyedAnnotation: "its region is gone"}
+	tr.a.must(servers[hubName].Update(t.Context(), cluster))
+	budget("10", "1 node in 1 cluster, 1 without a report")
+	connection := tr.a.members.byName["east"]
+	connection.err, connection.health.ConsecutiveFailures = clustercache.ErrClusterNotConnected, 1
+	budget("0", "0 nodes in 0 clusters, 1 without a report")
 }
 
 func TestPoolWaitsForItsChildren(t *testing.T) {

@@ -17,10 +17,8 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/members"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/pool"
+	"github.com/fedquota/fedquota/internal/validate"
 )
-
-// MostNames is how many resource names a budget has room for in status.
-const MostNames = 32
 
 // Child is an object that stands in a pool, or shall, as it was read live.
 type Child struct {
@@ -118,9 +116,9 @@ func takeUp(c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool) (pool.M
 	}
 	next, _ := m.TakeUp(c.UID, offer)
 	names := sets.KeySet(c.Own).Union(sets.KeySet(next.Cap))
-	if names.Len() > MostNames {
+	if names.Len() > validate.MostNames {
 		return m, fmt.Sprintf("with the resources that QuotaPool %s limits there would be %d, and at most %d have room: "+
-			"limit fewer", m.Name, names.Len(), MostNames)
+			"limit fewer", m.Name, names.Len(), validate.MostNames)
 	}
 	return next, ""
 }
@@ -149,6 +147,15 @@ func Waiting(wanted string, m pool.Membership, trouble string) string {
 	}
 	return fmt.Sprintf("What clusters have stays, and nothing is raised until QuotaPool %s counts it: "+
 		"see the conditions there", m.Name)
+}
+
+// Lagging says in words that a child goes by what a pool gave it last, and not by the one that its spec names; nothing
+// if that is not so. Trouble is what Find returned.
+func Lagging(m pool.Membership, trouble string) string {
+	if trouble == "" || !m.Stands() || m.Frozen() {
+		return ""
+	}
+	return fmt.Sprintf("It goes on with what QuotaPool %s gave it last: %s", m.Name, trouble)
 }
 
 // PoolOf returns the name of the pool that a FederatedQuota names, or nothing.

@@ -70,6 +70,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 	member, spec := around.membership(fq), &fq.Spec
 	halted := haltedBy(fq, selected, around)
 	waiting := membership.Waiting(membership.PoolOf(fq), member, around.PoolTrouble)
+	lagging := membership.Lagging(member, around.PoolTrouble)
 	if halted.Reason == "" && waiting != "" {
 		halted = shares.Obstacle{Reason: quotav1alpha1.ReasonPoolPending, Message: waiting}
 	}
@@ -88,6 +89,7 @@ func Of(fq *quotav1alpha1.FederatedQuota, around *Surroundings) *shares.Input {
 		Restored:     around.Restored || fq.Status.Revision == 0 && fq.Status.Restored > 0,
 		Ready:        wasReady(fq),
 		Halted:       halted,
+		Lagging:      lagging,
 		Removing:     !fq.DeletionTimestamp.IsZero(),
 		Split:        splitOf(spec),
 		Admission:    spec.Admission,
