@@ -299,6 +299,12 @@ func TestDemand(t *testing.T) {
 			}), start)
 			b.SetWorkload(workload(3), start)
 		}, after: 30 * time.Second, want: none, full: true},
+		"one of a group that has yet to be complete": {happens: func(b *demand.Book) {
+			waiting := stuck("web", "1")
+			waiting.Grouped = true
+			b.SetWorkload(workload(3), start)
+			b.SetPod(waiting, start)
+		}, after: 30 * time.Second, want: cpus(2, 2)},
 		"pods that were scheduled after all": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("web", "1"), start)

@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,9 +41,25 @@ func podOf(pod *corev1.Pod) demand.Pod {
 		p.Unplaced, p.Spec = condition.LastTransitionTime.Time, new(signature.TrimPodSpec(&pod.Spec))
 		if condition.Reason == corev1.PodReasonUnschedulable {
 			p.Unschedulable, p.Signature = condition.LastTransitionTime.Time, signature.Of(&pod.Spec)
+			p.Grouped = grouped(pod)
 		}
 	}
 	return p
+}
+
+// groups are the labels and annotations by which schedulers know pods that they place together or not at all: those of
+// scheduler-plugins, Koordinator, Volcano, KAI and YuniKorn.
+var groups = []string{
+	"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "gang.scheduling.koordinator.sh/name",
+	"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name",
+	"yunikorn.apache.org/task-group-name",
+}
+
+// grouped says whether a scheduler places a pod together with others or not at all.
+func grouped(pod *corev1.Pod) bool {
+	return pod.Spec.SchedulingGroup != nil || slices.ContainsFunc(groups, func(key string) bool {
+		return pod.Labels[key] != "" || pod.Annotations[key] != ""
+	})
 }
 
 // workloadOf returns what the book holds of a workload.
