@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -233,6 +234,18 @@ func (n *Nodes) Report(now time.Time, grace time.Duration) Report {
 		}
 	}
 	return r
+}
+
+// Bound leaves out names that there are too many of: one that Kubernetes knows by itself comes before others.
+func (r *Report) Bound(most int) {
+	names := r.Allocatable.Names()
+	slices.SortStableFunc(names, func(a, b corev1.ResourceName) int {
+		return strings.Count(string(a), "/") - strings.Count(string(b), "/")
+	})
+	for _, name := range names[min(most, len(names)):] {
+		delete(r.Allocatable, name)
+		delete(r.Unused, name)
+	}
 }
 
 // tellsFrom is the part of allocatable that unused has to change by for a new report, and tellsOf the part of itself.

@@ -214,3 +214,22 @@ func TestDiffers(t *testing.T) {
 		})
 	}
 }
+
+// TestBound leaves out names of plug-ins, and none that every node has.
+func TestBound(t *testing.T) {
+	r := capacity.Report{
+		Allocatable: amount.List{"akri.sh/a": 1, "cpu": 4000, "example.com/b": 1, "pods": 10},
+		Unused:      amount.List{"akri.sh/a": 0, "cpu": 1000, "example.com/b": 1, "pods": 9},
+	}
+	r.Bound(4)
+	if len(r.Allocatable) != 4 || len(r.Unused) != 4 {
+		t.Errorf("as many as there may be are %v and %v", r.Allocatable, r.Unused)
+	}
+	r.Bound(3)
+	want := capacity.Report{
+		Allocatable: amount.List{"akri.sh/a": 1, "cpu": 4000, "pods": 10}, Unused: amount.List{"akri.sh/a": 0, "cpu": 1000, "pods": 9},
+	}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fedquota/fedquota/internal/amount"
@@ -72,6 +73,9 @@ func (b *Book) SetWorkload(w Workload, now time.Time) bool {
 	}
 	if entry.Rollout.Of != w.Rollout.Of {
 		ns.leave(entry)
+	}
+	if len(entry.asked)+len(entry.room) > 0 && !equality.Semantic.DeepEqual(entry.Template, w.Template) {
+		entry.asked, entry.room = nil, nil // its pods ask for something else now
 	}
 	entry.Workload, entry.pod = w, ns.defaults.To(w.Template)
 	return ns.count(w.UID, now)

@@ -208,6 +208,21 @@ func TestDemand(t *testing.T) {
 			b.Hold(key, web, onePod, cpus(2, 1), start)
 			b.End(key, web, cpus(2, 1), false, start)
 		}, after: 10 * time.Minute, want: cpus(6, 3)},
+		"a workload whose template has changed since it was refused": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, web, onePod, cpus(8, 1), start)
+			b.End(key, web, cpus(8, 1), false, start)
+			changed := workload(3)
+			changed.Template = spec("2")
+			b.SetWorkload(changed, start)
+			b.SetPod(podOf("web", "1"), start)
+		}, after: pace.Memory, want: cpus(4, 2)},
+		"a workload that was written anew since it was refused": {happens: func(b *demand.Book) {
+			b.SetWorkload(workload(3), start)
+			b.Hold(key, web, onePod, cpus(2, 1), start)
+			b.End(key, web, cpus(2, 1), false, start)
+			b.SetWorkload(workload(3), start)
+		}, after: pace.Memory, want: cpus(6, 3)},
 		"a workload that has its pods after back-off": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(1), start)
 			b.Hold(key, web, onePod, cpus(2, 1), start)
@@ -299,6 +314,12 @@ func TestDemand(t *testing.T) {
 			}), start)
 			b.SetWorkload(workload(3), start)
 		}, after: 30 * time.Second, want: none, full: true},
+		"one of a group that has yet to be complete": {happens: func(b *demand.Book) {
+			waiting := stuck("web", "1")
+			waiting.Grouped = true
+			b.SetWorkload(workload(3), start)
+			b.SetPod(waiting, start)
+		}, after: 30 * time.Second, want: cpus(2, 2)},
 		"pods that were scheduled after all": {happens: func(b *demand.Book) {
 			b.SetWorkload(workload(3), start)
 			b.SetPod(stuck("web", "1"), start)

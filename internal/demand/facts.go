@@ -61,6 +61,9 @@ type Pod struct {
 	// Unschedulable is since when no node has room for it, zero while one may have; Signature is its signature then.
 	Unschedulable time.Time
 	Signature     *signature.Signature
+	// Grouped means that its scheduler places it together with others or not at all: it may wait for one of them, and for
+	// no node.
+	Grouped bool
 	// Unplaced is since when no node has room for it or a gate holds it, and Spec what it is charged for then, trimmed.
 	Unplaced time.Time
 	Spec     *corev1.PodSpec

@@ -150,12 +150,15 @@ func (n need) of(requests int64) need {
 
 // full says whether no node has room for a pod: one of the same owner, or one that asks for no more and may go to the
 // same nodes, has waited for a node in vain. More budget for such pods would not help this cluster. It helps those of
-// which each has its own node.
+// which each has its own node, and those of a group that has yet to be complete.
 func (ns *namespace) full(owner Owner, pod *signature.Signature, now time.Time) bool {
 	if w, known := ns.workloads[owner.UID]; known && w.Placed {
 		return false
 	}
 	for _, waiting := range ns.unschedulable {
+		if waiting.Grouped {
+			continue
+		}
 		alike := pod != nil && owner.UID != "" && waiting.Owner == owner.UID || pod.AsksNoLess(waiting.Signature)
 		if alike && now.Sub(waiting.Unschedulable) >= pace.UnschedulableAfter {
 			return true

@@ -195,6 +195,7 @@ func TestNative(t *testing.T) {
 	}
 	testUpdates(t, c)
 	testAlone(t, c)
+	testUnstated(t, c)
 	namespaces := map[string]string{}
 	for name, r := range rows {
 		namespaces[name] = c.quota(t, fmt.Sprintf("row-%d", len(namespaces)), r.scopes)

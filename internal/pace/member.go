@@ -16,6 +16,9 @@ const (
 	// long a node goes on to count whose kubelet is no longer ready: nodes come and go in storms.
 	CapacityInterval = 5 * time.Second
 	NodeGrace        = time.Minute
+	// CapacityLookInterval is how long that report goes without a look at the most: nothing tells that somebody else has
+	// changed or deleted it, which the hub would act upon.
+	CapacityLookInterval = time.Minute
 	// CanaryInterval is how often the agent looks whether the quota controller works, and CanaryTimeout how long that may
 	// take to follow a change before it counts as stuck. Whenever a kind comes or goes the quota controller stands still
 	// for up to 30 seconds if it cannot list one of them, and works afterwards.

@@ -44,11 +44,17 @@ var variables = []admissionregistrationv1.Variable{
 		Name:       "wasAttributesClass",
 		Expression: "variables.creates ? '' : oldObject.spec.?volumeAttributesClassName.orValue('')",
 	},
-	{Name: "storageClass", Expression: "object.spec.?storageClassName.orValue('')"},
-	{Name: "wasStorageClass", Expression: "variables.creates ? '' : oldObject.spec.?storageClassName.orValue('')"},
+	// An annotation of before there was the field goes before it, for quotas and for who makes the volume.
+	{Name: "storageClass", Expression: storageClassOf("object")},
+	{Name: "wasStorageClass", Expression: "variables.creates ? '' : " + storageClassOf("oldObject")},
 	{Name: "grows", Expression: "!variables.creates && " +
 		"quantity(object.spec.resources.requests['storage'])" +
 		".isGreaterThan(quantity(oldObject.spec.resources.requests['storage']))"},
+}
+
+func storageClassOf(claim string) string {
+	return claim + ".metadata.?annotations[?'" + corev1.BetaStorageClassAnnotation + "'].orValue(" +
+		claim + ".spec.?storageClassName.orValue(''))"
 }
 
 func crossesNamespaces(term string) string {

@@ -103,6 +103,9 @@ var rows = map[string]row{
 	"all but some classes, and a quota of any":              {labels: map[string]string{"classes": "yes"}, covered: "PriorityClass", object: pod(class("other"))},
 	"a claim of the class, without a quota":                 {object: claim("gold"), refused: noGold},
 	"a claim of another class":                              {object: claim("silver")},
+	"a claim of the class by annotation":                    {object: claimOfNone(annotated("gold")), refused: noGold},
+	"a claim of another class by annotation":                {object: claim("gold", annotated("silver"))},
+	"a claim of the class by annotation, and its quota":     {covered: golds + " " + gold, object: claimOfNone(annotated("gold"))},
 	"a claim without a class":                               {object: claim("")},
 	"a quota of the storage, not of the claims":             {covered: gold, object: claim("gold"), refused: noGolds},
 	"a quota of both":                                       {covered: golds + " " + gold, object: claim("gold")},
@@ -199,22 +202,29 @@ func apart(term corev1.PodAffinityTerm) func(*corev1.Pod) {
 }
 
 func claim(class string, options ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
-	c := claimOfNone()
+	c := claimOfNone(options...)
 	c.Spec.StorageClassName = &class
+	return c
+}
+
+// claimOfNone returns a claim that is not bound, and has no class yet.
+func claimOfNone(options ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+	c := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "data"},
+		Spec:       corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
+	}
+	storage(c, "1Gi")
 	for _, option := range options {
 		option(c)
 	}
 	return c
 }
 
-// claimOfNone returns a claim that is not bound, and has no class yet.
-func claimOfNone() *corev1.PersistentVolumeClaim {
-	c := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: "data"},
-		Spec:       corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
+// annotated gives a claim its class as it was given before there was the field.
+func annotated(class string) func(*corev1.PersistentVolumeClaim) {
+	return func(c *corev1.PersistentVolumeClaim) {
+		c.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: class}
 	}
-	storage(c, "1Gi")
-	return c
 }
 
 func storage(o client.Object, amount string) {

@@ -95,6 +95,9 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 	now := g.Clock.Now()
 	request.Charge.Now = now
 	lanes := g.lanesOf(request.Namespace)
+	if unstated(lanes, &request.Charge) {
+		return ""
+	}
 	request.Charge.Mapped = g.mapped(ctx, &request, lanes)
 	room, lacks := g.claims(ctx, request, lanes, now)
 	denial := g.pass(ctx, request, lacks, now)
@@ -116,6 +119,13 @@ func (g *Gate) Admit(ctx context.Context, request Request) string {
 		g.repeats.note(&request, now)
 	}
 	return ""
+}
+
+// unstated says whether native quota refuses a pod in any case, since it does not state what it asks for: no raise
+// helps it, and native quota says what is missing.
+func unstated(lanes []*lane, charge *nativequota.Charge) bool {
+	pod, ok := charge.Object.(*corev1.Pod)
+	return ok && slices.ContainsFunc(lanes, func(l *lane) bool { return l.Unstated(pod) })
 }
 
 // letThrough notes a request that goes on, in the shares in which it has a place.

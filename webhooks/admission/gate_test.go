@@ -58,6 +58,14 @@ func TestAdmit(t *testing.T) {
 			s.quota.Annotations = map[string]string{quotav1alpha1.BreakGlassAnnotation: " "}
 			s.gate.SetQuota(s.quota)
 		}},
+		"native quota refuses it for what it does not state": {cpu: "3", dryRun: true, change: func(s *scene) {
+			s.quota.Status.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse("10"), "limits.cpu": resource.MustParse("10")}
+			s.gate.SetQuota(s.quota)
+		}},
+		"and it would be held": {cpu: "3", change: func(s *scene) {
+			s.quota.Status.Hard = corev1.ResourceList{"requests.cpu": resource.MustParse("10"), "requests.memory": resource.MustParse("10")}
+			s.gate.SetQuota(s.quota)
+		}},
 		"not managed": {cpu: "3", change: func(s *scene) { s.quota.Labels = nil; s.gate.SetQuota(s.quota) }},
 		"no quota":    {cpu: "3", change: func(s *scene) { s.gate.DeleteQuota(key) }},
 		"no share":    {cpu: "3", change: func(s *scene) { s.gate.DeleteShare(key) }},

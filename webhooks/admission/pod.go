@@ -31,16 +31,20 @@ type newSpec struct {
 	Tolerations               []corev1.Toleration               `json:"tolerations"`
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints"`
 	Volumes                   []newVolume                       `json:"volumes"`
+	SchedulerName             string                            `json:"schedulerName"`
+	ResourceClaims            []corev1.PodResourceClaim         `json:"resourceClaims"`
 }
 
 type newContainer struct {
 	Name          string                         `json:"name"`
 	Resources     corev1.ResourceRequirements    `json:"resources"`
 	RestartPolicy *corev1.ContainerRestartPolicy `json:"restartPolicy"`
+	Ports         []corev1.ContainerPort         `json:"ports"`
 }
 
 type newVolume struct {
-	Claim *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim"`
+	Claim     *corev1.PersistentVolumeClaimVolumeSource `json:"persistentVolumeClaim"`
+	Ephemeral *corev1.EphemeralVolumeSource             `json:"ephemeral"`
 }
 
 // readNewPod reads a pod that is to be created.
@@ -64,12 +68,14 @@ func readNewPod(raw []byte) (*corev1.Pod, error) {
 			Affinity:                  read.Spec.Affinity,
 			Tolerations:               read.Spec.Tolerations,
 			TopologySpreadConstraints: read.Spec.TopologySpreadConstraints,
+			SchedulerName:             read.Spec.SchedulerName,
+			ResourceClaims:            read.Spec.ResourceClaims,
 		},
 	}
 	for _, volume := range read.Spec.Volumes {
-		pod.Spec.Volumes = append(
-			pod.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: volume.Claim}},
-		)
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: volume.Claim, Ephemeral: volume.Ephemeral,
+		}})
 	}
 	return pod, nil
 }
@@ -77,7 +83,7 @@ func readNewPod(raw []byte) (*corev1.Pod, error) {
 func containers(read []newContainer) []corev1.Container {
 	list := make([]corev1.Container, len(read))
 	for i, c := range read {
-		list[i] = corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		list[i] = corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy, Ports: c.Ports}
 	}
 	return list
 }

@@ -38,12 +38,16 @@ type Reporter struct {
 	// Namespace is where the report is.
 	Namespace string
 
-	told *capacity.Report
-	at   time.Time
+	told       *capacity.Report // as it is stored
+	at, looked time.Time
 }
 
-// lookInterval is how often it looks whether there is something to tell.
-const lookInterval = time.Second
+const (
+	// lookInterval is how often it looks whether there is something to tell.
+	lookInterval = time.Second
+	// mostNames is how many resource names a ClusterCapacity has room for: some plug-ins have one for each device.
+	mostNames = 256
+)
 
 // NeedLeaderElection says that one replica reports.
 func (*Reporter) NeedLeaderElection() bool { return true }
@@ -61,7 +65,7 @@ func (r *Reporter) Start(ctx context.Context) error {
 	return nil
 }
 
-// Report writes what the nodes can run, if that is something else than was written last, and that is a while ago.
+// Report writes what the nodes can run, if that is something else than is stored, and the last time is a while ago.
 func (r *Reporter) Report(ctx context.Context) error {
 	now := r.Clock.Now()
 	if now.Sub(r.at) < pace.CapacityInterval || !r.Nodes.Known() {
@@ -69,12 +73,14 @@ func (r *Reporter) Report(ctx context.Context) error {
 	}
 	tried := r.at
 	r.at = now
-	if r.told == nil {
+	if now.Sub(r.looked) >= pace.CapacityLookInterval {
 		if err := r.recall(ctx); err != nil {
 			return err
 		}
+		r.looked = now
 	}
 	report := r.Nodes.Report(now, pace.NodeGrace)
+	report.Bound(mostNames)
 	if r.told != nil && !report.Differs(r.told) {
 		r.at = tried
 		return nil
@@ -86,12 +92,16 @@ func (r *Reporter) Report(ctx context.Context) error {
 	return nil
 }
 
-// recall reads what was reported before this replica led.
+// recall reads what is stored: a replica that led before has written it, and somebody else may have changed or deleted
+// it.
 func (r *Reporter) recall(ctx context.Context) error {
 	stored := &quotav1alpha1.ClusterCapacity{}
 	err := r.Live.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: quotav1alpha1.CapacityName}, stored)
-	if err != nil || stored.Nodes == nil {
-		return client.IgnoreNotFound(err)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if r.told = nil; stored.Nodes == nil {
+		return nil
 	}
 	r.told = &capacity.Report{
 		Nodes: *stored.Nodes, Allocatable: amount.Saturate(stored.Allocatable, amount.Down),

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,9 +40,9 @@ func newStorm(t *testing.T) *storm {
 	}
 	s := &storm{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1_000_000, 0)), nodes: &capacity.Nodes{}}
 	counted := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
-		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 			s.writes++
-			return nil
+			return c.Patch(ctx, o, p, opts...)
 		},
 	}).Build()
 	s.report = &Reporter{Client: counted, Live: counted, Clock: s.clock, Nodes: s.nodes, Namespace: "fedquota-system"}
@@ -97,5 +99,49 @@ func TestFlappingNodes(t *testing.T) {
 	drain := func(second int) { s.set(second, true, false) }
 	if got, most := s.over(10*time.Minute, drain), int(10*time.Minute/pace.CapacityInterval); got > most || got < most/2 {
 		t.Errorf("%d writes of nodes of which one is drained each second, want about %d", got, most)
+	}
+}
+
+// TestReportOfSomebodyElse has a person change or delete what the agent has reported: it is there again within a minute,
+// and nothing is written where nobody does.
+func TestReportOfSomebodyElse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		does   func(*storm, *quotav1alpha1.ClusterCapacity) error
+		writes int
+	}{
+		"does nothing": {does: func(*storm, *quotav1alpha1.ClusterCapacity) error { return nil }},
+		"deletes it":   {does: func(s *storm, c *quotav1alpha1.ClusterCapacity) error { return s.report.Delete(s.Context(), c) }, writes: 1},
+		"says that there is more": {does: func(s *storm, c *quotav1alpha1.ClusterCapacity) error {
+			c.Allocatable[corev1.ResourceCPU] = resource.MustParse("1M")
+			return s.report.Update(s.Context(), c)
+		}, writes: 1},
+		"says that there are no nodes": {does: func(s *storm, c *quotav1alpha1.ClusterCapacity) error {
+			c.Nodes = nil
+			return s.report.Update(s.Context(), c)
+		}, writes: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStorm(t)
+			s.over(10*time.Second, func(int) {})
+			stored := func() *quotav1alpha1.ClusterCapacity {
+				c := &quotav1alpha1.ClusterCapacity{}
+				key := client.ObjectKey{Namespace: s.report.Namespace, Name: quotav1alpha1.CapacityName}
+				if err := s.report.Get(t.Context(), key, c); err != nil {
+					t.Fatal(err)
+				}
+				return c
+			}
+			before := stored()
+			if err := tc.does(s, before.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.over(2*pace.CapacityLookInterval, func(int) {}); got != tc.writes {
+				t.Errorf("%d writes, want %d", got, tc.writes)
+			}
+			after := stored()
+			if !equality.Semantic.DeepEqual(before.Nodes, after.Nodes) || !equality.Semantic.DeepEqual(before.Allocatable, after.Allocatable) {
+				t.Errorf("it says %v of %v nodes, and said %v of %v", after.Allocatable, after.Nodes, before.Allocatable, before.Nodes)
+			}
+		})
 	}
 }

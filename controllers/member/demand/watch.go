@@ -83,6 +83,10 @@ func (w *Watch) take(
 
 // follow has the book follow an object, of which before is what it was, nil if it has come.
 func (w *Watch) follow(ctx context.Context, before, object any) {
+	if another(before, object) {
+		w.unset(ctx, before)
+		before = nil
+	}
 	w.set(ctx, object)
 	n, ok := object.(*note)
 	if !ok {
@@ -95,6 +99,14 @@ func (w *Watch) follow(ctx context.Context, before, object any) {
 	if n.problem != nil {
 		w.complain(n)
 	}
+}
+
+// another says whether an object has taken the place of one of its name: an informer that was cut off while one was
+// deleted and the other one created tells of an update, and of no deletion.
+func another(before, object any) bool {
+	was, known := before.(*note)
+	is, ok := object.(*note)
+	return known && ok && was.UID != is.UID
 }
 
 // unset has the book forget an object that is gone.

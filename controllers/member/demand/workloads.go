@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,9 +41,25 @@ func podOf(pod *corev1.Pod) demand.Pod {
 		p.Unplaced, p.Spec = condition.LastTransitionTime.Time, new(signature.TrimPodSpec(&pod.Spec))
 		if condition.Reason == corev1.PodReasonUnschedulable {
 			p.Unschedulable, p.Signature = condition.LastTransitionTime.Time, signature.Of(&pod.Spec)
+			p.Grouped = grouped(pod)
 		}
 	}
 	return p
+}
+
+// groups are the labels and annotations by which schedulers know pods that they place together or not at all: those of
+// scheduler-plugins, Koordinator, Volcano, KAI and YuniKorn.
+var groups = []string{
+	"scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io", "gang.scheduling.koordinator.sh/name",
+	"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name",
+	"yunikorn.apache.org/task-group-name",
+}
+
+// grouped says whether a scheduler places a pod together with others or not at all.
+func grouped(pod *corev1.Pod) bool {
+	return pod.Spec.SchedulingGroup != nil || slices.ContainsFunc(groups, func(key string) bool {
+		return pod.Labels[key] != "" || pod.Annotations[key] != ""
+	})
 }
 
 // workloadOf returns what the book holds of a workload.
@@ -76,7 +93,7 @@ func workloadOf(object any) (demand.Workload, bool) {
 		return w, true
 	case *batchv1.Job:
 		until, _ := demand.Statement(o)
-		w := newWorkload("Job", o, jobPods(o, !until.IsZero()), &o.Spec.Template)
+		w := newWorkload("Job", o, demand.JobPods(o, !until.IsZero()), &o.Spec.Template)
 		w.StatedUntil = until
 		w.OneByOne = o.Spec.PodReplacementPolicy != nil && *o.Spec.PodReplacementPolicy == batchv1.Failed
 		return w, true
@@ -168,53 +185,3 @@ func newWorkload(kind string, object client.Object, desired int64, template *cor
 }
 
 func replicas(wanted *int32) int64 { return int64(ptr.Deref(wanted, 1)) }
-
-// ends are the conditions of a Job that starts no more pods.
-var ends = map[batchv1.JobConditionType]bool{
-	batchv1.JobComplete: true, batchv1.JobSuccessCriteriaMet: true, batchv1.JobFailed: true,
-	batchv1.JobFailureTarget: true,
-}
-
-// jobPods returns how many pods a Job wants to run now. A suspended one wants none, unless it states that it does.
-func jobPods(job *batchv1.Job, states bool) int64 {
-	elsewhere := ptr.Deref(
-		job.Spec.ManagedBy, batchv1.JobControllerName,
-	) != batchv1.JobControllerName // its pods are not made here
-	if ptr.Deref(job.Spec.Suspend, false) && !states || elsewhere {
-		return 0
-	}
-	for _, condition := range job.Status.Conditions {
-		if ends[condition.Type] && condition.Status == corev1.ConditionTrue {
-			return 0
-		}
-	}
-	pods := replicas(job.Spec.Parallelism)
-	switch {
-	case job.Spec.Completions != nil:
-		return min(pods, max(0, int64(*job.Spec.Completions-job.Status.Succeeded)-failedIndexes(job)))
-	case job.Status.Succeeded > 0:
-		return 0 // one success is enough: those that run go on, and no more are started
-	default:
-		return pods
-	}
-}
-
-// failedIndexes returns how many indexes of a Job have failed for good, as in "1,3-5".
-func failedIndexes(job *batchv1.Job) int64 {
-	if job.Status.FailedIndexes == nil {
-		return 0
-	}
-	failed := int64(0)
-	for interval := range strings.SplitSeq(*job.Status.FailedIndexes, ",") {
-		first, last, several := strings.Cut(interval, "-")
-		from, err := strconv.ParseInt(first, 10, 32)
-		to := from
-		if several && err == nil {
-			to, err = strconv.ParseInt(last, 10, 32)
-		}
-		if err == nil {
-			failed += to - from + 1
-		}
-	}
-	return failed
-}

@@ -29,10 +29,23 @@ func TestNotesOfPods(t *testing.T) {
 		conditions []corev1.PodCondition
 		waits      bool
 		gated      bool
+		group      func(*corev1.Pod) // puts it into one
 	}{
-		"new":                {},
-		"scheduled":          {conditions: []corev1.PodCondition{condition(corev1.ConditionTrue, "")}},
-		"no node has room":   {conditions: []corev1.PodCondition{{Type: corev1.PodReady}, condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true},
+		"new":              {},
+		"scheduled":        {conditions: []corev1.PodCondition{condition(corev1.ConditionTrue, "")}},
+		"no node has room": {conditions: []corev1.PodCondition{{Type: corev1.PodReady}, condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true},
+		"waits in a group": {
+			conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true,
+			group: func(p *corev1.Pod) { p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new("train")} },
+		},
+		"waits in a group of scheduler-plugins": {
+			conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true,
+			group: func(p *corev1.Pod) { p.Labels = map[string]string{"scheduling.x-k8s.io/pod-group": "train"} },
+		},
+		"waits in a group of Volcano": {
+			conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonUnschedulable)}, waits: true,
+			group: func(p *corev1.Pod) { p.Annotations = map[string]string{"scheduling.k8s.io/group-name": "train"} },
+		},
 		"waits for its gate": {conditions: []corev1.PodCondition{condition(corev1.ConditionFalse, corev1.PodReasonSchedulingGated)}, gated: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +56,10 @@ func TestNotesOfPods(t *testing.T) {
 				}}},
 				Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: tc.conditions},
 			}
-			want := demand.Pod{UID: "1", Owner: "web", Namespace: "team"}
+			want := demand.Pod{UID: "1", Owner: "web", Namespace: "team", Grouped: tc.group != nil}
+			if tc.group != nil {
+				tc.group(pod)
+			}
 			if tc.gated || tc.waits {
 				want.Unplaced, want.Spec = since.Time, new(signature.TrimPodSpec(&pod.Spec))
 			}

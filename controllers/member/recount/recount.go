@@ -110,6 +110,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			return ctrl.Result{}, client.IgnoreNotFound(err)
 		}
 		ctrl.LoggerFrom(ctx).Info("Raised status.used to what there is", "used", used, "was", was, "told", told)
+		if !quotav1.Equals(quota.Status.Used, used) {
+			return ctrl.Result{}, nil // a policy of the cluster changes what is written, and would do so again
+		}
 	}
 }
 

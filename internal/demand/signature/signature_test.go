@@ -31,6 +31,42 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
+// TestNotOnlyRoom has a pod that may wait for something else than room on a node not be taken for one that waits for
+// that.
+func TestNotOnlyRoom(t *testing.T) {
+	with := func(change func(*corev1.PodSpec)) *Signature {
+		spec := &corev1.PodSpec{Containers: []corev1.Container{{}}, InitContainers: []corev1.Container{{}}, SchedulerName: "default-scheduler"}
+		change(spec)
+		return Of(spec)
+	}
+	port := []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
+	plain := with(func(*corev1.PodSpec) {})
+	for name, tc := range map[string]struct {
+		change func(*corev1.PodSpec)
+		alike  bool
+	}{
+		"a port of its node":               {change: func(s *corev1.PodSpec) { s.Containers[0].Ports = port }},
+		"a port of its node, by a sidecar": {change: func(s *corev1.PodSpec) { s.InitContainers[0].Ports = port }},
+		"a port of its own":                {change: func(s *corev1.PodSpec) { s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}} }, alike: true},
+		"another scheduler":                {change: func(s *corev1.PodSpec) { s.SchedulerName = "batch" }},
+		"a device that it claims": {change: func(s *corev1.PodSpec) {
+			s.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: new("gpu")}}
+		}},
+		"a volume that is to be made": {change: func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}}}
+		}},
+		"a volume that every node can give": {change: func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		}, alike: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := plain.AsksNoLess(with(tc.change)); got != tc.alike {
+				t.Errorf("a pod without it is held back: %t", got)
+			}
+		})
+	}
+}
+
 // TestPlacementIsShort has the shapes that are remembered not grow with what pods say of their placement.
 func TestPlacementIsShort(t *testing.T) {
 	if length := len(Of(&corev1.PodSpec{NodeSelector: map[string]string{"a": string(make([]byte, 1<<20))}}).placement); length > sha256.Size {

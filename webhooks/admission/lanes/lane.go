@@ -86,6 +86,12 @@ func (l *Lane) Charge(charge nativequota.Charge) (amount.List, corev1.ResourceLi
 	return amount.Saturate(list, amount.Up), list
 }
 
+// Unstated says whether the ResourceQuota in force refuses a pod since it does not state what it asks for.
+func (l *Lane) Unstated(pod *corev1.Pod) bool {
+	quota := l.Quota()
+	return quota != nil && len(nativequota.Unstated(pod, &quota.Spec, quota.Status.Hard)) > 0
+}
+
 // Limits are the limits in force; nil without any.
 func (l *Lane) Limits() amount.List {
 	l.mutex.Lock()

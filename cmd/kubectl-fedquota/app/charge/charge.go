@@ -4,11 +4,9 @@ package charge
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
 	"github.com/fedquota/fedquota/internal/amount"
@@ -42,53 +40,6 @@ func Of(pod *corev1.Pod, quota *corev1.ResourceQuotaSpec) amount.List {
 // Counts says whether a quota counts a pod.
 func Counts(pod *corev1.Pod, quota *corev1.ResourceQuotaSpec) bool {
 	return nativequota.Matches(quota, nativequota.Pods, pod)
-}
-
-// computed are the names that a pod has to set if a quota limits them, with the resource and whether it is a limit.
-var computed = map[corev1.ResourceName]struct {
-	name  corev1.ResourceName
-	limit bool
-}{
-	corev1.ResourceCPU: {corev1.ResourceCPU, false}, corev1.ResourceRequestsCPU: {corev1.ResourceCPU, false},
-	corev1.ResourceMemory: {corev1.ResourceMemory, false}, corev1.ResourceRequestsMemory: {corev1.ResourceMemory, false},
-	corev1.ResourceLimitsCPU: {corev1.ResourceCPU, true}, corev1.ResourceLimitsMemory: {corev1.ResourceMemory, true},
-}
-
-// Unset returns the names under which a quota refuses a pod since one of its containers does not say what it asks for.
-func Unset(pod *corev1.Pod, quota *corev1.ResourceQuotaSpec) []string {
-	if !Counts(pod, quota) {
-		return nil
-	}
-	unset := sets.New[string]()
-	for name := range quota.Hard {
-		asked, known := computed[name]
-		if !known {
-			continue
-		}
-		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
-			list := c.Resources.Requests
-			if asked.limit {
-				list = c.Resources.Limits
-			}
-			if _, set := list[asked.name]; !set && !setForAll(pod, asked.name, asked.limit) {
-				unset.Insert(string(name))
-			}
-		}
-	}
-	return sets.List(unset)
-}
-
-// setForAll says whether the pod says for all of its containers together what it asks for.
-func setForAll(pod *corev1.Pod, name corev1.ResourceName, limit bool) bool {
-	if pod.Spec.Resources == nil {
-		return false
-	}
-	list := pod.Spec.Resources.Requests
-	if limit {
-		list = pod.Spec.Resources.Limits
-	}
-	_, set := list[name]
-	return set
 }
 
 // Room returns how many times a cost fits between what is used and what is allowed; anything fits that costs nothing.

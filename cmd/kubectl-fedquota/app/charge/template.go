@@ -29,11 +29,17 @@ func Template(object runtime.Object) (template *corev1.PodTemplateSpec, replicas
 		}
 		return o.Spec.Template, ptr.Deref(o.Spec.Replicas, 1), true
 	case *batchv1.Job:
-		return &o.Spec.Template, ptr.Deref(o.Spec.Parallelism, 1), true
+		return &o.Spec.Template, together(&o.Spec), true
 	case *batchv1.CronJob:
-		return &o.Spec.JobTemplate.Spec.Template, ptr.Deref(o.Spec.JobTemplate.Spec.Parallelism, 1), true
+		return &o.Spec.JobTemplate.Spec.Template, together(&o.Spec.JobTemplate.Spec), true
 	}
 	return nil, 0, false
+}
+
+// together returns how many pods of a Job run at once.
+func together(job *batchv1.JobSpec) int32 {
+	parallelism := ptr.Deref(job.Parallelism, 1)
+	return min(parallelism, ptr.Deref(job.Completions, parallelism))
 }
 
 // Read returns the first object of YAML documents that is a pod or makes pods.

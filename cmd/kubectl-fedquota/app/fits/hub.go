@@ -18,6 +18,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
 	"github.com/fedquota/fedquota/internal/forecast"
+	"github.com/fedquota/fedquota/internal/nativequota"
 	"github.com/fedquota/fedquota/internal/round"
 	"github.com/fedquota/fedquota/internal/shares"
 )
@@ -76,7 +77,7 @@ func (o *Options) ofBudget(
 		if err != nil {
 			return err
 		}
-		if unset := charge.Unset(pod, quotaSpec(&fq.Spec)); len(unset) > 0 {
+		if unset := nativequota.Unstated(pod, quotaSpec(&fq.Spec), fq.Spec.Hard); len(unset) > 0 {
 			p.AtOnce, p.AfterRaise, p.Note = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
 		}
 		if other, known := places[c.Name]; known {

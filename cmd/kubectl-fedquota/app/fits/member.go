@@ -12,6 +12,7 @@ import (
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/view"
 	"github.com/fedquota/fedquota/internal/amount"
+	"github.com/fedquota/fedquota/internal/nativequota"
 )
 
 // inMember returns how many pods fit into this cluster, by its shares and what the hub told last.
@@ -45,7 +46,7 @@ func (o *Options) inMember(
 
 // take takes the least of what several shares let in.
 func take(p *view.ClusterFit, share *quotav1alpha1.QuotaShare, spec *corev1.ResourceQuotaSpec, pod *corev1.Pod) {
-	if unset := charge.Unset(pod, spec); len(unset) > 0 {
+	if unset := nativequota.Unstated(pod, spec, spec.Hard); len(unset) > 0 {
 		p.AtOnce, p.AfterRaise, p.Note = 0, 0, fmt.Sprintf("the pod does not set %v, and native quota demands it", unset)
 		return
 	}

@@ -28,11 +28,11 @@ func TestSuspended(t *testing.T) {
 		"20m": {text: "It is suspended, and states that it wants room for 3 pods, for another 10m. Would one more pod fit now?"},
 		"day": {text: "It is suspended. What it states does not count as demand:", waits: true},
 	} {
-		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-10 * time.Minute))}, Spec: batchv1.JobSpec{Suspend: new(true)}}
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(now.Add(-10 * time.Minute))}, Spec: batchv1.JobSpec{Suspend: new(true), Parallelism: new(int32(3))}}
 		if states != "" {
 			job.Annotations = map[string]string{quotav1alpha1.DemandForAnnotation: states}
 		}
-		a := &answer{now: metav1.NewTime(now), subject: &subject{object: job, wanted: 3}, around: &around{pod: &corev1.Pod{}}}
+		a := &answer{now: metav1.NewTime(now), subject: &subject{object: job}, around: &around{pod: &corev1.Pod{}}}
 		v := a.view()
 		if got := told(t, v); !strings.Contains(got, want.text) || v.Waits != want.waits {
 			t.Errorf("of one that states %q it says (%t): %s", states, v.Waits, got)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/charge"
 	"github.com/fedquota/fedquota/cmd/kubectl-fedquota/app/cli"
+	"github.com/fedquota/fedquota/internal/demand"
 )
 
 // subject is what is asked about.
@@ -42,6 +43,11 @@ var kinds = []kind{
 	{"Job", []string{"job", "jobs"}, func() client.Object { return &batchv1.Job{} }},
 	{"ReplicaSet", []string{"replicaset", "replicasets", "rs"}, func() client.Object { return &appsv1.ReplicaSet{} }},
 	{"Pod", []string{"pod", "pods", "po"}, func() client.Object { return &corev1.Pod{} }},
+	{"DaemonSet", []string{"daemonset", "daemonsets", "ds"}, func() client.Object { return &appsv1.DaemonSet{} }},
+	{
+		"ReplicationController", []string{"replicationcontroller", "replicationcontrollers", "rc"},
+		func() client.Object { return &corev1.ReplicationController{} },
+	},
 	{"Event", []string{"event", "events", "ev"}, func() client.Object { return &corev1.Event{} }},
 }
 
@@ -67,7 +73,7 @@ func find(ctx context.Context, c client.Client, namespace, arg string) (*subject
 		}
 	}
 	if !known {
-		return nil, fmt.Errorf("kind %q: must be one of deployment, statefulset, job, replicaset, pod and event", word)
+		return nil, fmt.Errorf("kind %q: must be one of deployment, statefulset, job, replicaset, pod, daemonset, replicationcontroller and event", word)
 	}
 	return nil, notFound(namespace, name)
 }
@@ -93,6 +99,9 @@ func subjectOf(ctx context.Context, c client.Client, object client.Object) (*sub
 		s.pods = []corev1.Pod{*pod}
 		return s, nil
 	}
+	if set, ok := object.(*appsv1.DaemonSet); ok {
+		s.template, s.wanted = &set.Spec.Template, set.Status.DesiredNumberScheduled
+	}
 	if _, ok := object.(*appsv1.Deployment); ok {
 		var sets appsv1.ReplicaSetList
 		if err := c.List(ctx, &sets, inNamespace(s)); err != nil {
@@ -107,7 +116,18 @@ func subjectOf(ctx context.Context, c client.Client, object client.Object) (*sub
 	return s, s.readPods(ctx, c)
 }
 
-// readPods reads the pods that its makers have made, but those that have ended.
+// oneByOne says whether a pod that is being deleted is replaced only once it is gone.
+func (s *subject) oneByOne() bool {
+	switch o := s.object.(type) {
+	case *appsv1.StatefulSet, *appsv1.DaemonSet:
+		return true
+	case *batchv1.Job:
+		return o.Spec.PodReplacementPolicy != nil && *o.Spec.PodReplacementPolicy == batchv1.Failed
+	}
+	return false
+}
+
+// readPods reads the pods that its makers have made, but those that have ended, and those that are replaced already.
 func (s *subject) readPods(ctx context.Context, c client.Client) error {
 	var pods corev1.PodList
 	if err := c.List(ctx, &pods, inNamespace(s)); err != nil {
@@ -115,7 +135,8 @@ func (s *subject) readPods(ctx context.Context, c client.Client) error {
 	}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded ||
+			pod.DeletionTimestamp != nil && !s.oneByOne() {
 			continue
 		}
 		for _, maker := range s.makers {
@@ -127,16 +148,11 @@ func (s *subject) readPods(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// missing is how many pods it lacks. A Job that has ended lacks none.
+// missing is how many pods it lacks. A Job that has ended lacks none, and a suspended one those that it would make.
 func (s *subject) missing() int {
 	wanted := int(s.wanted)
 	if job, ok := s.object.(*batchv1.Job); ok {
-		if job.Status.CompletionTime != nil {
-			return 0
-		}
-		if job.Spec.Completions != nil {
-			wanted = min(wanted, int(*job.Spec.Completions-job.Status.Succeeded))
-		}
+		wanted = int(demand.JobPods(job, true))
 	}
 	return max(0, wanted-len(s.pods))
 }

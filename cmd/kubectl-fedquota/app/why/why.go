@@ -17,8 +17,9 @@ const (
 cluster, another quota, a LimitRange, a webhook, or no node. Say since when, whether it
 would fit now, what all clusters have left, and what to do. Run it in the member.
 
-A name without a kind is that of a Deployment, StatefulSet, Job, ReplicaSet or Pod. An
-event leads to what it is about. The role view of the namespace is enough.
+A name without a kind is that of a Deployment, StatefulSet, Job, ReplicaSet, Pod, DaemonSet
+or ReplicationController. An event leads to what it is about. The role view of the
+namespace is enough.
 
 On the hub, why fq/NAME says why a budget in a QuotaPool does not get more, and qp/NAME why
 a pool does not: what it has, who lends, and at which level of the tree there is none left.
@@ -81,7 +82,7 @@ func run(ctx context.Context, env *cli.Env, arg string, output cli.Output) error
 
 // notFound is that nothing of the name is there.
 func notFound(namespace, name string) error {
-	return fmt.Errorf("there is no Deployment, StatefulSet, Job, ReplicaSet or Pod %q in namespace %s; see --context: it is read in the member", name, namespace)
+	return fmt.Errorf("there is no Deployment, StatefulSet, Job, ReplicaSet, Pod, DaemonSet or ReplicationController %q in namespace %s; see --context: it is read in the member", name, namespace)
 }
 
 // inNamespace are the options to list what is in the namespace of a subject.
