@@ -58,8 +58,8 @@ const (
 	// clusters go on. Correct the name.
 	ConditionUnknownCluster = "UnknownCluster"
 	// ConditionLedgerFull is True while the ledger has no room for the clusters that the message names
-	// (ReasonTooManyClusters). It has room for 2000, those that leave included. Select fewer, or wait until others have
-	// left.
+	// (ReasonTooManyClusters), or on a QuotaPool for the children (ReasonTooManyChildren). It has room for 2000, those
+	// that leave included. Select fewer, have some name another pool, or wait until others have left.
 	ConditionLedgerFull = "LedgerFull"
 	// ConditionScaleOutHeldBack is True while what is asked for needs more nodes, and spec.capacity.scaleOut can add none
 	// (ReasonNoMachineFits, ReasonAtMaximum, ReasonAtCapacityQuota, ReasonNodesBringNothing or ReasonScaleRefused).
@@ -136,6 +136,9 @@ const (
 	ReasonNotFound = "NotFound"
 	// ReasonTooManyClusters means that there are more clusters than the ledger has room for.
 	ReasonTooManyClusters = "TooManyClusters"
+	// ReasonTooManyChildren means that more children name a QuotaPool than its ledger has room for. What those have that
+	// are left out counts, and they come in as others leave. The others go on.
+	ReasonTooManyChildren = "TooManyChildren"
 	// ReasonReported means that a cluster reports the condition, or the hub has found it there. The message says which
 	// cluster, and the entries in status.clusters why.
 	ReasonReported = "Reported"

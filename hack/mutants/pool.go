@@ -54,7 +54,7 @@ var poolMutants = []mutant{
 	},
 	{
 		protection: "pools: one that has rebuilt its ledger waits anew until all that name it are entered",
-		in:         "controllers/hub/pool.Reconciler.rebuild", old: "r.memoryOf(s.p.UID).raised = false",
+		in:         "controllers/hub/pool.Reconciler.rebuild", old: "r.memoryOf(s.p.UID).heard = false",
 		new: "_ = s.rebuilt",
 		pkg: poolTests, test: "TestRebuiltPoolWaits",
 	},
@@ -93,6 +93,30 @@ var poolMutants = []mutant{
 		in:         "controllers/hub/pool.Reconciler.keepTorn", old: "len(inhabitants) > 0",
 		new: "false",
 		pkg: poolTests, test: "TestPoolThatWasTornAway",
+	},
+	{
+		protection: "pools: what those have counts for whom there is no room",
+		in:         "internal/pool.Pool.CountBeside", old: "p.Ledger.CountBeside(p.granted(c))",
+		new: "_ = p.granted(c)",
+		pkg: poolTests, test: "TestCrowdIsServed",
+	},
+	{
+		protection: "pools: who finds no room may hold anything once the ledger was rebuilt",
+		in:         "internal/pool.Pool.Unsure", old: "c.unsure() || c.Outlives(p.Ledger.Revision())",
+		new: "c.unsure()",
+		pkg: "internal/pool", test: "TestUnsure/the_pool's_was_rebuilt_since",
+	},
+	{
+		protection: "pools: a ledger that is rebuilt has no more entries than there is room for",
+		in:         "internal/pool.Pool.Rebuild", old: "(present || !p.Full())",
+		new: "(present || true)",
+		pkg: poolTests, test: "TestCrowdIsRestored",
+	},
+	{
+		protection: "pools: those that are in one are raised though others find no room",
+		in:         "internal/pool.Pool.Counts", old: "counted && p.holds(c) && s == stand{c.UID, c.Tenure}",
+		new: "false && counted && s == stand{}",
+		pkg: poolTests, test: "TestCrowdIsServed",
 	},
 	{
 		protection: "pools: no budget decides before its pools are heard",

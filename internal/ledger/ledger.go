@@ -4,8 +4,8 @@
 // know), what its limit shall become, and under which revision it was told so. Every way to change a Ledger is a step
 // of the protocol, and the only one that can raise anyone takes no more than what is free: whatever a caller asks for,
 // Raise and Steer leave the sum of what is granted of a name that they raise within the budget. Steps that charge
-// (Join, Enter, Adopt, Settle, Rebuild) may take it above that, which is debt. So a round charges all that it has
-// learned first, and steers last.
+// (Join, Enter, Adopt, Settle, Rebuild, CountBeside) may take it above that, which is debt. So a round charges all that
+// it has learned first, and steers last.
 //
 // The steps are pure: no I/O, no clock. The caller stores the ledger with one compare-and-swap before it delivers any
 // share.
@@ -50,6 +50,8 @@ type Ledger struct {
 	budget   amount.List
 	revision int64
 	entries  map[string]Entry
+	// beside is what those have that have no entry.
+	beside amount.List
 	// epoch is the present one, 0 if there is no clock to go by.
 	epoch int64
 	// sums caches Granted by name; what changes an entry's Granted sets it to nil.
@@ -116,6 +118,13 @@ func (l *Ledger) Budget() amount.List { return l.budget.Clone() }
 // Revision returns the counter: the highest revision that any entry ever took.
 func (l *Ledger) Revision() int64 { return l.revision }
 
+// CountBeside counts what somebody has who has no entry, and who comes to have no more before that. It is no part of
+// what is stored.
+func (l *Ledger) CountBeside(granted amount.List) {
+	l.beside = amount.Sum(l.beside, granted)
+	l.sums = nil
+}
+
 // Children returns the names of the children that have an entry, sorted.
 func (l *Ledger) Children() []string { return slices.Sorted(maps.Keys(l.entries)) }
 
@@ -137,12 +146,12 @@ func (l *Ledger) Has(child string) bool {
 // RevisionOf returns the revision of the entry of a child, 0 if it has none or was never read.
 func (l *Ledger) RevisionOf(child string) int64 { return l.entries[child].Revision }
 
-// Granted returns the sum of what all children were granted of name.
+// Granted returns the sum of what all children were granted of name, and of what those have that have no entry.
 func (l *Ledger) Granted(name corev1.ResourceName) int64 {
 	if l.sums == nil {
-		l.sums = zero(l.budget)
+		l.sums = amount.Max(zero(l.budget), l.beside.Only(l.budget))
 		for _, e := range l.entries {
-			for name := range l.sums {
+			for name := range l.budget {
 				l.sums[name] = amount.Add(l.sums[name], e.Granted[name])
 			}
 		}

@@ -117,7 +117,8 @@ func TreeOf(all []quotav1alpha1.QuotaPool) Tree {
 		p := &all[i]
 		n := &Node{
 			Key: KeyOf(p.Name), UID: string(p.UID), Membership: MembershipOf(p.Status.Pool),
-			Budget: amount.Saturate(p.Status.Hard, amount.Down), Entries: make(map[string]Entry, len(p.Status.Children)),
+			Budget: amount.Saturate(p.Status.Hard, amount.Down), Granted: amount.Saturate(p.Status.Granted, amount.Up),
+			Entries: make(map[string]Entry, len(p.Status.Children)),
 		}
 		for j := range p.Status.Children {
 			n.Entries[string(p.Status.Children[j].Key)] = EntryOf(&p.Status.Children[j])

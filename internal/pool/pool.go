@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -33,9 +34,13 @@ type Child struct {
 type Pool struct {
 	// Ledger holds their entries: whoever raises, lowers and restores does so there.
 	Ledger *ledger.Ledger
+	// Most is how many of them there is room for.
+	Most int
 
 	uid    string
 	stands map[string]stand
+	// beside are those that are counted without an entry.
+	beside map[string]stand
 	// came is what those had that were entered since it was read, beyond what was counted of them.
 	came amount.List
 }
@@ -46,10 +51,16 @@ type stand struct {
 	tenure int64
 }
 
+// MostChildren is how many entries the schema of the status has room for.
+const MostChildren = 2000
+
 // New returns the pool of that uid. A name that is new in the budget may have been granted by any child without limit:
 // it counts as unknown until the child has confirmed.
 func New(uid string, budget amount.List, revision, epoch int64, entries map[string]Entry) *Pool {
-	p := &Pool{uid: uid, stands: make(map[string]stand, len(entries)), came: amount.List{}}
+	p := &Pool{
+		uid: uid, stands: make(map[string]stand, len(entries)), beside: map[string]stand{}, came: amount.List{},
+		Most: MostChildren,
+	}
 	known := make(map[string]ledger.Entry, len(entries))
 	for key, e := range entries {
 		p.stands[key] = stand{e.UID, e.Tenure}
@@ -96,18 +107,45 @@ func (p *Pool) Settled(c *Child) bool {
 	return p.Confirms(c) && e.Target.Covers(e.Granted)
 }
 
-// Enter makes an entry for a child that has announced itself, and says whether it did. Another object of that name has
-// to go first: uids have no order, so what was read may be the older one. One that is counted anew is
-// told to have no more than before.
-func (p *Pool) Enter(c *Child) bool {
-	s, present := p.stands[c.Key]
-	if !p.holds(c) || c.Revision > 0 || present && (s.uid != c.UID || s.tenure >= c.Tenure) {
+// Full says whether there is no room for one more entry.
+func (p *Pool) Full() bool { return p.Ledger.Len() >= p.Most }
+
+// Awaits says whether a child stands in this pool, and takes up nothing before it has an entry: it has announced
+// itself, or has had no entry here and a floor that this ledger has passed.
+func (p *Pool) Awaits(c *Child) bool {
+	_, present := p.stands[c.Key]
+	return p.holds(c) && (c.Revision == 0 || !present && c.Frozen() && c.Revision <= p.Ledger.Revision())
+}
+
+// CountBeside counts what a child has that awaits an entry for which there is no room, and says whether it does. Until
+// it has one it raises nothing, so it comes to have no more.
+func (p *Pool) CountBeside(c *Child) bool {
+	if _, present := p.stands[c.Key]; present || !p.Full() || !p.Awaits(c) {
 		return false
 	}
-	granted, target := c.Granted, c.Target
-	if c.Unknown {
-		granted = p.unknown()
+	p.beside[c.Key] = stand{c.UID, c.Tenure}
+	p.Ledger.CountBeside(p.granted(c))
+	return true
+}
+
+// Counts says whether what a child has is counted here: it has an entry, or there is no room for one.
+func (p *Pool) Counts(c *Child) bool {
+	if s, present := p.stands[c.Key]; present {
+		return s.uid == c.UID
 	}
+	s, counted := p.beside[c.Key]
+	return counted && p.holds(c) && s == stand{c.UID, c.Tenure}
+}
+
+// Enter makes an entry for a child that awaits one, and says whether it did. Another object of that name has to go
+// first: uids have no order, so what was read may be the older one. One that is counted anew is told to have no more
+// than before, and needs no more room.
+func (p *Pool) Enter(c *Child) bool {
+	s, present := p.stands[c.Key]
+	if !p.Awaits(c) || present && (s.uid != c.UID || s.tenure >= c.Tenure) || !present && p.Full() {
+		return false
+	}
+	granted, target := p.granted(c), c.Target
 	before, _ := p.Ledger.Entry(c.Key)
 	if present {
 		target = least(target, before.Target)
@@ -142,6 +180,26 @@ func least(a, b amount.List) amount.List {
 		}
 	}
 	return smaller
+}
+
+// granted returns what a child has granted that awaits an entry, as far as that is known.
+func (p *Pool) granted(c *Child) amount.List {
+	if p.Unsure(c) {
+		return p.unknown()
+	}
+	return c.Granted
+}
+
+// Unsure says whether a child that awaits an entry may hold anything: its ledger was rebuilt, or this one was since it
+// has announced itself, and it may yet take up what the one before has offered.
+func (p *Pool) Unsure(c *Child) bool { return c.unsure() || c.Outlives(p.Ledger.Revision()) }
+
+func (c *Child) unsure() bool { return c.Unknown || c.Revision > 0 }
+
+// Outlives says whether a ledger at a revision may have been rebuilt since the tenure began: that takes it to the epoch
+// of then, which its own counting never does.
+func (m Membership) Outlives(revision int64) bool {
+	return revision >= ledger.Gap && m.Tenure <= revision
 }
 
 // unknown returns a list of which nobody knows what is granted.
@@ -214,16 +272,19 @@ func (p *Pool) drop(key string) {
 }
 
 // Lost says whether this ledger was lost, or put back: it has given no revision, or a child has stored one that it has
-// not given. Where what was read of children may be old they are to be read live before anything is rebuilt.
+// not given. One that had no entry when it rebuilt its own ledger says nothing of this one. Where what was read of
+// children may be old they are to be read live before anything is rebuilt.
 func (p *Pool) Lost(children []Child) bool {
 	return p.Ledger.Revision() == 0 || slices.ContainsFunc(children, func(c Child) bool {
-		return p.holds(&c) && c.Revision > 0 && (!p.Knows(&c) || c.Revision > p.Ledger.RevisionOf(c.Key))
+		ahead := c.Revision > 0 && (!p.Knows(&c) || c.Revision > p.Ledger.RevisionOf(c.Key))
+		return p.holds(&c) && ahead && !p.Awaits(&c)
 	})
 }
 
 // Rebuild makes entries for the children that stand in the pool. They have to be listed live, after the pool was read:
 // one that is missed may take up what the lost ledger decided. Each may have granted anything until it has confirmed a
 // revision above all that the lost ledger can have given. Entries of others stay until it is known that they may go.
+// Where there is no room for all, those that have taken something up come first: the others are frozen.
 func (p *Pool) Rebuild(live []Child) {
 	highest, before := p.Ledger.Revision(), make(map[string]ledger.Entry, len(p.stands))
 	for key := range p.stands {
@@ -238,9 +299,35 @@ func (p *Pool) Rebuild(live []Child) {
 	for _, key := range p.Keys() {
 		p.Ledger.Enter(key, before[key].Granted, before[key].Target)
 	}
-	for i := range live {
-		if p.holds(&live[i]) {
-			p.enter(&live[i], p.unknown(), live[i].Target)
+	for _, c := range inTurn(live) {
+		if _, present := p.stands[c.Key]; p.holds(c) && (present || !p.Full()) {
+			p.enter(c, p.unknown(), c.Target)
 		}
 	}
+}
+
+// inTurn returns children in the order in which they have an entry where there is no room for all.
+func inTurn(children []Child) []*Child {
+	turn := make([]*Child, len(children))
+	for i := range children {
+		turn[i] = &children[i]
+	}
+	slices.SortStableFunc(turn, ByTurn)
+	return turn
+}
+
+// ByTurn compares children by when it is their turn to have an entry: those that have taken something up come first,
+// then those that may hold anything, then who has come first.
+func ByTurn(a, b *Child) int {
+	return cmp.Or(a.turn()-b.turn(), cmp.Compare(a.Tenure, b.Tenure), cmp.Compare(a.Key, b.Key))
+}
+
+func (c *Child) turn() int {
+	switch {
+	case !c.Frozen():
+		return 0
+	case c.unsure():
+		return 1
+	}
+	return 2
 }

@@ -53,13 +53,21 @@ func (w *world) announce(n *node) {
 	}
 	uid := p.now().uid
 	comes := !w.inside || !w.inTree(o)
-	if o.member.Name == p.key && o.member.UID == uid || w.steady && !w.idle(n) && comes || w.loses(n) {
+	present := o.member.Name == p.key && o.member.UID == uid
+	if present && (!w.few || !w.outlived(n, p)) || w.steady && !w.idle(n) && comes || w.loses(n) {
 		return
 	}
 	o = o.copy()
 	o.member = o.member.Announce(p.key, uid, w.epoch())
 	n.write(o)
 	w.note("%s announces itself to %s %s in tenure %d", n.key, p.key, uid, o.member.Tenure)
+}
+
+// outlived says whether a child that waits in a pool announces itself anew, since the ledger there may be another one.
+func (w *world) outlived(n, p *node) bool {
+	m, shown := n.now().member, w.stale(p)
+	_, offered := shown.entries[n.key]
+	return !offered && shown.uid == m.UID && m.Frozen() && !m.Floored() && m.Outlives(shown.revision)
 }
 
 // idle says whether a child has nothing. In a pool that includes what those have that have yet to be counted there.
@@ -99,8 +107,14 @@ func (w *world) leave(n *node) {
 func (w *world) takeUp(n *node) {
 	o := n.now()
 	p := w.byKey[o.member.Name]
-	if !w.acts(n) || p == nil || w.counting(n) {
+	if !w.acts(n) || p == nil {
 		return
+	}
+	var own *pool.Pool
+	if n.pool {
+		if own = w.look(n); w.counting(n, own) {
+			return
+		}
 	}
 	shown := w.stale(p)
 	e, ok := shown.entries[n.key]
@@ -115,12 +129,26 @@ func (w *world) takeUp(n *node) {
 	o = o.copy()
 	o.member = m
 	n.write(o)
+	if w.few && n.pool {
+		w.shut(n, own) // with what it has counted
+	}
 	w.note("%s takes up revision %d: %d", n.key, m.Revision, m.Cap[cpu])
 }
 
+// barred says whether a pool in which there is little room is to rebuild its ledger before it raises anybody.
+func (w *world) barred(n *node, p *pool.Pool) bool {
+	var seen []pool.Child
+	for _, c := range w.children(n) {
+		if o := c.versions[n.saw[c.key]]; o.exists {
+			seen = append(seen, *shown(c, o))
+		}
+	}
+	return w.few && p.Lost(seen)
+}
+
 // counting says whether a pool that has rebuilt its ledger has yet to enter somebody who names it.
-func (w *world) counting(n *node) bool {
-	return n.pool && n.now().member.Floored() && !w.heard(n)
+func (w *world) counting(n *node, p *pool.Pool) bool {
+	return n.now().member.Floored() && !w.heard(n, p)
 }
 
 // takes is the step of the product, or what is wrong.
@@ -363,7 +391,10 @@ func (w *world) tree() pool.Tree {
 		if !n.pool || !o.exists {
 			continue
 		}
-		t[n.key] = &pool.Node{Key: n.key, UID: o.uid, Membership: o.member, Budget: w.budget(n, o), Entries: o.entries}
+		granted, _ := sums(o)
+		t[n.key] = &pool.Node{
+			Key: n.key, UID: o.uid, Membership: o.member, Budget: w.budget(n, o), Granted: granted, Entries: o.entries,
+		}
 		if w.without == "what a move leaves behind" {
 			t[n.key].Budget = nil
 		}
@@ -396,10 +427,13 @@ func (w *world) gone(n *node) {
 }
 
 func (w *world) raise(n *node) {
-	if w.frozen(n.now()) || !w.heard(n) {
+	if w.frozen(n.now()) || !w.few && !w.heard(n, w.look(n)) {
 		return
 	}
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		if w.few && (!w.heard(n, p) || w.barred(n, p)) {
+			return false
+		}
 		x := p.Ledger.Raise(c.key, cpu, 1+w.rand.Int64N(2))
 		if x == 0 {
 			return false
@@ -407,7 +441,6 @@ func (w *world) raise(n *node) {
 		if sum, budget := p.Ledger.Granted(cpu), p.Ledger.Budget()[cpu]; sum > budget {
 			w.fail("P1: %s raised %s, and grants %d of %d", n.key, c.key, sum, budget)
 		}
-		n.raised[n.now().uid] = true
 		e, _ := p.Entry(c.key)
 		w.note("%s raises %s by %d to %d, revision %d", n.key, c.key, x, e.Granted[cpu], e.Revision)
 		return true
@@ -419,7 +452,11 @@ func (w *world) steer(n *node) {
 	if !n.pool || !w.acts(n) || w.frozen(n.now()) {
 		return
 	}
-	p, in := w.open(n), round.Input{ID: n.now().uid, Uncounted: !w.heard(n), Split: split}
+	p := w.open(n)
+	if w.crowd(n, p); w.barred(n, p) {
+		return
+	}
+	in := round.Input{ID: n.now().uid, Uncounted: !w.heard(n, p), Split: split}
 	for _, key := range p.Keys() {
 		c := w.byKey[key]
 		standing := round.Standing{Name: key, UID: key, Pinned: true}
@@ -434,7 +471,6 @@ func (w *world) steer(n *node) {
 	if p.Ledger.Revision() == before {
 		return
 	}
-	n.raised[n.now().uid] = n.raised[n.now().uid] || !in.Uncounted
 	w.note("%s steers, and grants %d of %d", n.key, p.Ledger.Granted(cpu), p.Ledger.Budget()[cpu])
 	w.shut(n, p)
 }
@@ -465,17 +501,17 @@ func (w *world) standing(n *node) round.Standing {
 	}
 }
 
-// heard says whether a pool may raise: while it has raised nobody, all that name it have to be entered.
-func (w *world) heard(n *node) bool {
+// heard says whether a pool may raise, whose ledger is opened: until it has seen that once, all that name it have to be
+// counted.
+func (w *world) heard(n *node, p *pool.Pool) bool {
 	if n.raised[n.now().uid] || w.without == "waiting for who is not entered" {
 		return true
 	}
-	p := w.look(n)
-	return !slices.ContainsFunc(w.children(n), func(c *node) bool {
+	n.raised[n.now().uid] = !slices.ContainsFunc(w.children(n), func(c *node) bool {
 		o := c.now()
-		e, entered := p.Entry(c.key)
-		return o.exists && o.parent == n.key && (!entered || e.UID != o.uid)
+		return o.exists && o.parent == n.key && !p.Counts(shown(c, o))
 	})
+	return n.raised[n.now().uid]
 }
 
 func (w *world) lower(n *node) {
@@ -510,10 +546,13 @@ func (w *world) lower(n *node) {
 }
 
 func (w *world) restore(n *node) {
-	if w.frozen(n.now()) || !w.heard(n) && w.without != "waiting with what is restored" {
+	if w.frozen(n.now()) || !w.few && !w.heard(n, w.look(n)) && w.without != "waiting with what is restored" {
 		return
 	}
 	w.onPool(n, func(p *pool.Pool, c *node) bool {
+		if w.few && (!w.heard(n, p) || w.barred(n, p)) {
+			return false
+		}
 		e, _ := p.Entry(c.key)
 		if p.Ledger.Restore(c.key, cpu, e.Target[cpu]+1); p.Ledger.RevisionOf(c.key) == e.Revision {
 			return false
@@ -546,6 +585,9 @@ func (w *world) rebuild(n *node) {
 		return
 	}
 	p, live := w.look(n), w.list(n)
+	if w.few {
+		p = w.open(n)
+	}
 	if !w.restored(n) && !p.Lost(live) {
 		return
 	}

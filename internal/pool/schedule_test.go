@@ -32,6 +32,12 @@ var kinds = map[string]rules{
 	"three levels, moves restored": {levels: 3, steady: true, moves: true, restores: true},
 	"moves below a pool, restored": {levels: 3, steady: true, moves: true, inside: true, restores: true},
 	"moves alone, restored":        {levels: 3, steady: true, moves: true, inside: true, alone: true, leaves: true, restores: true},
+	"little room":                  {levels: 2, moves: true, few: true},
+	"little room, ledgers lost":    {levels: 3, moves: true, lost: true, few: true},
+	"little room, restored":        {levels: 2, steady: true, restores: true, few: true},
+	"little room, moves restored":  {levels: 3, steady: true, moves: true, restores: true, few: true},
+	"little room, a pool reborn":   {levels: 2, steady: true, inside: true, reborn: true, few: true},
+	"little room, moves":           {levels: 3, steady: true, moves: true, inside: true, few: true},
 }
 
 const scheduleLength = 150
@@ -90,6 +96,7 @@ func TestSchedulesNeed(t *testing.T) {
 		"the tenure of a floor":                   "two levels, one gave",
 		"the stored news of a restore":            "two levels, restored",
 		"the live read of who has left":           "two levels, one had left",
+		"counting who finds no room":              "little room, a pool reborn",
 	} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()

@@ -31,6 +31,8 @@ type object struct {
 	// revision and entries are its ledger: of children if it is a pool, else of its member.
 	revision int64
 	entries  map[string]pool.Entry
+	// beside is what those have that are counted without an entry.
+	beside int64
 	// restored is the last restore of the store that its ledger was rebuilt for.
 	restored int64
 	// granted and target are the sums of its entries, once somebody has asked for them.
@@ -48,7 +50,7 @@ type node struct {
 	key      string
 	pool     bool
 	versions []*object
-	raised   map[string]bool // by uid: whether this pool has raised somebody
+	raised   map[string]bool // by uid: whether this pool has seen all counted that name it
 	// member is that of a FederatedQuota, and told all that was ever decided for it.
 	member  member
 	reports []ledger.Report
@@ -63,6 +65,8 @@ type node struct {
 	at     int64
 	// below are the nodes that could be its children, once somebody has asked for them.
 	below []*node
+	// saw is the last version of each child that its rounds have counted without an entry: a cache shows none from before.
+	saw map[string]int
 }
 
 type member struct {
@@ -97,6 +101,8 @@ type rules struct {
 	beside bool
 	// gave: the store has been put back to before one gave room to another.
 	gave bool
+	// few: a pool has room for one child.
+	few bool
 	// prompt: members do not report late.
 	prompt bool
 	// moves, reborn, lost, restores: children join and leave; finalizers are torn off pools; ledgers are wiped; the store
@@ -160,7 +166,7 @@ const apart = 60
 func (w *world) epoch() int64 { return w.second * ledger.Gap }
 
 func (w *world) add(key string, isPool bool, parent string, hard int64) {
-	n := &node{key: key, pool: isPool, raised: map[string]bool{}}
+	n := &node{key: key, pool: isPool, raised: map[string]bool{}, saw: map[string]int{}}
 	o := &object{exists: true, uid: w.newUID(), parent: parent, hard: hard, revision: ledger.First, entries: map[string]pool.Entry{}}
 	n.write(o)
 	n.member.uid = o.uid
@@ -327,7 +333,7 @@ func (w *world) children(p *node) []*node {
 // sums returns what the ledger of a child has granted, and its targets. They are not to be changed.
 func sums(o *object) (granted, target amount.List) {
 	if o.granted == nil {
-		var g, t int64
+		g, t := o.beside, int64(0)
 		for _, e := range o.entries {
 			g, t = amount.Add(g, e.Granted[cpu]), amount.Add(t, e.Target[cpu])
 		}
@@ -350,16 +356,38 @@ func (w *world) budget(n *node, o *object) amount.List {
 	return o.member.Budget(own)
 }
 
-// open returns the ledger of a pool.
+// open returns the ledger of a pool, without what is counted beside it.
 func (w *world) open(n *node) *pool.Pool {
 	o := n.now()
-	return pool.New(o.uid, w.budget(n, o), o.revision, w.epoch(), o.entries)
+	p := pool.New(o.uid, w.budget(n, o), o.revision, w.epoch(), o.entries)
+	if w.few {
+		p.Most = 1
+	}
+	return p
+}
+
+// crowd counts what those have for whom there is no room, as caches show them.
+func (w *world) crowd(n *node, p *pool.Pool) {
+	if !w.few {
+		return
+	}
+	for _, c := range w.children(n) {
+		n.saw[c.key] = max(n.saw[c.key], slices.Index(c.versions, w.stale(c)))
+		child := shown(c, c.versions[n.saw[c.key]])
+		if w.without == "counting who finds no room" {
+			child.Granted = amount.List{cpu: 0}
+		}
+		if c.now().exists && !p.Counts(child) {
+			p.CountBeside(child)
+		}
+	}
 }
 
 // look returns the ledger of a pool for who changes it only if that is stored. Most steps change nothing.
 func (w *world) look(n *node) *pool.Pool {
-	if n.opened == nil || n.of != n.now() || n.at != w.second || w.without != "" {
+	if n.opened == nil || n.of != n.now() || n.at != w.second || w.few || w.without != "" {
 		n.opened, n.of, n.at = w.open(n), n.now(), w.second
+		w.crowd(n, n.opened)
 	}
 	return n.opened
 }
@@ -371,9 +399,17 @@ func (w *world) shut(n *node, p *pool.Pool) {
 		o.member = o.member.Renew(w.epoch())
 		w.note("%s is to be counted anew, in tenure %d", n.key, o.member.Tenure)
 	}
-	o.revision, o.entries = p.Ledger.Revision(), map[string]pool.Entry{}
+	w.crowd(n, p)
+	o.revision, o.entries, o.beside = p.Ledger.Revision(), map[string]pool.Entry{}, 0
 	for _, key := range p.Keys() {
 		o.entries[key], _ = p.Entry(key)
+	}
+	sum, _ := sums(o)
+	if all := p.Ledger.Granted(cpu); all > sum[cpu] {
+		o.beside, o.granted = all-sum[cpu], nil
+		if all == ledger.Unknown {
+			o.beside = ledger.Unknown
+		}
 	}
 	n.write(o)
 }
@@ -533,6 +569,9 @@ func (w *world) check() {
 				continue
 			}
 			e, counted := o.entries[c.key]
+			if !counted && w.few && w.lost {
+				continue // it has taken up what a lost ledger had offered, and the pool raises nobody
+			}
 			switch held := w.holds(c); {
 			case !counted || e.UID != c.now().uid || e.Tenure != c.now().member.Tenure:
 				w.fail("P2: %s has a cap of %s, which has no entry for it", c.key, p.key)

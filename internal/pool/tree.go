@@ -19,9 +19,10 @@ type Node struct {
 	Key, UID string
 	// Membership is what it is to its own pool.
 	Membership
-	// Budget is what it splits, and Entries is its ledger.
-	Budget  amount.List
-	Entries map[string]Entry
+	// Budget is what it splits, and Entries is its ledger. Granted is the sum, with what those have for which there was no
+	// room.
+	Budget, Granted amount.List
+	Entries         map[string]Entry
 }
 
 // Moved lets go of what a child has taken with it that was read in another pool, and says whether nothing of it is
@@ -160,7 +161,7 @@ func (n *Node) granted(name corev1.ResourceName) int64 {
 	for _, e := range n.Entries {
 		sum = amount.Add(sum, e.Granted[name])
 	}
-	return sum
+	return max(sum, n.Granted[name])
 }
 
 // debt returns how much more a pool has granted of a name than it splits, Unknown while it has yet to be told how much

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	quotav1alpha1 "github.com/fedquota/fedquota/api/v1alpha1"
+	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/internal/tenant"
 )
 
@@ -121,6 +122,17 @@ func newShelf(namespaces, others int) *shelf {
 	return s
 }
 
+// comeLate has so many more namespaces announce themselves, the last one first, of which each has so many pods.
+func (s *shelf) comeLate(count int, pods int64) {
+	for i := range count {
+		fq := s.all[0]
+		fq.Namespace, fq.UID = fmt.Sprintf("late-%d", i), types.UID(fmt.Sprintf("u-late-%d", i))
+		fq.Status.Granted, fq.Status.Used = several(pods), several(pods)
+		fq.Status.Pool = &quotav1alpha1.PoolMembership{Name: "vision", UID: "u-vision", Tenure: int64(1 + count - i)}
+		s.all, s.byPool["vision"] = append(s.all, fq), append(s.byPool["vision"], fq)
+	}
+}
+
 // spent returns the nanoseconds of CPU that this process has taken.
 func spent(b *testing.B) int64 {
 	b.Helper()
@@ -131,18 +143,25 @@ func spent(b *testing.B) int64 {
 	return usage.Utime.Nano() + usage.Stime.Nano()
 }
 
-// BenchmarkRound is a round of a pool of 1,000 namespaces, of which one uses something else each time.
+// BenchmarkRound is a round of a pool of up to 2,000 namespaces, of which one uses something else each time.
 func BenchmarkRound(b *testing.B) {
 	for _, bc := range []struct {
 		name       string
 		namespaces int
 		others     int
+		late       int
 		indexed    bool
-	}{{"100", 100, 0, true}, {"1000", 1000, 0, true}, {"1000 of 5000", 1000, 4000, true}, {"1000 of 5000 without an index", 1000, 4000, false}} {
+	}{
+		{"100", 100, 0, 0, true}, {"1000", 1000, 0, 0, true}, {"1000 of 5000", 1000, 4000, 0, true}, {"1000 of 5000 without an index", 1000, 4000, 0, false},
+		{"2000", 2000, 0, 0, true}, {"2000 and 3000 without room", 2000, 0, 3000, true},
+	} {
 		b.Run(bc.name, func(b *testing.B) {
 			s := newShelf(bc.namespaces, bc.others)
+			s.comeLate(bc.late, 0)
 			clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-			r := &Reconciler{Client: s, Live: s, Clock: clock, Recorder: events.NewFakeRecorder(1000), indexed: bc.indexed}
+			r := &Reconciler{
+				Client: s, Live: s, Needs: &Needs{}, Trees: &trees.Trees{}, Clock: clock, Recorder: events.NewFakeRecorder(1000), indexed: bc.indexed,
+			}
 			request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "vision"}}
 			b.ReportAllocs()
 			before := spent(b)

@@ -42,6 +42,9 @@ func Input(
 		ID: string(p.UID), Split: splitOf(&p.Spec),
 		Bounded: round.BoundedBy(budget, own, capacity.Budget(p.Spec.Hard, p.Spec.Reserve, nil, nil)),
 	}
+	for _, c := range s.children {
+		s.pool.CountBeside(c.Child)
+	}
 	for _, key := range s.pool.Keys() {
 		if c := s.children[key]; c != nil {
 			s.pool.Hear(c.Child)

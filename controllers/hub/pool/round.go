@@ -42,8 +42,9 @@ type scope struct {
 	// by key, with those in words that still stand in them.
 	moved []*child
 	torn  map[string]string
-	// expected are those that are in no ledger yet and are to be, and refused those that are not to be.
-	expected, refused []string
+	// expected are those that are in no ledger yet and are to be, refused those that are not to be, and leftOut those for
+	// which there is no room. Of these, unsure are those of which it is not known what they have.
+	expected, refused, leftOut, unsure []string
 	// restore is the last restore of the hub's store that was known when the round began, and restored says that the
 	// ledger is to be rebuilt for it.
 	restore  int64
@@ -148,6 +149,9 @@ func (r *Reconciler) counting(ctx context.Context, s *scope, entries map[string]
 		return "", nil
 	}
 	ledger := pool.New(string(s.p.UID), nil, s.p.Status.Revision, 0, entries)
+	for _, c := range s.children {
+		ledger.CountBeside(c.Child)
+	}
 	key := missing(s.children, ledger)
 	if key == "" {
 		live, err := r.childrenOf(ctx, r.Live, s.p)
@@ -162,10 +166,10 @@ func (r *Reconciler) counting(ctx context.Context, s *scope, entries map[string]
 	return key + " has yet to be counted here", nil
 }
 
-// missing returns the key of a child that names a pool and is not entered in its ledger, "" if there is none.
+// missing returns the key of a child that names a pool and is not counted in its ledger, "" if there is none.
 func missing(children map[string]*child, ledger *pool.Pool) string {
 	for _, c := range list(children) {
-		if e, entered := ledger.Entry(c.Key); c.names && c.refused == "" && (!entered || e.UID != c.UID) {
+		if c.names && c.refused == "" && !ledger.Counts(c.Child) {
 			return c.Key
 		}
 	}
@@ -251,7 +255,7 @@ func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 	if pure := asPure(live); s.restored || s.pool.Lost(pure) {
 		s.pool.Rebuild(pure)
 		s.rebuilt = true
-		r.memoryOf(s.p.UID).raised = false // some may have forgotten that they stand in it
+		r.memoryOf(s.p.UID).heard = false // some may have forgotten that they stand in it
 		if s.member.Stands() {
 			s.member = s.member.Floor(ledger.Epoch(s.now))
 		}
@@ -317,42 +321,83 @@ func (s *scope) contains(c *child) bool {
 	return c.Stands() && c.Membership.UID == string(s.p.UID)
 }
 
-// coming returns those that have announced themselves and are in no ledger yet.
+// coming returns those that have announced themselves and are in no ledger yet, in the order in which they come in.
 func (s *scope) coming() []*child {
 	var coming []*child
 	for _, c := range list(s.children) {
 		_, present := s.pool.Entry(c.Key)
 		switch {
-		case present && s.pool.Knows(c.Child), !c.names && !s.announced(c):
+		case present && s.pool.Knows(c.Child), !c.names && !s.pool.Awaits(c.Child):
 		case c.refused != "" && c.names:
 			s.refused = append(s.refused, c.Key)
-		case s.announced(c):
+		case s.pool.Awaits(c.Child):
 			coming = append(coming, c)
 		default:
 			s.expected = append(s.expected, c.Key)
 		}
 	}
+	slices.SortFunc(coming, func(a, b *child) int { return pool.ByTurn(a.Child, b.Child) })
 	return coming
 }
 
-// enter makes entries for those that have announced themselves, as a live read shows them.
+// enter makes entries for those that have announced themselves, as a live read shows them, as long as there is room.
+// What others have is counted all the same.
 func (r *Reconciler) enter(ctx context.Context, s *scope) error {
-	coming := s.coming()
+	coming, others := s.invited(s.coming())
 	live, err := r.liveOf(ctx, s.p, coming)
 	if err != nil {
 		return err
 	}
 	for _, c := range coming {
-		_, present := s.pool.Entry(c.Key)
 		found := live[c.Key]
-		if found == nil || !s.takes(present) || !s.pool.Enter(found.Child) {
+		if found == nil || !s.pool.Enter(found.Child) {
 			s.expected = append(s.expected, c.Key)
 			continue
 		}
 		s.children[c.Key] = found
 	}
+	s.leaveOut(others)
 	slices.Sort(s.expected)
 	return nil
+}
+
+// leaveOut counts what those have for which there is no room.
+func (s *scope) leaveOut(others []*child) {
+	for _, c := range others {
+		switch counted := s.pool.CountBeside(c.Child); {
+		case !counted:
+			s.expected = append(s.expected, c.Key)
+		case s.pool.Unsure(c.Child):
+			s.unsure = append(s.unsure, c.Key)
+			fallthrough
+		default:
+			s.leftOut = append(s.leftOut, c.Key)
+		}
+	}
+	slices.Sort(s.leftOut)
+	slices.Sort(s.unsure)
+}
+
+// invited returns which of those that come are to have an entry now, and the others: one that has an entry already is
+// counted anew in any case.
+func (s *scope) invited(coming []*child) (invited, others []*child) {
+	room := s.pool.Most - s.pool.Ledger.Len()
+	if !s.p.DeletionTimestamp.IsZero() {
+		room = 0
+	}
+	for _, c := range coming {
+		_, present := s.pool.Entry(c.Key)
+		switch {
+		case present:
+			invited = append(invited, c)
+		case room > 0:
+			invited = append(invited, c)
+			room--
+		default:
+			others = append(others, c)
+		}
+	}
+	return invited, others
 }
 
 // fewReads is how many children are read each by itself. More than that are found in one list.
@@ -386,46 +431,31 @@ func (r *Reconciler) each(ctx context.Context, p *quotav1alpha1.QuotaPool, keys 
 	return live, err
 }
 
-// mostChildren is how many children the schema of the status has room for.
-const mostChildren = 2000
-
-// takes says whether the pool takes in a child; one that has an entry already is counted anew in any case.
-func (s *scope) takes(present bool) bool {
-	return present || s.p.DeletionTimestamp.IsZero() && s.pool.Ledger.Len() < mostChildren
-}
-
-// announced says whether a child stands in this pool, and waits to be counted.
-func (s *scope) announced(c *child) bool {
-	return s.contains(c) && c.Revision == 0
-}
-
 // steer moves the parts of children.
 func (r *Reconciler) steer(ctx context.Context, s *scope) error {
 	if s.halted.reason != "" || s.member.Frozen() || !s.p.DeletionTimestamp.IsZero() || s.rebuilt {
 		return nil
 	}
+	memory := r.memoryOf(s.p.UID)
 	heard, err := r.heard(ctx, s)
 	if err != nil {
 		return err
 	}
+	memory.heard = memory.heard || heard
 	s.split = splitOf(&s.p.Spec)
 	for _, key := range s.pool.Keys() {
-		s.standings = append(s.standings, s.standing(key, r.memoryOf(s.p.UID)))
+		s.standings = append(s.standings, s.standing(key, memory))
 	}
 	in := &round.Input{ID: string(s.p.UID), Split: s.split, Uncounted: !heard, Children: s.standings}
-	before := s.pool.Ledger.Revision()
 	steered := round.Steer(s.pool.Ledger, in)
 	s.limits, s.needs = steered.Limits, steered.Needs
-	if heard && s.pool.Ledger.Revision() > before {
-		r.memoryOf(s.p.UID).raised = true
-	}
 	return nil
 }
 
-// heard says whether this pool may raise anybody. While it has raised nobody, as far as this process knows, all that
-// name it have to be entered, by a live list: they may hold what a former pool of its name gave them.
+// heard says whether this pool may raise anybody. Until this process has seen it once, all that name it have to be
+// counted, by a live list: they may hold what a former pool of its name gave them.
 func (r *Reconciler) heard(ctx context.Context, s *scope) (bool, error) {
-	if r.memoryOf(s.p.UID).raised {
+	if r.memoryOf(s.p.UID).heard {
 		return true, nil
 	}
 	if len(s.expected) > 0 {
@@ -507,8 +537,8 @@ func unusable(p *quotav1alpha1.QuotaPool, parents validate.Parents) obstacle {
 // memory is what the hub manager remembers of one pool. It is no part of the protocol: a restarted one goes on without
 // it.
 type memory struct {
-	// raised says that this process has raised somebody in it, or has seen that all are entered.
-	raised bool
+	// heard says that this process has seen all counted that name it.
+	heard bool
 	// ready is the reason of Ready that an event has told last.
 	ready string
 	// stored is when the status was written last.

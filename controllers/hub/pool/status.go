@@ -117,7 +117,7 @@ func (s *scope) report() {
 		status.DemandByShape = pool.ShapesOf(status.Demand, shapes, status.Hard)
 		status.AlsoNeeded = pool.AlsoNeeded(s.needs, t.Used, t.Demand).ToList(formats)
 	}
-	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected))
+	status.Settled = fmt.Sprintf("%d/%d", t.Settled, t.Selected+len(s.expected)+len(s.leftOut))
 	s.reportNamespaces()
 	kept := scaleout.Keep(capacity.RuleOf(s.p), &status.ScaleOut, status.Conditions)
 	conditions.Replace(&status.Conditions, append(s.conditions(), kept...), s.p.Generation, s.now)
@@ -216,11 +216,16 @@ func (s *scope) conditions() []metav1.Condition {
 			"These get nothing more: "+shares.Abbreviated(refused)+
 				". A FederatedQuota needs spec.allowedNamespaces to select its namespace, and a spec that can be acted on"))
 	}
-	return append(all, s.leftOut()...)
+	if len(s.leftOut) > 0 {
+		all = append(all, conditions.True(quotav1alpha1.ConditionLedgerFull, quotav1alpha1.ReasonTooManyChildren,
+			fmt.Sprintf("There is room for %d children, those that leave included. These get nothing before others leave: %s",
+				s.pool.Most, shares.Abbreviated(s.leftOut))))
+	}
+	return append(all, s.withoutQuota()...)
 }
 
-// leftOut says which namespaces of the pool have no FederatedQuota for it; as before while that is not known yet.
-func (s *scope) leftOut() []metav1.Condition {
+// withoutQuota says which namespaces of the pool have no FederatedQuota for it; as before while that is not known yet.
+func (s *scope) withoutQuota() []metav1.Condition {
 	if s.namespaces == nil {
 		before := apimeta.FindStatusCondition(s.p.Status.Conditions, quotav1alpha1.ConditionNamespaceLeftOut)
 		if before == nil {
@@ -252,6 +257,9 @@ func (s *scope) ready() metav1.Condition {
 		return no(quotav1alpha1.ReasonSettling, "These are yet to be counted: "+shares.Abbreviated(s.expected))
 	case len(unread) > 0:
 		return no(quotav1alpha1.ReasonSettling, "These are yet to confirm what they have: "+shares.Abbreviated(unread))
+	case len(s.unsure) > 0:
+		return no(quotav1alpha1.ReasonSettling, "Nobody is raised until others leave, since there is no room for these, "+
+			"which may hold anything: "+shares.Abbreviated(s.unsure))
 	}
 	return conditions.True(quotav1alpha1.ConditionReady, quotav1alpha1.ReasonEnforced,
 		fmt.Sprintf("All %d children keep to a part of this budget", len(s.pool.Keys())))
@@ -261,7 +269,7 @@ func (s *scope) ready() metav1.Condition {
 func (s *scope) inside() []string {
 	keys := s.pool.Keys()
 	for _, c := range list(s.children) {
-		if s.contains(c) && !slices.Contains(keys, c.Key) {
+		if _, entered := s.pool.Entry(c.Key); s.contains(c) && !entered {
 			keys = append(keys, c.Key)
 		}
 	}

@@ -41,7 +41,7 @@ var advice = map[string]string{
 	quotav1alpha1.ConditionForeignQuota: "The budget is enforced all the same. Remove them where they are made, or accept them: " +
 		"spec.existingQuotas.accepted.",
 	quotav1alpha1.ConditionBreakGlass: "The limit there does not move. End it, in that cluster: kubectl fedquota mend NAME",
-	quotav1alpha1.ConditionLedgerFull: "Select fewer clusters, or wait until others have left.",
+	quotav1alpha1.ConditionLedgerFull: "Select fewer clusters, have some children name another pool, or wait until others have left.",
 	quotav1alpha1.ConditionKindNotServed: "All other names are enforced. This one is counted once the kind is there: install its CRD, or take " +
 		"the name out of spec.hard.",
 	quotav1alpha1.ConditionNameNotCounted: "All other names are enforced. Have a FederatedQuota of the namespace without these scopes name " +

@@ -82,8 +82,18 @@ func (f Finder) goOn(
 	if shown == nil || c.Counting != "" {
 		return m, cmp.Or(trouble, c.Counting), nil
 	}
-	m, refused := takeUp(c, m, shown)
+	m, refused := takeUp(c, anew(c, m, shown), shown)
 	return m, cmp.Or(refused, trouble), nil
+}
+
+// anew has a child announce itself anew in a pool that has no entry for it, and whose ledger may have been rebuilt
+// since: what the one before has offered is of another tenure then, so the pool can tell what the child comes to have.
+func anew(c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool) pool.Membership {
+	_, offered := pool.OfferTo(c.Key, shown)
+	if offered || m.UID != string(shown.UID) || !m.Frozen() || m.Floored() || !m.Outlives(shown.Status.Revision) {
+		return m
+	}
+	return m.Announce(m.Name, m.UID, c.Epoch)
 }
 
 // announce has a child stand in the pool that its spec names, if there is one.
@@ -108,10 +118,15 @@ func (f Finder) announce(ctx context.Context, c *Child, m pool.Membership) (pool
 	return m, "", nil
 }
 
-// takeUp takes up what the pool offers, unless that has more names than there is room for.
+// takeUp takes up what the pool offers, unless it has no room for the child, or that has more names than there is room
+// for.
 func takeUp(c *Child, m pool.Membership, shown *quotav1alpha1.QuotaPool) (pool.Membership, string) {
 	offer, offered := pool.OfferTo(c.Key, shown)
-	if !offered {
+	switch {
+	case !offered && len(shown.Status.Children) >= pool.MostChildren:
+		return m, fmt.Sprintf("QuotaPool %s has room for %d children, and has as many: have another one leave it, or name "+
+			"another pool", m.Name, pool.MostChildren)
+	case !offered:
 		return m, ""
 	}
 	next, _ := m.TakeUp(c.UID, offer)
