@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/fedquota/fedquota/controllers/hub/pool/trees"
 	"github.com/fedquota/fedquota/internal/ledger"
 	"github.com/fedquota/fedquota/internal/pool"
+	"github.com/fedquota/fedquota/internal/round"
 )
 
 // crowd is a pool of 20,000 pods with as many children as there is room for, of which each was granted 7.
@@ -196,6 +198,19 @@ func TestCrowdMovesUp(t *testing.T) {
 				t.Error("the ledger is rebuilt")
 			}
 		})
+	}
+}
+
+// TestWhatIsForgotten has children come and go: what is remembered of them goes as well.
+func TestWhatIsForgotten(t *testing.T) {
+	now, m := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), &memory{moved: map[string]time.Time{}}
+	for i := range 100 {
+		moved := round.Limits{corev1.ResourcePods: {From: 5, To: 4}}
+		m.note(map[string]round.Limits{fmt.Sprint("FederatedQuota/vision/q-", i): moved}, now, time.Minute)
+		now = now.Add(20 * time.Second)
+	}
+	if len(m.moved) != 3 {
+		t.Errorf("%d moves are remembered, and those of the last minute are 3", len(m.moved))
 	}
 }
 

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -266,20 +267,23 @@ func (r *Reconciler) rebuild(ctx context.Context, s *scope) error {
 // dismiss ends the entries of those that have left, or are gone, by a live read: after a restore a cache may show one
 // leave that never did.
 func (r *Reconciler) dismiss(ctx context.Context, s *scope) error {
+	var away []string
 	for _, key := range s.pool.Keys() {
 		c := s.children[key]
-		if e, _ := s.pool.Entry(key); c != nil && c.UID == e.UID && s.contains(c) {
-			continue
+		if e, _ := s.pool.Entry(key); c == nil || c.UID != e.UID || !s.contains(c) {
+			away = append(away, key)
 		}
-		found, err := r.live(ctx, s.p, key)
-		if err != nil {
-			return err
-		}
-		if err := r.keepTorn(ctx, s, key, found); err != nil {
+	}
+	live, err := r.each(ctx, s.p, away)
+	if err != nil {
+		return err
+	}
+	for _, key := range away {
+		if err := r.keepTorn(ctx, s, key, live[key]); err != nil {
 			return err
 		}
 		if s.torn[key] == "" {
-			s.dismiss(key, found)
+			s.dismiss(key, live[key])
 		}
 	}
 	return r.release(ctx, s)
@@ -543,12 +547,13 @@ type memory struct {
 	ready string
 	// stored is when the status was written last.
 	stored time.Time
-	// moved is when the target of a child changed last.
+	// moved is when the target of a child changed last, as long as that damps it.
 	moved map[string]time.Time
 }
 
 // note remembers which targets were moved by a round that is stored.
-func (m *memory) note(limits map[string]round.Limits, now time.Time) {
+func (m *memory) note(limits map[string]round.Limits, now time.Time, damping time.Duration) {
+	maps.DeleteFunc(m.moved, func(_ string, at time.Time) bool { return now.Sub(at) >= damping })
 	for key, byName := range limits {
 		for _, limit := range byName {
 			if limit.Moves() && limit.From > 0 {

@@ -47,7 +47,7 @@ func (r *Reconciler) store(ctx context.Context, s *scope) (ctrl.Result, error) {
 	}
 	memory.stored = s.now
 	r.tell(s, &s.p.Status)
-	memory.note(s.limits, s.now)
+	memory.note(s.limits, s.now, damping(&s.p.Spec))
 	r.announce(ctx, s, memory, stored)
 	return next, nil
 }
